@@ -88,6 +88,7 @@ contradiction   hops.1.name                         hops.wireless.name=wired
 contradiction   flows.main.stop                     flows.main.stop=1 s & flows.main.start=2 s
 contradiction   flows.main.return                   flows.main.return=[]
 contradiction   flows.main.count                    flows.main.count=2 & flows.main.arrivals={kind = "poisson", mean_interval = "1 s"}
+contradiction   flows.main.control_states           flows.main.transport={kind = "udp"} & flows.main.traffic={kind = "cbr", rate = "1 Mbit/s"} & flows.main.control_states=true
 contradiction   flows.main.traffic.kind             flows.main.transport={kind = "udp"}
 contradiction   flows.main.transport.burst          flows.main.transport={kind = "udp", burst = "2 packets"}
 contradiction   flows.main.transport.receive_window flows.main.transport.receive_window=10 bytes

@@ -409,6 +409,85 @@ rows! {
 }
 
 rows! {
+    /// State of one flow's congestion control after one event.
+    ControlStateRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// Time of the event.
+        time_s: f64,
+        /// Event: `open`, `ack`, `sent`, `lost` (one segment), `loss`, `mark`, `timeout`, `undo`,
+        /// `recovery_end` or `idle_restart`. Rows of `sent` and `lost` are written only if they
+        /// change something.
+        event: &'a str,
+        /// State of the control, in its own terms.
+        mode: &'a str,
+        /// Phase within that state, if it has phases.
+        phase: &'a str,
+        /// State before this one, which may have begun and ended with the same event; empty if the
+        /// control does not tell.
+        previous_mode: &'a str,
+        /// State of the loss recovery at the last ACK: `open`, `cwr`, `recovery` or `loss`.
+        recovery: &'a str,
+        /// Congestion window.
+        cwnd_bytes: f64,
+        /// Slow-start threshold.
+        ssthresh_bytes: f64,
+        /// Pacing rate, if the control sets one.
+        pacing_rate_bit_per_s: f64,
+        /// Payload in flight; unknown at `open`, `lost`, `recovery_end` and `idle_restart`.
+        in_flight_bytes: f64,
+        /// Payload delivered so far, by the last ACK.
+        delivered_bytes: f64,
+        /// Payload that this ACK shows to be lost.
+        newly_lost_bytes: f64,
+        /// Round-trip time of the last segment that this ACK shows to have arrived.
+        rtt_s: f64,
+        /// Delivery rate that this ACK shows.
+        sample_bit_per_s: f64,
+        /// 1 if the application limited that sample, else 0.
+        sample_app_limited: f64,
+        /// Largest bandwidth measured lately.
+        max_bw_bit_per_s: f64,
+        /// Bandwidth in use, after all bounds.
+        bw_bit_per_s: f64,
+        /// Bound on the bandwidth by recent losses; null if there is none.
+        bw_shortterm_bit_per_s: f64,
+        /// Bound on the payload in flight that the path has shown to bear; null if there is none.
+        inflight_longterm_bytes: f64,
+        /// Bound on the payload in flight by recent losses; null if there is none.
+        inflight_shortterm_bytes: f64,
+        /// Smallest round-trip time measured lately.
+        min_rtt_s: f64,
+        /// Payload that arrives beyond what the bandwidth explains (ACK aggregation).
+        extra_acked_bytes: f64,
+        /// Pacing rate over bandwidth.
+        pacing_gain: f64,
+        /// Congestion window over the bandwidth-delay product.
+        cwnd_gain: f64,
+        /// Number of round trips so far.
+        round_count: f64,
+        /// Bandwidth that a round must exceed by a factor for the pipe not to be full.
+        full_bw_bit_per_s: f64,
+        /// Rounds without such growth.
+        full_bw_count: f64,
+        /// 1 if the bandwidth has stopped growing since the last probe began, else 0.
+        full_bw_now: f64,
+        /// 1 if it has ever stopped growing, else 0.
+        full_bw_reached: f64,
+        /// 1 from sending after an idle time until the next ACK, else 0.
+        idle_restart: f64,
+        /// State to which an undo of the last reaction returns; empty if there is none.
+        undo_mode: &'a str,
+    }
+}
+
+rows! {
     /// One reaction of a sender to congestion.
     EventRow<'a> {
         /// Number of the sweep's point.
@@ -499,6 +578,12 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "events",
         "One reaction of a sender to congestion.",
         EventRow::COLUMNS,
+    ),
+    (
+        "control_states",
+        "State of a congestion control after one event, of flows with `control_states = true`. \
+        Simulations only.",
+        ControlStateRow::COLUMNS,
     ),
     (
         "packets",

@@ -196,6 +196,7 @@ fn control(chosen: &Selection<ControlKind>) -> Box<dyn CongestionControl> {
             initial_ssthresh: Some(Bytes(MSS)),
             ssthresh_in_whole_segments: false,
             paced: false,
+            selective_acks: true,
         })
     })
 }

@@ -96,7 +96,7 @@ pub fn twin(
         let make = |mss: Bytes| {
             let mut own = **parameters;
             own.mss = mss;
-            tcp_sender(control, &Arc::new(own), &streams, flow)
+            tcp_sender(control, &Arc::new(own), &streams, flow, false)
         };
         let mut report = Twin::compare(
             connection.events(),

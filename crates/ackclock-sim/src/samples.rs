@@ -12,7 +12,7 @@ use ackclock_core::datagram::DatagramSender;
 use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
-use ackclock_core::result::{EventRow, FlowRow, SampleRow, Table};
+use ackclock_core::result::{ControlStateRow, EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::HopSeries;
 use ackclock_core::scenario::Instances;
 use ackclock_core::units::{Bytes, Span, Time};
@@ -50,6 +50,8 @@ pub struct Sampler {
     counters: Counters,
     samples: Table,
     events: Table,
+    /// States of controls, if a flow asks for them.
+    control_states: Option<Table>,
 }
 
 fn bytes(value: Option<Bytes>) -> f64 {
@@ -94,6 +96,11 @@ impl Sampler {
             counters: Counters::default(),
             samples: SampleRow::table(),
             events: EventRow::table(),
+            control_states: scenario
+                .flows
+                .iter()
+                .any(|flow| flow.control_states)
+                .then(ControlStateRow::table),
         }
     }
 
@@ -140,6 +147,8 @@ impl Sampler {
                     .finish((self.point, self.replicate), run.flows),
             ),
         ];
+        let states = self.control_states;
+        tables.extend(states.map(|states| ("control_states", states)));
         tables.extend(self.media.finish(run.media, run.flows, &self.groups));
         tables
     }
@@ -148,6 +157,7 @@ impl Sampler {
         let (before, next) = (self.last.replace(now), now + self.interval);
         for flow in &mut *run.flows {
             self.write_events(flow);
+            self.write_control_states(flow);
             let over = before.is_some_and(|before| flow.activity.last() <= before);
             if !self.arriving[flow.group as usize] || (flow.activity.start < next && !over) {
                 self.write_flow(now, flow);
@@ -221,6 +231,19 @@ impl Sampler {
                 in_flight_bytes: in_flight.as_f64(),
             }
             .push(&mut self.events);
+        }
+    }
+
+    fn write_control_states(&mut self, flow: &mut Flow) {
+        let (Some(table), Protocol::Tcp { sender, .. }) =
+            (&mut self.control_states, &mut flow.protocol)
+        else {
+            return;
+        };
+        let labels = (self.point, self.replicate);
+        let name = &self.groups[flow.group as usize].0;
+        for record in sender.take_control_records() {
+            record.push(labels, name, flow.instance, table);
         }
     }
 

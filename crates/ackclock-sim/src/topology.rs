@@ -125,7 +125,8 @@ impl FlowBuilder<'_> {
                 control,
                 parameters,
             } => {
-                let sender = tcp_sender(control, parameters, self.streams, name);
+                let records = self.description.control_states;
+                let sender = tcp_sender(control, parameters, self.streams, name, records);
                 (
                     Protocol::tcp(sender, Receiver::new(parameters), parameters),
                     parameters.mss,

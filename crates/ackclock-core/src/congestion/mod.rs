@@ -5,6 +5,8 @@
 //! does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost, what is
 //! retransmitted, and how the window is inflated during recovery.
 
+pub use self::recorded::{ControlRecord, recorded};
+
 use self::facts::ControlFacts;
 use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -12,6 +14,7 @@ use std::fmt::Debug;
 
 mod additive_increase;
 pub mod bbr1;
+pub mod bbr3;
 pub mod cubic;
 mod cubic_linux;
 pub mod facts;
@@ -19,6 +22,7 @@ pub mod highspeed;
 mod hystart_linux;
 pub mod kernel;
 mod parameters;
+mod recorded;
 pub mod reno;
 mod reno_linux;
 mod rounds;
@@ -34,6 +38,7 @@ pub mod westwood_crb;
 pub mod westwood_plus;
 pub mod westwood_re;
 mod window;
+mod windowed_maximum;
 
 /// Event: a segment has been sent.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +52,23 @@ pub struct SegmentSent {
     /// True if rate samples of this segment are application-limited. Known only for controls that
     /// want them ([`CongestionControl::wants_delivery_rate`]).
     pub application_limited: bool,
+}
+
+/// Event: a segment was found lost.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentLost {
+    /// Number of the segment.
+    pub sequence: u64,
+    /// Payload of the segment.
+    pub bytes: Bytes,
+    /// Data in flight when it was sent last, itself included.
+    pub tx_in_flight: Bytes,
+    /// Data found lost since then, itself included.
+    pub lost: Bytes,
+    /// All data delivered so far.
+    pub delivered: Bytes,
+    /// [`SendLimit::Application`] if rate samples of it are application-limited.
+    pub limited: SendLimit,
 }
 
 /// The limit that kept the sender from sending more.
@@ -200,6 +222,48 @@ pub struct ControlState {
     pub rate_estimate: Option<BitRate>,
 }
 
+/// The model of the path by which a control decides, for the table `control_states`. `None` or an
+/// empty name if the control has no such quantity, or does not know it yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathModel {
+    /// Phase within the mode ([`ControlState::mode`]).
+    pub phase: &'static str,
+    /// Mode before this one. One event may pass through several.
+    pub previous_mode: &'static str,
+    /// Largest bandwidth measured lately.
+    pub max_bw: Option<BitRate>,
+    /// Bandwidth in use, after all bounds.
+    pub bw: Option<BitRate>,
+    /// Bound on the bandwidth by recent losses.
+    pub bw_shortterm: Option<BitRate>,
+    /// Bound on the data in flight that the path has shown to bear.
+    pub inflight_longterm: Option<Bytes>,
+    /// Bound on the data in flight by recent losses.
+    pub inflight_shortterm: Option<Bytes>,
+    /// Smallest round-trip time measured lately.
+    pub min_rtt: Option<Span>,
+    /// Data that arrives beyond what the bandwidth explains.
+    pub extra_acked: Option<Bytes>,
+    /// Pacing rate over bandwidth.
+    pub pacing_gain: Option<f64>,
+    /// Congestion window over the bandwidth-delay product.
+    pub cwnd_gain: Option<f64>,
+    /// Number of round trips so far.
+    pub round_count: Option<u64>,
+    /// Bandwidth above which the pipe is not full yet, and rounds without enough growth.
+    pub full_bw: Option<BitRate>,
+    /// Rounds in which the bandwidth has not grown.
+    pub full_bw_count: Option<u64>,
+    /// True if the bandwidth has stopped growing since the probe began.
+    pub full_bw_now: Option<bool>,
+    /// True if it has ever stopped growing.
+    pub full_bw_reached: Option<bool>,
+    /// True from sending after an idle time until the first ACK.
+    pub idle_restart: Option<bool>,
+    /// Mode to which an undo returns.
+    pub undo_mode: &'static str,
+}
+
 /// The congestion control of one connection. `now` never decreases.
 pub trait CongestionControl: Debug + Send {
     /// Reports a sent segment. Not called if [`CongestionControl::wants_sent`] returns false.
@@ -213,6 +277,12 @@ pub trait CongestionControl: Debug + Send {
     }
     /// Reports an ACK.
     fn on_ack(&mut self, now: Time, ack: &Ack);
+    /// Reports each segment found lost, before the congestion or the ACK that goes with it. Called
+    /// only for controls that want rate samples ([`CongestionControl::wants_delivery_rate`]).
+    /// Without SACK, only the first segment of a recovery is reported.
+    fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
+        let _ = (now, lost);
+    }
     /// Reports congestion, before any retransmission. [`CongestionControl::on_ack`] has already
     /// been called for the ACK that revealed it.
     fn on_congestion(&mut self, now: Time, congestion: &Congestion);
@@ -252,6 +322,14 @@ pub trait CongestionControl: Debug + Send {
     }
     /// Returns the state for time series.
     fn state(&self) -> ControlState;
+    /// Returns the model of the path; nothing is known of a control without one.
+    fn model(&self) -> PathModel {
+        PathModel::default()
+    }
+    /// Removes and returns what a [`recorded`] control has recorded.
+    fn take_records(&mut self) -> Vec<ControlRecord> {
+        Vec::new()
+    }
 }
 
 /// The context in which a control is built.
@@ -269,6 +347,8 @@ pub struct ControlContext<'a> {
     pub ssthresh_in_whole_segments: bool,
     /// True if the transport paces segments, whether or not the control sets a rate.
     pub paced: bool,
+    /// True if acknowledgements are selective (SACK).
+    pub selective_acks: bool,
 }
 
 /// The registry of congestion controls.
@@ -288,6 +368,7 @@ impl Kind for ControlKind {
             Entry::of::<highspeed::HighSpeed>(),
             Entry::of::<vegas::Vegas>(),
             Entry::of::<bbr1::parameters::Bbr1>(),
+            Entry::of::<bbr3::parameters::Bbr3>(),
             Entry::of::<westwood_be::WestwoodBe>(),
             Entry::of::<westwood_re::WestwoodRe>(),
             Entry::of::<westwood_crb::WestwoodCrb>(),

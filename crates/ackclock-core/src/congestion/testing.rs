@@ -4,7 +4,7 @@
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, RateSample,
 };
-use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentSent, SendLimit};
+use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentLost, SegmentSent, SendLimit};
 use ackclock_core::registry::{StreamScope, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
@@ -56,6 +56,7 @@ pub fn context(streams: &Streams, window: u64, ssthresh: Option<u64>) -> Control
         initial_ssthresh: ssthresh.map(|segments| Bytes(segments * MSS)),
         ssthresh_in_whole_segments: false,
         paced: false,
+        selective_acks: true,
     }
 }
 
@@ -118,6 +119,10 @@ impl AckClock {
             .map_or(Bytes::ZERO, |bottleneck| bottleneck.buffer);
         self.excess().min(buffer)
     }
+    /// Returns the data in flight that does not fit the buffer.
+    fn overflowed(&self) -> Bytes {
+        self.excess().saturating_sub(self.waiting())
+    }
     /// Returns the reaction to the last packet, if the buffer had no room for it.
     fn overflow(&self) -> Option<CongestionKind> {
         self.bottleneck
@@ -145,8 +150,7 @@ impl AckClock {
     /// Returns the sample of a flight that took `rtt` from end to end. What did not fit the buffer
     /// is not delivered.
     fn sample(&self, rtt: Span) -> RateSample {
-        let overflowed = self.excess().saturating_sub(self.waiting());
-        let flight = self.flight().saturating_sub(overflowed);
+        let flight = self.flight().saturating_sub(self.overflowed());
         RateSample {
             rate: BitRate::average(flight, rtt),
             delivered: flight,
@@ -185,10 +189,11 @@ impl AckClock {
     }
 
     /// Delivers an ACK of `bytes`. The ACKs of a round are spread evenly over it, so time advances
-    /// by the share of the data in flight. Then handles the overflow of the segments that this ACK
+    /// by the share of the data in flight that fits the path. Then handles the overflow of the segments that this ACK
     /// releases.
     pub fn ack(&mut self, bytes: u64) {
-        let share = bytes as f64 / self.flight().as_f64();
+        let arriving = self.flight().saturating_sub(self.overflowed());
+        let share = bytes as f64 / arriving.as_f64();
         self.now = self.now + Span::from_seconds(self.round_trip().as_seconds() * share);
         self.delivered += Bytes(bytes);
         if self.phase != RecoveryPhase::Open && self.delivered >= self.recovered_at {
@@ -211,8 +216,24 @@ impl AckClock {
             && self.delivered >= self.recovered_at
         {
             self.overflows += 1;
+            if kind == CongestionKind::Loss {
+                self.lose();
+            }
             self.react(kind);
         }
+    }
+
+    /// Reports the loss of the last segment in flight, and with it of all that does not fit.
+    fn lose(&mut self) {
+        let lost = SegmentLost {
+            sequence: (self.delivered.0 + self.flight().0) / MSS,
+            bytes: Bytes(MSS),
+            tx_in_flight: self.flight(),
+            lost: self.overflowed().max(Bytes(MSS)),
+            delivered: self.delivered,
+            limited: self.limited(),
+        };
+        self.control.on_lost(self.now, &lost);
     }
 
     /// Runs one round trip: one ACK for each segment in flight when it begins.

@@ -1,7 +1,7 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), for the controls that
 //! want them.
 
-use crate::congestion::{RateSample, SendLimit};
+use crate::congestion::{RateSample, SegmentLost, SendLimit};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -40,6 +40,22 @@ struct Snapshot {
     in_flight: u32,
     lost: u32,
     application_limited: bool,
+}
+
+impl Snapshot {
+    fn tx_in_flight(&self, mss: u64) -> Bytes {
+        Bytes(u64::from(self.in_flight) * mss)
+    }
+    fn lost_since(&self, known: &Known) -> Bytes {
+        Bytes(u64::from((known.lost as u32).wrapping_sub(self.lost)) * known.mss)
+    }
+    const fn limited(&self) -> SendLimit {
+        if self.application_limited {
+            SendLimit::Application
+        } else {
+            SendLimit::CongestionWindow
+        }
+    }
 }
 
 /// The segment sent last among those that an ACK delivered.
@@ -124,6 +140,21 @@ impl DeliveryRate {
         }
     }
 
+    /// Returns what a control is told of a lost segment of `length` bytes. In `known`, it counts as
+    /// lost.
+    pub fn loss(&self, sequence: u64, length: Bytes, known: &Known) -> Option<SegmentLost> {
+        let index = sequence.checked_sub(self.first)?;
+        let snapshot = self.snapshots.get(usize::try_from(index).ok()?)?;
+        Some(SegmentLost {
+            sequence,
+            bytes: length,
+            tx_in_flight: snapshot.tx_in_flight(known.mss),
+            lost: snapshot.lost_since(known),
+            delivered: Bytes(known.delivered),
+            limited: snapshot.limited(),
+        })
+    }
+
     /// Removes the first `count` segments, which are acknowledged.
     pub fn pop(&mut self, count: u64) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -175,14 +206,10 @@ impl DeliveryRate {
             interval,
             send_elapsed: send_interval,
             ack_elapsed: ack_interval,
-            tx_in_flight: Bytes(u64::from(snapshot.in_flight) * known.mss),
-            lost: Bytes(u64::from((known.lost as u32).wrapping_sub(snapshot.lost)) * known.mss),
+            tx_in_flight: snapshot.tx_in_flight(known.mss),
+            lost: snapshot.lost_since(known),
             prior_delivered: Bytes(snapshot.delivered),
-            limited: if snapshot.application_limited {
-                SendLimit::Application
-            } else {
-                SendLimit::CongestionWindow
-            },
+            limited: snapshot.limited(),
         })
     }
 }

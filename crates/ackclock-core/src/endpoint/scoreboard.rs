@@ -331,9 +331,8 @@ impl Scoreboard {
     /// Applies `IsLost` of RFC 6675 section 4 to all segments: a segment with `threshold` SACKED
     /// segments above it is lost. In whole segments, this equals the second criterion, more than
     /// (DupThresh − 1) SMSS, and the first criterion follows from it.
-    /// Returns the number of newly lost ones.
-    pub fn detect_losses(&mut self, threshold: u64) -> u64 {
-        let mut lost = 0;
+    /// Calls `lost` for each newly lost one.
+    pub fn detect_losses(&mut self, threshold: u64, mut lost: impl FnMut(u64)) {
         self.lost_below = self.lost_below.max(self.first);
         while self.sacked_beyond >= threshold.max(1) {
             let length = self.length(self.lost_below);
@@ -347,11 +346,10 @@ impl Scoreboard {
                 self.lost += length;
                 self.due += u64::from(record.flags & RESENT == 0);
                 self.lost_end = self.lost_end.max(self.lost_below + 1);
-                lost += 1;
+                lost(self.lost_below);
             }
             self.lost_below += 1;
         }
-        lost
     }
 
     /// Begins a recovery: the first segment is lost, regardless of the scoreboard, and no segment
@@ -437,8 +435,9 @@ impl Scoreboard {
 
     /// Marks all segments that are not SACKED as lost, after the timer expired. If the first
     /// segment is SACKED yet not acknowledged, the receiver has discarded data (reneging, RFC 2018
-    /// section 8), and all SACK marks are cleared. Returns the SACKED bytes that were cleared.
-    pub fn lose_all(&mut self) -> u64 {
+    /// section 8), and all SACK marks are cleared. Returns the SACKED bytes that were cleared, and
+    /// calls `lost` for each segment that was not lost before.
+    pub fn lose_all(&mut self, mut lost: impl FnMut(u64)) -> u64 {
         let reneged = self.reneged();
         let before = self.sacked;
         (self.sacked, self.lost, self.resent, self.due) = (0, 0, 0, 0);
@@ -451,6 +450,9 @@ impl Scoreboard {
             if record.flags & SACKED != 0 && !reneged {
                 self.sacked += length;
             } else {
+                if record.flags & (LOST | RESENT) != LOST {
+                    lost(sequence);
+                }
                 record.flags = LOST | (record.flags & AMBIGUOUS);
                 record.run = 0;
                 self.lost += length;
@@ -578,7 +580,7 @@ mod tests {
     }
     fn sack(scoreboard: &mut Scoreboard, start: u64, end: u64) -> u64 {
         let news = scoreboard.sack(SackBlock { start, end }, |_| {});
-        scoreboard.detect_losses(3);
+        scoreboard.detect_losses(3, |_| {});
         scoreboard.check();
         news
     }
@@ -665,7 +667,7 @@ mod tests {
         sack(&mut scoreboard, 1, 5);
         scoreboard.advance(1, |_| {});
         scoreboard.check();
-        assert_eq!(scoreboard.lose_all(), 400);
+        assert_eq!(scoreboard.lose_all(|_| {}), 400);
         scoreboard.check();
         assert_eq!((scoreboard.due(), scoreboard.pipe()), (4, 0));
         assert_eq!(scoreboard.next_lost(), Some(1));

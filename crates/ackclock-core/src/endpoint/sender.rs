@@ -12,7 +12,7 @@ use super::parameters::{LossRecovery, TcpParameters};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::{RecoveryCounts, SenderEvent, SenderStatistics};
-use crate::congestion::{CongestionControl, SendLimit};
+use crate::congestion::{CongestionControl, ControlRecord, SendLimit};
 use crate::streams::Stream;
 use crate::traffic::Write;
 use crate::units::{Bytes, Span, Time};
@@ -335,6 +335,11 @@ impl Sender {
         self.by_time
             .as_ref()
             .map_or_else(RecoveryCounts::default, |state| state.counts)
+    }
+    /// Removes and returns what a [`recorded`](crate::congestion::recorded) control has recorded
+    /// since the last call.
+    pub fn take_control_records(&mut self) -> Vec<ControlRecord> {
+        self.control.take_records()
     }
     /// Removes and returns the reactions since the last call. The driver must call it regularly, or
     /// they accumulate.

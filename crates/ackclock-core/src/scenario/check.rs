@@ -189,6 +189,26 @@ fn check_contender(hop: &HopDescription, media: &[MediumDescription]) -> Result<
     ])
 }
 
+/// Refuses to record the control of a flow that has none. What is wrong with its transport is said
+/// elsewhere.
+pub(super) fn check_control_states<T>(
+    asked: bool,
+    transport: &Result<(Transport, T)>,
+) -> Result<()> {
+    let is_udp = |transport: &Transport| !matches!(transport, Transport::Tcp { .. });
+    match transport {
+        Ok((transport, _)) if asked && is_udp(transport) => {
+            let remedy = "needs transport.kind = \"tcp\"; remove it";
+            Err(Error::contradiction(
+                "control_states",
+                &asked.into(),
+                remedy,
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses too many instances, none, and arrivals without end.
 pub(super) fn check_instances(instances: Instances) -> Result<()> {
     match instances {

@@ -152,6 +152,10 @@ pub(super) struct FlowDocument {
     /// instances are spread evenly. Instances that arrive draw their own between the two.
     #[serde(default)]
     pub access_delay: Range,
+    /// True if simulations write the state of the congestion control to the table `control_states`:
+    /// a row per ACK and per change. TCP only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control_states: bool,
 }
 
 /// Parameters of a UDP transport.

@@ -6,7 +6,7 @@
 //! reading it gives the same scenario. [`schema::schema`] describes valid files.
 
 use crate::arrivals::Arrivals;
-use crate::congestion::{ControlContext, ControlKind};
+use crate::congestion::{ControlContext, ControlKind, recorded};
 use crate::datagram::DatagramParameters;
 use crate::endpoint::parameters::Pacing;
 use crate::endpoint::{Sender, TcpParameters};
@@ -144,6 +144,8 @@ pub struct FlowDescription {
     /// One-way delay of each instance before its first hop. It rises in even steps from `low` for
     /// the first instance to `high` for the last; for arrivals it is drawn.
     pub access_delay: Range,
+    /// True if the states of its congestion controls are recorded.
+    pub control_states: bool,
 }
 
 /// The instances of a flow group.
@@ -226,11 +228,13 @@ impl Transport {
 }
 
 /// Builds the TCP sender of a flow instance. Its random numbers depend on the name of the instance.
+/// With `records`, the sender's control records its states.
 pub fn tcp_sender(
     control: &Selection<ControlKind>,
     parameters: &Arc<TcpParameters>,
     streams: &Streams,
     name: &str,
+    records: bool,
 ) -> Sender {
     let place = format!("{name}/control");
     let control = control.build(ControlContext {
@@ -243,7 +247,9 @@ pub fn tcp_sender(
         initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
         ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
         paced: parameters.pacing == Pacing::Always,
+        selective_acks: parameters.recovery.uses_sack(),
     });
+    let control = if records { recorded(control) } else { control };
     let jitter = streams.stream(&format!("{name}/jitter"));
     Sender::new(Arc::clone(parameters), control, jitter)
 }

@@ -2,8 +2,8 @@
 //! indices, and fills in defaults.
 
 use super::check::{
-    check_acknowledged, check_hops, check_instances, check_route, check_run, check_samples,
-    check_times, check_traffic,
+    check_acknowledged, check_control_states, check_hops, check_instances, check_route, check_run,
+    check_samples, check_times, check_traffic,
 };
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Code, Error, Result, all, both, every};
@@ -137,6 +137,7 @@ impl Scenario {
             start: flow.start,
             stop: Stop(flow.stop),
             access_delay: flow.access_delay,
+            control_states: flow.control_states,
         };
         parse::to_tree(&Document {
             schema: VERSION,
@@ -286,6 +287,7 @@ fn flow(
         check_times(document.start, document.stop.0),
         check_route("route", &document.route, true),
         check_route("return", &document.return_route, false),
+        check_control_states(document.control_states, &transport),
     ]);
     let fit = both(
         check_acknowledged(
@@ -310,6 +312,7 @@ fn flow(
         start: document.start,
         stop: document.stop.0,
         access_delay: document.access_delay,
+        control_states: document.control_states,
     };
     Ok((flow, written))
 }

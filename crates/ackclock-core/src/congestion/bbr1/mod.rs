@@ -6,18 +6,17 @@
 //! Names of Linux are in brackets. docs/deviations.md lists the differences.
 
 use self::aggregation::Aggregation;
-use self::filter::WindowedMaximum;
 use self::parameters::Bbr1;
 use self::policer::{Policer, Verdict};
+use super::windowed_maximum::WindowedMaximum;
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, PathModel,
     RecoveryPhase, SegmentSent, SendLimit,
 };
 use crate::streams::Stream;
 use crate::units::{BitRate, Bytes, Span, Time};
 
 mod aggregation;
-mod filter;
 pub mod parameters;
 mod policer;
 #[cfg(test)]
@@ -206,6 +205,9 @@ impl Control {
     /// Returns the bandwidth in use (`bbr_bw`).
     fn bandwidth(&self) -> u64 {
         self.policer.bandwidth().unwrap_or(self.bandwidth.get())
+    }
+    fn bit_rate(&self, bandwidth: u64) -> BitRate {
+        BitRate::from_bit_per_s(byte_per_s(bandwidth, GAIN_ONE, self.mss, 100) * 8)
     }
     /// Returns the segments of a burst (`bbr_tso_segs_goal`).
     fn burst(&self) -> u64 {
@@ -584,9 +586,27 @@ impl CongestionControl for Control {
                 Mode::ProbeBandwidth => "probe_bw",
                 Mode::ProbeRtt => "probe_rtt",
             },
-            rate_estimate: Some(BitRate::from_bit_per_s(
-                byte_per_s(self.bandwidth(), GAIN_ONE, self.mss, 100) * 8,
-            )),
+            rate_estimate: Some(self.bit_rate(self.bandwidth())),
+        }
+    }
+
+    fn model(&self) -> PathModel {
+        const PHASES: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+        let probing = self.mode == Mode::ProbeBandwidth;
+        PathModel {
+            phase: if probing { PHASES[self.phase % 8] } else { "" },
+            max_bw: Some(self.bit_rate(self.bandwidth.get())),
+            bw: Some(self.bit_rate(self.bandwidth())),
+            min_rtt: self.min_rtt.value.map(Span::from_micros),
+            extra_acked: Some(Bytes(self.aggregation.most() * self.mss)),
+            pacing_gain: Some(self.pacing_gain as f64 / GAIN_ONE as f64),
+            cwnd_gain: Some(self.cwnd_gain as f64 / GAIN_ONE as f64),
+            round_count: Some(self.rounds),
+            full_bw: Some(self.bit_rate(self.full.bandwidth)),
+            full_bw_count: Some(self.full.rounds),
+            full_bw_reached: Some(self.full.reached),
+            idle_restart: Some(self.idle_restart),
+            ..PathModel::default()
         }
     }
 }

@@ -5,10 +5,10 @@ use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Segments that RACK has just marked as lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct MarkedLost {
-    /// Number of segments, lost retransmissions included.
-    pub segments: u64,
+    /// The segments, lost retransmissions included.
+    pub segments: Vec<u64>,
     /// Number of lost retransmissions.
     pub again: u64,
     /// Time until the last of the segments that are late, and not yet lost, will be lost.
@@ -95,10 +95,10 @@ impl Scoreboard {
             }
             order.retransmissions.remove(position);
         }
-        for sequence in lost {
-            marked.segments += 1;
+        for &sequence in &lost {
             marked.again += u64::from(self.mark_lost(sequence));
         }
+        marked.segments = lost;
         marked
     }
 
@@ -126,19 +126,23 @@ impl Scoreboard {
     /// Marks segments as lost after the timer expired: the first one, and those sent at least
     /// `round_trip` ago. If the first one is SACKED yet not acknowledged, the receiver has
     /// discarded data (reneging): all SACK marks are cleared, and all segments are lost. Returns
-    /// the SACKED bytes that were cleared, and the number of lost retransmissions.
-    pub fn lose_older(&mut self, round_trip: Span, now: Time) -> (u64, u64) {
+    /// the SACKED bytes that were cleared, and what is lost that was not.
+    pub fn lose_older(&mut self, round_trip: Span, now: Time) -> (u64, MarkedLost) {
         let reneged = self.reneged();
         let cleared = if reneged { self.forget_sacked() } else { 0 };
-        let mut again = 0;
+        let mut marked = MarkedLost::default();
         for index in 0..self.ring.len() {
             let Record { sent_at, flags, .. } = self.ring[index];
             let old = index == 0 || reneged || now.since(sent_at) >= round_trip;
             if flags & SACKED == 0 && old {
-                again += u64::from(self.mark_lost(self.first + index as u64));
+                let sequence = self.first + index as u64;
+                if flags & (LOST | RESENT) != LOST {
+                    marked.segments.push(sequence);
+                }
+                marked.again += u64::from(self.mark_lost(sequence));
             }
         }
-        (cleared, again)
+        (cleared, marked)
     }
 
     /// Clears all LOST marks: what was marked was only late.

@@ -100,7 +100,7 @@ impl Sender {
         let (advance, sacked) = if PLAIN {
             (self.scoreboard.advance(ack.cumulative, |_| ()), 0)
         } else {
-            self.learn(ack)
+            self.learn(now, ack)
         };
         let newly_delivered = self.count_delivered(&advance, sacked, new);
         let rtt = if PLAIN && self.by_time.is_some() {
@@ -171,7 +171,7 @@ impl Sender {
 
     /// Updates the scoreboard. Returns the data newly covered by the cumulative acknowledgement,
     /// and the number of newly SACKed bytes.
-    fn learn(&mut self, ack: &Acknowledgement<'_>) -> (Advance, u64) {
+    fn learn(&mut self, now: Time, ack: &Acknowledgement<'_>) -> (Advance, u64) {
         let first = self.scoreboard.first();
         let rate = &mut self.rate;
         let advance = self.scoreboard.advance(ack.cumulative, |delivered| {
@@ -195,9 +195,33 @@ impl Sender {
                 });
             }
             let threshold = u64::from(self.parameters.duplicate_threshold.0);
-            self.statistics.lost_segments += self.scoreboard.detect_losses(threshold);
+            let mut lost = Vec::new();
+            self.scoreboard
+                .detect_losses(threshold, |sequence| lost.push(sequence));
+            self.count_lost(now, &lost);
         }
         (advance, sacked)
+    }
+
+    /// Counts segments that were just found lost, and tells a control that samples the delivery
+    /// rate of each.
+    pub(super) fn count_lost(&mut self, now: Time, lost: &[u64]) {
+        let before = self.statistics.lost_segments;
+        self.statistics.lost_segments += lost.len() as u64;
+        let Some(rate) = self.rate.as_ref().filter(|_| !lost.is_empty()) else {
+            return;
+        };
+        for (number, &sequence) in (before + 1..).zip(lost) {
+            let known = Known {
+                delivered: self.delivered,
+                lost: number,
+                mss: self.mss,
+            };
+            let length = Bytes(self.scoreboard.length(sequence));
+            if let Some(loss) = rate.loss(sequence, length, &known) {
+                self.control.on_lost(now, &loss);
+            }
+        }
     }
 
     /// Returns the bytes that this ACK shows to be delivered, each byte once. Without SACK, a
@@ -423,6 +447,9 @@ impl Sender {
     fn begin_recovery(&mut self, now: Time, newly_delivered: u64) {
         self.statistics.fast_retransmits += 1;
         let before = self.before();
+        if !self.scoreboard.first_is_lost() {
+            self.count_lost(now, &[self.scoreboard.first()]);
+        }
         if self.parameters.recovery == LossRecovery::Tahoe {
             self.reduce(now, CongestionKind::Timeout, self.ssthresh_base(0));
             self.recovery.restart(self.highest);
@@ -582,7 +609,9 @@ impl Sender {
         self.reduce(now, kind, self.ssthresh_base(0));
         self.recovery.restart(self.highest);
         if self.sack && self.parameters.after_timeout == AfterTimeout::Scoreboard {
-            self.counted_ahead += self.scoreboard.lose_all();
+            let mut lost = Vec::new();
+            self.counted_ahead += self.scoreboard.lose_all(|sequence| lost.push(sequence));
+            self.count_lost(now, &lost);
             self.timed = None;
         } else {
             self.go_back();

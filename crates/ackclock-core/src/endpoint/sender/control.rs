@@ -1,6 +1,8 @@
 //! The sender's congestion control with cached values.
 
-use crate::congestion::{Ack, Congestion, CongestionControl, SegmentSent};
+use crate::congestion::{
+    Ack, Congestion, CongestionControl, ControlRecord, SegmentLost, SegmentSent,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// A congestion control with cached copies of the values that are read several times per ACK. A
@@ -57,6 +59,11 @@ impl Control {
         self.control.on_ack(now, ack);
         self.cwnd = self.control.cwnd();
     }
+    /// Calls [`CongestionControl::on_lost`].
+    pub fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
+        self.control.on_lost(now, lost);
+        self.cwnd = self.control.cwnd();
+    }
     /// Calls [`CongestionControl::on_congestion`].
     pub fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
         self.control.on_congestion(now, congestion);
@@ -71,5 +78,9 @@ impl Control {
     pub fn on_idle_restart(&mut self, now: Time, limit: Bytes) {
         self.control.on_idle_restart(now, limit);
         self.cwnd = self.control.cwnd();
+    }
+    /// Calls [`CongestionControl::take_records`].
+    pub fn take_records(&mut self) -> Vec<ControlRecord> {
+        self.control.take_records()
     }
 }

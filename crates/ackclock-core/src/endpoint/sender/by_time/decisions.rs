@@ -339,7 +339,7 @@ impl Sender {
             limit,
             now,
         );
-        self.statistics.lost_segments += marked.segments;
+        self.count_lost(now, &marked.segments);
         state.counts.lost_retransmissions += marked.again;
         marked
     }

@@ -15,7 +15,7 @@ impl Sender {
         };
         let marked = self.mark_losses(now, &mut state);
         state.retransmit = Retransmit::Lost;
-        if marked.segments > 0 && self.recovery.phase() != RecoveryPhase::Recovery {
+        if !marked.segments.is_empty() && self.recovery.phase() != RecoveryPhase::Recovery {
             self.enter_recovery(now, false, self.mss, &mut state);
             self.reduce_in_proportion(self.mss, false);
         }
@@ -57,11 +57,10 @@ impl Sender {
         let before = self.before();
         let (first, phase) = (self.scoreboard.first(), self.recovery.phase());
         let sacked = self.scoreboard.sacked_segments();
-        let lost = self.scoreboard.lost();
-        let (cleared, again) = self.scoreboard.lose_older(state.rack.rtt(), now);
+        let (cleared, marked) = self.scoreboard.lose_older(state.rack.rtt(), now);
         self.counted_ahead += cleared;
-        state.counts.lost_retransmissions += again;
-        self.statistics.lost_segments += (self.scoreboard.lost() - lost).div_ceil(self.mss) + again;
+        state.counts.lost_retransmissions += marked.again;
+        self.count_lost(now, &marked.segments);
         let reduces = match phase {
             RecoveryPhase::Open => true,
             _ if first >= self.recovery.point() => true,

@@ -99,6 +99,7 @@ fn over_a_marking_path(
             initial_ssthresh: None,
             ssthresh_in_whole_segments: false,
             paced: false,
+            selective_acks: true,
         });
     let parameters = TcpParameters {
         ecn: true,

@@ -48,6 +48,7 @@ fn connection(rtt: u64) -> Dialogue {
             initial_ssthresh: None,
             ssthresh_in_whole_segments: false,
             paced: false,
+            selective_acks: true,
         });
     let mut sender = Sender::new(Arc::new(parameters), control, streams.stream("jitter"));
     sender.open(Time::ZERO);

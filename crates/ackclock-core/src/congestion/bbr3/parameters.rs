@@ -1,0 +1,377 @@
+//! Parameters of BBR version 3, with the constants of draft-ietf-ccwg-bbr-06.
+
+use super::super::facts::ControlFacts;
+use super::super::{CongestionControl, ControlContext, ControlKind};
+use super::Control;
+use crate::registry::{Element, Factory};
+use crate::scenario::error::{Result, every, in_range};
+use crate::scenario::files::Files;
+use crate::units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters. The defaults are the constants of draft-ietf-ccwg-bbr-06, whose names are in
+/// brackets. The draft contradicts itself in places: there, a parameter chooses the reading.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bbr3 {
+    /// Gain of the rate in Startup: 4 ln 2 (`BBR.StartupPacingGain`).
+    pub startup_pacing_gain: f64,
+    /// Gain of the rate in Drain (`BBR.DrainPacingGain`).
+    pub drain_pacing_gain: f64,
+    /// Gain of the window, except when probing up and in ProbeRTT (`BBR.DefaultCwndGain`).
+    pub default_cwnd_gain: f64,
+    /// Gain of the rate when probing up (section 5.6.1).
+    pub probe_up_pacing_gain: f64,
+    /// Gain of the window when probing up (section 5.6.1).
+    pub probe_up_cwnd_gain: f64,
+    /// Gain of the rate after a probe (`BBR.ProbeDownPacingGain` of the test cases).
+    pub probe_down_pacing_gain: f64,
+    /// Gain of the window in ProbeRTT (`BBR.ProbeRTTCwndGain`).
+    pub probe_rtt_cwnd_gain: f64,
+    /// Growth of the delivery rate per round that keeps a probe going (section 5.3.1.2).
+    pub full_bw_growth: f64,
+    /// Rounds without such growth that end it (section 5.3.1.2).
+    pub full_bw_rounds: u64,
+    /// Ranges of lost segments in a round that end Startup (`BBRStartupFullLossCnt`).
+    pub startup_full_loss_count: u64,
+    /// Rounds after which Drain ends, whatever is in flight (section 5.3.2).
+    pub drain_rounds: u64,
+    /// Loss rate over a round that a probe may cause (`BBR.LossThresh`).
+    pub loss_threshold: f64,
+    /// Share that a bound keeps at least after losses (`BBR.Beta`).
+    pub beta: f64,
+    /// Share of the long-term bound that is left to others (`BBR.Headroom`).
+    pub headroom: f64,
+    /// Smallest window, in segments (`BBR.MinPipeCwnd`).
+    pub min_pipe_cwnd: u64,
+    /// Cycles of ProbeBW, the present one included, for which the largest bandwidth is kept
+    /// (`BBR.MaxBwFilterLen`).
+    pub max_bw_filter_len: u64,
+    /// Time for which the smallest round-trip time is kept (`BBR.MinRTTFilterLen`).
+    pub min_rtt_filter_len: Span,
+    /// Age of the smallest round-trip time at which ProbeRTT begins (`BBR.ProbeRTTInterval`).
+    pub probe_rtt_interval: Span,
+    /// Shortest time with little in flight in ProbeRTT (`BBR.ProbeRTTDuration`).
+    pub probe_rtt_duration: Span,
+    /// Rounds, the present one included, for which the largest excess by ACK aggregation is kept
+    /// (`BBR.ExtraAckedFilterLen`); in Startup it is one round.
+    pub extra_acked_filter_len: u64,
+    /// Shortest time from one probe for bandwidth to the next (section 5.3.3.8, T_bbr).
+    pub probe_wait: Span,
+    /// Range of the random time that is added to it (section 5.3.3.8).
+    pub probe_wait_range: Span,
+    /// Most rounds from one probe to the next (section 5.3.3.8, T_reno_bound).
+    pub probe_rounds: u64,
+    /// Largest exponent of the growth of the long-term bound in a round when probing up
+    /// (`BBR.bw_probe_up_rounds`).
+    pub probe_up_rounds: u32,
+    /// Part of the estimated rate that is not used, in percent (`BBR.PacingMarginPercent`).
+    pub pacing_margin: f64,
+    /// Round-trip time assumed before the first is known (section 5.6.2).
+    pub assumed_rtt: Span,
+    /// Time at the pacing rate that makes a burst (`C.send_quantum`, section 5.6.3).
+    pub send_quantum_time: Span,
+    /// Largest burst (section 5.6.3).
+    pub send_quantum_most: Bytes,
+    /// Smallest burst, in segments (section 5.6.3).
+    pub send_quantum_least: u64,
+    /// Bursts that must fit into the window: 3 with TCP, 1 with QUIC (`BBR.offload_budget`).
+    pub offload_budget: u64,
+    /// Window after a retransmission timeout.
+    pub timeout_window: TimeoutWindow,
+    /// Window in ProbeRTT.
+    pub probe_rtt_window: ProbeRttWindow,
+    /// Round-trip times that count as a new minimum before the old one expires.
+    pub min_rtt_refresh: MinRttRefresh,
+    /// Flags that an exit from Startup on losses sets.
+    pub startup_loss_flags: StartupLossFlags,
+    /// Volume bounds in Drain.
+    pub drain_bounds: DrainBounds,
+    /// Events that may show too much in flight after a probe.
+    pub too_high: TooHigh,
+    /// Data in flight at which a lost segment crossed the loss threshold.
+    pub inflight_at_loss: InflightAtLoss,
+    /// Effect of too much loss on the long-term bound if the application limited the lost segment.
+    pub limited_loss: LimitedLoss,
+    /// Unit of the data in flight that bounds the rounds between probes.
+    pub probe_rounds_unit: ProbeRoundsUnit,
+    /// Time at which the state is saved to which an undo returns.
+    pub undo_state: UndoState,
+    /// Reaction to an ECN echo, at most one per window of data. The draft demands one and
+    /// specifies none: both choices are guesses.
+    pub ecn: EcnReaction,
+}
+
+/// The window after a retransmission timeout, beyond what is in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeoutWindow {
+    /// One segment: the text of section 5.6.4.4.
+    #[default]
+    Segment,
+    /// One byte: its pseudocode in the draft's units.
+    Byte,
+}
+
+/// The window in ProbeRTT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeRttWindow {
+    /// Half the bandwidth-delay product (`probe_rtt_cwnd_gain`), and at least `min_pipe_cwnd`: the
+    /// pseudocode of section 5.6.4.5.
+    #[default]
+    HalfProduct,
+    /// `min_pipe_cwnd`: the text of section 5.6.4.5.
+    MinPipe,
+}
+
+/// The round-trip times that count as a new minimum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MinRttRefresh {
+    /// Only lower ones: the pseudocode of section 5.3.4.3. A constant round-trip time expires.
+    #[default]
+    Lower,
+    /// Equal ones too: then a flow without a queue never needs ProbeRTT, as one of the draft's test
+    /// cases assumes.
+    NotHigher,
+}
+
+/// The flags that an exit from Startup on losses sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StartupLossFlags {
+    /// `full_bw_now` and `full_bw_reached`: the draft's test case.
+    #[default]
+    Both,
+    /// `full_bw_reached` alone: the text of section 5.3.1.3.
+    Reached,
+}
+
+/// The volume bounds in Drain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DrainBounds {
+    /// Long-term and short-term bound: the table of section 5.6.1.
+    #[default]
+    Both,
+    /// The short-term bound alone: the pseudocode of section 5.6.4.7.
+    Shortterm,
+}
+
+/// The events that may show too much in flight after a probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TooHigh {
+    /// Lost segments and ACKs: the text of section 5.5.10.2 speaks of ACKs, its pseudocode acts on
+    /// lost segments.
+    #[default]
+    LossesAndAcks,
+    /// Lost segments alone: the pseudocode.
+    Losses,
+}
+
+/// The data in flight at which a lost segment crossed the loss threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InflightAtLoss {
+    /// Between what was in flight before the segment and after it.
+    #[default]
+    Clamped,
+    /// The formula of section 5.5.10.2, which may lie outside.
+    Unclamped,
+}
+
+/// The effect of too much loss on the long-term bound if the application limited the lost segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedLoss {
+    /// None: the pseudocode of section 5.5.10.2.
+    #[default]
+    Kept,
+    /// It is lowered all the same: a reading of the draft's test case.
+    Lowered,
+}
+
+/// The unit of the data in flight that bounds the rounds between probes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeRoundsUnit {
+    /// Segments: the text of section 5.3.3.8.
+    #[default]
+    Segments,
+    /// Bytes: its pseudocode in the draft's units.
+    Bytes,
+}
+
+/// The time at which the state is saved to which an undo returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UndoState {
+    /// The first loss of a recovery: the text of section 5.5.11.
+    #[default]
+    Recovery,
+    /// The first loss of each round, and the start of recovery: the pseudocode. The second loss of
+    /// a probe then overwrites the state that the first one saved.
+    Round,
+}
+
+/// The reaction to an ECN echo.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnReaction {
+    /// That to one lost segment.
+    #[default]
+    Loss,
+    /// That to more losses than the threshold.
+    ExcessLoss,
+}
+
+impl Default for Bbr3 {
+    fn default() -> Self {
+        Bbr3 {
+            startup_pacing_gain: 2.77,
+            drain_pacing_gain: 0.5,
+            default_cwnd_gain: 2.0,
+            probe_up_pacing_gain: 1.25,
+            probe_up_cwnd_gain: 2.25,
+            probe_down_pacing_gain: 0.9,
+            probe_rtt_cwnd_gain: 0.5,
+            full_bw_growth: 1.25,
+            full_bw_rounds: 3,
+            startup_full_loss_count: 6,
+            drain_rounds: 3,
+            loss_threshold: 0.02,
+            beta: 0.7,
+            headroom: 0.15,
+            min_pipe_cwnd: 4,
+            max_bw_filter_len: 2,
+            min_rtt_filter_len: Span::from_millis(10_000),
+            probe_rtt_interval: Span::from_millis(5000),
+            probe_rtt_duration: Span::from_millis(200),
+            extra_acked_filter_len: 10,
+            probe_wait: Span::from_millis(2000),
+            probe_wait_range: Span::from_millis(1000),
+            probe_rounds: 63,
+            probe_up_rounds: 30,
+            pacing_margin: 1.0,
+            assumed_rtt: Span::from_millis(1),
+            send_quantum_time: Span::from_millis(1),
+            send_quantum_most: Bytes(65_536),
+            send_quantum_least: 2,
+            offload_budget: 3,
+            timeout_window: TimeoutWindow::default(),
+            probe_rtt_window: ProbeRttWindow::default(),
+            min_rtt_refresh: MinRttRefresh::default(),
+            startup_loss_flags: StartupLossFlags::default(),
+            drain_bounds: DrainBounds::default(),
+            too_high: TooHigh::default(),
+            inflight_at_loss: InflightAtLoss::default(),
+            limited_loss: LimitedLoss::default(),
+            probe_rounds_unit: ProbeRoundsUnit::default(),
+            undo_state: UndoState::default(),
+            ecn: EcnReaction::default(),
+        }
+    }
+}
+
+/// Checks that a gain is usable.
+fn check_gain(name: &str, value: f64) -> Result<()> {
+    let usable = (0.01..=100.0).contains(&value);
+    in_range(usable, name, &value, "is not from 0.01 to 100")
+}
+
+/// Checks that a count is usable.
+fn check_count(name: &str, value: u64, least: u64) -> Result<()> {
+    let remedy = format!("is not from {least} to 10000");
+    in_range((least..=10_000).contains(&value), name, &value, &remedy)
+}
+
+/// Checks that a share is below one.
+fn check_share(name: &str, value: f64) -> Result<()> {
+    let usable = (0.0..1.0).contains(&value);
+    in_range(usable, name, &value, "is not from 0 to below 1")
+}
+
+impl Bbr3 {
+    fn check_gains(&self) -> Result<()> {
+        every([
+            check_gain("startup_pacing_gain", self.startup_pacing_gain),
+            check_gain("drain_pacing_gain", self.drain_pacing_gain),
+            check_gain("default_cwnd_gain", self.default_cwnd_gain),
+            check_gain("probe_up_pacing_gain", self.probe_up_pacing_gain),
+            check_gain("probe_up_cwnd_gain", self.probe_up_cwnd_gain),
+            check_gain("probe_down_pacing_gain", self.probe_down_pacing_gain),
+            check_gain("probe_rtt_cwnd_gain", self.probe_rtt_cwnd_gain),
+            check_gain("full_bw_growth", self.full_bw_growth),
+        ])
+    }
+    fn check_counts(&self) -> Result<()> {
+        every([
+            check_count("full_bw_rounds", self.full_bw_rounds, 1),
+            check_count("startup_full_loss_count", self.startup_full_loss_count, 1),
+            check_count("drain_rounds", self.drain_rounds, 0),
+            check_count("min_pipe_cwnd", self.min_pipe_cwnd, 1),
+            check_count("max_bw_filter_len", self.max_bw_filter_len, 1),
+            check_count("extra_acked_filter_len", self.extra_acked_filter_len, 1),
+            check_count("probe_rounds", self.probe_rounds, 1),
+            check_count("send_quantum_least", self.send_quantum_least, 1),
+            check_count("offload_budget", self.offload_budget, 1),
+        ])
+    }
+}
+
+impl Element<ControlKind> for Bbr3 {
+    const NAME: &'static str = "bbr3";
+    const LABEL: &'static str = "BBR version 3 (draft-ietf-ccwg-bbr-06)";
+    const SUMMARY: &'static str =
+        "Sends at the largest measured delivery rate, within bounds that losses set.";
+    const REFERENCE: &'static str = "draft-ietf-ccwg-bbr-06 (6 July 2026), BBR Congestion Control";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        let exponents = "is not from 0 to 60";
+        let assumed = "is too short; for example \"1 ms\"";
+        every([
+            self.check_gains(),
+            self.check_counts(),
+            check_share("loss_threshold", self.loss_threshold),
+            check_share("beta", self.beta),
+            check_share("headroom", self.headroom),
+            in_range(
+                (0.0..100.0).contains(&self.pacing_margin),
+                "pacing_margin",
+                &self.pacing_margin,
+                "is not from 0 to below 100",
+            ),
+            in_range(
+                self.probe_up_rounds <= 60,
+                "probe_up_rounds",
+                &self.probe_up_rounds,
+                exponents,
+            ),
+            in_range(
+                self.assumed_rtt > Span::ZERO,
+                "assumed_rtt",
+                &self.assumed_rtt,
+                assumed,
+            ),
+        ])
+    }
+
+    fn facts(&self) -> ControlFacts {
+        ControlFacts {
+            reacts_to_loss: Some(true),
+            reacts_to_delay: Some(false),
+            paces: Some(true),
+            slow_start_ends_on_delay: Some(false),
+            ..ControlFacts::default()
+        }
+    }
+}
+
+impl Factory<ControlKind> for Bbr3 {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        Box::new(Control::new(self.clone(), &context))
+    }
+}
