@@ -85,14 +85,19 @@ VERSIONS = (
         {"color": "black", "linestyle": "-"},
     ),
     Version("bbr1", "simulate", {"kind": "bbr1"}, {"color": "tab:orange", "linestyle": "--"}),
+    Version("bbr3", "simulate", {"kind": "bbr3"}, {"color": "tab:blue", "linestyle": "-."}),
 )
+
+
+def scenario(version: Version) -> Scenario:
+    """Returns the scenario with one version of BBR."""
+    changes = {f"flows.{FLOW}.transport.control": version.control}
+    return Scenario.from_toml(SCENARIO).replace(changes)
 
 
 def answered(version: Version, folder: Path) -> Result:
     """Returns the result of one version, stored earlier if there is one."""
-    asked = Scenario.from_toml(SCENARIO).replace(
-        {f"flows.{FLOW}.transport.control": version.control}
-    )
+    asked = scenario(version)
     if version.method == "simulate":
         return simulate(asked)
     kept = folder / version.label.replace(" ", "-")
@@ -156,14 +161,13 @@ def row(version: Version, result: Result) -> str:
     return f"| {version.label} ({version.method}) | {' | '.join(shown)} | {peak:.0f} |"
 
 
-def bound() -> str:
-    """Formats the line of the model of version 1."""
-    asked = Scenario.from_toml(SCENARIO).resolve().tree
-    [path] = flow_paths(asked)
+def bound(version: Version) -> str:
+    """Formats the line of the model of a simulated version."""
+    [path] = flow_paths(scenario(version).resolve().tree)
     _, says = bbr_bounds.MODEL.answer_path(path)
     goodput = says["goodput"] * path.sender.mss_bytes * 8 / 1e6
     return (
-        f"| `bbr_bounds` (predict) | at least {goodput:.2f} | at most "
+        f"| `bbr_bounds` of {version.label} (predict) | at least {goodput:.2f} | at most "
         f"{1000 * says['steady_rtt']:.1f} | 0 | at most {says['startup_queue']:.0f} |"
     )
 
@@ -179,7 +183,8 @@ def main() -> None:
             "|---|---|---|---|---|\n"
         )
         lines = [row(version, results[version.label]) for version in VERSIONS]
-        section.write(PAGE, "which bbr", head + "\n".join([*lines, bound()]))
+        lines += [bound(version) for version in VERSIONS if version.method == "simulate"]
+        section.write(PAGE, "which bbr", head + "\n".join(lines))
 
 
 if __name__ == "__main__":

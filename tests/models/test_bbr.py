@@ -31,6 +31,9 @@ VERSION_3 = {
 }  # fmt: skip
 
 
+BBR3 = {"kind": "bbr3"}
+
+
 def share(products: float, flows: float = 1, **more: float) -> dict[str, float]:
     said = SHARE.answer(rate=RATE, rtt=RTT, buffer=products * BDP, flows=flows, **more)
     return {name: float(value) for name, value in said.items()}
@@ -103,7 +106,9 @@ def test_the_buffer_for_a_share() -> None:
 # Rounds, drain and probes: derived from the constants; the last is stated by the draft.
 @pytest.mark.parametrize(("product", "doublings"), [(83, 4), (833, 7), (8333, 10), (9, 0)])
 def test_rounds_of_startup(product: float, doublings: int) -> None:
-    assert bounds(rate=product / RTT)["startup_rounds"] == doublings + 3
+    # Samples 1, 2, 4, 8, 8, 8, 8 end start-up: three doublings, the first full one, three without
+    # growth.
+    assert bounds(rate=product / RTT)["startup_rounds"] == doublings + 1 + 3
 
 
 def test_startup_of_both_versions() -> None:
@@ -131,6 +136,20 @@ def test_probes_for_the_round_trip_cost_two_percent() -> None:
     long = {"rate": 1e9, "rtt": 1e-9, "used_share": 1.0, "rtt_probe_segments": 1e-9}
     assert bounds(**long | VERSION_3)["utilisation"] == pytest.approx(0.98)
     assert bounds(**long)["utilisation"] == pytest.approx(0.98)
+
+
+def test_the_versions_state_the_constants_of_their_sources() -> None:
+    """What version 3 states gives the bounds that the draft's constants give."""
+    stated = said("bbr_bounds", path_of(cubic=0, **{"flows.bbr.transport.control": BBR3}))
+    assert stated["verdict"] == "applies"
+    for name, value in VERSION_3.items():
+        assert stated["inputs"][name] == value
+    assert said("bbr_bounds", path_of(cubic=0))["inputs"]["startup_gain"] == 739 / 256
+
+
+def test_version_3_yields_to_losses_so_a_share_has_no_answer() -> None:
+    answered = said("bbr_share", path_of(**{"flows.bbr.transport.control": BBR3}))
+    assert answered["note"] == "bbr3 reacts to losses, so not only its in-flight cap limits it"
 
 
 def tree(bbr: int = 1, cubic: int = 1, products: float = 8, **changes: object) -> dict[str, Any]:
@@ -351,25 +370,26 @@ def goodput(result: Result, flow: str) -> float:
 
 #: Rate in packets of 1500 bytes, round trip with the service of one packet, handshake, sampling.
 FAST, LONG, HANDSHAKE_S, SAMPLE_S = 20e6 / 12_000, 0.2 + 12_000 / 20e6, 0.201, 0.01
-#: What the control adds to a window for bursts at start-up's rate: three of four segments, and two
-#: in a probe (`bbr_quantization_budget` of tcp_bbr.c).
-BURSTS = 3 * 4 + 2
+#: What a control adds to a window for bursts: three of up to five segments at start-up's rate, and
+#: two in a probe (`bbr_quantization_budget` of tcp_bbr.c; `BBR.offload_budget` of the draft).
+BURSTS = 3 * 5 + 2
 
 
 @cache
-def alone() -> Result:
+def alone(control: str) -> Result:
     """Returns one BBR flow on 20 Mbit/s and 200 ms with a buffer that is never full."""
     changes = {
         "hops.there.link.rate": "20 Mbit/s", "hops.there.delay": "100 ms",
         "hops.back.delay": "100 ms", "sample_interval": "10 ms",
         "hops.there.queue.limit": "10000 packets", "flows.bbr.start": "0 s",
+        "flows.bbr.transport.control": {"kind": control},
     }  # fmt: skip
     return simulate(two_kinds(1, 0, 8, duration_s=40).replace(changes))
 
 
-def modes() -> dict[str, tuple[float, float]]:
+def modes(result: Result) -> dict[str, tuple[float, float]]:
     """Returns the first and the last sample of start-up and of draining, in s."""
-    rows = alone().tables["samples"].to_pylist()
+    rows = result.tables["samples"].to_pylist()
     found = {
         mode: [row["time_s"] for row in rows if row["mode"] == mode]
         for mode in ("startup", "drain")
@@ -377,8 +397,8 @@ def modes() -> dict[str, tuple[float, float]]:
     return {mode: (times[0], times[-1]) for mode, times in found.items()}
 
 
-def longest_queue(begin_s: float, end_s: float) -> int:
-    rows = alone().tables["hops"].to_pylist()
+def longest_queue(result: Result, begin_s: float, end_s: float) -> int:
+    rows = result.tables["hops"].to_pylist()
     return max(
         row["backlog_packets"]
         for row in rows
@@ -386,13 +406,18 @@ def longest_queue(begin_s: float, end_s: float) -> int:
     )
 
 
-def test_a_simulated_flow_keeps_to_the_bounds_and_comes_near_them() -> None:
-    limits, during = bounds(FAST, LONG), modes()
+@pytest.mark.parametrize(("control", "constants"), [("bbr1", {}), ("bbr3", VERSION_3)])
+def test_a_simulated_flow_keeps_to_the_bounds_and_comes_near_them(
+    control: str, constants: dict[str, float]
+) -> None:
+    result = alone(control)
+    limits, during = bounds(FAST, LONG, **constants), modes(result)
     _, startup_s = during["startup"]
     drain_s = during["drain"][1] - during["drain"][0]
     assert startup_s <= HANDSHAKE_S + limits["startup_time"] + SAMPLE_S
     assert drain_s <= limits["drain_time"] + SAMPLE_S
-    startup, steady = longest_queue(0, during["drain"][1]), longest_queue(5, 40)
+    startup = longest_queue(result, 0, during["drain"][1])
+    steady = longest_queue(result, 5, 40)
     assert startup <= limits["startup_queue"] + BURSTS
     assert steady <= limits["steady_queue"] + BURSTS
     # A bound that is not nearly reached would say little.
@@ -400,4 +425,4 @@ def test_a_simulated_flow_keeps_to_the_bounds_and_comes_near_them() -> None:
     assert drain_s >= 0.8 * limits["drain_time"]
     assert startup >= 0.8 * limits["startup_queue"]
     assert steady >= 0.8 * limits["steady_queue"]
-    assert goodput(alone(), "bbr") / 8 / 1448 >= limits["goodput"]
+    assert goodput(result, "bbr") / 8 / 1448 >= limits["goodput"]

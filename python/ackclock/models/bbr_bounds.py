@@ -3,21 +3,22 @@
 N flows with the same control share a link of product P = c T. All bounds are derived from constants
 that the sources state.
 
-- Start-up. The estimated bandwidth doubles in each round until the pipe is full. Then m rounds
-  without growth end start-up, with at most g P in flight.
+- Start-up. The window doubles in each of n rounds until the pipe is full. One more round delivers
+  the first full sample, and m rounds without growth end start-up, with at most g P in flight.
 - Drain. The rate falls to d c until the queue is empty.
 - Probe. A flow alone sends at u times the bandwidth for r rounds. The queue grows to (u^r - 1) P,
   at most (v - 1) P.
 - Many flows. Each takes its largest sample for its bandwidth. Together they send more than the link
   does, until the windows stop them at max(k, v) times the estimated product.
 - Probe for the round-trip time. Once in each interval I, a flow keeps w segments, or a share s of
-  its product, in flight. That lasts for a time h and the round trip in which its window falls.
+  its product, in flight. That lasts for a time h, the round trip in which its window falls, and at
+  most one more, as it ends with a round.
 
 The constants of version 1 are those of tcp_bbr.c in Linux 6. They are g = 2/ln 2, d its inverse, k
 = v = 2, u = 1.25, r = 1, I = 10 s, h = 0.2 s, w = 4 and s = 0. Those of version 3 are stated by
 draft-ietf-ccwg-bbr-06. They are g = 2, d = 0.5, k = 2, v = 2.25, u = 1.25, I = 5 s, h = 0.2 s, w =
 4 and s = 0.5. There r = 3 is derived: rounds without growth end a probe. The draft states 0.98 as
-the utilisation with I = 5 s and s = 0.5, without the round trip. The effect of many flows' w
+the utilisation with I = 5 s and s = 0.5, without the round trips. The effect of many flows' w
 segments on the estimated round-trip time is equation 6 of Ware and others, IMC 2019, as restated by
 Sarpkaya and others, 2025.
 
@@ -75,7 +76,7 @@ def bounds(
     alone = np.minimum(probe_gain**probe_rounds, probe_window_gain) * P - P
     queue = np.minimum(np.where(N == 1, np.maximum(alone, product - P), cap - P), B)
     kept = np.minimum(np.maximum(rtt_probe_share, rtt_probe_segments * N / P), 1.0)
-    lost_time = (1 - kept) * (rtt_probe_time + (1 - kept) * T) / rtt_probe_interval
+    lost_time = (1 - kept) * (rtt_probe_time + 2 * T) / rtt_probe_interval
     utilisation = used_share * np.maximum(1 - lost_time, 0.0)
     return {
         "goodput": utilisation * c / N,
@@ -83,8 +84,9 @@ def bounds(
         "startup_in_flight": P + startup_queue,
         "startup_queue": startup_queue,
         "startup_buffer": (startup_gain - 1) * P,
-        "startup_rounds": fill + full_rounds,
-        "startup_time": fill * T + full_rounds * (P + startup_queue) / c,
+        "startup_rounds": fill + 1 + full_rounds,
+        # Paced segments and their ACKs spread over a round trip, so the pipe is full one later.
+        "startup_time": (fill + 1) * T + (1 + full_rounds) * (P + startup_queue) / c,
         "drain_time": startup_queue / (c * (1 - drain_gain)),
         "in_flight_cap": cap,
         "steady_queue": queue,
@@ -163,11 +165,11 @@ MODEL = Model(
     formula="""\
 P = c T,  n = max(ceil(log2(P/(N w1))), 0)
 startup_queue = min((g - 1) P, B),  startup_in_flight = P + startup_queue
-startup_rounds = n + m,  startup_time = n T + m startup_in_flight/c
+startup_rounds = n + 1 + m,  startup_time = (n + 1) T + (1 + m) startup_in_flight/c
 drain_time = startup_queue/(c (1 - d))
 P' = max(P, w N),  in_flight_cap = max(k, v) P'
 steady_queue = min(max((min(u^r, v) - 1) P, P' - P), B) if N = 1, min(in_flight_cap - P, B) if N > 1
-s' = min(max(s, w N/P), 1),  probing_share = (1 - s')(h + (1 - s') T)/I
+s' = min(max(s, w N/P), 1),  probing_share = (1 - s')(h + 2 T)/I
 utilisation = a (1 - probing_share),  goodput = utilisation c/N""",
     inputs=(
         Input("rate", "c", "segments/s", "the link's rate", on_wire=True),
