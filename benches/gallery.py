@@ -26,6 +26,7 @@ SHOWN = (
         "westwood-figure-18",
     ),
     *("abr-figure-8", "abr-figure-14", "abr-figure-22"),
+    "bbr-figure-8",
 )
 
 

@@ -6,7 +6,7 @@ reproduce --list`.
 """
 
 from ackclock.reproduction import Experiment
-from ackclock_reproductions import abr, hstcp, rfc9438, short_transfers, tfrcp, westwood, wifi
+from ackclock_reproductions import abr, bbr, hstcp, rfc9438, short_transfers, tfrcp, westwood, wifi
 from ackclock_reproductions.documented import documented
 from ackclock_reproductions.markov import (
     mean_throughput,
@@ -54,6 +54,7 @@ EXPERIMENTS: tuple[Experiment, ...] = documented(
         *short_transfers.EXPERIMENTS,
         *wifi.EXPERIMENTS,
         *hstcp.EXPERIMENTS,
+        *bbr.EXPERIMENTS,
         bursts_at_a_router.EXPERIMENT,
         adaptive_buffers.EXPERIMENT,
         which_formula.EXPERIMENT,

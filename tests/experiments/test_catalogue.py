@@ -141,6 +141,8 @@ VERDICTS = {
     "hstcp-figure-15": Kind.READING,
     "hstcp-figure-16": Kind.PARTLY,
     "hstcp-figure-17": Kind.PARTLY,
+    "bbr-figure-8": Kind.READING,
+    "bbr-round-trips": Kind.PARTLY,
     "buffers-figure-1": Kind.REPRODUCED,
     "buffers-figure-2": Kind.REPRODUCED,
     "formulas-figure-1": Kind.REPRODUCED,
@@ -163,7 +165,7 @@ SIMULATED = {
     name
     for name in VERDICTS
     if name.startswith(
-        ("westwood-", "abr-", "tfrcp-", "hstcp-", "buffers-", "short-", "wifi-", "rates-")
+        ("westwood-", "abr-", "tfrcp-", "hstcp-", "bbr-", "buffers-", "short-", "wifi-", "rates-")
     )
 }
 
@@ -209,6 +211,8 @@ SAID = [
     ("wifi-figure-8", "“with ten uploads they make round trips of around 2 s”"),
     ("wifi-figure-8", "“30 packets give just around 75 % then”"),
     ("hstcp-figure-14", "packets come in trains"),
+    ("bbr-figure-8", "the paper was not at hand"),
+    ("bbr-round-trips", "“or even starved: their least share”"),
     ("markov-validation-simulated", "guessed"),
 ]
 
@@ -357,7 +361,7 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
         assert experiment.name == f"{experiment.group}-{experiment.shows.lower().replace(' ', '-')}"
     else:
         assert re.fullmatch(
-            rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux|against-engine)",
+            rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux|against-engine|round-trips)",
             experiment.name,
         )
     assert experiment.question.endswith("?")

@@ -28,6 +28,7 @@ _CLASSES = _CLASS | {
 }
 OF = {
     "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
+    "bbr_share": {"buffer": 400.0},
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
     **{of: {"flows": 10.0} for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth")},
     # A longer simulation does more of the same.
@@ -266,6 +267,10 @@ TERMS = {
     "low_rate": ("the link's low rate",),
     "buffer": ("queue limit",),
     "flows": ("flows that share",),
+    "window_gain": ("in-flight cap",),
+    "rtt_probe_interval": ("time between probes",),
+    "rtt_probe_time": ("time for which such a probe",),
+    "rtt_probe_segments": ("window of a flow in such a probe",),
     "stations": ("stations",),
     "places": ("capacity of the router",),
     "shortest": ("the shortest round-trip time",),

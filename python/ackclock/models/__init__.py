@@ -10,6 +10,8 @@ from typing import Any
 from ackclock.errors import InputError
 from ackclock.models import (
     aimd_chain,
+    bbr_bounds,
+    bbr_share,
     cardwell,
     cubic_response,
     edca,
@@ -52,6 +54,8 @@ MODELS: tuple[Model, ...] = (
     reno_response.MODEL,
     hstcp_response.MODEL,
     cubic_response.MODEL,
+    bbr_share.MODEL,
+    bbr_bounds.MODEL,
     *hstcp_router.MODELS,
     aimd_chain.MODEL,
     explicit_rate.INSTCAP,
@@ -157,15 +161,16 @@ def answer(model: Model, path: FlowPath) -> dict[str, Any]:
     primary = model.output()
     says["says"] = f"{primary.name} {outputs[primary.name]:.4g} {primary.unit}"
     alone = outputs[model.goodput] * path.sender.mss_bytes * 8
+    link = path.bottleneck.link_bit_per_s * (path.bottleneck.flows if model.divides_link else 1)
     caps = {
         "model": alone,
-        "link": path.bottleneck.link_bit_per_s * _SAME_RATE,
+        "link": link * _SAME_RATE,
         "receive window": path.window_bit_per_s * _SAME_RATE,
     }
     limit = min(caps, key=lambda name: caps[name])
     if limit != "model":
         says["note"] = "; ".join(filter(None, (f"capped by the {limit}", verdict.note)))
-    capped = min(alone, path.bottleneck.link_bit_per_s, path.window_bit_per_s)
+    capped = min(alone, link, path.window_bit_per_s)
     instances = path.instances or 0
     total = {"goodput_bit_per_s": capped * instances, "model_bit_per_s": alone * instances}
     return says | total | {"limit": limit, "inputs": inputs, "outputs": outputs}

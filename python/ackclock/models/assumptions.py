@@ -133,6 +133,30 @@ FEW_TIMEOUTS = Assumption(
     ),
 )
 
+NO_RANDOM_LOSS = Assumption(
+    "no_random_loss",
+    "segments are lost only if the queue overflows",
+    lambda path: unless(path.loss.rate == 0, "there is random loss too"),
+)
+
+
+def _unlike_round_trips(path: FlowPath) -> str:
+    if not (times := path.bottleneck.round_trips):
+        return ""
+    (shortest, _), (longest, _) = times[0], times[-1]
+    return unless(
+        longest <= shortest * 1.01,
+        f"base round-trip times are from {shortest * 1e3:.4g} to {longest * 1e3:.4g} ms",
+    )
+
+
+SAME_ROUND_TRIPS = Assumption(
+    "same_round_trips", "all flows have the same base round-trip time", _unlike_round_trips
+)
+QUEUE_ALONE_DELAYS = Assumption(
+    "steady_rtt", "only the bottleneck's queue varies the round-trip time", jitter
+)
+
 RENO = Assumption("reno", "additive increase by one, multiplicative decrease by a half")
 
 # Assumptions about the path of every model of a long flow under random loss.
@@ -210,6 +234,15 @@ def not_cubic(control: Control) -> str:
 def not_highspeed(control: Control) -> str:
     """Returns the reason why a control is not known to be HighSpeed TCP (RFC 3649), or empty."""
     return _other_than(control, "highspeed", "by_window", f"{control.name} is not HighSpeed TCP")
+
+
+def not_by_path_model(control: Control) -> str:
+    """Returns the reason why a control is not known to send by a model of the path, as BBR does."""
+    if control.growth not in (None, "by_path_model"):
+        return f"{control.name} does not send by a model of the path, as BBR does"
+    if control.path_model is not None:
+        return ""
+    return control.unstated or f"{control.name} does not state the gains of its model of the path"
 
 
 def _other_than(control: Control, growth: str, kept: str, how: str) -> str:

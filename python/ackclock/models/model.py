@@ -188,6 +188,8 @@ class Model:
         points: Number of values that an inverse question tries first.
         evaluate_goodput: The formula of the output `goodput` alone, if that is much less work than
             all outputs.
+        divides_link: True if it says how unlike flows divide the link. Then the whole link caps its
+            answer, not an equal share.
     """
 
     name: str
@@ -207,6 +209,7 @@ class Model:
     evaluate_goodput: Callable[..., Array] | None = None
     bounds: tuple[Bound, ...] = ()
     points: int = 2001
+    divides_link: bool = False
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.inputs] + [one.name for one in self.outputs]

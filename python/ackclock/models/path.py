@@ -112,6 +112,42 @@ class Feedback(NamedTuple):
     share: float
 
 
+class PathModel(NamedTuple):
+    """The gains of a control that sends by a model of the path, as BBR does.
+
+    The model is an estimate of the bandwidth and of the smallest round-trip time.
+
+    Attributes:
+        startup_rate_gain: Gain of the rate in startup.
+        startup_window_gain: Gain of the congestion window in startup.
+        startup_full_rounds: Rounds without growth of the bandwidth that end startup.
+        drain_rate_gain: Gain of the rate while startup's queue drains.
+        window_gain: Gain of the congestion window after startup, outside probes.
+        probe_rate_gain: Largest gain of the rate in a probe for bandwidth.
+        probe_window_gain: Gain of the congestion window in such a probe.
+        probe_rounds: Rounds that such a probe lasts if nothing is lost.
+        used_share: Share of the estimated bandwidth that is used.
+        rtt_probe_interval_s: Longest time between probes for the smallest round-trip time.
+        rtt_probe_time_s: Time for which such a probe keeps little in flight.
+        rtt_probe_share: Congestion window of such a probe, as a share of the estimated product.
+        rtt_probe_segments: Smallest congestion window of such a probe.
+    """
+
+    startup_rate_gain: float
+    startup_window_gain: float
+    startup_full_rounds: float
+    drain_rate_gain: float
+    window_gain: float
+    probe_rate_gain: float
+    probe_window_gain: float
+    probe_rounds: float
+    used_share: float
+    rtt_probe_interval_s: float
+    rtt_probe_time_s: float
+    rtt_probe_share: float
+    rtt_probe_segments: float
+
+
 @dataclass(frozen=True)
 class Control:
     """The properties that a congestion or rate control states about itself.
@@ -119,7 +155,7 @@ class Control:
     Attributes:
         name: Name of the control; empty for plain UDP.
         growth: The law by which the window or the rate grows: `linear`, `cubic`, `highspeed` (RFC
-            3649), or another; None if unknown.
+            3649), `by_path_model`, or another; None if unknown.
         growth_segments: Growth in segments per round trip with b = 1; NaN if unknown or not
             constant.
         cubic_c: CUBIC's C in segments per cubic second; NaN for other controls.
@@ -132,6 +168,7 @@ class Control:
             unknown.
         equation: Loss rate that its throughput equation uses: `loss_intervals` (TFRC), `last_round`
             (TFRCP); None without an equation, or if unknown.
+        path_model: Gains of its model of the path; None without such a model, or if unknown.
     """
 
     name: str = ""
@@ -143,6 +180,7 @@ class Control:
     reacts_to_delay: bool | None = None
     slow_start_ends_on_delay: bool | None = None
     equation: str | None = None
+    path_model: PathModel | None = None
 
     @property
     def is_aimd(self) -> bool:
@@ -158,6 +196,11 @@ class Control:
     def is_highspeed(self) -> bool:
         """True if it is known to use the increase and decrease of RFC 3649."""
         return self.growth == "highspeed" and self.kept == "by_window"
+
+    @property
+    def is_loss_based(self) -> bool:
+        """True if it is known to reduce its window at a loss, and not to react to delay."""
+        return self.kept in ("constant", "by_window") and self.reacts_to_delay is False
 
     @property
     def unstated(self) -> str:
@@ -386,6 +429,7 @@ RECORDS = (
     Competitor,
     Sender,
     Control,
+    PathModel,
     Transfer,
     Cell,
     Contender,

@@ -32,8 +32,8 @@ import numpy as np
 from ackclock.errors import InputError
 from ackclock.models import slow_start_overflow as overflowing
 from ackclock.models.assumptions import (
+    QUEUE_ALONE_DELAYS,
     STEADY_LINK,
-    jitter,
     needs_tcp,
     no_droptail,
     not_aimd,
@@ -474,11 +474,7 @@ _ASSUMPTIONS = (
         lambda path: unless(path.control.is_aimd, f"{path.control.name} does not grow linearly"),
     ),
     STEADY_LINK,
-    Assumption(
-        "steady_rtt",
-        "only the bottleneck's queue varies the round-trip time",
-        jitter,
-    ),
+    QUEUE_ALONE_DELAYS,
 )
 
 MODEL = Model(

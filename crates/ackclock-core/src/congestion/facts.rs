@@ -34,6 +34,8 @@ pub struct ControlFacts {
     pub slow_start_ends_on_delay: Option<bool>,
     /// Its random draws; null if it makes none.
     pub draws: Option<Draws>,
+    /// Gains of a control that sends by a model of the path; null if it has no such model.
+    pub path_model: Option<PathModelFacts>,
     /// The same control in Linux; null if Linux has none.
     pub linux: Option<LinuxControl>,
 }
@@ -61,8 +63,42 @@ pub enum GrowthLaw {
     ByWindow,
     /// Function of the round-trip time.
     ByDelay,
+    /// Multiple of the bandwidth-delay product that the control estimates (BBR).
+    ByPathModel,
     /// Growth to the rate of a throughput equation.
     ByEquation,
+}
+
+/// Gains of a control that estimates bandwidth and smallest round-trip time. It sends at a gain
+/// times the bandwidth and keeps at most a gain times their product in flight, as BBR does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PathModelFacts {
+    /// Gain of the rate in startup.
+    pub startup_rate_gain: f64,
+    /// Gain of the congestion window in startup.
+    pub startup_window_gain: f64,
+    /// Rounds without growth of the bandwidth that end startup.
+    pub startup_full_rounds: u32,
+    /// Gain of the rate while startup's queue drains.
+    pub drain_rate_gain: f64,
+    /// Gain of the congestion window after startup, outside probes.
+    pub window_gain: f64,
+    /// Largest gain of the rate in a probe for bandwidth.
+    pub probe_rate_gain: f64,
+    /// Gain of the congestion window in a probe for bandwidth.
+    pub probe_window_gain: f64,
+    /// Rounds that a probe for bandwidth lasts if nothing is lost.
+    pub probe_rounds: u32,
+    /// Share of the estimated bandwidth that is used.
+    pub used_share: f64,
+    /// Longest time between probes for the smallest round-trip time, in seconds.
+    pub rtt_probe_interval_s: f64,
+    /// Time for which such a probe keeps little in flight, in seconds.
+    pub rtt_probe_time_s: f64,
+    /// Congestion window of such a probe, as a share of the estimated bandwidth-delay product.
+    pub rtt_probe_share: f64,
+    /// Smallest congestion window of such a probe, in segments.
+    pub rtt_probe_segments: f64,
 }
 
 /// The share of a window or a rate that is kept after congestion.

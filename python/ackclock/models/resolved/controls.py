@@ -5,7 +5,7 @@ from math import nan
 from typing import Any
 
 from ackclock import facts
-from ackclock.models.path import Control
+from ackclock.models.path import Control, PathModel
 
 __all__ = ["control", "control_of"]
 
@@ -28,7 +28,14 @@ def control(name: str, stated: facts.Facts) -> Control:
         reacts_to_delay=stated["reacts_to_delay"],
         slow_start_ends_on_delay=stated["slow_start_ends_on_delay"],
         equation=equation.get("loss"),
+        path_model=_path_model(stated["path_model"]),
     )
+
+
+def _path_model(stated: Mapping[str, float] | None) -> PathModel | None:
+    if stated is None:
+        return None
+    return PathModel(**{name: float(stated[name]) for name in PathModel._fields})
 
 
 def _number(stated: float | None) -> float:

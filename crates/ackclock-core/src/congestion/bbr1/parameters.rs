@@ -1,6 +1,8 @@
 //! Parameters of BBR version 1, with the values of Linux.
 
-use super::super::facts::{ControlFacts, Draws, KeptShare, LinuxControl};
+use super::super::facts::{
+    ControlFacts, Draws, GrowthLaw, KeptShare, LinuxControl, PathModelFacts,
+};
 use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
 use crate::registry::{Element, Factory};
@@ -143,6 +145,8 @@ impl Element<ControlKind> for Bbr1 {
 
     fn facts(&self) -> ControlFacts {
         ControlFacts {
+            growth: Some(GrowthLaw::ByPathModel),
+            path_model: Some(self.path_model()),
             kept_after_loss: Some(KeptShare::None),
             kept_after_mark: Some(KeptShare::None),
             reacts_to_loss: Some(false),
@@ -155,6 +159,28 @@ impl Element<ControlKind> for Bbr1 {
             }),
             linux: Some(LinuxControl::new("bbr", self, &Bbr1::default())),
             ..ControlFacts::default()
+        }
+    }
+}
+
+impl Bbr1 {
+    fn path_model(&self) -> PathModelFacts {
+        let gain = |of_256: u64| of_256 as f64 / 256.0;
+        let most = self.cycle_gains.iter().copied().max();
+        PathModelFacts {
+            startup_rate_gain: gain(self.startup_gain),
+            startup_window_gain: gain(self.startup_gain),
+            startup_full_rounds: u32::try_from(self.full_rounds).unwrap_or(u32::MAX),
+            drain_rate_gain: gain(self.drain_gain),
+            window_gain: gain(self.cwnd_gain),
+            probe_rate_gain: gain(most.unwrap_or_default()),
+            probe_window_gain: gain(self.cwnd_gain),
+            probe_rounds: 1, // a phase of the cycle lasts a round trip
+            used_share: (100 - self.pacing_margin) as f64 / 100.0,
+            rtt_probe_interval_s: self.min_rtt_window.as_seconds(),
+            rtt_probe_time_s: self.probe_rtt_time.as_seconds(),
+            rtt_probe_share: 0.0,
+            rtt_probe_segments: self.least_window as f64,
         }
     }
 }

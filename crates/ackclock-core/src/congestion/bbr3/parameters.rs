@@ -1,6 +1,6 @@
 //! Parameters of BBR version 3, with the constants of draft-ietf-ccwg-bbr-06.
 
-use super::super::facts::ControlFacts;
+use super::super::facts::{ControlFacts, GrowthLaw, KeptShare, PathModelFacts};
 use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
 use crate::registry::{Element, Factory};
@@ -322,6 +322,30 @@ impl Bbr3 {
     }
 }
 
+impl Bbr3 {
+    fn path_model(&self) -> PathModelFacts {
+        let rounds = u32::try_from(self.full_bw_rounds).unwrap_or(u32::MAX);
+        PathModelFacts {
+            startup_rate_gain: self.startup_pacing_gain,
+            startup_window_gain: self.default_cwnd_gain,
+            startup_full_rounds: rounds,
+            drain_rate_gain: self.drain_pacing_gain,
+            window_gain: self.default_cwnd_gain,
+            probe_rate_gain: self.probe_up_pacing_gain,
+            probe_window_gain: self.probe_up_cwnd_gain,
+            probe_rounds: rounds, // without growth, as in startup
+            used_share: (100.0 - self.pacing_margin) / 100.0,
+            rtt_probe_interval_s: self.probe_rtt_interval.as_seconds(),
+            rtt_probe_time_s: self.probe_rtt_duration.as_seconds(),
+            rtt_probe_share: match self.probe_rtt_window {
+                ProbeRttWindow::HalfProduct => self.probe_rtt_cwnd_gain,
+                ProbeRttWindow::MinPipe => 0.0,
+            },
+            rtt_probe_segments: self.min_pipe_cwnd as f64,
+        }
+    }
+}
+
 impl Element<ControlKind> for Bbr3 {
     const NAME: &'static str = "bbr3";
     const LABEL: &'static str = "BBR version 3 (draft-ietf-ccwg-bbr-06)";
@@ -361,6 +385,9 @@ impl Element<ControlKind> for Bbr3 {
 
     fn facts(&self) -> ControlFacts {
         ControlFacts {
+            growth: Some(GrowthLaw::ByPathModel),
+            path_model: Some(self.path_model()),
+            kept_after_loss: Some(KeptShare::ByEstimate),
             reacts_to_loss: Some(true),
             reacts_to_delay: Some(false),
             paces: Some(true),
