@@ -20,6 +20,7 @@ OVER_TIME = {
     if kind.is_over_time and "simulate" in kind.methods
 }
 del OVER_TIME["loss_event_rate"]  # of rate controls
+del OVER_TIME["states"]  # of controls that are recorded: test_states_figure.py
 
 SIGNATURES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 

@@ -67,6 +67,10 @@ out-of-range    hops.wired.link.rate                hops.wired.link.rate=1 bit/s
 out-of-range    hops.0.name                         hops.wired.name="a.b"
 out-of-range    hops.wireless.impairments.0.probability    hops.wireless.impairments.0.probability=120 %
 out-of-range    hops.wired.queue.limit              hops.wired.queue.limit=0.5 packets
+out-of-range    hops.wireless.impairments.0.burst       hops.wireless.impairments.0={kind = "policer", rate = "1 Mbit/s", burst = "100 bytes"}
+contradiction   hops.wireless.impairments.0.until       hops.wireless.impairments.0={kind = "periodic_loss", every = 2, from = "2 s", until = "1 s"}
+out-of-range    hops.wireless.impairments.0.interval    hops.wireless.impairments.0={kind = "aggregation", interval = "0 s"}
+out-of-range    flows.main.traffic.steps                flows.main.traffic={kind = "scheduled", steps = []}
 out-of-range    hops.wired.queue.target_delay       hops.wired.queue={kind = "ebdp", target_delay = "0 s"}
 contradiction   hops.wired.queue.minimum            hops.wired.queue={kind = "alt", minimum = "20 packets", maximum = "10 packets"}
 out-of-range    hops.wired.queue.weight             hops.wired.queue={kind = "a_star", weight = 2}
@@ -189,6 +193,12 @@ unknown-name    --control.kind  send --insecure --control reno
 file            --key-file      send --key-file short
 file            --key-file      send --key-file shared
 file            run             simulate leaky.toml -o run
+missing         CONTROL         evaluate
+unknown-name    CONTROL         evaluate bbr4
+unsupported     CONTROL         evaluate '{ kind = "kernel", name = "bbr" }'
+unknown-name    --suite         evaluate bbr1 --suite bbr-drift
+file            nothing.toml    evaluate bbr1 --suite nothing.toml
+unknown-name    --only          evaluate bbr1 --only polcer
 contradiction   SENDER          receive 8.8.8.8:1 --insecure
 syntax          SENDER          receive 127.0.0.1 --insecure
 contradiction   --json          receive 127.0.0.1:1 - --insecure --json

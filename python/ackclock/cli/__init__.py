@@ -19,7 +19,7 @@ from ackclock.cli.errors import Commands
 TASKS = {
     "Describe": ("check", "show"),
     "Run": ("simulate", "emulate", "predict", "replay", "send", "receive"),
-    "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce"),
+    "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate"),
     "Advise": ("advise",),
     "Look": ("plot", "report"),
     "Machine": ("doctor",),

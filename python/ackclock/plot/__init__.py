@@ -24,6 +24,7 @@ from ackclock.plot.queue import QUEUE, queue
 from ackclock.plot.rate_estimates import RATE_ESTIMATES, rate_estimates
 from ackclock.plot.rtt import RTT, rtt
 from ackclock.plot.sequence import SEQUENCE, sequence
+from ackclock.plot.states import STATES, states
 from ackclock.plot.sweep import SWEEP, sweep, swept_axis
 from ackclock.plot.throughput import THROUGHPUT, throughput
 from ackclock.plot.trade_off import Mark, Panel, trade_off
@@ -34,13 +35,14 @@ __all__ = [
     "FIGURES", "FORMATS", "OPTIONS", "Curve", "FigureKind", "Mark", "Panel", "Subject", "View",
     "available", "bursts", "catalogue", "curves", "cwnd", "figures", "inline", "loss_event_rate",
     "names", "outstanding", "over_time", "queue", "rate_estimates", "render", "rtt", "save",
-    "sequence", "sweep", "swept", "swept_axis", "throughput", "trade_off", "variation", "why_not",
+    "sequence", "states", "sweep", "swept", "swept_axis", "throughput", "trade_off", "variation",
+    "why_not",
 ]  # fmt: skip
 
 #: Every kind of figure, in the order of a report.
 FIGURES: tuple[FigureKind, ...] = (
-    SWEEP, OUTSTANDING, SEQUENCE, RATE_ESTIMATES, CWND, THROUGHPUT, QUEUE, RTT, LOSS_EVENT_RATE,
-    VARIATION, BURSTS, COMPARED_SWEEP, COMPARED_THROUGHPUT, COMPARED_CWND,
+    SWEEP, OUTSTANDING, SEQUENCE, RATE_ESTIMATES, CWND, STATES, THROUGHPUT, QUEUE, RTT,
+    LOSS_EVENT_RATE, VARIATION, BURSTS, COMPARED_SWEEP, COMPARED_THROUGHPUT, COMPARED_CWND,
 )  # fmt: skip
 
 

@@ -300,6 +300,15 @@ fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
         })),
         (0..=5_u32, orders).prop_map(|(ms, order)| json!({ "kind": "jitter", "reordering": order,
             "distribution": { "kind": "uniform", "maximum": format!("{ms} ms") } })),
+        (1..9_u32, sides()).prop_map(
+            |(every, side)| json!({ "kind": "periodic_loss", "every": every, "side": side })
+        ),
+        (1..20_u32, sides()).prop_map(|(mbit, side)| json!({ "kind": "policer",
+            "rate": format!("{mbit} Mbit/s"), "burst": "4500 bytes", "side": side })),
+        (1..=5_u32).prop_map(|ms| json!({ "kind": "aggregation", "interval": format!("{ms} ms") })),
+        (0..=5_u32).prop_map(|ms| json!({ "kind": "scheduled_delay", "steps": [
+            { "from": format!("{ms} ms"), "delay": "3 ms" }, { "from": "6 ms", "delay": "0 s" }
+        ] })),
     ];
     prop::collection::vec(one, 0..4)
 }

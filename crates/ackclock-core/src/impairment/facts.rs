@@ -7,7 +7,8 @@ use serde::Serialize;
 /// The facts that an impairment states about itself. An unknown field is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ImpairmentFacts {
-    /// Long-run share of packets that it loses, from 0 to 1; null if that changes at given times.
+    /// Long-run share of packets that it loses, from 0 to 1; null if that changes at given times or
+    /// depends on the traffic.
     pub mean_loss: Option<f64>,
     /// Loss probabilities from given times on; null if there are none. There is no loss before the
     /// first, and the last one holds for ever.
@@ -20,7 +21,7 @@ pub struct ImpairmentFacts {
     pub bursty: Option<bool>,
     /// True if it changes at given times.
     pub changes: Option<bool>,
-    /// True if it delays packets by random times.
+    /// True if it delays packets by times that vary.
     pub delays: Option<bool>,
     /// True if packets may overtake one another.
     pub reorders: Option<bool>,

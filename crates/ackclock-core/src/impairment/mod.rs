@@ -8,11 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
+pub mod aggregation;
 pub mod duplicate;
 pub mod facts;
 pub mod gilbert_elliott;
 pub mod iid_loss;
 pub mod jitter;
+pub mod periodic_loss;
+pub mod policer;
+pub mod scheduled_delay;
 pub mod scheduled_loss;
 
 /// Position of an impairment in the hop.
@@ -110,7 +114,11 @@ impl Kind for ImpairmentKind {
             Entry::of::<iid_loss::IidLoss>(),
             Entry::of::<gilbert_elliott::GilbertElliott>(),
             Entry::of::<scheduled_loss::ScheduledLoss>(),
+            Entry::of::<periodic_loss::PeriodicLoss>(),
+            Entry::of::<policer::Policer>(),
             Entry::of::<jitter::Jitter>(),
+            Entry::of::<scheduled_delay::ScheduledDelay>(),
+            Entry::of::<aggregation::Aggregation>(),
             Entry::of::<duplicate::Duplicate>(),
         ];
         LIST

@@ -11,6 +11,7 @@ pub mod bulk;
 pub mod cbr;
 pub mod facts;
 pub mod on_off;
+pub mod scheduled;
 pub mod transfer;
 
 /// The transports that a source can feed.
@@ -71,6 +72,7 @@ impl Kind for TrafficKind {
             Entry::of::<transfer::Transfer>(),
             Entry::of::<cbr::Cbr>(),
             Entry::of::<on_off::OnOff>(),
+            Entry::of::<scheduled::Scheduled>(),
         ];
         LIST
     }

@@ -1,0 +1,165 @@
+"""The page of an evaluation: one self-contained HTML file, and its tables."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ackclock import plot
+from ackclock.evaluation.verdict import Verdict
+from ackclock.report.environment import environment
+from ackclock.table import Column, Table, table
+
+__all__ = ["answer", "checks_table", "page", "verdicts_table"]
+
+Record = dict[str, Any]
+
+# A verdict is a sign and a word: colour is never the only sign.
+_SIGNS = {
+    Verdict.PASS: "✓",
+    Verdict.FAIL: "✗",
+    Verdict.SILENT: "?",
+    Verdict.NOT: "–",
+}
+_HOLDS = {True: "holds", False: "fails", None: "cannot be decided"}
+
+
+def answer(evaluation: Record) -> str:
+    """Returns the verdicts in one sentence, with the cases that fail."""
+    first = evaluation["paths"][0]["name"]
+    shown = [one for one in evaluation["cases"] if one["path"]["name"] == first]
+    parts = [
+        f"{count} {words}"
+        for verdict, words in (
+            (Verdict.PASS, "pass"),
+            (Verdict.FAIL, "fail"),
+            (Verdict.SILENT, "where the draft does not say"),
+            (Verdict.NOT, "that do not apply"),
+        )
+        if (count := evaluation["counts"][verdict])
+    ]
+    failing = ", ".join(str(one["number"]) for one in shown if one["verdict"] == Verdict.FAIL)
+    names = f" Cases that fail: {failing}." if failing else ""
+    elsewhere = sum(one["verdict"] == Verdict.FAIL for one in evaluation["cases"]) - sum(
+        one["verdict"] == Verdict.FAIL for one in shown
+    )
+    names += f" Failures on the other paths: {elsewhere}." if len(evaluation["paths"]) > 1 else ""
+    return (
+        f"{evaluation['control']['label']} on path {first}, {len(shown)} cases: "
+        f"{', '.join(parts)}.{names}"
+    )
+
+
+def verdicts_table(evaluation: Record) -> Table:
+    """Returns the table of all verdicts: a row for each case, a column for each path."""
+    paths = [path["name"] for path in evaluation["paths"]]
+    by_case: dict[str, dict[str, Record]] = {}
+    for one in evaluation["cases"]:
+        by_case.setdefault(one["id"], {})[one["path"]["name"]] = one
+    rows = []
+    for records in by_case.values():
+        first = next(iter(records.values()))
+        verdicts = [_signed(records[path]["verdict"]) if path in records else "" for path in paths]
+        rows.append([str(first["number"]), first["title"], *verdicts, first["reason"]])
+    heads = ["verdict"] if len(paths) == 1 else paths
+    columns = [Column("", numeric=True), Column("case"), *map(Column, heads)]
+    why = f"why, on {paths[0]}" if len(paths) > 1 else "why"
+    return table("Verdicts", [*columns, Column(why, spare=1)], rows)
+
+
+def checks_table(run: Record) -> Table:
+    """Returns the table of a run's checks."""
+    rows = [
+        [
+            one["says"],
+            one["origin"] + (", our bound" if one["number"] == "ours" else ""),
+            f"{_HOLDS[one['holds']]} ({one['held']} of {one['of']})",
+            one["found"],
+        ]
+        for one in run["checks"]
+    ]
+    note = "Of several seeds, the finding is that of the first one that fails, or of the first."
+    title = f"What was checked: {run['name']}" if run["name"] else "What was checked"
+    return table(title, ["check", "origin", "holds in seeds", "found"], rows, note)
+
+
+def page(evaluation: Record, figures: Mapping[str, bytes]) -> str:
+    """Returns the text of the page. The same evaluation gives the same text.
+
+    Args:
+        evaluation: As in `evaluation.json`.
+        figures: SVG drawings by their names in the evaluation.
+    """
+    sections = [
+        {
+            "case": one,
+            "anchor": f"{one['id']}-{one['path']['name'].lower().replace(' ', '-')}",
+            "sign": _signed(one["verdict"]),
+            "runs": [_run(one, number, run, figures) for number, run in enumerate(one["runs"])],
+        }
+        for one in evaluation["cases"]
+    ]
+    template = environment("evaluation").get_template("evaluation.html.jinja")
+    return template.render(
+        one=evaluation,
+        answer=answer(evaluation),
+        verdicts=verdicts_table(evaluation),
+        quotation=quotation(evaluation),
+        facts=_facts(evaluation),
+        sections=sections,
+        failed=Verdict.FAIL,
+    )
+
+
+def quotation(evaluation: Record) -> str:
+    """Returns what somebody who quotes the result must say, in one sentence."""
+    control, suite = evaluation["control"], evaluation["suite"]
+    seeds = evaluation["seeds"]
+    of_seeds = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
+    return (
+        f"{control['label']} ({control['kind']}) of ackclock {evaluation['version']} "
+        f"(build {evaluation['build'][:12]}), test cases of {suite['revision']} "
+        f"({suite['date']}, data {suite['digest']}), {of_seeds}, "
+        f"evaluated {evaluation['evaluated']}."
+    )
+
+
+def _facts(evaluation: Record) -> dict[str, str]:
+    control, suite = evaluation["control"], evaluation["suite"]
+    parameters = ", ".join(f"{name} {_brief(is_)}" for name, is_ in control["parameters"].items())
+    paths = {f"path {path['name']}": path["is"] for path in evaluation["paths"]}
+    return {
+        "control": f"{control['label']}: {control['reference']}",
+        "parameters": parameters or "none",
+        "suite": f"{suite['title']}: {suite['source']}, revision {suite['revision']}",
+        **paths,
+        "seeds": ", ".join(map(str, evaluation["seeds"])),
+        "version": f"{evaluation['version']}, build {evaluation['build']}",
+        "command": evaluation["command"],
+        "evaluated": evaluation["evaluated"],
+    }
+
+
+def _brief(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _signed(verdict: str) -> str:
+    return f"{_SIGNS[Verdict(verdict)]} {verdict}"
+
+
+def _run(case: Record, number: int, run: Record, figures: Mapping[str, bytes]) -> Record:
+    prefix = f"{case['id']}-{case['path']['name'].lower().replace(' ', '-')}-{number}-"
+    drawn = figures.get(run["figure"])
+    events = [
+        f"{name} at {at_s:.3f} s"
+        for seed in run["seeds"]
+        if seed["seed"] == run.get("figure_seed")
+        for name, at_s in seed["events"].items()
+    ]
+    return {
+        "run": run,
+        "figure": None if drawn is None else plot.inline(drawn, prefix),
+        "caption": f"Seed {run['figure_seed']}. {'; '.join(events)}" if drawn is not None else "",
+        "checks": checks_table(run) if run["checks"] else None,
+        "scenario": json.dumps(run["scenario"], indent=2) if run["scenario"] else "",
+    }

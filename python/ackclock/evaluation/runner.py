@@ -1,0 +1,395 @@
+"""Evaluates a control by a suite, into a folder; finished cases are not repeated.
+
+The folder holds `cases/CASE.PATH/` for each case on each path (its record and figures),
+`evaluation.json` and `index.html`. A record has a content address, as those of reproductions have:
+an interrupted command, given again, continues, and a changed line is noticed.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ackclock import engine, plot
+from ackclock.errors import InputError
+from ackclock.evaluation.setup import Cell, trace_of
+from ackclock.evaluation.suite import Case, Dialect, Path_, Setup, Suite
+from ackclock.evaluation.trace import Trace
+from ackclock.evaluation.verdict import Judged, RunVerdict, Verdict, applying, judge, together
+from ackclock.folder import Contents, read_object, staged, write_whole
+from ackclock.registry import registry
+from ackclock.result import Result
+from ackclock.run import address
+from ackclock.run.simulation import simulate
+from ackclock.scenario import Scenario
+from ackclock.table import json_text
+
+__all__ = ["EVALUATION", "MOST_PACKETS", "SCHEMA", "Plan", "continues", "control_of", "evaluate"]
+
+Record = dict[str, Any]
+
+#: Version of the form of `evaluation.json`.
+SCHEMA = 1
+
+EVALUATION = Contents(
+    "evaluation",
+    "evaluation.json",
+    re.compile(
+        r"evaluation\.json|index\.html|cases(/[a-z0-9.-]+(/(record\.json|[a-z0-9-]+\.svg))?)?"
+    ),
+)
+
+#: A run with more packets is left out: a trace has a row for each ACK.
+MOST_PACKETS = 5e6
+
+# Shown before and after what decides: at least so many seconds, or round trips if that is more.
+_MARGIN_S, _MARGIN_ROUND_TRIPS = 0.5, 12.0
+# More events hide one another in a figure.
+_MOST_MARKS = 4
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The work of an evaluation.
+
+    Attributes:
+        suite: The suite.
+        cases: Cases of it.
+        control: The control with its parameters, as in a scenario.
+        paths: Paths, the suite's own first.
+        seeds: Seeds of the runs of each case.
+        command: The command that evaluates so.
+    """
+
+    suite: Suite
+    cases: tuple[Case, ...]
+    control: Mapping[str, Any]
+    paths: tuple[Path_, ...]
+    seeds: tuple[int, ...]
+    command: str = ""
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the control; one without names if the suite does not know it."""
+        kind = str(self.control["kind"])
+        return self.suite.dialects.get(kind, Dialect(kind, kind, {}))
+
+    def parts(self) -> Iterator[tuple[Case, Path_]]:
+        """Returns each case with each path that it can be run on."""
+        for case in self.cases:
+            for path in self.paths:
+                is_fixed = all(setup.is_fixed for setup in case.setups)
+                if path is self.paths[0] or not is_fixed:
+                    yield case, path
+
+
+def control_of(written: str) -> dict[str, Any]:
+    """Reads a control: a name, or a table in TOML.
+
+    Raises:
+        ScenarioError: It is unknown, or its parameters are invalid.
+    """
+    text = written.strip()
+    tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
+    try:
+        control: dict[str, Any] = engine.parse_toml(f"control = {tree}")["control"]
+        found = _stand_in(control).resolve().tree["flows"][0]["transport"]["control"]
+    except InputError as error:
+        raise type(error)(error.code, "CONTROL", error.message, error.value) from None
+    entry = next(one for one in registry()["controls"] if one["name"] == found["kind"])
+    if not entry["simulated"]:
+        words = "runs in emulations only; choose a control of the engine"
+        raise InputError("unsupported", "CONTROL", words, found["kind"])
+    found.pop("facts", None)
+    return {str(name): value for name, value in found.items()}
+
+
+def _stand_in(control: Mapping[str, Any]) -> Scenario:
+    """Returns a scenario whose only flow has a control; its path does not matter."""
+    hop = {
+        "name": "hop",
+        "link": {"kind": "constant", "rate": "10 Mbit/s"},
+        "queue": {"kind": "droptail", "limit": "50 packets"},
+    }
+    transport = {"kind": "tcp", "control": dict(control)}
+    flow = {"name": "flow", "route": ["hop"], "return": ["hop"], "transport": transport}
+    return Scenario({"schema": 1, "duration": "1 s", "hops": [hop], "flows": [flow]})
+
+
+def continues(plan: Plan, folder: Path) -> bool:
+    """Returns true if a folder holds an evaluation of the same kind of control by the suite."""
+    held = read_object(folder / EVALUATION.mark)
+    kinds = (held.get("suite", {}).get("name"), held.get("control", {}).get("kind"))
+    return kinds == (plan.suite.name, plan.control["kind"])
+
+
+def evaluate(
+    plan: Plan, folder: Path, progress: Callable[[float, str], None] | None = None
+) -> tuple[Record, bool]:
+    """Evaluates, case by case; writes `evaluation.json` and the page.
+
+    Returns:
+        The evaluation as plain data, and true if it is complete: nobody interrupted it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / EVALUATION.mark).exists():
+        write_whole(folder / EVALUATION.mark, "{}\n")
+    parts, records, complete = list(plan.parts()), [], True
+    for number, (case, path) in enumerate(parts):
+        if progress is not None:
+            progress(number / len(parts), case.id)
+        try:
+            records.append(_record(plan, case, path, folder))
+        except KeyboardInterrupt:
+            complete = False
+            break
+    evaluation = _evaluation(plan, records, complete=complete)
+    write_whole(folder / EVALUATION.mark, json_text(evaluation))
+    from ackclock.evaluation.page import page
+
+    write_whole(folder / "index.html", page(evaluation, _figures(folder, records)))
+    return evaluation, complete
+
+
+def _figures(folder: Path, records: Sequence[Record]) -> dict[str, bytes]:
+    return {
+        run["figure"]: (folder / run["figure"]).read_bytes()
+        for record in records
+        for run in record["runs"]
+        if run["figure"]
+    }
+
+
+def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
+    suite, kind = plan.suite, plan.control["kind"]
+    entry = next(one for one in registry()["controls"] if one["name"] == kind)
+    first = [one for one in records if one["path"]["name"] == plan.paths[0].name]
+    counts = {one.value: 0 for one in Verdict}
+    for one in first:
+        counts[one["verdict"]] += 1
+    made: Record = {
+        "schema": SCHEMA,
+        "partial": not complete,
+        "suite": {
+            name: getattr(suite, name)
+            for name in ("name", "title", "source", "revision", "date", "url", "notes", "digest")
+        },
+        "control": {
+            "kind": kind,
+            "label": entry["label"],
+            "reference": entry["reference"],
+            "parameters": {name: value for name, value in plan.control.items() if name != "kind"},
+        },
+        "command": plan.command,
+        "version": engine.version(),
+        "build": address.package(),
+        "evaluated": max((one["evaluated"] for one in records), default=""),
+        "seeds": list(plan.seeds),
+        "paths": [{"name": path.name, "is": str(path)} for path in plan.paths],
+        "counts": counts,
+        "failed": sorted({one["id"] for one in records if one["verdict"] == Verdict.FAIL}),
+        "cases": records,
+    }
+    # As it will be read.
+    read: Record = json.loads(json_text(made))
+    return read
+
+
+def _record(plan: Plan, case: Case, path: Path_, folder: Path) -> Record:
+    """Returns the record of a case on a path, from the folder if nothing has changed."""
+    made_of = address.of(
+        {
+            "suite": plan.suite.digest,
+            "case": case.id,
+            "path": path.name,
+            "control": dict(plan.control),
+            "seeds": list(plan.seeds),
+            "package": address.package(),
+        }
+    )
+    name = f"{case.id}.{path.name.lower().replace(' ', '-')}"
+    place = folder / "cases" / name
+    known = read_object(place / "record.json")
+    if known.get("address") == made_of:
+        return known
+    place.parent.mkdir(exist_ok=True)
+    with staged(place) as staging:
+        record = _made(plan, case, path, staging, name) | {"address": made_of}
+        text = json_text(record)
+        (staging / "record.json").write_text(text, encoding="utf-8")
+    read: Record = json.loads(text)
+    return read
+
+
+def _made(plan: Plan, case: Case, path: Path_, staging: Path, name: str) -> Record:
+    runs = [
+        _run(plan, case, setup, path, (staging, name, number))
+        for number, setup in enumerate(case.setups)
+    ]
+    verdict = together([Verdict(run["verdict"]) for run in runs])
+    deciding = [run for run in runs if run["verdict"] == verdict]
+    return {
+        "id": case.id,
+        "number": case.number,
+        "section": case.section,
+        "title": case.title,
+        "stated": case.stated,
+        "ours": case.ours,
+        "defect": case.defect,
+        "path": {"name": path.name, "is": runs[0]["path"]},
+        "verdict": verdict.value,
+        "reason": deciding[0]["reason"],
+        "evaluated": datetime.now(UTC).date().isoformat(),
+        "runs": runs,
+    }
+
+
+def _run(plan: Plan, case: Case, setup: Setup, path: Path_, place: tuple[Path, str, int]) -> Record:
+    """Returns the record of a run of a case: all its seeds."""
+    own = setup.on(path)
+    cells = [
+        Cell(case.id, setup, own, plan.control, seed, plan.suite.least_round_trips)
+        for seed in plan.seeds
+    ]
+    made: Record = {"name": setup.name, "path": str(own), "checks": [], "figure": ""}
+    why = _left_out(case, cells[0])
+    if why:
+        return made | {"verdict": Verdict.NOT.value, "reason": why, "seeds": [], "scenario": None}
+    if not applying(setup, plan.dialect):
+        cells = cells[:1]  # Enough to see what the control reports.
+    ran = [_ran(cell, plan.dialect) for cell in cells]
+    verdict = together([one.verdict.verdict for one in ran])
+    deciding = [one for one in ran if one.verdict.verdict is verdict]
+    staging, name, number = place
+    shown = deciding[0]
+    figure = f"run-{number}.svg"
+    drawn = _drawn(shown, plan.dialect)
+    if drawn is not None:
+        (staging / figure).write_bytes(drawn)
+    return made | {
+        "verdict": verdict.value,
+        "reason": _counted(shown.verdict.reason, len(deciding), len(ran)),
+        "checks": _checks(ran),
+        "seeds": [
+            {
+                "seed": one.cell.seed,
+                "verdict": one.verdict.verdict.value,
+                "events": {name: round(at_s, 6) for name, at_s in one.times.items()},
+            }
+            for one in ran
+        ],
+        "figure": f"cases/{name}/{figure}" if drawn is not None else "",
+        "figure_seed": shown.cell.seed,
+        "scenario": shown.scenario.tree,
+    }
+
+
+def _left_out(case: Case, cell: Cell) -> str:
+    """Returns why a run does not apply to a path; empty if it does."""
+    found = cell.path.bdp_packets
+    if found < case.least_bdp_packets:
+        return (
+            f"the path holds {found:.3g} packets, and the case needs "
+            f"{case.least_bdp_packets:g} at least"
+        )
+    if cell.packets > MOST_PACKETS:
+        return (
+            f"not run: about {cell.packets / 1e6:.0f} million packets, "
+            f"{MOST_PACKETS / 1e6:.0f} at most"
+        )
+    return ""
+
+
+def _counted(reason: str, count: int, total: int) -> str:
+    return f"{reason} ({count} of {total} seed{'s' if total > 1 else ''})"
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """A run that was made: its cell, times of events, result, trace and verdict."""
+
+    cell: Cell
+    times: Mapping[str, float]
+    scenario: Scenario
+    result: Result
+    trace: Trace
+    verdict: RunVerdict
+
+
+def _ran(cell: Cell, dialect: Dialect) -> _Ran:
+    """Runs a cell as often as its events need: each run finds the time of the next event."""
+    round_trip_s = cell.path.round_trip_s
+    times = {
+        event.name: event.at.plus.in_s(round_trip_s)
+        for event in cell.setup.events
+        if event.at.kind == "time"
+    }
+    ran = _simulated(cell, dialect, times)
+    for event in cell.setup.events:
+        if event.name in times:
+            continue
+        found = event.at.times_s(ran.trace)
+        at_s = found[0] if found else event.otherwise.in_s(round_trip_s)
+        if 0 < at_s < cell.duration_s:
+            times = {**times, event.name: round(at_s * 1e9) / 1e9}
+            ran = _simulated(cell, dialect, times)
+    return ran
+
+
+def _simulated(cell: Cell, dialect: Dialect, times: Mapping[str, float]) -> _Ran:
+    scenario = cell.scenario(times)
+    result = simulate(scenario, threads=1)
+    if result.partial:
+        raise KeyboardInterrupt
+    trace = trace_of(result, dialect, cell.values(times))
+    return _Ran(cell, times, scenario, result, trace, judge(cell.setup, dialect, trace))
+
+
+def _checks(ran: Sequence[_Ran]) -> list[Record]:
+    """Returns each check with its worst finding over seeds, and for how many it holds."""
+    found: list[Record] = []
+    for number, first in enumerate(ran[0].verdict.judged):
+        all_ = [(one.cell.seed, one.verdict.judged[number]) for one in ran]
+        seed, worst = min(all_, key=lambda one: _order(one[1]))
+        assertion, finding = first.assertion, worst.finding
+        found.append(
+            {
+                "says": assertion.says,
+                "origin": assertion.origin.value,
+                "number": "ours" if assertion.is_number_ours else "stated",
+                "kind": assertion.kind,
+                "holds": finding.holds,
+                "held": sum(one.finding.holds is True for _, one in all_),
+                "of": len(all_),
+                "found": finding.found,
+                "value": finding.value,
+                "unit": finding.unit,
+                "at_s": finding.at_s,
+                "seed": seed,
+            }
+        )
+    return found
+
+
+def _order(judged: Judged) -> int:
+    return {False: 0, None: 1, True: 2}[judged.finding.holds]
+
+
+def _drawn(ran: _Ran, dialect: Dialect) -> bytes | None:
+    """Returns the figure of a run, around what decides; None if nothing was sent."""
+    if not ran.trace.time_s.size:
+        return None
+    decides = [*ran.times.values(), *(one.finding.at_s for one in ran.verdict.judged)]
+    decides = [at_s for at_s in decides if at_s == at_s and at_s <= ran.cell.duration_s]
+    first, last = float(ran.trace.time_s[0]), ran.cell.duration_s
+    margin = max(_MARGIN_S, _MARGIN_ROUND_TRIPS * ran.cell.path.round_trip_s)
+    low = max(min(decides, default=first) - margin, 0.0)
+    high = min(max(decides, default=last) + 2 * margin, last)
+    marks = [(at_s, name) for name, at_s in ran.times.items()]
+    if len(marks) > _MOST_MARKS:
+        marks = []
+    figure = plot.states(ran.result, span=(low, high), names=dict(dialect.states), marks=marks)
+    return plot.render(figure, "svg")

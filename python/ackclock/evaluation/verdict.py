@@ -1,0 +1,121 @@
+"""Verdicts: from the findings of checks to one word, with a reason that is computed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ackclock.evaluation.checks import Finding
+from ackclock.evaluation.suite import ANY, Assertion, Dialect, Origin, Setup
+from ackclock.evaluation.trace import DERIVED, PATH_VALUES, Trace
+
+__all__ = ["Judged", "RunVerdict", "Verdict", "applying", "judge", "together"]
+
+
+class Verdict(StrEnum):
+    """A verdict on a run or a case."""
+
+    PASS = "pass"
+    """What the source states holds."""
+    FAIL = "fail"
+    """Something that the source states does not hold."""
+    SILENT = "draft does not say"
+    """Nothing stated fails, and what is ours fails or is all that could be checked."""
+    NOT = "does not apply"
+    """The control reports no such states, or the run does not meet the set-up."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An assertion with its finding in one run."""
+
+    assertion: Assertion
+    finding: Finding
+
+    @property
+    def fails(self) -> bool:
+        """True if it does not hold. What cannot be decided does not fail."""
+        return self.finding.holds is False
+
+    def __str__(self) -> str:
+        ours = " (our bound)" if self.assertion.is_number_ours else ""
+        return f"{self.assertion.says}{ours}: {self.finding.found}"
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """The verdict on one run.
+
+    Attributes:
+        verdict: The verdict.
+        reason: Why, in words; for a pass, the first thing that holds.
+        judged: Every assertion that was checked.
+    """
+
+    verdict: Verdict
+    reason: str
+    judged: tuple[Judged, ...]
+
+
+def judge(setup: Setup, dialect: Dialect, trace: Trace) -> RunVerdict:
+    """Returns the verdict on a run of a control that speaks a dialect."""
+    checked = applying(setup, dialect)
+    judged = tuple(Judged(one, one.check(trace)) for one in checked)
+    if not checked:
+        return RunVerdict(Verdict.NOT, _lacking(setup, dialect, trace), judged)
+    verdict, reason = _verdict(judged)
+    return RunVerdict(verdict, reason, judged)
+
+
+def applying(setup: Setup, dialect: Dialect) -> list[Assertion]:
+    """Returns the assertions that address a control; none if all of them are about the set-up."""
+    found = [one for one in setup.assertions if {dialect.name, ANY} & {*one.dialects}]
+    return found if any(one.origin is not Origin.SETUP for one in found) else []
+
+
+def _verdict(judged: Sequence[Judged]) -> tuple[Verdict, str]:
+    unmet = _first(judged, Origin.SETUP)
+    if unmet is not None:
+        return Verdict.NOT, f"the set-up is not reached: {unmet}"
+    broken = _first(judged, Origin.STATED)
+    if broken is not None:
+        return Verdict.FAIL, str(broken)
+    ours = _first(judged, Origin.OURS)
+    if ours is not None:
+        return Verdict.SILENT, f"nothing stated fails; ours does: {ours}"
+    holding = [one for one in judged if one.finding.holds]
+    stated = [one for one in holding if one.assertion.origin is Origin.STATED]
+    if stated:
+        count = "1 check holds" if len(holding) == 1 else f"{len(holding)} checks hold"
+        return Verdict.PASS, f"{count}; the first stated one: {stated[0]}"
+    if any(one.assertion.origin is Origin.OURS for one in holding):
+        shown = next(one for one in holding if one.assertion.origin is Origin.OURS)
+        return Verdict.SILENT, f"only what is ours could be checked, and holds: {shown}"
+    undecided = next(one for one in judged if one.finding.holds is None)
+    return Verdict.NOT, f"cannot be decided: {undecided}"
+
+
+def _first(judged: Iterable[Judged], origin: Origin) -> Judged | None:
+    """Returns the first assertion of an origin that fails."""
+    return next((one for one in judged if one.assertion.origin is origin and one.fails), None)
+
+
+def _lacking(setup: Setup, dialect: Dialect, trace: Trace) -> str:
+    """Returns why no check applies to a control: what they read that it has not got."""
+    known = {*dialect.states.values(), *trace.known_states, *PATH_VALUES, *DERIVED}
+    reads = dict.fromkeys(name for one in setup.assertions for name in one.reads)
+    lacking = [name for name in reads if name not in known and name not in trace.variables]
+    if not lacking:
+        addressed = sorted({name for one in setup.assertions for name in one.dialects})
+        return f"the case is for {' and '.join(addressed)}; the suite has no check of it for " + (
+            dialect.name
+        )
+    states = ", ".join(trace.known_states) or "none"
+    return f"{dialect.name} has no {', '.join(lacking)}; its states are {states}"
+
+
+def together(verdicts: Sequence[Verdict]) -> Verdict:
+    """Returns the verdict on several runs: the worst; what does not apply counts last."""
+    for worst in (Verdict.FAIL, Verdict.SILENT, Verdict.PASS):
+        if worst in verdicts:
+            return worst
+    return Verdict.NOT

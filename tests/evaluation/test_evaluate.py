@@ -1,0 +1,189 @@
+"""The command, end to end, on a few cheap cases."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import __version__
+from ackclock.cli import cli
+from ackclock.evaluation import Plan, load, runner
+from ackclock.evaluation.page import page
+from tests.test_report import Checker
+
+CASES = "startup-plateau,drain-time,up-plateau,probe-rtt-in-startup"
+
+
+def ackclock(*arguments: object) -> Outcome:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(name="evaluated", scope="module")
+def _evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    folder = tmp_path_factory.mktemp("evaluated") / "bbr1"
+    outcome = ackclock("evaluate", "bbr1", "--only", CASES, "--seeds", 2, "-o", folder)
+    return folder, outcome
+
+
+@pytest.fixture(name="evaluation", scope="module")
+def _evaluation(evaluated: tuple[Path, Outcome]) -> dict:
+    return json.loads((evaluated[0] / "evaluation.json").read_text(encoding="utf-8"))
+
+
+def test_bbr1_passes_what_is_stated_of_startup(evaluated, evaluation: dict) -> None:
+    _, outcome = evaluated
+    assert outcome.exit_code == 0, outcome.stderr
+    verdicts = {one["id"]: one["verdict"] for one in evaluation["cases"]}
+    assert verdicts == {
+        "startup-plateau": "pass",
+        "drain-time": "does not apply",
+        "up-plateau": "does not apply",
+        "probe-rtt-in-startup": "pass",
+    }
+    reason = next(one for one in evaluation["cases"] if one["id"] == "up-plateau")["reason"]
+    assert reason.startswith("bbr1 has no full_bw_now; its states are STARTUP, DRAIN")
+
+
+def test_the_numbers_are_those_of_the_path(evaluation: dict) -> None:
+    startup = evaluation["cases"][0]["runs"][0]["checks"]
+    rate = next(one for one in startup if one["says"].startswith("max_bw"))
+    payload = 10e6 * 1448 / 1500
+    assert rate["unit"] == "bit/s"
+    assert 0.98 * payload < rate["value"] < 1.02 * payload
+    assert (rate["holds"], rate["held"], rate["of"]) == (True, 2, 2)
+
+
+def test_the_form_of_the_data_is_stable(evaluation: dict) -> None:
+    assert evaluation["schema"] == runner.SCHEMA == 1
+    assert list(evaluation) == [
+        "schema", "partial", "suite", "control", "command", "version", "build", "evaluated",
+        "seeds", "paths", "counts", "failed", "cases",
+    ]  # fmt: skip
+    assert list(evaluation["suite"]) == [
+        "name", "title", "source", "revision", "date", "url", "notes", "digest",
+    ]  # fmt: skip
+    assert list(evaluation["control"]) == ["kind", "label", "reference", "parameters"]
+    (case, *_) = evaluation["cases"]
+    assert list(case) == [
+        "id", "number", "section", "title", "stated", "ours", "defect", "path", "verdict",
+        "reason", "evaluated", "runs", "address",
+    ]  # fmt: skip
+    (run,) = case["runs"]
+    assert list(run) == [
+        "name", "path", "checks", "figure", "verdict", "reason", "seeds", "figure_seed", "scenario",
+    ]  # fmt: skip
+    assert list(run["checks"][0]) == [
+        "says", "origin", "number", "kind", "holds", "held", "of", "found", "value", "unit",
+        "at_s", "seed",
+    ]  # fmt: skip
+    assert evaluation["version"] == __version__
+    assert evaluation["seeds"] == [1, 2]
+    assert evaluation["control"]["parameters"]["drain_gain"] == 88
+
+
+def test_the_page_can_be_quoted_and_stands_alone(evaluated, evaluation: dict) -> None:
+    text = (evaluated[0] / "index.html").read_text(encoding="utf-8")
+    checker = Checker()
+    checker.feed(text)
+    assert (checker.open, checker.outside) == ([], [])
+    assert len(set(checker.ids)) == len(checker.ids)
+    assert "<script" not in text
+    for words in (
+        "draft-ietf-ccwg-bbr-06", "2026-07-06", __version__, evaluation["evaluated"],
+        "seeds 1 to 2", "drain_gain 88", evaluation["suite"]["digest"], f"--only {CASES}",
+    ):  # fmt: skip
+        assert words in text, words
+    assert text.count("<figure>") >= 3
+    figures = {
+        run["figure"]: (evaluated[0] / run["figure"]).read_bytes()
+        for one in evaluation["cases"]
+        for run in one["runs"]
+        if run["figure"]
+    }
+    assert page(evaluation, figures) == text, "a function of the data"
+
+
+def test_the_terminal_shows_verdicts_and_where_to_look(evaluated) -> None:
+    folder, outcome = evaluated
+    assert re.search(r"1 +STARTUP ends when .*✓ pass", outcome.stdout)
+    assert "BBR version 1 on path P0, 4 cases: 2 pass, 2 that do not apply." in outcome.stdout
+    assert str(folder / "index.html") in outcome.stdout
+
+
+def test_nothing_is_run_twice(evaluated, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, first = evaluated
+
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise AssertionError("it was run again")
+
+    monkeypatch.setattr(runner, "simulate", refuse)
+    again = ackclock("evaluate", "bbr1", "--only", CASES, "--seeds", 2, "-o", folder)
+    assert (again.exit_code, again.stdout) == (0, first.stdout)
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulate, calls = runner.simulate, []
+
+    def interrupted(*arguments: object, **options: object):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return simulate(*arguments, **options)
+
+    monkeypatch.setattr(runner, "simulate", interrupted)
+    arguments = ("evaluate", "reno", "--only", "1,5", "--seeds", 1, "-o", tmp_path / "reno")
+    outcome = ackclock(*arguments)
+    assert outcome.exit_code == 130
+    assert "1 cases done: the same command continues" in outcome.stderr
+    found = json.loads((tmp_path / "reno" / "evaluation.json").read_text())
+    assert (found["partial"], len(found["cases"])) == (True, 1)
+    assert "interrupted" in (tmp_path / "reno" / "index.html").read_text()
+    monkeypatch.setattr(runner, "simulate", simulate)
+    assert ackclock(*arguments).exit_code == 0
+
+
+def test_another_evaluation_is_not_replaced_unasked(evaluated) -> None:
+    folder, _ = evaluated
+    outcome = ackclock("evaluate", "reno", "--only", "1", "--seeds", 1, "-o", folder)
+    assert outcome.exit_code == 2
+    assert "holds another evaluation" in outcome.stderr
+
+
+def test_a_control_that_fails_gives_4(tmp_path: Path) -> None:
+    # A window of four segments at most leaves the link idle.
+    control = '{ kind = "bbr1", cwnd_gain = 1, startup_gain = 300 }'
+    outcome = ackclock(
+        "evaluate", control, "--only", "rate-up", "--seeds", 1, "-o", tmp_path / "slow"
+    )
+    assert outcome.exit_code == 4, outcome.stdout
+    assert "fail: rate-up" in outcome.stderr
+
+
+def test_the_second_run_enters_the_state_at_the_same_time() -> None:
+    suite = load("bbr-draft")
+    plan = Plan(suite, suite.cases, {"kind": "bbr1"}, (suite.path,), (1,))
+    setup = suite.chosen("drain-time")[0].setups[1]
+    cell = runner.Cell("drain-time", setup, setup.on(suite.path), plan.control, 1)
+    ran = runner._ran(cell, plan.dialect)
+    (entered,) = setup.events[0].at.times_s(ran.trace)
+    assert entered == pytest.approx(ran.times["slower"], abs=1e-9)
+    half = ran.scenario.tree["hops"][0]["link"]["steps"][1]
+    assert half == {"from": f"{round(entered * 1e9)} ns", "rate": "5000000 bit/s"}
+
+
+def test_a_path_that_holds_too_little_is_told_so() -> None:
+    suite = load("bbr-draft")
+    (case,) = suite.chosen("startup-plateau")
+    corner = next(one for one in suite.corners if one.name == "slow and near")
+    cell = runner.Cell(case.id, case.setups[0], corner, {"kind": "bbr1"}, 1)
+    assert runner._left_out(case, cell) == (
+        "the path holds 0.417 packets, and the case needs 10 at least"
+    )
+
+
+def test_list_names_every_case() -> None:
+    outcome = ackclock("evaluate", "--list", "--json")
+    assert [one["number"] for one in json.loads(outcome.stdout)] == [str(n) for n in range(1, 23)]
