@@ -164,5 +164,9 @@ fn cycles_begin_at_the_given_phases() {
         .collect();
     assert_eq!(begun[..2], [5, 1]);
     assert!(!begun[2..].contains(&1), "{begun:?}");
-    assert!((0..8).filter(|phase| *phase != 1).all(|phase| begun[2..].contains(&phase)));
+    assert!(
+        (0..8)
+            .filter(|phase| *phase != 1)
+            .all(|phase| begun[2..].contains(&phase))
+    );
 }
