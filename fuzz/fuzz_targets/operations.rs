@@ -59,6 +59,7 @@ impl Connection {
             initial_ssthresh: parameters.initial_ssthresh.bytes(mss),
             ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
             paced: parameters.pacing == Pacing::Always,
+            selective_acks: parameters.recovery.uses_sack(),
         };
         let mut sender = Sender::new(
             Arc::new(parameters),

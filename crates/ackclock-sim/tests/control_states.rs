@@ -75,8 +75,8 @@ fn records_agree_with_samples() {
         .zip(samples("cwnd_bytes"))
         .enumerate()
     {
-        let of_flow = (0..times.len()).filter(|record| instances[*record] == owners[row]);
-        if let Some(last) = of_flow.filter(|record| times[*record] < *at).last() {
+        let mut of_flow = (0..times.len()).filter(|record| instances[*record] == owners[row]);
+        if let Some(last) = of_flow.rfind(|record| times[*record] < *at) {
             assert_eq!(windows[last], *window, "at {at}");
             compared += 1;
         }

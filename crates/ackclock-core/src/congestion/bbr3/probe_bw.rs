@@ -101,16 +101,13 @@ impl Control {
     /// Follows the meaning of ACKs, and adapts the long-term bound (`AdaptLongTermModel`). Returns
     /// true if it has changed the state.
     fn adapt_longterm(&mut self, news: &News) -> bool {
-        match self.cycle.ack_phase {
-            AckPhase::ProbeStarting if self.rounds.start => {
+        if self.rounds.start {
+            let phase = self.cycle.ack_phase;
+            if phase == AckPhase::ProbeStarting {
                 self.cycle.ack_phase = AckPhase::ProbeFeedback;
+            } else if phase == AckPhase::ProbeStopping && self.end_probe(news) {
+                return true;
             }
-            AckPhase::ProbeStopping if self.rounds.start => {
-                if self.end_probe(news) {
-                    return true;
-                }
-            }
-            _ => {}
         }
         if self.is_too_high(&news.sample) {
             let acts = self.parameters.too_high == TooHigh::LossesAndAcks;

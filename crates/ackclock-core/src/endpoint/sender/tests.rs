@@ -12,7 +12,7 @@ mod timer;
 mod window;
 
 use super::*;
-use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, SegmentSent};
+use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, SegmentLost, SegmentSent};
 use crate::endpoint::parameters::{
     AfterTimeout, ByteCounting, IdleRestart, Preset, RttSampling, WindowValidation,
 };
@@ -43,6 +43,8 @@ struct Log {
     acks: Vec<Ack>,
     congestions: Vec<Congestion>,
     sent: Vec<SegmentSent>,
+    lost: Vec<SegmentLost>,
+    after_idle: Vec<Time>,
 }
 
 /// A control with slow start and halving that logs its calls.
@@ -59,6 +61,12 @@ struct Halving {
 impl CongestionControl for Halving {
     fn on_sent(&mut self, _now: Time, sent: &SegmentSent) {
         self.log.lock().unwrap().sent.push(*sent);
+    }
+    fn on_sent_after_idle(&mut self, now: Time) {
+        self.log.lock().unwrap().after_idle.push(now);
+    }
+    fn on_lost(&mut self, _now: Time, lost: &SegmentLost) {
+        self.log.lock().unwrap().lost.push(*lost);
     }
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
         self.log.lock().unwrap().acks.push(*ack);

@@ -70,3 +70,67 @@ fn proportional_reduction_leaves_a_window_alone_that_the_control_owns() {
         assert_eq!(window == control, owns_recovery, "{window:?} {control:?}");
     }
 }
+
+/// Segments 0 to 2 of ten are lost. Each had itself and those before it in flight when it was sent,
+/// and each loss counts itself and those found before it.
+#[test]
+fn each_lost_segment_is_told_with_what_was_in_flight() {
+    let mut dialogue = without_handshake(true);
+    dialogue.sender.write(Write::Unlimited);
+    dialogue.send();
+    dialogue.wait(50).sack(0, &[(3, 6)]);
+    let log = dialogue.log.lock().unwrap();
+    let told = log.lost.iter().map(|lost| {
+        assert_eq!((lost.bytes, lost.delivered), (Bytes(MSS), Bytes(3 * MSS)));
+        (lost.sequence, lost.tx_in_flight.0 / MSS, lost.lost.0 / MSS)
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(0, 1, 1), (1, 2, 2), (2, 3, 3)]);
+}
+
+/// The rules of RFC 6675 and of NewReno find segment 0 lost, once.
+#[test]
+fn each_recovery_tells_of_its_first_loss() {
+    for recovery in [LossRecovery::Sack, LossRecovery::Newreno] {
+        let mut dialogue = Dialogue::with(plain(recovery), 10, None, true);
+        dialogue.sender.write(Write::Unlimited);
+        dialogue.send();
+        for n in 2..=4 {
+            dialogue.wait(5).sack(0, &[(1, n)]);
+        }
+        let log = dialogue.log.lock().unwrap();
+        let told: Vec<u64> = log.lost.iter().map(|lost| lost.sequence).collect();
+        assert_eq!(told, [0], "{recovery:?}");
+    }
+}
+
+/// A timeout tells of all that is lost with it.
+#[test]
+fn a_timeout_tells_of_each_loss() {
+    let mut dialogue = without_handshake(true);
+    dialogue.sender.write(Write::Bytes(Bytes(4 * MSS)));
+    dialogue.send();
+    while dialogue.sender.statistics().timeouts == 0 {
+        dialogue.now = dialogue.sender.poll_timeout();
+        dialogue.sender.handle_timeout(dialogue.now);
+        dialogue.send();
+    }
+    let log = dialogue.log.lock().unwrap();
+    let told: Vec<u64> = log.lost.iter().map(|lost| lost.sequence).collect();
+    assert_eq!(told, [0, 1, 2, 3]);
+}
+
+/// The first segment after a pause of the application is told, and the others are not.
+#[test]
+fn sending_after_a_pause_is_told() {
+    let mut dialogue = without_handshake(false);
+    dialogue.sender.write(Write::Bytes(Bytes(2 * MSS)));
+    dialogue.send();
+    dialogue.wait(50).ack(2);
+    dialogue.wait(500).sender.write(Write::Unlimited);
+    dialogue.send();
+    dialogue.wait(50).ack(3);
+    dialogue.wait(50).ack(8);
+    let told = dialogue.log.lock().unwrap().after_idle.clone();
+    let millis = |millis| Time::ZERO + Span::from_millis(millis);
+    assert_eq!(told, [millis(0), millis(550)]);
+}
