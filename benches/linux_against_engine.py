@@ -28,7 +28,7 @@ def main() -> None:
     table = record["tables"][0]
     rows = [table["head"], ["---"] * len(table["head"]), *table["rows"]]
     lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
-    section.write(PAGE, "paths", f"{record['verdict']['text']}.\n\n" + "\n".join(lines))
+    section.write(PAGE, "paths", "\n".join(lines))
     images = section.ROOT / "docs" / "images"
     shutil.copy(gallery / NAME / "figure.svg", images / f"{NAME}.svg")
 

@@ -23,7 +23,7 @@ def under(control: str, **changes: object) -> Scenario:
 
 def test_the_simulator_refuses_it_and_says_what_to_choose() -> None:
     field = "flows.download.transport.control.kind"
-    with refused("unsupported", field, "ackclock emulate", "kernel:bbr", "reno, cubic"):
+    with refused("unsupported", field, "ackclock emulate only", "reno, cubic"):
         simulate(under("bbr"))
 
 

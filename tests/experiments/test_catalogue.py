@@ -621,6 +621,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "feedback",
         "rates",
         "linux",
+        "bbr",
     ]
     assert len(chosen(groups, experiments())) == len(experiments())
 

@@ -222,9 +222,9 @@ impl Control {
         let bytes = (self.pacing >> 10).min(LARGEST_BURST);
         (bytes / self.mss).max(least).min(MOST_SEGMENTS)
     }
-    /// Returns how many of the segments in flight will be in the network when the next burst leaves,
-    /// with that burst if the rate probes for more (`bbr_packets_in_net_at_edt`). The gain is still
-    /// that of the last ACK.
+    /// Returns how many of the segments in flight will be in the network when the next burst
+    /// leaves, with that burst if the rate probes for more (`bbr_packets_in_net_at_edt`). The gain
+    /// is still that of the last ACK.
     fn in_network(&self, now: Time, ack: &Ack, in_flight: u64) -> u64 {
         let wait = u128::from(micros(ack.next_departure.since(now)));
         let arrive = (u128::from(self.bandwidth()) * wait) >> BANDWIDTH_BITS;
