@@ -147,9 +147,9 @@ def test_the_versions_state_the_constants_of_their_sources() -> None:
     assert said("bbr_bounds", path_of(cubic=0))["inputs"]["startup_gain"] == 739 / 256
 
 
-def test_version_3_yields_to_losses_so_a_share_has_no_answer() -> None:
+def test_version_3_does_not_state_what_a_loss_leaves_so_a_share_has_no_answer() -> None:
     answered = said("bbr_share", path_of(**{"flows.bbr.transport.control": BBR3}))
-    assert answered["note"] == "bbr3 reacts to losses, so not only its in-flight cap limits it"
+    assert answered["note"] == "bbr3 does not state what share of the window a loss leaves"
 
 
 def tree(bbr: int = 1, cubic: int = 1, products: float = 8, **changes: object) -> dict[str, Any]:

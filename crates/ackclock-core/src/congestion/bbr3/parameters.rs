@@ -1,6 +1,6 @@
 //! Parameters of BBR version 3, with the constants of draft-ietf-ccwg-bbr-06.
 
-use super::super::facts::{ControlFacts, GrowthLaw, KeptShare, PathModelFacts};
+use super::super::facts::{ControlFacts, GrowthLaw, PathModelFacts};
 use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
 use crate::registry::{Element, Factory};
@@ -387,7 +387,6 @@ impl Element<ControlKind> for Bbr3 {
         ControlFacts {
             growth: Some(GrowthLaw::ByPathModel),
             path_model: Some(self.path_model()),
-            kept_after_loss: Some(KeptShare::ByEstimate),
             reacts_to_loss: Some(true),
             reacts_to_delay: Some(false),
             paces: Some(true),
