@@ -199,7 +199,7 @@ transport = {{ kind = "tcp", control = {control} }}
         assert_eq!(error.key(), "unsupported flows.main.transport.control.kind");
         let sentence = error.sentence();
         assert!(
-            sentence.contains("kernel:bbr") && sentence.contains("reno, cubic"),
+            sentence.contains("ackclock emulate only") && sentence.contains("reno, cubic"),
             "{sentence}"
         );
         assert!(!sentence.contains(", kernel"), "{sentence}");
