@@ -91,7 +91,9 @@ const BACKWARD: u8 = 0b0000_0001;
 const ECN_SHIFT: u8 = 3;
 const ECN_MASK: u8 = 0b0001_1000;
 const RETRANSMISSION: u8 = 0b0010_0000;
+/// Of ACKs; the same bit of data is [`PUSH`].
 const ECN_ECHO: u8 = 0b0100_0000;
+const PUSH: u8 = ECN_ECHO;
 const WINDOW_REDUCED: u8 = 0b1000_0000;
 
 impl Packet {
@@ -149,7 +151,11 @@ impl Packet {
     }
     /// True if the ACK carries ECE (RFC 3168 section 6.1).
     pub const fn has_ecn_echo(&self) -> bool {
-        self.kind_and_flags & ECN_ECHO != 0
+        !self.is_forward() && self.kind_and_flags & ECN_ECHO != 0
+    }
+    /// True if the segment carries PSH: the receiver does not wait for more before it delivers.
+    pub const fn is_pushed(&self) -> bool {
+        self.kind_and_flags & (KIND_MASK | PUSH) == PacketKind::Data as u8 | PUSH
     }
     /// True if the segment carries CWR (RFC 3168 section 6.1).
     pub const fn has_window_reduced(&self) -> bool {
@@ -162,6 +168,11 @@ impl Packet {
     /// Sets ECE.
     pub fn set_ecn_echo(&mut self, on: bool) {
         self.set_flag(ECN_ECHO, on);
+    }
+    /// Sets PSH of a segment.
+    pub fn set_pushed(&mut self, on: bool) {
+        debug_assert!(self.is_forward());
+        self.set_flag(PUSH, on);
     }
     /// Sets CWR.
     pub fn set_window_reduced(&mut self, on: bool) {
@@ -267,9 +278,13 @@ mod tests {
         let mut p = packet(0);
         p.set_ecn(Ecn::Marked);
         p.set_retransmission(true);
-        p.set_ecn_echo(true);
+        p.set_pushed(true);
         p.set_ecn(Ecn::Capable);
         assert_eq!((p.kind(), p.ecn()), (PacketKind::Data, Ecn::Capable));
-        assert!(p.is_retransmission() && p.has_ecn_echo() && !p.has_window_reduced());
+        assert!(p.is_retransmission() && p.is_pushed() && !p.has_window_reduced());
+        assert!(!p.has_ecn_echo(), "the bit means PSH in data");
+        let mut ack = Packet::new(PacketKind::Ack, FlowId(0), 0, 40, Time::ZERO);
+        ack.set_ecn_echo(true);
+        assert!(ack.has_ecn_echo() && !ack.is_pushed());
     }
 }

@@ -265,7 +265,7 @@ impl Connection {
             },
             syn: is_syn,
             ack: kind != PacketKind::Syn,
-            psh: payload > 0 && self.total == Some(end),
+            psh: payload > 0 && (self.total == Some(end) || packet.is_pushed()),
             ece: packet.has_ecn_echo() || asks_for_ecn || agrees_to_ecn,
             cwr: packet.has_window_reduced() || asks_for_ecn,
             window_size: self.window_field(is_syn, is_forward),

@@ -266,6 +266,7 @@ impl Flow {
                     retransmission: packet.is_retransmission(),
                     stamp: packet.stamp,
                     window_reduced: packet.has_window_reduced(),
+                    pushed: packet.is_pushed(),
                 };
                 receiver.handle_segment(now, &segment, packet.ecn() == Ecn::Marked);
             }
@@ -402,6 +403,7 @@ fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: bool) -> Packe
     let mut packet = Packet::new(kind, flow, segment.sequence, size, segment.stamp);
     packet.set_retransmission(segment.retransmission);
     packet.set_window_reduced(segment.window_reduced);
+    packet.set_pushed(segment.pushed);
     // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
     if ecn && segment.kind == SegmentKind::Data && !segment.retransmission {
         packet.set_ecn(Ecn::Capable);

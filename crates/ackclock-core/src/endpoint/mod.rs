@@ -21,6 +21,7 @@ pub mod rtt;
 mod scoreboard;
 pub mod sender;
 mod undo;
+mod window_growth;
 
 pub use parameters::TcpParameters;
 pub use receiver::Receiver;
@@ -42,6 +43,8 @@ pub struct Segment {
     pub stamp: Time,
     /// True if it carries CWR (RFC 3168).
     pub window_reduced: bool,
+    /// True if it carries PSH.
+    pub pushed: bool,
 }
 
 /// The kinds of [`Segment`].

@@ -8,8 +8,8 @@ use crate::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// Pacing rate over cwnd/SRTT in slow start, and after it (the usual setting of Linux).
-const SLOW_START_GAIN: f64 = 2.0;
-const AVOIDANCE_GAIN: f64 = 1.2;
+pub(super) const SLOW_START_GAIN: f64 = 2.0;
+pub(super) const AVOIDANCE_GAIN: f64 = 1.2;
 
 /// Keeps segments apart.
 #[derive(Debug, Default)]

@@ -200,6 +200,10 @@ pub struct DelayedAck {
     pub timeout: Span,
     /// Number of segments at the start that are acknowledged at once (Linux quick ACKs).
     pub quickack_segments: Segments,
+    /// Longest wait with SACK for further segments beyond a hole, after three that are acknowledged
+    /// at once; at most a third of the round trip and 44 segments (Linux, `__tcp_ack_snd_check`).
+    /// Zero acknowledges each.
+    pub beyond_hole: Span,
 }
 
 /// SACK's estimate of the data in the network during a recovery.
@@ -317,6 +321,17 @@ pub struct TcpParameters {
     pub send_jitter: Span,
     /// Most segments sent in response to one ACK; `"0 segments"` for no limit.
     pub max_burst: Segments,
+    /// True if new data leaves in the bursts of Linux's segmentation offload. What does not fill a
+    /// burst may wait for the next ACK (`tcp_tso_should_defer`). The last of two or more segments
+    /// carries PSH, so that the receiver acknowledges it at once (since Linux 5.8).
+    pub segmentation_offload: bool,
+    /// Tick of the clock that timers wait for (Linux: 1/HZ). A timer expires at a tick, and one of 63
+    /// ticks or more at every eighth (`timer.c`). Zero for exact timers.
+    pub timer_tick: Span,
+    /// True if the receive buffer grows with what arrives in a round trip, as in Linux. While the
+    /// advertised window grows, each segment is acknowledged at once (`tcp_grow_window`). The
+    /// window itself never limits the sender.
+    pub receive_buffer_growth: bool,
     /// Pacing of segments over the round trip.
     pub pacing: Pacing,
     /// True if segments are ECN-capable (RFC 3168).
@@ -395,6 +410,7 @@ fn rfc() -> TcpParameters {
             every: Segments(2),
             timeout: Span::from_millis(200),
             quickack_segments: Segments(0),
+            beyond_hole: Span::ZERO,
         },
         rtt_sampling: RttSampling::EveryAck,
         clock_granularity: Span::ZERO,
@@ -410,6 +426,9 @@ fn rfc() -> TcpParameters {
         arithmetic: Arithmetic::Exact,
         send_jitter: Span::ZERO,
         max_burst: Segments(0),
+        segmentation_offload: false,
+        timer_tick: Span::ZERO,
+        receive_buffer_growth: false,
         pacing: Pacing::Control,
         ecn: false,
     }
@@ -436,6 +455,7 @@ fn ns2_of_2002() -> TcpParameters {
             every: Segments(1),
             timeout: Span::from_millis(100),
             quickack_segments: Segments(0),
+            beyond_hole: Span::ZERO,
         },
         rtt_sampling: RttSampling::OncePerRoundTrip,
         clock_granularity: Span::from_millis(10),
@@ -482,6 +502,7 @@ fn linux_2012() -> TcpParameters {
             every: Segments(2),
             timeout: Span::from_millis(40),
             quickack_segments: Segments(16),
+            beyond_hole: Span::ZERO,
         },
         rto_minimum: Span::from_millis(200),
         rto_floor: RtoFloor::Variance,
@@ -504,6 +525,13 @@ fn linux() -> TcpParameters {
         rto_floor: RtoFloor::PeakVariance,
         window_validation: WindowValidation::Full,
         arithmetic: Arithmetic::Linux,
+        delayed_ack: DelayedAck {
+            beyond_hole: Span::from_millis(1), // tcp_comp_sack_delay_ns
+            ..linux_2012().delayed_ack
+        },
+        segmentation_offload: true,
+        timer_tick: Span::from_millis(4), // CONFIG_HZ=250, the kernel's default
+        receive_buffer_growth: true,      // tcp_moderate_rcvbuf = 1
         ..linux_2012()
     }
 }

@@ -1,6 +1,7 @@
 //! The TCP receiver: delayed and immediate ACKs, SACK, timestamp echo, ECN echo.
 
 use super::parameters::TcpParameters;
+use super::window_growth::WindowGrowth;
 use super::{Acknowledgement, AcknowledgementKind, ReceiverStatistics, Segment, SegmentKind};
 use crate::packet::{SackBlock, SackBlocks};
 use crate::units::{Bytes, Span, Time};
@@ -26,6 +27,10 @@ pub struct Receiver {
     every: u32,
     quick: u32,
     delay: Span,
+    delay_beyond_hole: Span,
+    /// Tick of the clock that the delayed ACK waits for; zero for an exact timer.
+    tick: Span,
+    growth: Option<Box<WindowGrowth>>,
     beyond: Beyond,
     statistics: ReceiverStatistics,
     sack: bool,
@@ -53,6 +58,11 @@ struct Beyond {
     reported: Option<Box<SackBlocks>>,
     /// Duplicate segment to be reported by the next ACK; `u64::MAX` for none.
     duplicate: u64,
+    /// The hole's first segment, and how many segments beyond it were acknowledged at once.
+    hole: u64,
+    prompt: u32,
+    /// Segments beyond the hole since the last ACK.
+    held: u32,
 }
 
 /// Position of an arriving segment among those held beyond the hole.
@@ -75,6 +85,9 @@ impl Beyond {
             short_length: 0,
             reported: None,
             duplicate: u64::MAX,
+            hole: u64::MAX,
+            prompt: 0,
+            held: 0,
         }
     }
 
@@ -216,6 +229,11 @@ impl Beyond {
     }
 }
 
+/// Segments beyond a hole that are acknowledged at once, and most that share an ACK after them
+/// (`TCP_FASTRETRANS_THRESH` and `tcp_comp_sack_nr` of Linux).
+const PROMPT_BEYOND_HOLE: u32 = 3;
+const MOST_HELD: u32 = 44;
+
 /// Number of ranges whose memory is kept when the last hole closes.
 const KEPT_RANGES: usize = 32;
 
@@ -237,6 +255,11 @@ impl Receiver {
             every: parameters.delayed_ack.every.0,
             quick: parameters.delayed_ack.quickack_segments.0,
             delay: parameters.delayed_ack.timeout,
+            delay_beyond_hole: parameters.delayed_ack.beyond_hole,
+            tick: parameters.timer_tick,
+            growth: parameters
+                .receive_buffer_growth
+                .then(|| Box::new(WindowGrowth::new(parameters.mss))),
             beyond: Beyond::new(),
             statistics: ReceiverStatistics::default(),
             sack: parameters.recovery.uses_sack(),
@@ -255,12 +278,16 @@ impl Receiver {
     /// * A segment that is out of order, fills all or part of a gap, or is a duplicate.
     /// * A segment shorter than one MSS: only ACKs of full-sized segments are delayed, and a short
     ///   segment ends a transfer.
+    /// * A pushed segment, because the application reads it at once (`tcp_cleanup_rbuf` of Linux).
     /// * A segment whose CE mark differs from that of the previous one.
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, congestion_experienced: bool) {
         self.keep_stamp(segment);
         if segment.kind == SegmentKind::Syn {
             self.answer_syn = true;
+            if let Some(growth) = &mut self.growth {
+                growth.begin(now);
+            }
             return;
         }
         self.statistics.received_segments += 1;
@@ -270,13 +297,26 @@ impl Receiver {
         self.acknowledge |= congestion_experienced != self.marked;
         self.marked = congestion_experienced;
         if segment.sequence != self.next || !self.beyond.is_empty() {
-            self.handle_disorder(segment.sequence, segment.length, segment.retransmission);
+            self.handle_disorder(
+                now,
+                segment.sequence,
+                segment.length,
+                segment.retransmission,
+            );
             return;
         }
         self.next += 1;
         self.statistics.delivered += segment.length;
         self.unacknowledged += 1;
-        if self.unacknowledged >= self.every || self.quick > 0 || narrow(segment.length) < self.mss
+        if let Some(growth) = &mut self.growth
+            && growth.handle_segment(now, segment)
+        {
+            self.quick |= 1;
+        }
+        if self.unacknowledged >= self.every
+            || self.quick > 0
+            || segment.pushed
+            || narrow(segment.length) < self.mss
         {
             self.acknowledge = true;
         } else if self.deadline.is_never() {
@@ -297,22 +337,25 @@ impl Receiver {
 
     /// Processes a segment that is not the next one, or is the next one below other segments held.
     #[inline(never)] // without the segment itself, so one in order need not be in memory
-    fn handle_disorder(&mut self, sequence: u64, length: Bytes, retransmission: bool) {
-        self.acknowledge = true;
+    fn handle_disorder(&mut self, now: Time, sequence: u64, length: Bytes, retransmission: bool) {
+        let acknowledge = std::mem::replace(&mut self.acknowledge, true);
+        let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        let statistics = &mut self.statistics;
         if sequence < self.next || sequence == u64::MAX {
             // No segment has the largest number: a range could not end after it.
-            statistics.duplicate_segments += 1;
+            self.statistics.duplicate_segments += 1;
             self.report_duplicate(sequence);
             return;
         }
         if sequence > self.next {
             match self.beyond.insert(sequence) {
-                Arrival::Last => {}
-                Arrival::Reordered => statistics.reordered_segments += u64::from(!retransmission),
+                Arrival::Last => self.acknowledge = acknowledge || quick || !self.holds_back(now),
+                Arrival::Reordered => {
+                    self.statistics.reordered_segments += u64::from(!retransmission);
+                    self.acknowledge = acknowledge || quick || !self.holds_back(now);
+                }
                 Arrival::Duplicate => {
-                    statistics.duplicate_segments += 1;
+                    self.statistics.duplicate_segments += 1;
                     self.report_duplicate(sequence);
                 }
             }
@@ -322,6 +365,7 @@ impl Receiver {
             }
             return;
         }
+        let statistics = &mut self.statistics;
         statistics.reordered_segments += u64::from(!retransmission);
         statistics.delivered += length;
         self.next += 1;
@@ -329,6 +373,30 @@ impl Receiver {
             statistics.delivered += self.beyond.payload(self.next, end, self.mss);
             self.next = end;
         }
+    }
+
+    /// True if the ACK of a segment beyond the hole waits for more of them.
+    fn holds_back(&mut self, now: Time) -> bool {
+        if self.delay_beyond_hole == Span::ZERO || !self.sack {
+            return false;
+        }
+        let beyond = &mut self.beyond;
+        if beyond.hole != self.next {
+            (beyond.hole, beyond.prompt, beyond.held) = (self.next, 0, 0);
+        }
+        if beyond.prompt < PROMPT_BEYOND_HOLE || beyond.held >= MOST_HELD {
+            beyond.prompt += 1;
+            return false;
+        }
+        beyond.held += 1;
+        if self.deadline.is_never() {
+            let third = self.growth.as_ref().map(|growth| growth.round_trip() / 3);
+            self.deadline = now
+                + third.map_or(self.delay_beyond_hole, |third| {
+                    third.min(self.delay_beyond_hole)
+                });
+        }
+        true
     }
 
     /// Reports a duplicate segment in the next ACK (RFC 2883).
@@ -340,10 +408,22 @@ impl Receiver {
 
     /// Handles the time of [`Receiver::poll_timeout`]: a delayed ACK is due.
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.deadline <= now {
-            self.acknowledge = true;
-            self.deadline = Time::NEVER;
+        if self.deadline > now {
+            return;
         }
+        // What waits beyond a hole has a timer of high resolution.
+        if self.tick > Span::ZERO && self.beyond.is_empty() {
+            let tick = self
+                .deadline
+                .as_nanos()
+                .next_multiple_of(self.tick.as_nanos());
+            self.deadline = Time::from_nanos(tick);
+            if self.deadline > now {
+                return;
+            }
+        }
+        self.acknowledge = true;
+        self.deadline = Time::NEVER;
     }
 
     /// Returns the next acknowledgement to send. Call it after each segment: two segments without a
@@ -367,6 +447,7 @@ impl Receiver {
         let holds_more =
             self.sack && (!self.beyond.is_empty() || self.beyond.duplicate != u64::MAX);
         if holds_more {
+            self.beyond.held = 0;
             self.beyond.report();
         }
         let reported = self.beyond.reported.as_deref();
@@ -418,6 +499,7 @@ mod tests {
             retransmission: false,
             stamp: at(ms - 50),
             window_reduced: false,
+            pushed: false,
         }
     }
     /// Delivers segments one millisecond apart, from 100 ms on. Returns the ACK after each.
@@ -440,7 +522,7 @@ mod tests {
 
     #[test]
     fn an_idle_receiver_is_small() {
-        assert!(size_of::<Receiver>() < 200, "{}", size_of::<Receiver>());
+        assert!(size_of::<Receiver>() <= 232, "{}", size_of::<Receiver>());
         assert_eq!(Receiver::new(&rfc()).beyond.ranges.capacity(), 0);
     }
 
@@ -505,6 +587,70 @@ mod tests {
             (statistics.received_segments, statistics.delivered),
             (8, Bytes(7 * MSS))
         );
+    }
+
+    #[test]
+    fn the_end_of_a_burst_is_acknowledged_at_once() {
+        let mut receiver = Receiver::new(&rfc());
+        let pushed = Segment {
+            pushed: true,
+            ..data(0, 100)
+        };
+        receiver.handle_segment(at(100), &pushed, false);
+        assert_eq!(receiver.poll_transmit(at(100)).unwrap().cumulative, 1);
+    }
+
+    #[test]
+    fn a_delayed_ack_leaves_at_a_tick() {
+        let mut parameters = rfc();
+        parameters.timer_tick = MS * 4;
+        parameters.delayed_ack.timeout = MS * 40;
+        let mut receiver = Receiver::new(&parameters);
+        receiver.handle_segment(at(101), &data(0, 101), false);
+        receiver.handle_timeout(receiver.poll_timeout());
+        assert_eq!(receiver.poll_timeout(), at(144), "141 ms is no tick");
+        assert!(receiver.poll_transmit(at(141)).is_none());
+        receiver.handle_timeout(at(144));
+        assert_eq!(receiver.poll_transmit(at(144)).unwrap().cumulative, 1);
+    }
+
+    /// The window of Linux 6.18 grows with the first six segments, so that 22 are acknowledged at
+    /// once and not 16: captured from that kernel.
+    #[test]
+    fn while_its_window_grows_a_receiver_acknowledges_each() {
+        let mut receiver = Receiver::new(&Preset::Linux.parameters());
+        let acks = feed(&mut receiver, &(0..30).collect::<Vec<_>>());
+        let quick = acks.iter().take_while(|ack| ack.is_some()).count();
+        assert_eq!(quick, 22);
+        assert_eq!(acks[22..26], [None, Some(24), None, Some(26)]);
+    }
+
+    #[test]
+    fn beyond_a_hole_three_segments_are_acknowledged_at_once_and_more_wait() {
+        let mut parameters = rfc();
+        parameters.delayed_ack.beyond_hole = MS * 2;
+        let mut receiver = Receiver::new(&parameters);
+        let held = feed(&mut receiver, &[1, 2, 3, 4, 5]);
+        assert_eq!(held, [Some(0), Some(0), Some(0), None, None]);
+        assert_eq!(receiver.poll_timeout(), at(103 + 2));
+        receiver.handle_timeout(at(105));
+        let ack = receiver.poll_transmit(at(105)).unwrap();
+        assert_eq!(blocks(&ack), [(1, 6)]);
+        // What fills the hole is acknowledged at once, with what waits.
+        assert_eq!(feed(&mut receiver, &[6, 0]), [None, Some(7)]);
+        assert!(receiver.poll_timeout().is_never());
+    }
+
+    #[test]
+    fn so_many_segments_share_an_ack_beyond_a_hole() {
+        let mut parameters = rfc();
+        parameters.delayed_ack.beyond_hole = Span::from_millis(1000);
+        let mut receiver = Receiver::new(&parameters);
+        let acks = feed(&mut receiver, &(1..60).collect::<Vec<_>>());
+        let at_once: Vec<_> = (0..acks.len())
+            .filter(|index| acks[*index].is_some())
+            .collect();
+        assert_eq!(at_once, [0, 1, 2, 47]);
     }
 
     #[test]
@@ -587,6 +733,7 @@ mod tests {
         let mut after = |sequence, window_reduced, marked| {
             let segment = Segment {
                 window_reduced,
+                pushed: false,
                 ..data(sequence, 100)
             };
             receiver.handle_segment(at(100), &segment, marked);

@@ -128,6 +128,8 @@ pub struct Sender {
     timed: Option<(u64, Time)>,
     /// Number of segments that may still be sent before the next event, and its maximum.
     burst_left: u32,
+    /// The burst of the last new segment, if bursts are pushed.
+    burst: transmit::Burst,
     max_burst: u32,
     retransmitted_syns: u32,
     state: State,
@@ -196,6 +198,7 @@ impl Sender {
             counted_ahead: 0,
             timed: None,
             burst_left: max_burst,
+            burst: transmit::Burst::default(),
             max_burst,
             retransmitted_syns: 0,
             state: State::Closed,

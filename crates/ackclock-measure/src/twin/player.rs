@@ -29,12 +29,6 @@ const TIMER_EARLY: Span = Span::from_millis(5);
 /// Steps before the first difference that are kept.
 const STEPS_BEFORE: usize = 10;
 
-/// A burst of Linux has what its pacing rate sends in this fraction of a second, and at least two
-/// segments (`tcp_tso_autosize`). It may hold back new data that does not fill a burst
-/// (`tcp_tso_should_defer`).
-const BURSTS_PER_SECOND: f64 = 1024.0;
-const LEAST_BURST: f64 = 2.0;
-
 /// Knowledge of the application's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
@@ -202,7 +196,7 @@ impl Twin {
 
     /// True if what our sender would send now is new data and does not fill a burst.
     fn may_be_held_back(&mut self) -> bool {
-        self.sender.would_send_new_data() && self.sender.room() < burst(&self.sender, self.mss)
+        self.sender.would_send_new_data() && self.sender.room() < self.sender.burst_length()
     }
 
     fn note(&mut self, at: Time, kind: DifferenceKind) {
@@ -373,21 +367,4 @@ impl Answer {
             edge: u64::MAX,
         }
     }
-}
-
-/// Returns the number of segments in a burst of Linux.
-fn burst(sender: &Sender, mss: u64) -> u64 {
-    let cwnd = sender.cwnd().0;
-    let slow = sender
-        .control()
-        .state()
-        .ssthresh
-        .is_none_or(|threshold| cwnd < threshold.0 / 2);
-    let gain = if slow { 2.0 } else { 1.2 };
-    let round_trip = sender
-        .rtt()
-        .smoothed()
-        .map_or(f64::INFINITY, Span::as_seconds);
-    let segments = gain * (cwnd / mss) as f64 / round_trip / BURSTS_PER_SECOND;
-    (segments as u64).max(LEAST_BURST as u64)
 }

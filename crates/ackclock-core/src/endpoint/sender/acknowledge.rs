@@ -598,6 +598,18 @@ impl Sender {
         if now < self.retransmit_at || self.retransmit_at.is_never() {
             return;
         }
+        if self.parameters.timer_tick > Span::ZERO {
+            let tick = self.tick_after(self.retransmit_at);
+            if tick > now {
+                self.retransmit_at = tick;
+                return;
+            }
+        }
+        self.expire_timer(now);
+    }
+
+    /// Handles the timer that has expired.
+    pub(super) fn expire_timer(&mut self, now: Time) {
         if self.rate.is_some() && self.state == State::Established {
             self.check_application_limit();
         }

@@ -74,7 +74,7 @@ impl Sender {
     pub fn expire(&mut self, now: Time) {
         if !self.retransmit_at.is_never() {
             self.retransmit_at = self.retransmit_at.min(now);
-            self.handle_timeout(now);
+            self.expire_timer(now);
         }
     }
 

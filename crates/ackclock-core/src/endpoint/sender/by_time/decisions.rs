@@ -319,7 +319,7 @@ impl Sender {
         let Some(wait) = marked.wait else {
             return false;
         };
-        self.retransmit_at = now + wait + TIMER_SLACK;
+        self.retransmit_at = now + self.in_ticks(wait + TIMER_SLACK);
         self.timer = Timer::Reordering;
         true
     }

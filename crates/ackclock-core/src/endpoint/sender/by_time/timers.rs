@@ -7,6 +7,11 @@ use super::{Probe, Retransmit, TIMER_SLACK};
 use crate::congestion::{CongestionKind, RecoveryPhase};
 use crate::units::{Span, Time};
 
+/// Timers of fewer ticks expire at any tick, longer ones at each eighth (`LVL_SIZE - 1` and
+/// `LVL_CLK_DIV` of `timer.c`; beyond 511 ticks each 64th, which is left out).
+const EXACT_TICKS: u64 = 63;
+const COARSE_TICKS: u64 = 8;
+
 impl Sender {
     /// Handles the reordering timer (RFC 8985 section 6.3).
     pub(in super::super) fn handle_reordering_timeout(&mut self, now: Time) {
@@ -133,6 +138,28 @@ impl Sender {
             Some((sent_at, _)) => (sent_at + self.rtt.rto()).max(now + Span::from_nanos(1)),
             None => Time::NEVER,
         };
+    }
+
+    /// Returns a timeout in whole ticks (`usecs_to_jiffies`).
+    pub(super) fn in_ticks(&self, timeout: Span) -> Span {
+        let tick = self.parameters.timer_tick.as_nanos();
+        match tick {
+            0 => timeout,
+            _ => Span::from_nanos(timeout.as_nanos().next_multiple_of(tick)),
+        }
+    }
+
+    /// Returns the first tick at or after `deadline` at which the running timer can expire.
+    pub(in super::super) fn tick_after(&self, deadline: Time) -> Time {
+        let tick = self.parameters.timer_tick;
+        let timeout = match self.timer {
+            Timer::Retransmission => self.rtt.rto(),
+            Timer::Probe => self.probe_timeout(),
+            Timer::Reordering => Span::ZERO,
+        };
+        let coarse = timeout >= tick * EXACT_TICKS;
+        let granule = tick.as_nanos() * if coarse { COARSE_TICKS } else { 1 };
+        Time::from_nanos(deadline.as_nanos().next_multiple_of(granule))
     }
 
     /// True if the timer may be that of a probe.

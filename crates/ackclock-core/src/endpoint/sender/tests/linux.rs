@@ -32,6 +32,7 @@ type Step = (f64, Event, &'static [u64], Option<(u64, u64)>);
 fn connection(rtt: u64) -> Dialogue {
     let parameters = TcpParameters {
         mss: Bytes(MSS),
+        timer_tick: Span::ZERO, // the scripts' times have no ticks
         ..Preset::Linux.parameters()
     };
     let streams = Streams::new(1, 0);
@@ -427,4 +428,55 @@ fn the_ack_of_a_retransmission_from_the_recovery_before_undoes_nothing() {
             (100.0, Answer(18, &[]), &[21], Some((4, 4))),
         ],
     );
+}
+
+/// What fits the window and does not fill a burst waits for an ACK that is due, but not for longer
+/// than a millisecond (`tcp_tso_should_defer`; the order of the checks is ours).
+#[test]
+fn a_single_segment_waits_for_an_ack_that_is_due() {
+    play(
+        50,
+        &[
+            (0.0, Data(20), &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], None),
+            (50.0, Answer(0, &[(1, 2)]), &[10], None),
+            (0.5, Answer(0, &[(1, 3)]), &[], None),
+            (2.0, Nothing, &[11], None),
+        ],
+    );
+}
+
+/// Long before an ACK is due, a single segment leaves at once.
+#[test]
+fn a_single_segment_does_not_wait_long_for_an_ack() {
+    play(
+        50,
+        &[
+            (0.0, Data(20), &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], None),
+            (20.0, Answer(0, &[(1, 2)]), &[10], None),
+            (0.5, Answer(0, &[(1, 3)]), &[11], None),
+        ],
+    );
+}
+
+#[test]
+fn timers_expire_at_ticks() {
+    let mut d = connection(51);
+    let parameters = TcpParameters {
+        timer_tick: Span::from_millis(4),
+        ..*d.sender.parameters()
+    };
+    d.sender.parameters = Arc::new(parameters);
+    d.sender.write(Write::Bytes(Bytes(4 * MSS)));
+    assert_eq!(d.send(), [0, 1, 2, 3]);
+    let due = d.sender.poll_timeout();
+    d.now = due;
+    d.sender.handle_timeout(due);
+    let tick = d.sender.poll_timeout();
+    assert_eq!(tick.as_nanos() % 4_000_000, 0);
+    assert!(
+        due < tick && tick.since(due) < Span::from_millis(4),
+        "{due:?} {tick:?}"
+    );
+    d.now = tick;
+    assert_eq!(d.timeout(), [3], "the tail loss probe");
 }
