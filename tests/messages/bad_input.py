@@ -56,6 +56,25 @@ no-unit         hops.wired.link.rate                hops.wired.link.rate="45"
 no-unit         hops.wired.queue.limit              hops.wired.queue.limit=100
 no-unit         flows.main.transport.mss            flows.main.transport.mss="1460"
 wrong-unit      hops.wired.delay                    hops.wired.delay=1 kB
+wrong-unit      hops.wired.queue.limit              hops.wired.queue.limit=1 bdp
+wrong-unit      hops.wired.delay                    hops.wired.delay=10 Mbps * 1 s
+wrong-unit      hops.wired.delay                    hops.wired.delay=2 * 3 kB
+wrong-unit      hops.wired.delay                    hops.wired.delay=1 ms + 1 kB
+no-unit         hops.wired.delay                    hops.wired.delay=2 * 3
+out-of-range    hops.wired.delay                    hops.wired.delay=1 ms - 1 s
+out-of-range    hops.wired.delay                    hops.wired.delay=1 s / 0
+syntax          hops.wired.delay                    hops.wired.delay=(1 ms
+syntax          hops.wired.delay                    hops.wired.delay=1 ms * * 2
+unknown-name    hops.wired.delay                    hops.wired.delay=2 * rtt
+unknown-name    hops.wired.delay                    values.rtt=1 ms & hops.wired.delay=rt
+contradiction   hops.wired.delay                    hops.wired.delay=1 RTT
+contradiction   hops.wired.link.rate                hops.wired.link.rate=1 BDP / 1 s
+contradiction   duration                            duration=1 BDP
+contradiction   flows.main.start                    flows.main.access_delay=["0 s", "1 s"] & flows.main.start=1 RTT
+contradiction   values.a                            values.a=2 RTT
+contradiction   values.a                            values.a=2 * b & values.b=a / 2
+contradiction   values.ms                           values.ms=1 s
+wrong-type      values                              values=3
 wrong-unit      hops.wired.link.rate                hops.wired.link.rate=45 ms
 wrong-unit      hops.wired.queue.limit              hops.wired.queue.limit=1 Mbit/s
 out-of-range    duration                            duration=0 s
