@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "derived", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking",
-    "jumping_chain",
-    "measure", "parse_assignment", "parse_scenario", "places", "prepare_emulation", "rate_estimates",
-    "receive", "registry",
+    "climbing_chains", "derived", "doctor", "emulate", "epoch_chain", "expand", "has_sockets",
+    "is_checking", "jumping_chain", "measure", "parse_assignment", "parse_scenario", "places",
+    "prepare_emulation", "rate_estimates", "receive", "registry",
     "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "to_toml",
     "trace_rates", "twin", "unit_remedy", "version",
 ]  # fmt: skip

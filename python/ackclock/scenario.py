@@ -33,13 +33,17 @@ def load(path: str | Path) -> "Scenario":
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ScenarioError("file", f"{path}", "no such file; a scenario is a .toml or .json file") from None
+        raise ScenarioError(
+            "file", f"{path}", "no such file; a scenario is a .toml or .json file"
+        ) from None
     except UnicodeDecodeError:
         raise ScenarioError(
             "file", f"{path}", "is not UTF-8 text; a scenario is a .toml or .json file"
         ) from None
     except IsADirectoryError:
-        raise ScenarioError("file", f"{path}", "is a folder; a scenario is a .toml or .json file") from None
+        raise ScenarioError(
+            "file", f"{path}", "is a folder; a scenario is a .toml or .json file"
+        ) from None
     except OSError as error:
         raise ScenarioError(
             "file", f"{path}", f"{error.strerror}; a scenario is a .toml or .json file"

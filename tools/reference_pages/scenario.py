@@ -12,9 +12,9 @@ def text(registered: Json, described: Json) -> str:
     page = Page("Scenario", registered, definitions)
     page.elsewhere = {"Preset": "presets.md", "tcp": "#tcp", "udp": "#udp"}
     page.paragraph(
-        "A scenario is a file of TOML or JSON, or the same tree in Python. Fields that this page does not "
-        'list are errors. A quantity is written with its unit, such as `"10 Mbit/s"`. The JSON '
-        "schema is `schema/scenario.schema.json`."
+        "A scenario is a file of TOML or JSON, or the same tree in Python. Fields that this page "
+        'does not list are errors. A quantity is written with its unit, such as `"10 Mbit/s"`. '
+        "The JSON schema is `schema/scenario.schema.json`."
     )
     page.contents()
     page.title("Top level")
