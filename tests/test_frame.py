@@ -132,7 +132,7 @@ def test_quantiles_of_the_queueing_delay_are_those_of_its_samples(lab: Result) -
 
 def test_metrics_are_found_by_name() -> None:
     assert METRICS["utilisation"].shown_unit == "%"
-    assert list(METRICS)[0] == "goodput"
+    assert next(iter(METRICS)) == "goodput"
     assert all(name == what.name for name, what in METRICS.items())
 
 

@@ -49,7 +49,7 @@ def swept(points: list[dict[str, Any]]) -> list[Swept]:
     """Returns the swept paths of a result's points as columns, in the order of the sweep.
 
     Quantities are numbers in the unit in which they are written. If units differ, they are in the
-    base unit. What is no number everywhere is text.
+    base unit. What is not a number at every point is text.
     """
     paths = list(points[0]["assignments"]) if points else []
     return [_swept(path, [point["assignments"].get(path) for point in points]) for path in paths]

@@ -52,8 +52,8 @@ def _expressions(page: Page) -> None:
                 "`RTT`",
                 "A base round-trip time: the delays of all hops on a flow's route and return "
                 "route, and its access delay, without transmission and queueing. In the queue of "
-                "a hop it is the smallest of the flows that cross the hop; in a flow it is the "
-                "flow's own; in `duration`, `warmup` and `sample_interval` it is the longest of "
+                "a hop it is the smallest of the flows that cross the hop. In a flow it is the "
+                "flow's own. In `duration`, `warmup` and `sample_interval` it is the longest of "
                 "all flows.",
             ),
             (
@@ -65,6 +65,6 @@ def _expressions(page: Page) -> None:
     )
     page.paragraph(
         "A field on which round-trip times or rates depend takes neither: the delay, link and "
-        "impairments of a hop, a medium, the access delay of a flow, and `[values]`, which belong "
-        "to no flow or hop."
+        "impairments of a hop, a medium, the access delay of a flow. Nor does `[values]`, which "
+        "belongs to no flow or hop."
     )

@@ -44,7 +44,7 @@ _PANEL_HEIGHT, _LONE_HEIGHT, _FRAME_HEIGHT = 1.25, 2.2, 0.75
 
 
 class _Samples(NamedTuple):
-    """What is distributed.
+    """The samples of a distribution.
 
     Attributes:
         label: Label of the axis, with the unit.

@@ -50,7 +50,7 @@ _NUMBER_SIZE, _CHARACTER = 7.0, 0.058
 
 
 class _Scale(NamedTuple):
-    """What is common to all panels."""
+    """Common to all panels."""
 
     x: Dimension
     y: Dimension
@@ -107,9 +107,10 @@ def heat_map(
     to zero. A star marks means that have not settled. A cell without a value is hatched.
 
     Args:
-        table: A row for each point and flow, or of one hop: numeric columns of swept values with
-            the unit in the name, text columns of choices, a column with the metric in its own unit and
-            perhaps `METRIC_half_width` and `METRIC_unsettled`.
+        table: A row for each point and flow, or for each point of one hop. It has numeric columns
+            of swept values with the unit in the name, and text columns of choices. It has a column
+            with the metric in its own unit, and perhaps `METRIC_half_width` and
+            `METRIC_unsettled`.
         metric: Name of the metric's column.
         x: Path or column of the horizontal axis; by default the last swept quantity.
         y: That of the vertical axis; by default the quantity before it.
@@ -132,7 +133,8 @@ def heat_map(
             drawn = _draw(axes, selected(rows, values), metric, scale)
         bar = figure.colorbar(drawn, ax=list(all_axes.values()), pad=0.02, aspect=30, fraction=0.05)
         bar.outline.set_visible(False)
-        bar.solids.set_rasterized(False)  # no image within a vector file
+        for solid in bar.ax.collections:
+            solid.set_rasterized(False)  # there is no image within a vector file
         bar.set_label(metric_label(metric))
         if isinstance(scale.norm, LogNorm):  # 20 and 50 rather than powers of ten
             bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -25,7 +25,7 @@ _SMALLEST, _LARGEST = 1.5, 40.0
 
 @dataclass(frozen=True)
 class Paper:
-    """How a figure is printed.
+    """The form in which a figure is printed.
 
     Attributes:
         width_in: Width in inches; None as drawn.

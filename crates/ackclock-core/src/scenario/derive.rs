@@ -25,7 +25,7 @@ pub struct Derived {
     pub written: String,
     /// The quantity that it stands for.
     pub value: String,
-    /// What each name in it stands for, and where that comes from.
+    /// The quantity of each name in it, and where that comes from.
     pub sources: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Derived {
 pub(super) struct Plain {
     /// The tree, without the table of values. What could not be computed is an example.
     pub tree: Value,
-    /// What was computed: first values, then fields on which the path depends, then others.
+    /// The results: first values, then fields on which the path depends, then others.
     pub derived: Vec<Derived>,
     /// The mistakes in fields.
     pub mistakes: Option<Error>,

@@ -63,8 +63,8 @@ pub(super) struct Document {
     #[serde(default)]
     #[schemars(with = "Vec<FlowDocument>")]
     pub flows: Vec<Value>,
-    /// Quantities by name, for expressions in other fields: `limit = "0.5 * rate * rtt"`. A value may
-    /// be an expression of others. Names have letters, digits and `_`.
+    /// Quantities by name, for expressions in other fields: `limit = "0.5 * rate * rtt"`. A value
+    /// may be an expression of others. Names have letters, digits and `_`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "values")]
     pub values: Option<Value>,

@@ -102,7 +102,7 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Amount(Amount),
-    /// So many times the quantity of that name.
+    /// A multiple of the quantity of that name.
     Name(f64, String),
     /// `+`, `-`, `*`, `/`, `(` or `)`.
     Sign(char),

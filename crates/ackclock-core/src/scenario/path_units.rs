@@ -1,11 +1,12 @@
 //! The units `RTT` and `BDP` of a scenario: quantities of its path.
 //!
-//! - `RTT` is a base round-trip time: the delays of all hops on a flow's route and return route,
-//!   and its access delay; no transmission, no queueing. In the queue of a hop it is that of the
-//!   flow through the hop with the smallest; in a flow it is the flow's own; in a time of the whole
-//!   scenario it is the longest of all flows.
-//! - `BDP` is a bandwidth-delay product, for the queue of a hop: the mean rate of its own link times
-//!   the `RTT` of that queue.
+//! `RTT` is a base round-trip time, without transmission and queueing. It is the sum of the delays
+//! of all hops on a flow's route and return route and of its access delay. The flow depends on the
+//! field. In the queue of a hop, it is the flow through the hop with the smallest `RTT`. In a flow,
+//! it is that flow. In a time of the whole scenario, it is the flow with the longest.
+//!
+//! `BDP` is a bandwidth-delay product, for the queue of a hop. It is the mean rate of the hop's own
+//! link times the `RTT` of that queue.
 //!
 //! A field on which the round-trip time depends cannot be written in either.
 
@@ -73,8 +74,11 @@ fn of_hop(tree: &Value, hop: &Value, unit: &str, files: &dyn Files) -> FromPath 
     if unit == "RTT" {
         return Ok((rtt, source(&rtt, &flow)));
     }
-    let link = choose::<LinkKind>(&hop["link"], files);
-    let Some(rate) = link.ok().and_then(|link| link.facts.mean_bit_per_s) else {
+    let rate = match choose::<LinkKind>(&hop["link"], files) {
+        Ok(link) => link.facts.mean_bit_per_s,
+        Err(_) => Some(1e7), // any: it is refused when the link is read
+    };
+    let Some(rate) = rate else {
         let sentence =
             "is in BDP, but the mean rate of this hop's link is unknown; write packets or bytes";
         return Err(Fault::new(Code::Contradiction, sentence));

@@ -626,8 +626,8 @@ fn write_limit(limit: QueueLimit) -> String {
     }
 }
 
-/// The pattern of an expression: a name, a number in a unit of the path, or text with a sign between
-/// two quantities. An editor's check of a text that the engine computes is no finer.
+/// The pattern of an expression: a name, a number in a unit of the path, or text with a sign.
+/// Editors check no more of it; the engine computes it.
 const EXPRESSION: &str = concat!(
     r"|^\s*[0-9._]*\s*(BDP|RTT)\s*$|^\s*[A-Za-z_][A-Za-z0-9_]*\s*$",
     r"|^[^+*×÷−(]+[+*×÷−(].+$|^.*\s[-/]\s.*$|^\s*\(.*$|[A-Za-z_)]\s*[-/]\s*[0-9(]"

@@ -169,7 +169,10 @@ mod tests {
     fn sections_stand_as_people_write_them() {
         let tree = json!({
             "schema": 1,
-            "hops": [{ "name": "b", "link": { "kind": "constant", "rate": "1 Mbit/s", "facts": {} } }],
+            "hops": [{
+                "name": "b",
+                "link": { "kind": "constant", "rate": "1 Mbit/s", "facts": {} },
+            }],
             "duration": "1 s",
             "sweep": { "hops.b.delay": ["1 ms", "2 ms"] },
         });

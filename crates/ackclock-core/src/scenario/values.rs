@@ -97,7 +97,7 @@ impl Values {
         any && is_name(text) && !WORDS.contains(&text)
     }
 
-    /// What each name of an expression stands for.
+    /// The quantity of each name of an expression.
     pub(super) fn sources_of(&self, read: &Expression) -> Vec<String> {
         let of = |name: &str| Some(format!("{name} = {}", shown(self.known.get(name)?)));
         read.names().into_iter().filter_map(of).collect()
