@@ -155,6 +155,25 @@ contradiction   --from          plot run --kind variation --from 1s
 contradiction   --to            plot run --from 2s --to 1s
 no-data         run             plot run --kind cwnd --from 1000s
 contradiction   --connection    plot run --connection 1
+unknown-name    --x             plot run --kind heatmap --x hops.wired.dealy
+unknown-name    --x             plot run --kind cdf --x nothing
+contradiction   --y             plot run --kind heatmap --x flows.main.transport.control.kind --y flows.main.transport.control.kind
+contradiction   --y             plot run --kind cwnd --y duration
+unknown-name    --subject       plot run --kind cdf --subject nobody
+wrong-type      --width         plot run --width wide
+wrong-type      --width         plot run --width 90m
+out-of-range    --width         plot run --width 9000mm
+out-of-range    --font-size     plot run --font-size 0
+missing         METRIC...       table run
+unknown-name    METRIC          table run speed
+unknown-name    --subject       table run goodput --subject nobody
+unsupported     x.doc           table run goodput -o x.doc
+file            missing         table missing goodput
+unknown-name    TEMPLATE        new dumbell
+missing         TEMPLATE        new -o x.toml
+file            run             new lte -o run
+file            leaky.toml      new lte -o leaky.toml
+syntax          -               check cut.json
 missing         RUNS            report
 file            missing         report missing
 contradiction   -o              report run -o run

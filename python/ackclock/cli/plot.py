@@ -298,10 +298,11 @@ def _draw(
 
 
 def _paths(run: Path, chosen: "list[FigureKind]", output: Path | None, view: "View") -> list[Path]:
-    """Returns the files of figures; a figure of a metric is named after the metric."""
+    """Returns the files of figures; the name of a figure of a metric ends in the metric's."""
     if output is not None and len(chosen) == 1 and output.suffix:
         return [output]
     folder = output or run / "figures"
+    metric = f"-{view.metric}"
     return [
-        folder / f"{view.metric if 'metric' in kind.takes else kind.name}.svg" for kind in chosen
+        folder / f"{kind.name}{metric if 'metric' in kind.takes else ''}.svg" for kind in chosen
     ]
