@@ -317,6 +317,16 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_text_has_a_value_or_a_fault(text in "([a-z0-9 .eE()+*/×−%_-]|BDP|RTT|ms|Mbit/s|.){0,40}") {
+            if let Ok(found) = value(&text) {
+                prop_assert!(found.number.is_finite());
+            }
+        }
+    }
 
     fn known(name: &str) -> Result<Amount, Fault> {
         match name {
