@@ -302,7 +302,7 @@ def _paths(run: Path, chosen: "list[FigureKind]", output: Path | None, view: "Vi
     if output is not None and len(chosen) == 1 and output.suffix:
         return [output]
     folder = output or run / "figures"
-    metric = f"-{view.metric}"
+    metric = f"_{view.metric}"
     return [
         folder / f"{kind.name}{metric if 'metric' in kind.takes else ''}.svg" for kind in chosen
     ]

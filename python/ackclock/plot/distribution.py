@@ -33,6 +33,8 @@ from ackclock.suggestion import suggestion
 
 __all__ = ["BOX", "CDF", "box", "cdf"]
 
+_NO_SAMPLES = "has no samples; run it again"
+
 #: Lines that one can tell apart.
 _MOST_LINES = 8
 
@@ -129,16 +131,7 @@ def box(
         title = paper.titled(_title(result, samples))
         figure, all_axes = panels(made, paper.panels_width_in, height, _FRAME_HEIGHT, title)
         for axes, members in _in_panels(result, samples, made, all_axes):
-            drawn = [
-                _box(np.concatenate(runs)) | {"label": ""} for _, runs in _lines(series, members)
-            ]
-            at = [values.index(value) for value, _ in _lines(series, members)]
-            axes.bxp(
-                drawn, positions=at, showfliers=False, widths=0.6, patch_artist=True,
-                boxprops={"facecolor": "#cfe3f1", "edgecolor": "#0072B2"},
-                medianprops={"color": "#D55E00"}, whiskerprops={"color": "#0072B2"},
-                capprops={"color": "#0072B2"},
-            )  # fmt: skip
+            _draw_boxes(axes, _lines(series, members), values)
             named = [series.value_text(value) if series else "" for value in values]
             axes.set_xticks(range(len(values)), named)
             axes.grid(visible=False, axis="x")
@@ -157,6 +150,21 @@ def _entries(series: Dimension | None) -> list[str]:
 def _title(result: Result, samples: _Samples) -> str:
     what = samples.label.rpartition(" (")[0]
     return f"{what[0].upper()}{what[1:]}: {result.run['name']}"
+
+
+def _draw_boxes(
+    axes: Axes, lines: list[tuple[Any, list[NDArray[np.float64]]]], values: tuple[Any, ...]
+) -> None:
+    """Draws a box for each value that has samples; an interrupted run may have none of a panel."""
+    if lines:
+        axes.bxp(
+            [_box(np.concatenate(runs)) | {"label": ""} for _, runs in lines],
+            positions=[values.index(value) for value, _ in lines],
+            showfliers=False, widths=0.6, patch_artist=True,
+            boxprops={"facecolor": "#cfe3f1", "edgecolor": "#0072B2"},
+            medianprops={"color": "#D55E00"}, whiskerprops={"color": "#0072B2"},
+            capprops={"color": "#0072B2"},
+        )  # fmt: skip
 
 
 def _box(values: NDArray[np.float64]) -> dict[str, float]:
@@ -226,12 +234,13 @@ def _samples(result: Result, subject: str | None) -> _Samples:
     hops = _names(result, "hops", "hop")
     flows = _names(result, "samples", "flow")
     chosen = subject or bottleneck(result) or next(iter(flows), None)
-    if chosen is None or chosen not in (*hops, *flows):
-        asked = subject or ""
+    if chosen is None:
+        raise InputError("no-data", "", _NO_SAMPLES)
+    if chosen not in (*hops, *flows):
         raise InputError(
             "unknown-name",
             "--subject",
-            f'unknown flow or hop "{asked}"; {suggestion(asked, [*hops, *flows])}',
+            f'unknown flow or hop "{chosen}"; {suggestion(chosen, [*hops, *flows])}',
         )
     if chosen in hops:
         rows = result.rows("hops", hop=chosen)
@@ -273,7 +282,7 @@ def _names(result: Result, table: str, column: str) -> list[str]:
 
 def _lacks(result: Result, view: View) -> str | None:
     if "hops" not in result.tables and "samples" not in result.tables:
-        return "has no samples; run it again"
+        return _NO_SAMPLES
     if view.x or view.subject:
         return None
     return refusal(lambda: _prepared(result, None, None))
