@@ -299,7 +299,7 @@ mod tests {
         transport = { kind = "tcp", control = { kind = "reno" } }
     "#;
 
-    fn read(text: &str, assignments: &[&str]) -> crate::scenario::error::Result<Scenario> {
+    fn read(text: &str, assignments: &[&str]) -> Result<Scenario> {
         Scenario::from_toml(text, assignments, &NoFiles)
     }
 
