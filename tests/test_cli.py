@@ -157,10 +157,22 @@ def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     outcome = ackclock("plot", "run")
     names = [
         f"run/figures/{name}.svg"
-        for name in ("goodput", "cwnd", "throughput", "queue", "rtt", "variation")
+        for name in (
+            "sweep_goodput",
+            "heatmap_goodput",
+            "cwnd",
+            "throughput",
+            "queue",
+            "rtt",
+            "cdf",
+            "box",
+            "variation",
+        )
     ]
     assert outcome.stdout.splitlines() == [f"figure: {name}" for name in names]
     assert all(Path(name).stat().st_size > 1000 for name in names)
+    ackclock("plot", "run", "--kind", "heatmap", "--metric", "queueing_delay_p99")
+    assert Path("run/figures/heatmap_queueing_delay_p99.svg").exists()
     outcome = ackclock("plot", "run", "--kind", "sweep", "--metric", "rtt", "-o", "rtt.png")
     assert outcome.stdout == "figure: rtt.png\n"
     assert Path("rtt.png").read_bytes().startswith(b"\x89PNG")
@@ -176,8 +188,12 @@ def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
 def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     outcome = ackclock("predict", scenario_file)
     assert outcome.exit_code == 0
-    assert re.search("does not apply +no random loss", outcome.stdout)
-    assert re.search("does not apply +cubic is not AIMD", outcome.stdout)
+    told = " ".join(outcome.stdout.split())
+    assert "does not apply " not in told.replace("does not apply. ", "")
+    assert re.search(r"\d+ models do not apply: .*M/M/1/K.* --models NAME says why", told)
+    # A model that is asked for by name says why.
+    asked = ackclock("predict", scenario_file, "--models", "pftk,sawtooth").stdout
+    assert re.search("does not apply +cubic is not AIMD", asked)
     rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
     assert len(rows) == 6 * len(MODELS)
     assert {row["verdict"] for row in rows} == {

@@ -91,13 +91,23 @@ def test_methods_are_those_of_results() -> None:
 def test_whatever_a_view_has_is_an_option_of_the_command() -> None:
     given = {"span" if one.name in ("begin", "end") else one.name for one in command.params}
     assert set(plot.OPTIONS) <= given
-    assert {*plot.OPTIONS, "predicted"} == {field.name for field in fields(plot.View)}
+    assert {*plot.OPTIONS, "predicted", "paper"} == {field.name for field in fields(plot.View)}
 
 
 def test_a_figure_is_there_or_says_why_not(result: Result) -> None:
     view = plot.View()
     figures = plot.figures(result)
-    assert list(figures) == ["sweep", "cwnd", "throughput", "queue", "rtt", "variation"]
+    assert list(figures) == [
+        "sweep",
+        "heatmap",
+        "cwnd",
+        "throughput",
+        "queue",
+        "rtt",
+        "cdf",
+        "box",
+        "variation",
+    ]
     for name in plot.names():
         reason = plot.why_not(result, name, view)
         assert (reason is None) == (name in figures)
@@ -112,4 +122,4 @@ def test_the_catalogue_has_every_figure_once() -> None:
     assert list(catalogue) == plot.names()
     assert catalogue["cwnd"]["methods"] == ["simulate", "emulate", "compare"]
     assert catalogue["cwnd"]["options"] == ["point", "replicate", "span"]
-    assert catalogue["sweep"]["options"] == ["metric"]
+    assert catalogue["sweep"]["options"] == ["metric", "x", "subject"]

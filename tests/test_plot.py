@@ -140,7 +140,7 @@ OF_OTHER_FLOWS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("what", [what.name for what in METRICS if what.name not in OF_OTHER_FLOWS])
+@pytest.mark.parametrize("what", [name for name in METRICS if name not in OF_OTHER_FLOWS])
 def test_every_metric_can_be_swept(result: Result, what: str) -> None:
     assert plot.sweep(result, metric=what).axes[0].get_lines()
 

@@ -67,7 +67,7 @@ def test_the_page_says_what_was_run(text: str) -> None:
     assert "<tr><th>seed</th><td>1</td></tr>" in text
     assert "constant: rate 11 Mbit/s" in text
     assert "PFTK Mbit/s" in text
-    assert text.count("<svg") == 12  # six figures of each run
+    assert text.count("<svg") == 18  # nine figures of each run
 
 
 def test_the_page_is_the_same_bytes(text: str, result: Result, predicted: Result) -> None:

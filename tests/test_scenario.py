@@ -285,3 +285,75 @@ def test_the_schema_refuses_what_the_engine_refuses(
     assert not validator.is_valid(tree)
     with pytest.raises(ScenarioError):
         Scenario(tree, EXAMPLES[0].parent).check()
+
+
+DERIVED = """
+schema = 1
+duration = "100 RTT"
+[values]
+rate = "10 Mbit/s"
+[[hops]]
+name = "b"
+link = { kind = "constant", rate = "rate" }
+queue = { kind = "droptail", limit = "0.5 BDP" }
+delay = "20 ms"
+[[hops]]
+name = "back"
+link = { kind = "constant", rate = "rate" }
+queue = { kind = "droptail", limit = "unlimited" }
+delay = "20 ms"
+[[flows]]
+name = "f"
+route = ["b"]
+return = ["back"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+"""
+
+
+def test_derived_values_are_plain_in_the_resolved_scenario() -> None:
+    scenario = Scenario.from_toml(DERIVED)
+    assert scenario.duration == "100 RTT"
+    resolved = scenario.resolve()
+    assert resolved.duration == "4 s"
+    assert resolved.hops["b"].queue.limit == "25000 bytes"
+    assert "values" not in resolved.tree
+    told = {one["field"]: (one["value"], one["sources"]) for one in scenario.derived()}
+    bdp = ["BDP = 10 Mbit/s × 40 ms (flow f)"]
+    assert told["hops.b.queue.limit"] == ("25000 bytes", bdp)
+    assert resolved.derived() == []
+    faster = scenario.replace({"values.rate": "20 Mbit/s"}).resolve()
+    assert faster.hops["b"].queue.limit == "50000 bytes"
+
+
+def test_a_mistake_in_an_expression_is_where_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "lab.toml"
+    path.write_text(DERIVED.replace('"0.5 BDP"', '"0.5 * BDPP"'))
+    with pytest.raises(ScenarioError) as caught:
+        load(path).check()
+    assert caught.value.place == f"{path}:9:38"
+    assert (caught.value.code, caught.value.field) == ("unknown-name", "hops.b.queue.limit")
+
+
+def test_a_scenario_is_written_as_toml_and_as_json(tmp_path: Path, leaky_pipe: Scenario) -> None:
+    for scenario in (Scenario.from_toml(DERIVED), leaky_pipe):
+        assert Scenario.from_toml(scenario.to_toml()) == scenario
+        # What it says decides, not what the file is called.
+        (tmp_path / "lab.toml").write_text(scenario.to_json())
+        (tmp_path / "lab.json").write_text(scenario.to_toml())
+        assert load(tmp_path / "lab.toml") == load(tmp_path / "lab.json") == scenario
+    resolved = Scenario.from_toml(DERIVED).resolve()
+    assert Scenario.from_toml(resolved.to_toml()).resolve() == resolved
+
+
+def test_the_schema_takes_expressions_and_refuses_misspelled_units() -> None:
+    validator = Draft202012Validator(schema())
+
+    def fits(limit: str) -> bool:
+        tree = Scenario.from_toml(DERIVED).replace({"hops.b.queue.limit": limit}).tree
+        return bool(validator.is_valid(tree))
+
+    for limit in ("0.5 BDP", "2 RTT", "rate * 2 s", "(1 kB + 2 kB) / 2", "rate/4", "buffer",
+                  "93 packets", "unlimited"):  # fmt: skip
+        assert fits(limit), limit
+    for limit in ("10 Mbps", "1 bdp", "45", "1 KB", ""):
+        assert not fits(limit), limit

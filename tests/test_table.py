@@ -118,3 +118,21 @@ def test_a_page_escapes_words_and_aligns_numbers(mixed: Table) -> None:
     assert '<td class="whole">other ×8</td>' in page
     assert '<th class="number">goodput Mbit/s</th>' in page
     assert '<td class="number">5.21 ± 0.13</td>' in page
+
+
+def test_latex_escapes_words_and_aligns_numbers() -> None:
+    made = table(
+        "never shown", ["control", Column("loss", "%")],
+        [["reno_2 & co", Interval(0.5, 0.25, 3)], ["{x}\\y", None]],
+    )  # fmt: skip
+    assert made.to_latex().splitlines() == [
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"control & loss \\",
+        r" & \% \\",
+        r"\midrule",
+        r"reno\_2 \& co & 0.50 $\pm$ 0.25 \\",
+        r"\{x\}\textbackslash{}y & -- \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]

@@ -12,8 +12,11 @@ def version() -> str:
 def is_checking() -> bool:
     """Returns True if the engine was built with debug assertions."""
 
-def parse_toml(text: str) -> str:
-    """Returns the JSON tree of a scenario's text."""
+def parse_scenario(text: str) -> str:
+    """Returns the JSON tree of a scenario's text, TOML or JSON."""
+
+def to_toml(tree_json: str) -> str:
+    """Returns a tree as TOML, without facts."""
 
 def places(text: str, fields: list[tuple[str, str]]) -> list[str]:
     """Line and column ("12:9") of fields, each with the code of its error; empty if unknown."""
@@ -32,6 +35,9 @@ def expand(tree_json: str) -> list[tuple[str, str]]:
 
 def resolve(tree_json: str, folder: str) -> str:
     """Checks a tree and fills in all defaults; looks up files in `folder`."""
+
+def derived(tree_json: str, folder: str) -> str:
+    """Returns a JSON list of what was computed: field, written, value, sources."""
 
 def schema() -> str:
     """Returns the JSON schema of a scenario."""

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking",
-    "jumping_chain",
-    "measure", "parse_assignment", "parse_toml", "places", "prepare_emulation", "rate_estimates",
-    "receive", "registry",
-    "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "trace_rates",
-    "twin", "unit_remedy", "version",
+    "climbing_chains", "derived", "doctor", "emulate", "epoch_chain", "expand", "has_sockets",
+    "is_checking", "jumping_chain", "measure", "parse_assignment", "parse_scenario", "places",
+    "prepare_emulation", "rate_estimates", "receive", "registry",
+    "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "to_toml",
+    "trace_rates", "twin", "unit_remedy", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -44,9 +43,14 @@ def is_checking() -> bool:
     return _native.is_checking()
 
 
-def parse_toml(text: str) -> Tree:
-    """Parses the text of a scenario file into a tree."""
-    return _loaded(_native.parse_toml(text))
+def parse_scenario(text: str) -> Tree:
+    """Parses the text of a scenario file, TOML or JSON, into a tree."""
+    return _loaded(_native.parse_scenario(text))
+
+
+def to_toml(tree: Tree) -> str:
+    """Returns a tree as TOML, without the facts of elements, which are computed."""
+    return _native.to_toml(_dumped(tree))
 
 
 def places(text: str, fields: list[tuple[str, str]]) -> list[str]:
@@ -99,6 +103,16 @@ def expand(tree: Tree) -> list[tuple[dict[str, Any], Tree]]:
 def resolve(tree: Tree, folder: Path) -> Tree:
     """Checks a tree and fills in all defaults. Files are looked up in `folder`."""
     return _loaded(_native.resolve(_dumped(tree), str(folder)))
+
+
+def derived(tree: Tree, folder: Path) -> list[dict[str, Any]]:
+    """Returns what the engine computed from expressions and from units of the path.
+
+    Returns:
+        `field`, `written`, `value` and `sources` (a list of texts) of each.
+    """
+    found: list[dict[str, Any]] = json.loads(_native.derived(_dumped(tree), str(folder)))
+    return found
 
 
 def schema() -> Tree:

@@ -23,28 +23,33 @@ def load(path: str | Path) -> "Scenario":
     """Reads a scenario file.
 
     Args:
-        path: A TOML file. Files that the scenario names are looked up in the same folder.
+        path: A file of TOML or JSON; which of them, its text says. Files that the scenario names
+            are looked up in the same folder.
 
     Raises:
-        ScenarioError: The file is missing or is not TOML; one line saying what to do.
+        ScenarioError: The file is missing, or neither TOML nor JSON; one line saying what to do.
     """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ScenarioError("file", f"{path}", "no such file; a scenario is a .toml file") from None
+        raise ScenarioError(
+            "file", f"{path}", "no such file; a scenario is a .toml or .json file"
+        ) from None
     except UnicodeDecodeError:
         raise ScenarioError(
-            "file", f"{path}", "is not UTF-8 text; a scenario is a .toml file"
+            "file", f"{path}", "is not UTF-8 text; a scenario is a .toml or .json file"
         ) from None
     except IsADirectoryError:
-        raise ScenarioError("file", f"{path}", "is a folder; a scenario is a .toml file") from None
+        raise ScenarioError(
+            "file", f"{path}", "is a folder; a scenario is a .toml or .json file"
+        ) from None
     except OSError as error:
         raise ScenarioError(
-            "file", f"{path}", f"{error.strerror}; a scenario is a .toml file"
+            "file", f"{path}", f"{error.strerror}; a scenario is a .toml or .json file"
         ) from None
     try:
-        tree = engine.parse_toml(text)
+        tree = engine.parse_scenario(text)
     except ScenarioError as error:
         raise error.placed(lambda one: f"{path}:{one.place}" if one.place else f"{path}") from None
     return Scenario(tree, path.parent, Source(str(path), text))
@@ -109,8 +114,8 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, folder: str | Path = ".") -> "Scenario":
-        """Parses the text of a scenario file."""
-        return cls(engine.parse_toml(text), Path(folder))
+        """Parses the text of a scenario file, TOML or JSON."""
+        return cls(engine.parse_scenario(text), Path(folder))
 
     def replace(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "Scenario":
         """Returns a copy with other values.
@@ -208,6 +213,24 @@ class Scenario:
             if source is None or error.place:
                 raise
             raise error.placed(lambda one: source.place(self.tree, one)) from None
+
+    def derived(self) -> list[dict[str, Any]]:
+        """Returns the quantities that are written as expressions or in BDP or RTT.
+
+        If the scenario has a sweep, call it on a point.
+
+        Returns:
+            `field`, `written`, `value` and `sources` (what each name stands for) of each.
+
+        Raises:
+            ScenarioError: As for `resolve`.
+        """
+        with self.places():
+            return engine.derived(self.tree, self.folder)
+
+    def to_toml(self) -> str:
+        """Returns the scenario as the text of a file, without the facts of elements."""
+        return engine.to_toml(self.tree)
 
     def to_json(self) -> str:
         """Returns the tree as JSON."""

@@ -1,8 +1,8 @@
 """Tables for people, and the format of numbers, intervals and swept values in them.
 
 A `Table` is data: typed cells in named columns. `ackclock.cli.output` prints it on a terminal, the
-template `report/table.html.jinja` writes it into a page, and `to_json` and `to_csv` give it to
-programs.
+template `report/table.html.jinja` writes it into a page, `to_json` and `to_csv` give it to
+programs, and `to_latex` to a paper.
 """
 
 import csv
@@ -144,6 +144,42 @@ class Table:
         file = io.StringIO()
         csv.writer(file, lineterminator="\n").writerows(zip(*columns, strict=True))
         return file.getvalue()
+
+    def to_latex(self) -> str:
+        """Returns a `tabular` environment with the rules of the package booktabs, without title.
+
+        Numbers stand on the right. Names and units are a line each, if there are units.
+        """
+        names = " & ".join(latex(column.name) for column in self.columns)
+        units = " & ".join(latex(column.unit) for column in self.columns)
+        rows = [" & ".join(map(latex, row)) for row in self.texts]
+        head = [names, units] if any(column.unit for column in self.columns) else [names]
+        places = "".join("r" if right else "l" for right in self.numeric)
+        return "\n".join(
+            [
+                rf"\begin{{tabular}}{{{places}}}",
+                r"\toprule",
+                *(rf"{line} \\" for line in head),
+                r"\midrule",
+                *(rf"{line} \\" for line in rows),
+                r"\bottomrule",
+                r"\end{tabular}",
+                "",
+            ]
+        )
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
+    "%": r"\%", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$",
+    "×": r"$\times$", "−": r"$-$", "∞": r"$\infty$", "µ": r"\textmu{}", "–": "--", "<": "$<$",
+    ">": "$>$",
+}  # fmt: skip
+
+
+def latex(text: str) -> str:
+    """Returns text for LaTeX, with its special characters escaped."""
+    return "".join(_LATEX.get(one, one) for one in text)
 
 
 def table(

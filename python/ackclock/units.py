@@ -1,4 +1,7 @@
-"""Quantities of scenarios, converted to the base unit: s, bit/s, bytes, packets, or a share."""
+"""Quantities of scenarios, converted to the base unit: s, bit/s, bytes, packets, or a share.
+
+`BDP` and `RTT` are quantities of a path, which only the engine knows; here they are their own base.
+"""
 
 import math
 import re
@@ -29,6 +32,7 @@ DATA = {
 COUNT = {"packets": 1.0, "packet": 1.0, "segments": 1.0, "segment": 1.0}
 COUNT_RATE = {"packets/s": 1.0, "segments/s": 1.0}
 SHARE = {"%": 0.01}
+BDP, RTT = {"BDP": 1.0}, {"RTT": 1.0}
 _BASES = {
     "s": TIME,
     "bit/s": RATE,
@@ -36,6 +40,8 @@ _BASES = {
     "packets": COUNT,
     "packets/s": COUNT_RATE,
     "": SHARE,
+    "BDP": BDP,
+    "RTT": RTT,
 }
 _WRITTEN = re.compile(r"\s*([-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 _NOUNS = {
@@ -53,8 +59,8 @@ class Quantity(NamedTuple):
 
     Attributes:
         amount: In the base unit.
-        base: The base unit: `s`, `bit/s`, `bytes`, `packets`, `packets/s`, or empty for a plain
-            number or share.
+        base: The base unit: `s`, `bit/s`, `bytes`, `packets`, `packets/s`, `BDP`, `RTT`, or empty
+            for a plain number or share.
         number: As written.
         unit: As written.
     """

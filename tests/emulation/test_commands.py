@@ -92,7 +92,7 @@ def test_asking_for_unreliable_runs_changes_what_is_drawn(
         )
         assert outcome.exit_code == 0, outcome.stderr
         drawn[asked] = Path(
-            "run/figures/goodput.svg" if command == "plot" else "run/report.html"
+            "run/figures/sweep_goodput.svg" if command == "plot" else "run/report.html"
         ).read_bytes()
     assert drawn[()] != drawn["--unreliable",]
 

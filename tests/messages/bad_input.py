@@ -56,6 +56,25 @@ no-unit         hops.wired.link.rate                hops.wired.link.rate="45"
 no-unit         hops.wired.queue.limit              hops.wired.queue.limit=100
 no-unit         flows.main.transport.mss            flows.main.transport.mss="1460"
 wrong-unit      hops.wired.delay                    hops.wired.delay=1 kB
+wrong-unit      hops.wired.queue.limit              hops.wired.queue.limit=1 bdp
+wrong-unit      hops.wired.delay                    hops.wired.delay=10 Mbps * 1 s
+wrong-unit      hops.wired.delay                    hops.wired.delay=2 * 3 kB
+wrong-unit      hops.wired.delay                    hops.wired.delay=1 ms + 1 kB
+no-unit         hops.wired.delay                    hops.wired.delay=2 * 3
+out-of-range    hops.wired.delay                    hops.wired.delay=1 ms - 1 s
+out-of-range    hops.wired.delay                    hops.wired.delay=1 s / 0
+syntax          hops.wired.delay                    hops.wired.delay=(1 ms
+syntax          hops.wired.delay                    hops.wired.delay=1 ms * * 2
+unknown-name    hops.wired.delay                    hops.wired.delay=2 * rtt
+unknown-name    hops.wired.delay                    values.rtt=1 ms & hops.wired.delay=rt
+contradiction   hops.wired.delay                    hops.wired.delay=1 RTT
+contradiction   hops.wired.link.rate                hops.wired.link.rate=1 BDP / 1 s
+contradiction   duration                            duration=1 BDP
+contradiction   flows.main.start                    flows.main.access_delay=["0 s", "1 s"] & flows.main.start=1 RTT
+contradiction   values.a                            values.a=2 RTT
+contradiction   values.a                            values.a=2 * b & values.b=a / 2
+contradiction   values.ms                           values.ms=1 s
+wrong-type      values                              values=3
 wrong-unit      hops.wired.link.rate                hops.wired.link.rate=45 ms
 wrong-unit      hops.wired.queue.limit              hops.wired.queue.limit=1 Mbit/s
 out-of-range    duration                            duration=0 s
@@ -136,6 +155,25 @@ contradiction   --from          plot run --kind variation --from 1s
 contradiction   --to            plot run --from 2s --to 1s
 no-data         run             plot run --kind cwnd --from 1000s
 contradiction   --connection    plot run --connection 1
+unknown-name    --x             plot run --kind heatmap --x hops.wired.dealy
+unknown-name    --x             plot run --kind cdf --x nothing
+contradiction   --y             plot run --kind heatmap --x flows.main.transport.control.kind --y flows.main.transport.control.kind
+contradiction   --y             plot run --kind cwnd --y duration
+unknown-name    --subject       plot run --kind cdf --subject nobody
+wrong-type      --width         plot run --width wide
+wrong-type      --width         plot run --width 90m
+out-of-range    --width         plot run --width 9000mm
+out-of-range    --font-size     plot run --font-size 0
+missing         METRIC...       table run
+unknown-name    METRIC          table run speed
+unknown-name    --subject       table run goodput --subject nobody
+unsupported     x.doc           table run goodput -o x.doc
+file            missing         table missing goodput
+unknown-name    TEMPLATE        new dumbell
+missing         TEMPLATE        new -o x.toml
+file            run             new lte -o run
+file            leaky.toml      new lte -o leaky.toml
+syntax          -               check cut.json
 missing         RUNS            report
 file            missing         report missing
 contradiction   -o              report run -o run

@@ -31,6 +31,7 @@ FILES = {
     "leaky.toml": LEAKY_PIPE.encode(),
     "kernel.toml": KERNEL.encode(),
     "broken.toml": b"name = = 1\n",
+    "cut.json": b'{"schema": 1,',
     "dated.toml": b"duration = 1979-05-27\n",
     "bad.down": b"1\ntwo\n",
     "good.down": b"".join(b"%d\n" % at for at in range(1, 2000)),

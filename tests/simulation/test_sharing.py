@@ -25,7 +25,7 @@ def pair(jitter: str) -> Result:
 
 def test_two_identical_flows_share_fairly() -> None:
     result = pair("1 ms")
-    (fairness,) = [entry for entry in METRICS if entry.name == "fairness"]
+    fairness = METRICS["fairness"]
     (summary,) = summarise(result, fairness)
     assert summary.interval.low > 0.999
     early, late = (goodput(result, flow=name) for name in ("early", "late"))

@@ -19,7 +19,9 @@ def text(registered: Json, _described: Json) -> str:
         "replicates, with 95 % Student-t intervals. A metric covers the time after the warm-up, "
         "unless it says otherwise."
     )
-    rows = [(f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS]
+    rows = [
+        (f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS.values()
+    ]
     page.table(("metric", "label", "unit", "meaning"), rows)
     page.title("Metrics with parameters")
     page.paragraph(

@@ -19,7 +19,7 @@ mod watch;
 use ackclock_core::scenario::files::Files;
 use ackclock_core::scenario::source::Source;
 use ackclock_core::scenario::unit_spelling::{self, Dimension};
-use ackclock_core::scenario::{Scenario, error, schema, tree};
+use ackclock_core::scenario::{Scenario, error, schema, text, tree};
 use pyo3::PyErrArguments;
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -106,10 +106,15 @@ fn is_checking() -> bool {
 }
 
 #[pyfunction]
-fn parse_toml(text: &str) -> PyResult<String> {
-    tree::from_toml(text)
+fn parse_scenario(text: &str) -> PyResult<String> {
+    text::read(text)
         .map(|tree| tree.to_string())
         .map_err(refuse)
+}
+
+#[pyfunction]
+fn to_toml(tree_json: &str) -> PyResult<String> {
+    Ok(text::to_toml(&tree_of(tree_json)?))
 }
 
 #[pyfunction]
@@ -178,6 +183,12 @@ fn resolve(tree_json: &str, folder: &str) -> PyResult<String> {
     Ok(scenario_of(tree_json, folder)?.resolved.to_string())
 }
 
+#[pyfunction]
+fn derived(tree_json: &str, folder: &str) -> PyResult<String> {
+    let derived = scenario_of(tree_json, folder)?.derived;
+    Ok(serde_json::json!(derived).to_string())
+}
+
 #[pyfunction(name = "schema")]
 fn json_schema() -> String {
     schema::schema().to_string()
@@ -192,13 +203,15 @@ fn registry() -> String {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(is_checking, module)?)?;
-    module.add_function(wrap_pyfunction!(parse_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(to_toml, module)?)?;
     module.add_function(wrap_pyfunction!(places, module)?)?;
     module.add_function(wrap_pyfunction!(unit_remedy, module)?)?;
     module.add_function(wrap_pyfunction!(parse_assignment, module)?)?;
     module.add_function(wrap_pyfunction!(set, module)?)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(derived, module)?)?;
     module.add_function(wrap_pyfunction!(json_schema, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;

@@ -17,11 +17,11 @@ from ackclock.cli.errors import Commands
 #: Every verb by task, in the order of `ackclock --help`. A verb's file is imported when it is
 #: called: what is heavy (pyarrow, matplotlib, scipy, rich) costs only the command that needs it.
 TASKS = {
-    "Describe": ("check", "show"),
+    "Describe": ("new", "check", "show"),
     "Run": ("simulate", "emulate", "predict", "replay", "send", "receive"),
     "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate"),
     "Advise": ("advise",),
-    "Look": ("plot", "report"),
+    "Look": ("table", "plot", "report"),
     "Machine": ("doctor",),
 }
 VERBS = tuple(verb for verbs in TASKS.values() for verb in verbs)

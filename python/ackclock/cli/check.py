@@ -1,14 +1,18 @@
 """The command `check`."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ackclock import facts
+from ackclock import facts, units
 from ackclock.cli.options import json_option, read_scenario, scenario_options
-from ackclock.cli.output import print_json, say
+from ackclock.cli.output import print_json, print_table, say
 from ackclock.registry import registry
+
+if TYPE_CHECKING:
+    from ackclock.table import Table
 
 
 @click.command()
@@ -23,16 +27,24 @@ def check(
 ) -> None:
     """Check that a scenario can be run.
 
-    Prints how many runs it describes; with --json, every point with all defaults filled in.
+    Prints how many runs it describes, and what each expression and each BDP or RTT in it amounts
+    to. With --json, prints every point with all defaults filled in.
 
     \b
     Example:
       ackclock check examples/leaky-pipe.toml
     """
     checked = read_scenario(scenario, assignments, seed, replicates)
-    points = [(point.assignments, point.scenario.resolve().tree) for point in checked.expand()]
+    expanded = checked.expand()
+    points = [(point.assignments, point.scenario.resolve().tree) for point in expanded]
+    derived = [point.scenario.derived() for point in expanded]
     if as_json:
-        print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
+        print_json(
+            [
+                {"assignments": assigned, "scenario": tree, "derived": of_point}
+                for (assigned, tree), of_point in zip(points, derived, strict=True)
+            ]
+        )
         return
     tree, replicates = points[0][1], points[0][1]["replicates"]
     arriving = sum("arrivals" in flow for flow in tree["flows"])
@@ -40,8 +52,41 @@ def check(
     flows += f" and {arriving} whose instances arrive" if arriving else ""
     path = f"{_count(len(tree['hops']), 'hop')}, {flows}"
     runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
-    total = f"{_count(len(points) * replicates, 'run')} of {tree['duration']}"
+    total = f"{_count(len(points) * replicates, 'run')} of {_durations(points)}"
     say(f"{scenario}: fine. {path}; {runs}: {total}{_only_emulated(points)}")
+    if any(derived):
+        say()
+        print_table(_derived_table(derived))
+
+
+def _durations(points: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+    """Returns the length of the runs: one, or the shortest and the longest."""
+    written = sorted({tree["duration"] for _, tree in points}, key=units.seconds)
+    return written[0] if len(written) == 1 else f"{written[0]} to {written[-1]}"
+
+
+# More rows hide what a reader looks for; --json has all.
+_MOST_ROWS = 30
+
+
+def _derived_table(derived: list[list[dict[str, Any]]]) -> "Table":
+    """Returns what was computed, each result once with the number of points that have it."""
+    from ackclock.table import Column, table
+
+    points = Counter(
+        (one["field"], one["written"], one["value"], "; ".join(one["sources"]))
+        for of_point in derived
+        for one in of_point
+    )
+    differ = any(count < len(derived) for count in points.values())
+    head = ["field", "written", "value", "from"]
+    rows = [(*cells, count) if differ else cells for cells, count in points.items()]
+    title = "derived values"
+    if len(rows) > _MOST_ROWS:
+        title += f", the first {_MOST_ROWS} of {len(rows)}; --json has all"
+    return table(
+        title, [*map(Column, head), *([Column("points")] if differ else [])], rows[:_MOST_ROWS]
+    )
 
 
 def _only_emulated(points: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:

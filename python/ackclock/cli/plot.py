@@ -25,7 +25,7 @@ from ackclock.suggestion import suggestion
 
 # Imported where figures are drawn: the help of a command does not need matplotlib.
 if TYPE_CHECKING:
-    from ackclock.plot import FigureKind, Subject, View
+    from ackclock.plot import FigureKind, Paper, Subject, View
 
 _ALL = "all"
 
@@ -45,12 +45,24 @@ def _kind(_context: click.Context, _option: click.Parameter, name: str) -> str:
 def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str:
     from ackclock.metrics import METRICS
 
-    known = [entry.name for entry in METRICS]
-    if name not in known:
+    if name not in METRICS:
         raise InputError(
-            "unknown-name", "--metric", f'unknown metric "{name}"; {suggestion(name, known)}'
+            "unknown-name",
+            "--metric",
+            f'unknown metric "{name}"; {suggestion(name, list(METRICS))}',
         )
     return name
+
+
+def _width(_context: click.Context, _option: click.Parameter, written: str | None) -> float | None:
+    if written is None:
+        return None
+    from ackclock.plot import width_in
+
+    try:
+        return width_in(written)
+    except InputError as error:
+        raise error.at("--width") from None
 
 
 @click.command()
@@ -93,6 +105,32 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
     help="End of figures over time.  [default: end of the run]",
 )
 @click.option(
+    "--x", metavar="PATH",
+    help="Swept value on the horizontal axis, or of the lines of a distribution.  [default: the "
+    "last quantity]",
+)  # fmt: skip
+@click.option(
+    "--y", metavar="PATH",
+    help="Swept value on the vertical axis of a heat map.  [default: the quantity before]",
+)  # fmt: skip
+@click.option(
+    "--subject", metavar="NAME",
+    help="Flow or hop that figures of a sweep show.  [default: the bottleneck, or all flows]",
+)  # fmt: skip
+@click.option(
+    "--width", metavar="WIDTH", callback=_width,
+    help="Width of the figure: column, text, or a length such as 84mm.",
+)  # fmt: skip
+@click.option(
+    "--font", type=click.Choice(["sans", "serif"]), default="sans", show_default=True,
+    help="Font of the figure.",
+)  # fmt: skip
+@click.option(
+    "--font-size", type=click.FloatRange(4, 30), metavar="POINTS",
+    help="Size of labels in points.  [default: 9]",
+)  # fmt: skip
+@click.option("--title", metavar="TEXT", help="Title; none for no title.")
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path),
     help="File (.svg, .png, .pdf), or folder for several figures.  [default: RUN/figures]",
 )  # fmt: skip
@@ -102,33 +140,39 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
 @click.pass_context
 def plot(
     context: click.Context, run: Path, kind: str, metric: str, point: int, replicate: int,
-    connection: int, begin: str | None, end: str | None, output: Path | None, models: str,
-    unreliable: bool, as_json: bool,
+    connection: int, begin: str | None, end: str | None, x: str | None, y: str | None,
+    subject: str | None, width: float | None, font: str, font_size: float | None,
+    title: str | None, output: Path | None, models: str, unreliable: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Draw figures of a result or comparison.
 
     \b
     Example:
       ackclock plot out/leaky-pipe --kind sweep --metric goodput -o goodput.svg
+      ackclock plot out/lab --kind heatmap --metric utilisation --width column -o u.pdf
     """
-    from ackclock.plot import View
+    from ackclock.plot import Paper, View
     from ackclock.result import Result
 
-    subject = (
+    drawn_from = (
         read(run, unreliable=unreliable)
         if is_comparison(run)
         else read_result(run, unreliable=unreliable)
     )
     _check_output(kind, output)
-    view = View(None, metric, point, replicate, connection, _span(begin, end))
-    _check_view(subject, view)
-    chosen = _chosen(subject, kind, view, run)
+    paper = Paper(width, font, font_size, "" if title == "none" else title)
+    view = View(
+        None, metric, point, replicate, connection, _span(begin, end), x, y, subject,
+        paper,
+    )  # fmt: skip
+    _check_view(drawn_from, view)
+    chosen = _chosen(drawn_from, kind, view, run)
     _check_options(context, chosen, kind, run)
-    if isinstance(subject, Result):
-        check_models([subject], models)
+    if isinstance(drawn_from, Result):
+        check_models([drawn_from], models)
         if any("predicted" in one.takes for one in chosen):
-            view = replace(view, predicted=predicted(subject, models))
-    paths = _draw(subject, chosen, view, run, output)
+            view = replace(view, predicted=predicted(drawn_from, models))
+    paths = _draw(drawn_from, chosen, view, paper, run, output)
     if as_json:
         print_json({"figures": [str(path) for path in paths]})
     else:
@@ -231,20 +275,21 @@ def _check_view(subject: "Subject", view: "View") -> None:
 
 
 def _draw(
-    subject: "Subject", chosen: "list[FigureKind]", view: "View", run: Path, output: Path | None
-) -> list[Path]:
+    subject: "Subject", chosen: "list[FigureKind]", view: "View", paper: "Paper", run: Path,
+    output: Path | None,
+) -> list[Path]:  # fmt: skip
     """Draws figures and writes all or none; returns the files."""
     from ackclock.cli.progress import progress
-    from ackclock.plot import save
+    from ackclock.plot import printed, save
 
     paths = _paths(run, chosen, output, view)
     drawn = []
     with progress("plot") as tell:
         for position, kind in enumerate(chosen):
             try:
-                drawn.append(kind.drawn(subject, view))
+                drawn.append(printed(kind.drawn(subject, view), paper))
             except InputError as error:
-                raise error.at(str(run)) from None
+                raise (error if error.field.startswith("--") else error.at(str(run))) from None
             tell(0.5 * (position + 1) / len(chosen))
         for position, (figure, path) in enumerate(zip(drawn, paths, strict=True)):
             save(figure, path)
@@ -253,10 +298,11 @@ def _draw(
 
 
 def _paths(run: Path, chosen: "list[FigureKind]", output: Path | None, view: "View") -> list[Path]:
-    """Returns the files of figures; a figure of a metric is named after the metric."""
+    """Returns the files of figures; the name of a figure of a metric ends in the metric's."""
     if output is not None and len(chosen) == 1 and output.suffix:
         return [output]
     folder = output or run / "figures"
+    metric = f"_{view.metric}"
     return [
-        folder / f"{view.metric if 'metric' in kind.takes else kind.name}.svg" for kind in chosen
+        folder / f"{kind.name}{metric if 'metric' in kind.takes else ''}.svg" for kind in chosen
     ]

@@ -13,7 +13,7 @@ import click
 
 from ackclock import units
 from ackclock.cli.options import json_option, models_option, read_scenario, scenario_options
-from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.output import print_json, print_table, say, say_wrapped
 from ackclock.cli.progress import progress
 from ackclock.errors import InputError
 
@@ -70,8 +70,10 @@ def predict(
     """Predict with models, for a scenario or for plain numbers.
 
     The first word is a scenario (an existing file, or a name that ends in .toml) or a model. For a
-    scenario, each model predicts each flow and says which of its assumptions the flow violates. A
-    model has its own options (ackclock predict pftk --help): several values of one give a table,
+    scenario, each model that applies predicts each flow and says which of its assumptions the flow
+    violates; --models NAME says why another does not apply.
+
+    A model has its own options (ackclock predict pftk --help): several values of one give a table,
     and --solve finds the input for a given output.
 
     \b
@@ -89,7 +91,11 @@ def predict(
         print_json(rows)
     else:
         title = f"{predicted.run['name']}: predicted goodput"
-        print_table(run_tables.prediction_table(rows, title))
+        # What is asked for by name is answered, if only with the reason why it does not apply.
+        shown, others = run_tables.answered(rows) if models in ("all", "usual") else (rows, "")
+        print_table(run_tables.prediction_table(shown, title))
+        if others:
+            say_wrapped(others)
 
 
 def _command(model: "Model") -> click.Command:

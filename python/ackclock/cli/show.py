@@ -72,7 +72,7 @@ def _metrics() -> Records:
 
     return {
         one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary}
-        for one in METRICS
+        for one in METRICS.values()
     }
 
 

@@ -95,7 +95,7 @@ def control_of(written: str) -> dict[str, Any]:
     text = written.strip()
     tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
     try:
-        control: dict[str, Any] = engine.parse_toml(f"control = {tree}")["control"]
+        control: dict[str, Any] = engine.parse_scenario(f"control = {tree}")["control"]
         found = _stand_in(control).resolve().tree["flows"][0]["transport"]["control"]
     except InputError as error:
         raise type(error)(error.code, "CONTROL", error.message, error.value) from None

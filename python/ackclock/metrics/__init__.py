@@ -1,9 +1,10 @@
-"""Metrics: pure functions of a result's tables. Append new ones to `METRICS`.
+"""Metrics: pure functions of a result's tables. Append new ones to `_ALL`.
 
 They cover the time after the warm-up, unless they say otherwise.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ackclock.errors import InputError
@@ -12,6 +13,7 @@ from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.quantiles import queueing_delay_quantile
 from ackclock.metrics.rates import Series, series
 from ackclock.metrics.response import (
     Outage,
@@ -67,6 +69,7 @@ __all__ = [
     "metric",
     "outage",
     "outage_of",
+    "queueing_delay_quantile",
     "rate_cov",
     "rate_ratio",
     "recovery_rounds",
@@ -78,7 +81,7 @@ __all__ = [
     "summarise",
 ]  # fmt: skip
 
-METRICS: tuple[Metric, ...] = (
+_ALL: tuple[Metric, ...] = (
     Metric(
         "goodput", "goodput", "Payload delivered to the application in order, each byte once; sum "
         "over instances. An instance that arrives or ends counts for the time it is active.",
@@ -182,6 +185,9 @@ METRICS: tuple[Metric, ...] = (
         "the sampling times.",
         "s", "ms", 1e3, hops.queueing_delay,
     ),
+    queueing_delay_quantile(0.5),
+    queueing_delay_quantile(0.95),
+    queueing_delay_quantile(0.99),
     Metric(
         "friendliness", "friendliness", "Ratio of the mean goodput of the flow's instances to the "
         "mean over all controlled instances, without flows whose instances arrive; 1 for equal "
@@ -240,11 +246,15 @@ METRICS: tuple[Metric, ...] = (
     ),
 )  # fmt: skip
 
+#: Every metric by name, in the order of tables: `METRICS["utilisation"]`.
+METRICS: Mapping[str, Metric] = MappingProxyType({one.name: one for one in _ALL})
+
 #: Functions that make metrics with parameters. Tables and the command line do not offer these.
 WITH_PARAMETERS: tuple[Callable[..., Metric], ...] = (
     rate_ratio,
     closeness,
     rate_cov,
+    queueing_delay_quantile,
     equivalence_of,
     response_to,
     outage_of,
@@ -272,13 +282,10 @@ def metric(name: str) -> Metric:
     Raises:
         KeyError: There is no such metric.
     """
-    for entry in METRICS:
-        if entry.name == name:
-            return entry
+    if name in METRICS:
+        return METRICS[name]
     raise InputError(
-        "unknown-name",
-        "",
-        f'unknown metric "{name}"; choose from {", ".join(entry.name for entry in METRICS)}',
+        "unknown-name", "", f'unknown metric "{name}"; choose from {", ".join(METRICS)}'
     )
 
 

@@ -17,13 +17,17 @@ from ackclock.plot.compared import (
 )
 from ackclock.plot.curves import Curve, curves
 from ackclock.plot.cwnd import CWND, cwnd
+from ackclock.plot.distribution import BOX, CDF, box, cdf
 from ackclock.plot.figure import OPTIONS, FigureKind, Subject, View, method_of
+from ackclock.plot.heat_map import HEAT_MAP, heat_map
 from ackclock.plot.loss_event_rate import LOSS_EVENT_RATE, loss_event_rate
 from ackclock.plot.outstanding import OUTSTANDING, outstanding
+from ackclock.plot.paper import FONTS, Paper, printed, width_in
 from ackclock.plot.queue import QUEUE, queue
 from ackclock.plot.rate_estimates import RATE_ESTIMATES, rate_estimates
 from ackclock.plot.rtt import RTT, rtt
 from ackclock.plot.sequence import SEQUENCE, sequence
+from ackclock.plot.small_multiples import small_multiples
 from ackclock.plot.states import STATES, states
 from ackclock.plot.sweep import SWEEP, sweep, swept_axis
 from ackclock.plot.throughput import THROUGHPUT, throughput
@@ -32,17 +36,19 @@ from ackclock.plot.variation import VARIATION, variation
 from ackclock.result import Result
 
 __all__ = [
-    "FIGURES", "FORMATS", "OPTIONS", "Curve", "FigureKind", "Mark", "Panel", "Subject", "View",
-    "available", "bursts", "catalogue", "curves", "cwnd", "figures", "inline", "loss_event_rate",
-    "names", "outstanding", "over_time", "queue", "rate_estimates", "render", "rtt", "save",
-    "sequence", "states", "sweep", "swept", "swept_axis", "throughput", "trade_off", "variation",
-    "why_not",
+    "FIGURES", "FONTS", "FORMATS", "OPTIONS", "Curve", "FigureKind", "Mark", "Panel", "Paper",
+    "Subject", "View", "available", "box", "bursts", "catalogue", "cdf", "curves", "cwnd",
+    "figures", "heat_map", "inline", "loss_event_rate", "names", "outstanding", "over_time",
+    "printed", "queue", "rate_estimates", "render", "rtt", "save", "sequence", "small_multiples",
+    "states", "sweep", "swept", "swept_axis", "throughput", "trade_off", "variation", "why_not",
+    "width_in",
 ]  # fmt: skip
 
 #: Every kind of figure, in the order of a report.
 FIGURES: tuple[FigureKind, ...] = (
-    SWEEP, OUTSTANDING, SEQUENCE, RATE_ESTIMATES, CWND, STATES, THROUGHPUT, QUEUE, RTT,
-    LOSS_EVENT_RATE, VARIATION, BURSTS, COMPARED_SWEEP, COMPARED_THROUGHPUT, COMPARED_CWND,
+    SWEEP, HEAT_MAP, OUTSTANDING, SEQUENCE, RATE_ESTIMATES, CWND, STATES, THROUGHPUT, QUEUE, RTT,
+    CDF, BOX, LOSS_EVENT_RATE, VARIATION, BURSTS, COMPARED_SWEEP, COMPARED_THROUGHPUT,
+    COMPARED_CWND,
 )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ _LOOKS: dict[str, Any] = {
     "legend.handlelength": 3.2,
     "svg.hashsalt": "ackclock",  # else ids are random
     "svg.fonttype": "path",
+    "pdf.fonttype": 42,  # TrueType: IEEE and ACM refuse Type 3
     "savefig.dpi": 160,
     "path.simplify": True,
 }
@@ -101,13 +102,15 @@ def entitle(axes: Axes, title: str) -> None:
     axes.set_title(textwrap.fill(title, _TITLE_CHARACTERS))
 
 
-def mark_unsettled(axes: Axes, x: NDArray[Any], y: NDArray[Any], color: str) -> None:
+def mark_unsettled(
+    axes: Axes, x: NDArray[Any], y: NDArray[Any], color: str, size: float = 8
+) -> None:
     """Draws hollow markers at the means of flows that have not settled, with one legend entry."""
     if x.size:
         named = axes.get_legend_handles_labels()[1]
         label = "_again" if UNSETTLED in named else UNSETTLED
         axes.plot(
-            x, y, linestyle="none", marker="o", markersize=8, markerfacecolor="white",
+            x, y, linestyle="none", marker="o", markersize=size, markerfacecolor="white",
             markeredgecolor=color, zorder=3, label=label,
         )  # fmt: skip
 

@@ -17,8 +17,9 @@ from ackclock.metrics import Metric
 from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import entitle, looks, mark_unsettled, new
 from ackclock.plot.figure import FigureKind, View
+from ackclock.plot.scales import set_scales
 from ackclock.plot.style import Style, reference_style, style
-from ackclock.plot.sweep import NOTHING_SWEPT, Axis, set_scales, swept_axis
+from ackclock.plot.sweep import NOTHING_SWEPT, Axis, swept_axis
 from ackclock.table import assigned
 
 __all__ = ["COMPARED_CWND", "COMPARED_SWEEP", "COMPARED_THROUGHPUT", "over_time", "swept"]

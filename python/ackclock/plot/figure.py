@@ -7,10 +7,12 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ackclock.comparison import Comparison
+from ackclock.errors import InputError
 from ackclock.plot.canvas import Span
+from ackclock.plot.paper import AS_DRAWN, Paper
 from ackclock.result import Result
 
-__all__ = ["METHODS", "OPTIONS", "FigureKind", "Subject", "View", "method_of"]
+__all__ = ["METHODS", "OPTIONS", "FigureKind", "Subject", "View", "method_of", "refusal"]
 
 #: Subjects of figures.
 Subject = Result | Comparison
@@ -38,6 +40,10 @@ class View:
         replicate: Index of the replicate.
         connection: Index of a captured connection; 0 is the one with the most payload.
         span: Start and end of figures over time, in seconds; None for the whole run.
+        x: Path of the swept value on the horizontal axis; None for the usual one.
+        y: That on the vertical axis of a heat map.
+        subject: Flow or hop that figures of a sweep show; None for the bottleneck or the only flow.
+        paper: Width and title, for figures that arrange panels.
     """
 
     predicted: Result | None = None
@@ -46,10 +52,14 @@ class View:
     replicate: int = 0
     connection: int = 0
     span: Span | None = None
+    x: str | None = None
+    y: str | None = None
+    subject: str | None = None
+    paper: Paper = AS_DRAWN
 
 
 #: The fields of a view that a user chooses.
-OPTIONS = ("metric", "point", "replicate", "connection", "span")
+OPTIONS = ("metric", "point", "replicate", "connection", "span", "x", "y", "subject")
 
 
 def _nothing(_subject: Any, _view: View) -> str | None:
@@ -107,3 +117,12 @@ class FigureKind:
 def method_of(subject: Subject) -> str:
     """Returns the method that wrote a result, from `METHODS`."""
     return "compare" if isinstance(subject, Comparison) else str(subject.run["method"])
+
+
+def refusal(arrange: Callable[[], object]) -> str | None:
+    """Returns the reason why a figure cannot be arranged; None if it can."""
+    try:
+        arrange()
+    except InputError as error:
+        return error.message
+    return None

@@ -6,29 +6,30 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock import metrics, units
 from ackclock.errors import InputError
 from ackclock.metrics import Metric, Summary, summarise
 from ackclock.plot.canvas import entitle, looks, mark_unsettled, new
-from ackclock.plot.figure import FigureKind, View
-from ackclock.plot.style import Style, line_styles, reference_style
+from ackclock.plot.figure import FigureKind, View, refusal
+from ackclock.plot.panels import dimensions
+from ackclock.plot.paper import AS_DRAWN, Paper
+from ackclock.plot.scales import set_scales
+from ackclock.plot.small_multiples import small_multiples, small_multiples_axes
+from ackclock.plot.style import Style, control_styles, line_styles, reference_style
+from ackclock.plot.subject import bottleneck, points_table, subject_table
 from ackclock.result import Result
 from ackclock.result.flows import control_label, control_of
 from ackclock.stationarity import Stationarity, judge
 from ackclock.table import averaging
 
-__all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "set_scales", "sweep", "swept_axis"]
+__all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "sweep", "swept_axis"]
 
 #: Reason why a result without a sweep lacks the figure.
 NOTHING_SWEPT = "sweeps no quantity; choose a figure over time, for example --kind throughput"
 
 # Markers for a model that applies to only one swept value, which gives no line.
 _LONE_POINTS = "dhp*"
-
-# Up to this many swept values are the ticks of the axis.
-_MOST_TICKS = 10
 
 
 class Axis(NamedTuple):
@@ -80,19 +81,35 @@ def _settled(points: list[dict[str, Any]], path: str) -> frozenset[str]:
     )
 
 
-def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goodput") -> Figure:
+def sweep(
+    result: Result, predicted: Result | None = None, *, metric: str = "goodput",
+    x: str | None = None, subject: str | None = None, paper: Paper = AS_DRAWN,
+) -> Figure:  # fmt: skip
     """Draws a metric's means and 95 % confidence intervals against the swept parameter.
+
+    If more than two values are swept, or `x` or `subject` is given, it shows one flow or hop in
+    small multiples, without models.
 
     Args:
         result: The result of a scenario with a sweep.
         predicted: The answers of models to the same scenario (`predict`), drawn with the goodput.
             Not drawn with a measurement, for which models answer for single connections.
         metric: The metric's name.
+        x: Path of the horizontal axis of small multiples; by default the last swept quantity.
+        subject: Flow or hop; by default all flows, or the bottleneck.
+        paper: Width and title of small multiples.
 
     Raises:
         ValueError: The sweep has no quantity.
         KeyError: The metric is unknown.
     """
+    if x or _has_panels(result, subject):
+        table, title = subject_table(result, metric, subject)
+        styles = control_styles(result.run)
+        return small_multiples(
+            table, metric, x=x, title=paper.titled(title), width_in=paper.panels_width_in,
+            styles=styles,
+        )  # fmt: skip
     axis, what = swept_axis(result.points), metrics.metric(metric)
     if axis is None:
         raise InputError("no-data", "", NOTHING_SWEPT)
@@ -139,10 +156,13 @@ def _others(point: dict[str, Any], axis: Axis) -> str:
 
 
 def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
-    """Returns one series per subject and combination of the other swept values."""
+    """Returns one series per flow, or of the bottleneck, and combination of other swept values."""
     found: dict[tuple[str, str], list[Summary]] = {}
-    for summary in summarise(result, what):
-        if not math.isnan(summary.interval.mean):
+    known = [one for one in summarise(result, what) if not math.isnan(one.interval.mean)]
+    busiest = bottleneck(result)
+    of_hops = busiest in {summary.subject for summary in known}
+    for summary in known:
+        if not of_hops or summary.subject == busiest:
             others = _others(result.points[summary.point], axis)
             found.setdefault((summary.subject, others), []).append(summary)
     subjects = {subject for subject, _ in found}
@@ -239,53 +259,25 @@ def _draw_predictions(
     return [[y for _, y in curve] for _, curve in curves]
 
 
-def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
-    """Makes an axis logarithmic if its small values would overlap.
-
-    The horizontal axis is logarithmic if half of the values lie in the lowest quarter. The vertical
-    axis is if its values span more than a decade and a half.
-    """
-    positive = sorted({value for value in x if value > 0})
-    crowded = (
-        len(positive) > 2
-        and positive[(len(positive) - 1) // 2] < positive[0] + (positive[-1] - positive[0]) / 4
+def _lacks(result: Result, view: View) -> str | None:
+    if swept_axis(result.points) is None:
+        return NOTHING_SWEPT
+    if view.x or not _has_panels(result, view.subject):
+        return None
+    return refusal(
+        lambda: small_multiples_axes(subject_table(result, view.metric, view.subject)[0])
     )
-    if crowded and min(x) >= 0:
-        if min(x) == 0:
-            axes.set_xscale("symlog", linthresh=positive[0])
-            axes.set_xlim(left=-positive[0] * 0.15)
-        else:
-            axes.set_xscale("log")
-    heights = [value for values in drawn for value in values if math.isfinite(value)]
-    if heights and min(heights) > 0 and max(heights) / min(heights) > 30:
-        axes.set_yscale("log")
-        if max(heights) / min(heights) < 1000:  # else a power of ten each is enough
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.yaxis.set_minor_formatter(NullFormatter())
-    elif heights and min(heights) >= 0:
-        axes.set_ylim(bottom=0)
-    ticks = sorted(set(x))
-    if len(ticks) <= _MOST_TICKS:
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.set_xticks([], minor=True)
-    else:
-        axes.xaxis.set_major_formatter(_plain)
-    axes.yaxis.set_major_formatter(_plain)
-    axes.grid(visible=True, which="major")
 
 
-def _plain(value: float, _position: float) -> str:
-    """Returns a plain number, such as 0.1, rather than a power of ten."""
-    return f"{value:g}"
-
-
-def _lacks(result: Result, _view: View) -> str | None:
-    return NOTHING_SWEPT if swept_axis(result.points) is None else None
+def _has_panels(result: Result, subject: str | None) -> bool:
+    """True if the figure has small multiples: lines of one panel would hide each other."""
+    return subject is not None or len(dimensions(points_table(result))) > 2
 
 
 SWEEP = FigureKind(
     "sweep",
     "Means of a metric over replicates against the swept parameter, with 95 % intervals and the "
-    "usual models.",
-    ("simulate", "emulate", "measure"), sweep, ("predicted", "metric"), ("flows",), _lacks,
+    "usual models; small multiples if more than two values are swept.",
+    ("simulate", "emulate", "measure"), sweep,
+    ("predicted", "metric", "x", "subject", "paper"), ("flows",), _lacks,
 )  # fmt: skip

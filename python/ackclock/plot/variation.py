@@ -12,8 +12,8 @@ from ackclock.metrics import Summary, rate_cov, shown_time_scales, summarise
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.flows import described
+from ackclock.plot.scales import set_scales
 from ackclock.plot.style import line_styles
-from ackclock.plot.sweep import set_scales
 from ackclock.result import Result
 from ackclock.result.flows import control_label
 from ackclock.table import assigned, averaging, named

@@ -89,7 +89,8 @@ def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
     tables = [hops, *run_tables.emulation_tables(result)]
     if predicted is not None:
         note = "Goodput is the model's, or what the path allows if that is less."
-        tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
+        rows, others = run_tables.answered(run_tables.prediction_rows(predicted))
+        tables.append(run_tables.prediction_table(rows, note=f"{note} {others}".rstrip()))
     return {"answers": [], "flows": flows, "tables": tables, "unsettled": judged.warning}
 
 

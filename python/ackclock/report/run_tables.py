@@ -153,6 +153,26 @@ def prediction_rows(predicted: Result) -> Rows:
     ]
 
 
+def answered(rows: Rows) -> tuple[Rows, str]:
+    """Returns the rows of `prediction_rows` with an answer, and a line about those without.
+
+    If no model has an answer, returns all rows, which say why.
+    """
+    kept = [row for row in rows if row["verdict"] != "does not apply"]
+    if not kept or len(kept) == len(rows):
+        return rows, ""
+    names = {row["label"] for row in kept}
+    silent = list(dict.fromkeys(row["label"] for row in rows if row["label"] not in names))
+    parts = []
+    if silent:
+        models = "1 model does" if len(silent) == 1 else f"{len(silent)} models do"
+        parts.append(f"{models} not apply: {'; '.join(silent)}.")
+    left_out = sum(row["label"] in names for row in rows) - len(kept)
+    if left_out:
+        parts.append(f"Left out: {left_out} rows where a model above does not apply.")
+    return kept, " ".join([*parts, "ackclock predict --models NAME says why."])
+
+
 def _by_name(pairs: Iterable[tuple[str, float]] | None) -> dict[str, float | str] | None:
     if pairs is None:
         return None

@@ -135,6 +135,26 @@ class Result:
         """Point and replicate of each run that averages leave out."""
         return frozenset() if self.averages_unreliable else self.unreliable
 
+    def frame(self, *metrics: str, subject: str | None = None, by: str = "point") -> pa.Table:
+        """Returns metrics as a tidy Arrow table, for pandas and polars.
+
+        Args:
+            metrics: Names of metrics, such as `utilisation` and `queueing_delay_p99`.
+            subject: Name of a flow or hop; None for all that the metrics are about.
+            by: `point` for means over replicates with the half widths of their 95 % confidence
+                intervals, `replicate` for the value of each replicate.
+
+        Returns:
+            A row for each point and flow or hop; swept values are columns of numbers with the unit
+            in the name. See `ackclock.frame.frame`.
+
+        Raises:
+            InputError: There is no such metric or subject.
+        """
+        from ackclock.frame import frame
+
+        return frame(self, metrics, subject=subject, by=by)
+
     def save(
         self,
         folder: str | Path,

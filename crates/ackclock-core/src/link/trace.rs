@@ -148,6 +148,7 @@ impl Element<LinkKind> for Trace {
     fn facts(&self) -> LinkFacts {
         LinkFacts {
             varies: Some(self.varies()),
+            mean_bit_per_s: self.mean().map(|rate| rate.as_bit_per_s() as f64),
             ..LinkFacts::default()
         }
     }
@@ -239,6 +240,17 @@ impl Trace {
         let moment = move |number| Time::ZERO + interval * number;
         (0..self.length().as_nanos() / interval.as_nanos())
             .map(move |number| link.mean_rate(moment(number), moment(number + 1)))
+    }
+
+    /// Returns the mean rate of a period; none without repetition, as the end then lasts for ever.
+    fn mean(&self) -> Option<BitRate> {
+        let link = self.link();
+        match self.length() {
+            Span::ZERO => Some(link.rate(Time::ZERO)),
+            period => self
+                .repeat
+                .then(|| link.mean_rate(Time::ZERO, Time::ZERO + period)),
+        }
     }
 
     fn varies(&self) -> bool {

@@ -63,6 +63,11 @@ pub(super) struct Document {
     #[serde(default)]
     #[schemars(with = "Vec<FlowDocument>")]
     pub flows: Vec<Value>,
+    /// Quantities by name, for expressions in other fields: `limit = "0.5 * rate * rtt"`. A value
+    /// may be an expression of others. Names have letters, digits and `_`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "values")]
+    pub values: Option<Value>,
     /// The grid of the sweep. Each key is a path into this document ("hops.wireless.delay") with
     /// the list of its values. Every combination is a point; the first path varies slowest. Paths
     /// joined by a comma vary together: each of their values is a list with one value for each
@@ -186,6 +191,13 @@ fn udp_header() -> Bytes {
     Bytes(28) // IPv4 20, UDP 8
 }
 
+fn values(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": ["string", "number"] },
+        "examples": [{ "rate": "10 Mbit/s", "rtt": "40 ms" }],
+    })
+}
 fn sweep(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

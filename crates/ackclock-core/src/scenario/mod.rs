@@ -19,6 +19,7 @@ use crate::registry::{Selection, StreamScope};
 use crate::streams::Streams;
 use crate::traffic::TrafficKind;
 use crate::units::{Bytes, Span, Time};
+use derive::Derived;
 use error::Result;
 use files::Files;
 use schemars::JsonSchema;
@@ -27,18 +28,23 @@ use serde_json::Value;
 use std::sync::Arc;
 
 mod check;
+pub mod derive;
 mod document;
 pub mod error;
+mod expression;
 pub mod files;
 pub mod parse;
+mod path_units;
 pub mod quantity;
 mod resolve;
 pub mod schema;
 pub mod source;
 pub(crate) mod steps;
+pub mod text;
 mod transport;
 pub mod tree;
 pub mod unit_spelling;
+mod values;
 
 /// The description of one point; its sweep has been expanded.
 #[derive(Clone, Debug)]
@@ -63,6 +69,8 @@ pub struct Scenario {
     pub flows: Vec<FlowDescription>,
     /// All of the above as a tree with defaults filled in.
     pub resolved: Value,
+    /// The quantities that were computed from expressions.
+    pub derived: Vec<Derived>,
 }
 
 impl Scenario {

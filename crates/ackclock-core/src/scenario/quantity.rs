@@ -3,6 +3,7 @@
 
 use super::Range;
 use super::error::{Code, with_code};
+use super::expression::{Amount, Fault, PATH_UNITS};
 use super::unit_spelling::{Dimension, remedy};
 use crate::units::{BitRate, Bytes, Probability, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -127,8 +128,159 @@ fn out_of_range(sentence: String) -> Problem {
     Problem::new(Code::OutOfRange, sentence)
 }
 
+/// All units, with their dimension.
+const UNITS: [(Units, Dimension); 5] = [
+    (TIME, Dimension::Time),
+    (RATE, Dimension::Rate),
+    (DATA, Dimension::Data),
+    (COUNT, Dimension::Count),
+    (PACKET_RATE, Dimension::PacketRate),
+];
+
+/// The longest unit that a text begins with, as a whole word, with its size in the base unit of its
+/// dimension; a percentage counts as a share.
+pub(super) fn unit_at(text: &str) -> Option<(&'static str, f64, Dimension)> {
+    if text.starts_with('%') {
+        return Some(("%", 0.01, Dimension::Share));
+    }
+    let is_whole = |name: &str| {
+        let next = text[name.len()..].chars().next();
+        next.is_none_or(|next| !next.is_alphanumeric() && next != '_')
+    };
+    let all = UNITS
+        .iter()
+        .flat_map(|(units, dimension)| units.iter().map(move |unit| (unit, dimension)));
+    all.filter(|((name, _), _)| text.starts_with(name) && is_whole(name))
+        .max_by_key(|((name, _), _)| name.len())
+        .map(|((name, size), dimension)| (*name, *size, *dimension))
+}
+
+/// A type of field that holds a quantity, known by the name of its JSON schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    Time,
+    Rate,
+    Data,
+    Packets,
+    PacketRate,
+    Probability,
+    Window,
+    QueueLimit,
+}
+
+impl Quantity {
+    /// The quantity with a schema of that name.
+    pub(super) fn named(schema: &str) -> Option<Self> {
+        Some(match schema {
+            "Time" | "TimeRange" | "Stop" => Quantity::Time,
+            "Rate" => Quantity::Rate,
+            "Data" => Quantity::Data,
+            "Packets" => Quantity::Packets,
+            "PacketRate" => Quantity::PacketRate,
+            "Probability" => Quantity::Probability,
+            "Window" => Quantity::Window,
+            "QueueLimit" => Quantity::QueueLimit,
+            _ => return None,
+        })
+    }
+
+    fn expected(self) -> &'static Expected {
+        match self {
+            Quantity::Time => &A_TIME,
+            Quantity::Rate => &A_RATE,
+            Quantity::Data => &AN_AMOUNT,
+            Quantity::Packets => &A_NUMBER,
+            Quantity::PacketRate => &A_PACKET_RATE,
+            Quantity::Probability => &A_PROBABILITY,
+            Quantity::Window => &A_WINDOW,
+            Quantity::QueueLimit => &A_LIMIT,
+        }
+    }
+
+    /// A text that such a field accepts.
+    pub(super) fn example(self) -> &'static str {
+        self.expected().example
+    }
+
+    /// Formats an amount for such a field, rounded to a whole nanosecond, bit/s, byte or packet.
+    pub(super) fn written(self, amount: &Amount) -> Result<String, Fault> {
+        let expected = self.expected();
+        let found = amount.dimension();
+        let Some((dimension, base)) = found.zip(amount.base()) else {
+            let sentence = format!("is not {}, but a product of units", expected.noun);
+            return Err(Fault::new(Code::WrongUnit, sentence));
+        };
+        if !expected.dimensions.contains(&dimension) {
+            let (code, sentence) = match dimension {
+                Dimension::Share => (Code::NoUnit, format!("gives {base}, which has no unit")),
+                _ => {
+                    let gives = shown(amount);
+                    (
+                        Code::WrongUnit,
+                        format!("gives {gives}, which is not {}", expected.noun),
+                    )
+                }
+            };
+            let sentence = format!("{sentence}; for example \"{}\"", expected.example);
+            return Err(Fault::new(code, sentence));
+        }
+        if !(0.0..=LARGEST).contains(&base) {
+            let what = if base < 0.0 {
+                "negative"
+            } else {
+                "out of range"
+            };
+            let sentence = format!("gives {}, which is {what}", shown(amount));
+            return Err(Fault::new(Code::OutOfRange, sentence));
+        }
+        Ok(match dimension {
+            Dimension::PacketRate => format!("{base} packets/s"),
+            Dimension::Share => write_probability(Probability::new(base).ok_or_else(|| {
+                let sentence = format!("gives {base}, which is not between 0 % and 100 %");
+                Fault::new(Code::OutOfRange, sentence)
+            })?),
+            _ => whole(dimension, libm::round(base) as u64),
+        })
+    }
+}
+
+fn whole(dimension: Dimension, base: u64) -> String {
+    match dimension {
+        Dimension::Time => write_span(Span::from_nanos(base)),
+        Dimension::Rate => write_rate(BitRate::from_bit_per_s(base)),
+        Dimension::Data => write_bytes(Bytes(base)),
+        _ => write_packets(base),
+    }
+}
+
+/// Formats an amount for people, in a unit that keeps its number short.
+pub(super) fn shown(amount: &Amount) -> String {
+    let Some((dimension, base)) = amount.dimension().zip(amount.base()) else {
+        return format!("{} of a product of units", amount.number);
+    };
+    let units: &[(&str, f64)] = match dimension {
+        Dimension::Time => &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)],
+        Dimension::Rate => &[
+            ("Gbit/s", 1e9),
+            ("Mbit/s", 1e6),
+            ("kbit/s", 1e3),
+            ("bit/s", 1.0),
+        ],
+        Dimension::Data => &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0)],
+        Dimension::Count => &[("packets", 1.0)],
+        Dimension::PacketRate => &[("packets/s", 1.0)],
+        Dimension::Share => &[("", 1.0)],
+    };
+    let fits = units.iter().find(|(_, size)| base.abs() >= *size);
+    let (name, size) = fits.unwrap_or(&units[units.len() - 1]);
+    // Six significant digits: a product of decimals shows no rounding error.
+    let number = base / size;
+    let rounded: f64 = format!("{number:.5e}").parse().unwrap_or(number);
+    format!("{rounded} {name}").trim_end().into()
+}
+
 /// Returns the digits and the unit in `"45 Mbit/s"`; the space may be missing.
-fn cut(text: &str) -> (String, &str) {
+pub(super) fn cut(text: &str) -> (String, &str) {
     let text = text.trim();
     let end = text
         .char_indices()
@@ -182,6 +334,11 @@ const A_PACKET_RATE: Expected = Expected {
     dimensions: &[Dimension::PacketRate],
     example: "40 packets/s",
 };
+const A_PROBABILITY: Expected = Expected {
+    noun: "a probability",
+    dimensions: &[Dimension::Share],
+    example: "0.5 %",
+};
 const A_WINDOW: Expected = Expected {
     noun: "a window in packets or bytes",
     dimensions: &[Dimension::Count, Dimension::Data],
@@ -211,12 +368,12 @@ impl Expected {
             let sentence = format!("{value} has an unknown unit; {remedy}");
             return Problem::new(Code::WrongUnit, sentence);
         }
-        let measures_time = self.dimensions.contains(&Dimension::Time);
-        if unit.eq_ignore_ascii_case("bdp") && self.dimensions.len() > 1 && measures_time {
-            let sentence = format!(
-                "{value} has an unknown unit; for 1 BDP give the round-trip time, \
-                 for example \"40 ms\""
-            );
+        let spelled = PATH_UNITS
+            .iter()
+            .find(|name| unit.eq_ignore_ascii_case(name));
+        if let Some(name) = spelled {
+            let sentence =
+                format!("{value} has an unknown unit; did you mean \"{digits} {name}\"?");
             return Problem::new(Code::WrongUnit, sentence);
         }
         let mut all = [TIME, RATE, DATA, COUNT, PACKET_RATE].into_iter().flatten();
@@ -469,6 +626,13 @@ fn write_limit(limit: QueueLimit) -> String {
     }
 }
 
+/// The pattern of an expression: a name, a number in a unit of the path, or text with a sign.
+/// Editors check no more of it; the engine computes it.
+const EXPRESSION: &str = concat!(
+    r"|^\s*[0-9._]*\s*(BDP|RTT)\s*$|^\s*[A-Za-z_][A-Za-z0-9_]*\s*$",
+    r"|^[^+*×÷−(]+[+*×÷−(].+$|^.*\s[-/]\s.*$|^\s*\(.*$|[A-Za-z_)]\s*[-/]\s*[0-9(]"
+);
+
 /// Returns the JSON schema of a text with a unit.
 fn with_unit(units: &[Units], word: Option<&str>) -> Value {
     let names: Vec<&str> = units
@@ -477,7 +641,10 @@ fn with_unit(units: &[Units], word: Option<&str>) -> Value {
         .map(|(name, _)| *name)
         .collect();
     let word = word.map(|word| format!("|^{word}$")).unwrap_or_default();
-    let pattern = format!(r"^\s*[0-9._eE+-]+\s*({})\s*${word}", names.join("|"));
+    let pattern = format!(
+        r"^\s*[0-9._eE+-]+\s*({})\s*${word}{EXPRESSION}",
+        names.join("|")
+    );
     json!({ "type": "string", "pattern": pattern })
 }
 
@@ -574,7 +741,7 @@ quantity!(
     json!({
         "anyOf": [
             { "type": "number", "minimum": 0, "maximum": 1 },
-            { "type": "string", "pattern": r"^\s*[0-9._eE+-]+\s*%?\s*$" }
+            { "type": "string", "pattern": format!(r"^\s*[0-9._eE+-]+\s*%?\s*${EXPRESSION}") }
         ]
     }),
     "A probability: \"0.5 %\" or 0.005.",

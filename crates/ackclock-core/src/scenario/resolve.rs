@@ -9,7 +9,8 @@ use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Code, Error, Result, all, both, every};
 use super::files::Files;
 use super::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, parse, transport,
+    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, parse,
+    transport,
 };
 use crate::arrivals::Arrivals;
 use crate::registry::{choose, choose_within};
@@ -32,7 +33,13 @@ impl Scenario {
     /// Unknown or missing fields, invalid values, and everything that [`Scenario::check`] refuses:
     /// all that can be known at once. Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
-        let (document, mistakes) = Document::read(tree)?;
+        let plain = derive::plain(tree, files)?;
+        let (document, mistakes) = Document::read(&plain.tree)?;
+        let mistakes = plain
+            .mistakes
+            .into_iter()
+            .chain(mistakes)
+            .reduce(Error::and);
         if document.sweep.is_some() {
             return Err(Error::message(
                 "sweep",
@@ -99,6 +106,7 @@ impl Scenario {
             hops,
             flows,
             resolved: Value::Null,
+            derived: plain.derived,
         };
         scenario.check()?;
         scenario.resolved = scenario.written(transports);
@@ -159,6 +167,7 @@ impl Scenario {
                 .zip(transports)
                 .map(|one| parse::to_tree(&flow(one)))
                 .collect(),
+            values: None,
             sweep: None,
         })
     }

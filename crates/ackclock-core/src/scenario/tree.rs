@@ -4,6 +4,7 @@
 use super::error::{Code, Error, Result, all, both, every, nearest};
 use super::resolve::default_name;
 use super::source::Source;
+use super::values::VALUES;
 use crate::registry::FACTS;
 use serde_json::{Map, Number, Value};
 
@@ -21,7 +22,7 @@ const MOST_POINTS: usize = 10_000;
 
 /// Tables that a scenario may leave out, since their fields have defaults. They may be missing on
 /// the path to a field.
-const TABLES_WITH_DEFAULTS: [&str; 2] = ["traffic", "delayed_ack"];
+const TABLES_WITH_DEFAULTS: [&str; 3] = ["traffic", "delayed_ack", VALUES];
 
 /// Reads TOML.
 ///

@@ -1,0 +1,185 @@
+//! The table `[values]` of a scenario: quantities by name, for expressions in its fields.
+
+use super::derive::Derived;
+use super::error::{Code, Error, nearest};
+use super::expression::{Amount, Expression, Fault, PATH_UNITS};
+use super::quantity::{self, shown};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Name of the table.
+pub(super) const VALUES: &str = "values";
+
+/// Words that fields accept in place of a quantity.
+const WORDS: [&str; 2] = ["unlimited", "end"];
+
+/// The quantities of the table.
+#[derive(Default)]
+pub(super) struct Values {
+    known: BTreeMap<String, Amount>,
+    /// Names whose quantity could not be computed.
+    broken: Vec<String>,
+}
+
+/// A value that is not computed yet: its name, as written, and as an expression.
+type Waiting = (String, Value, Expression);
+
+impl Values {
+    /// Reads the table; returns what was computed, and the mistakes.
+    pub(super) fn read(table: Option<Value>) -> (Self, Vec<Derived>, Vec<Error>) {
+        let (mut values, mut derived, mut mistakes) = (Values::default(), Vec::new(), Vec::new());
+        let table = match table {
+            None => return (values, derived, mistakes),
+            Some(Value::Object(table)) => table,
+            Some(other) => {
+                let remedy = "is not a table; for example { rtt = \"40 ms\" }";
+                let mistake = Error::new(VALUES, &other, remedy).coded(Code::WrongType);
+                return (values, derived, vec![mistake]);
+            }
+        };
+        let mut waiting: Vec<Waiting> = Vec::new();
+        for (name, value) in table {
+            match check_name(&name).and_then(|()| expression(&value)) {
+                Ok(read) => waiting.push((name, value, read)),
+                Err(fault) => {
+                    mistakes.push(refusal(&name, &value, &fault));
+                    values.broken.push(name);
+                }
+            }
+        }
+        while let Some(ready) = next(&waiting) {
+            let (name, value, read) = waiting.remove(ready);
+            match values.compute(&read) {
+                Ok(amount) => {
+                    derived.extend(values.told(&name, &value, &read, &amount));
+                    values.known.insert(name, amount);
+                }
+                Err(fault) => {
+                    if !values.is_spoilt(&read) {
+                        mistakes.push(refusal(&name, &value, &fault));
+                    }
+                    values.broken.push(name);
+                }
+            }
+        }
+        for (name, value, _) in waiting {
+            let sentence = "depends on itself; give one of the values a quantity";
+            let fault = Fault::new(Code::Contradiction, sentence);
+            mistakes.push(refusal(&name, &value, &fault));
+            values.broken.push(name);
+        }
+        (values, derived, mistakes)
+    }
+
+    /// The quantity of a name, or why there is none.
+    pub(super) fn get(&self, name: &str) -> Result<Amount, Fault> {
+        if let Some(amount) = self.known.get(name) {
+            return Ok(*amount);
+        }
+        let known: Vec<&str> = self.known.keys().map(String::as_str).collect();
+        let remedy = match (nearest(name, &known), &known[..]) {
+            (Some(near), _) => format!("did you mean \"{near}\"?"),
+            (None, []) => format!("give it a quantity under [values]: {name} = \"40 ms\""),
+            (None, known) => format!("choose from {}, BDP, RTT", known.join(", ")),
+        };
+        let sentence = format!("has the unknown value \"{name}\"; {remedy}");
+        Err(Fault::new(Code::UnknownName, sentence))
+    }
+
+    /// True if a name of the table could not be computed.
+    pub(super) fn is_broken(&self) -> bool {
+        !self.broken.is_empty()
+    }
+
+    /// True for text that may be the name of a value: a word, if there are values at all.
+    pub(super) fn may_be(&self, text: &str) -> bool {
+        let any = !self.known.is_empty() || self.is_broken();
+        any && is_name(text) && !WORDS.contains(&text)
+    }
+
+    /// The quantity of each name of an expression.
+    pub(super) fn sources_of(&self, read: &Expression) -> Vec<String> {
+        let of = |name: &str| Some(format!("{name} = {}", shown(self.known.get(name)?)));
+        read.names().into_iter().filter_map(of).collect()
+    }
+
+    /// True if an expression has a name that could not be computed.
+    fn is_spoilt(&self, read: &Expression) -> bool {
+        let names = read.names();
+        self.broken
+            .iter()
+            .any(|name| names.contains(&name.as_str()))
+    }
+
+    fn compute(&self, read: &Expression) -> Result<Amount, Fault> {
+        read.value(&|name| match PATH_UNITS.contains(&name) {
+            true => {
+                let sentence = format!(
+                    "is in {name}, but a value belongs to no hop or flow; write {name} in the field"
+                );
+                Err(Fault::new(Code::Contradiction, sentence))
+            }
+            false => self.get(name),
+        })
+    }
+
+    /// A value of the table that is an expression of others.
+    fn told(
+        &self,
+        name: &str,
+        value: &Value,
+        read: &Expression,
+        amount: &Amount,
+    ) -> Option<Derived> {
+        let written = value.as_str().filter(|_| !read.is_plain())?;
+        Some(Derived {
+            field: format!("{VALUES}.{name}"),
+            written: written.into(),
+            value: shown(amount),
+            sources: self.sources_of(read),
+        })
+    }
+}
+
+/// The first value that depends on none that waits.
+fn next(waiting: &[Waiting]) -> Option<usize> {
+    let waits = |name: &&str| waiting.iter().any(|(other, ..)| other == name);
+    let is_ready = |(_, _, read): &Waiting| !read.names().iter().any(waits);
+    waiting.iter().position(is_ready)
+}
+
+fn refusal(name: &str, value: &Value, fault: &Fault) -> Error {
+    Error::new(&format!("{VALUES}.{name}"), value, &fault.sentence).coded(fault.code)
+}
+
+fn is_name(text: &str) -> bool {
+    let of_name = |one: char| one.is_ascii_alphanumeric() || one == '_';
+    !text.is_empty()
+        && text.chars().all(of_name)
+        && !text.starts_with(|one: char| one.is_ascii_digit())
+}
+
+/// Refuses a name that could be taken for something else in an expression.
+fn check_name(name: &str) -> Result<(), Fault> {
+    let is_unit = PATH_UNITS.contains(&name) || quantity::unit_at(name).is_some();
+    let sentence = if !is_name(name) {
+        "has a name with other characters than letters, digits and _; for example base_rtt"
+    } else if is_unit || WORDS.contains(&name) {
+        "has a name that is a unit or a word of scenarios; choose another"
+    } else {
+        return Ok(());
+    };
+    Err(Fault::new(Code::Contradiction, sentence))
+}
+
+/// Reads a value of the table: text, or a plain number.
+fn expression(value: &Value) -> Result<Expression, Fault> {
+    match value {
+        Value::String(text) => Expression::read(text),
+        Value::Number(number) => Expression::read(&number.to_string()),
+        _ => {
+            let sentence = "is not a quantity; for example \"40 ms\"";
+            Err(Fault::new(Code::WrongType, sentence))
+        }
+    }
+}

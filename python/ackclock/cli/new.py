@@ -1,0 +1,66 @@
+"""The command `new`."""
+
+from pathlib import Path
+
+import click
+
+from ackclock import templates
+from ackclock.cli.output import print_table, say
+from ackclock.errors import InputError
+from ackclock.folder import write_whole
+
+
+@click.command()
+@click.argument("template", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="File to write.  [default: TEMPLATE.toml]",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+def new(template: str | None, output: Path | None, *, force: bool) -> None:
+    """Write a scenario to begin with, from a template.
+
+    Without a template, lists them. Files that the scenario names are written beside it.
+
+    \b
+    Example:
+      ackclock new dumbbell -o lab.toml
+    """
+    if template is None:
+        if output is not None:
+            raise InputError("missing", "TEMPLATE", "is missing; ackclock new lists them")
+        _list()
+        return
+    try:
+        chosen = templates.template(template)
+    except InputError as error:
+        raise error.at("TEMPLATE") from None
+    path = output or Path(f"{chosen.name}.toml")
+    if path.is_dir():
+        raise InputError("file", f"{path}", f"is a folder; for example -o {path / path.name}.toml")
+    texts = {path: chosen.text}
+    texts |= {path.parent / name: text for name, text in chosen.files.items()}
+    for one, text in texts.items():
+        if one.exists() and not force and not _holds(one, text):
+            raise InputError(
+                "file", f"{one}", "is there already; choose another -o, or replace it with --force"
+            )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for one, text in reversed(texts.items()):  # the scenario last, when what it names is there
+        write_whole(one, text)
+    for one in texts:
+        say(f"{'scenario' if one == path else 'file'}  {one}")
+    say(f"next      ackclock check {path}")
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Returns true if a file already has this text."""
+    return path.is_file() and path.read_bytes() == text.encode()
+
+
+def _list() -> None:
+    from ackclock.table import table
+
+    known = [templates.template(name) for name in templates.names()]
+    rows = [(one.name, one.summary) for one in known]
+    print_table(table("templates: ackclock new TEMPLATE", ["template", "what it describes"], rows))

@@ -1,0 +1,159 @@
+"""Tidy tables of metrics: one row per point and flow or hop, swept values as columns of numbers.
+
+They are Arrow tables, which pandas (`table.to_pandas()`) and polars (`polars.from_arrow(table)`)
+take as they are.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ackclock import units
+from ackclock.errors import InputError
+from ackclock.metrics import METRICS, by_replicate, interval, metric
+from ackclock.result import Result
+from ackclock.suggestion import suggestion
+
+__all__ = ["HALF_WIDTH", "SUBJECT", "Swept", "frame", "swept"]
+
+#: Column with the name of the flow or hop that a row is about.
+SUBJECT = "subject"
+
+#: Ending of the column with the half width of a metric's 95 % confidence interval.
+HALF_WIDTH = "_half_width"
+
+# Words for units in names of columns.
+_UNIT_WORDS = {"%": "percent", "µs": "us"}
+
+
+class Swept(NamedTuple):
+    """A swept path as a column.
+
+    Attributes:
+        path: Path in the scenario.
+        name: Name of the column: the path with `_` for other characters, and the unit.
+        unit: Unit of its numbers as people write it; empty for none and for text.
+        values: A number or a text for each point.
+    """
+
+    path: str
+    name: str
+    unit: str
+    values: list[Any]
+
+
+def swept(points: list[dict[str, Any]]) -> list[Swept]:
+    """Returns the swept paths of a result's points as columns, in the order of the sweep.
+
+    Quantities are numbers in the unit in which they are written. If units differ, they are in the
+    base unit. What is not a number at every point is text.
+    """
+    paths = list(points[0]["assignments"]) if points else []
+    return [_swept(path, [point["assignments"].get(path) for point in points]) for path in paths]
+
+
+def _swept(path: str, written: list[Any]) -> Swept:
+    name = re.sub(r"\W+", "_", path)
+    if all(isinstance(one, bool) for one in written):
+        return Swept(path, name, "", written)
+    try:
+        read = [units.parse(one) for one in written]
+    except ValueError:
+        return Swept(path, name, "", [_text(one) for one in written])
+    if len({one.base for one in read}) > 1:
+        return Swept(path, name, "", [_text(one) for one in written])
+    written_units = {one.unit for one in read}
+    if len(written_units) == 1:
+        unit, values = read[0].unit, [one.number for one in read]
+    else:
+        unit, values = read[0].base, [one.amount for one in read]
+    if not unit:
+        plain = all(isinstance(one, int | float) for one in written)
+        return Swept(path, name, "", written if plain else [one.amount for one in read])
+    words = _UNIT_WORDS.get(unit, unit).replace("/", "_per_")
+    return Swept(path, f"{name}_{words}", unit, values)
+
+
+def _text(written: Any) -> str:
+    """Returns a choice as text; a table that has only a kind as that kind."""
+    if isinstance(written, dict) and set(written) == {"kind"}:
+        return str(written["kind"])
+    return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False)
+
+
+def frame(
+    result: Result, names: Iterable[str], *, subject: str | None = None, by: str = "point"
+) -> pa.Table:
+    """Returns metrics as a tidy table.
+
+    Args:
+        result: The result.
+        names: Names of metrics (`ackclock.metrics.METRICS`).
+        subject: Name of a flow or hop; None for all that the metrics are about.
+        by: `point` for means over replicates, `replicate` for the value of each replicate.
+
+    Returns:
+        Columns `point`; one for each swept path, such as `hops_b_queue_limit_BDP`; `replicate`, if
+        asked for; `subject`; and one for each metric, in the metric's unit. By point, the column
+        `METRIC_half_width` has the half width of the 95 % Student-t interval over replicates. What
+        is unknown is null. A metric of hops is null in rows of flows, and the other way round. The
+        metadata of a swept column has its `path` and `unit`.
+
+    Raises:
+        InputError: There is no such metric, subject or `by`.
+    """
+    chosen = [metric(name) for name in dict.fromkeys(names)]
+    if not chosen:
+        raise InputError("missing", "", f"name a metric; choose from {', '.join(METRICS)}")
+    if by not in ("point", "replicate"):
+        raise InputError("unknown-name", "by", f'unknown choice "{by}"; choose point or replicate')
+    found = [by_replicate(result, what) for what in chosen]
+    keys = sorted(dict.fromkeys(key for values in found for key in values), key=lambda key: key[0])
+    subjects = list(dict.fromkeys(name for _, name in keys))
+    if subject is not None:
+        if subject not in subjects:
+            raise InputError(
+                "unknown-name",
+                "subject",
+                f'unknown flow or hop "{subject}"; {suggestion(subject, subjects)}',
+            )
+        keys = [key for key in keys if key[1] == subject]
+    # Point and subject of each row, and its replicate if there is a row for each.
+    rows: list[tuple[tuple[int, str], int | None]] = [(key, None) for key in keys]
+    if by == "replicate":
+        count = range(int(result.run["replicates"]))
+        present = {key: {one for values in found for one in values.get(key, {})} for key in keys}
+        rows = [(key, one) for key in keys for one in count if one in present[key]]
+    columns: dict[str, pa.Array] = {"point": pa.array([key[0] for key, _ in rows], pa.int64())}
+    about: dict[str, dict[str, str]] = {}
+    for one in swept(result.points):
+        columns[one.name] = pa.array([one.values[key[0]] for key, _ in rows])
+        about[one.name] = {"path": one.path, "unit": one.unit}
+    if by == "replicate":
+        columns["replicate"] = pa.array([replicate for _, replicate in rows], pa.int64())
+    columns[SUBJECT] = pa.array([key[1] for key, _ in rows], pa.string())
+    for what, values in zip(chosen, found, strict=True):
+        if by == "replicate":
+            each = [values.get(key, {}).get(replicate or 0) for key, replicate in rows]
+            columns[what.name] = _numbers(each)
+        else:
+            intervals = {key: interval(list(values.get(key, {}).values())) for key in keys}
+            columns[what.name] = _numbers([intervals[key].mean for key in keys])
+            columns[what.name + HALF_WIDTH] = _numbers([intervals[key].half_width for key in keys])
+    return pa.table(
+        columns,
+        schema=pa.schema(
+            [
+                pa.field(name, array.type, metadata=about.get(name))
+                for name, array in columns.items()
+            ]
+        ),
+    )
+
+
+def _numbers(values: list[float | None]) -> pa.Array:
+    """Returns a column of numbers; unknown ones are null."""
+    return pa.array(values, pa.float64(), from_pandas=True)

@@ -1,0 +1,318 @@
+"""Small multiples: which swept values are axes, lines, columns and rows of panels.
+
+A tidy table (`ackclock.frame`) has a column for each swept path. Those with more than one value are
+the dimensions of a sweep, and so are the flows if there are several. A figure gives each of them a
+place.
+"""
+
+import math
+import re
+import textwrap
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from ackclock.errors import InputError
+from ackclock.frame import HALF_WIDTH
+from ackclock.metrics import METRICS
+from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
+from ackclock.suggestion import suggestion
+from ackclock.table import short
+
+__all__ = [
+    "MOST_PANELS", "UNSETTLED", "Dimension", "Grid", "dimension", "dimensions", "grid",
+    "known_rows", "legend", "metric_label", "panels", "selected",
+]  # fmt: skip
+
+#: Panels that a page can hold; more are too small to read.
+MOST_PANELS = 24
+
+#: Ending of the column that says for which rows a metric has not settled.
+UNSETTLED = "_unsettled"
+
+#: Columns of a tidy table that are not swept.
+_OTHER_COLUMNS = frozenset({"point", "replicate", "replicates"})
+
+# Width of a character in the title of a panel and in a legend, of the rest of an entry of a legend,
+# and heights of a line of a figure's title and of a legend, in inches.
+_CHARACTER_IN, _ENTRY_IN, _TITLE_LINE_IN, _LEGEND_LINE_IN = 0.07, 0.6, 0.2, 0.19
+
+_TITLE_CHARACTERS_PER_IN = 12
+
+# Units at the end of a column's name, as people write them.
+_UNITS = {
+    "percent": "%", "bit_per_s": "bit/s", "kbit_per_s": "kbit/s", "Mbit_per_s": "Mbit/s",
+    "Gbit_per_s": "Gbit/s", "packets_per_s": "packets/s", "BDP": "BDP", "RTT": "RTT",
+    "packets": "packets", "packet": "packets", "segments": "segments", "bytes": "bytes",
+    "kB": "kB", "MB": "MB", "ns": "ns", "us": "µs", "ms": "ms", "s": "s", "min": "min", "h": "h",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A swept column with more than one value.
+
+    Attributes:
+        column: Name of the column.
+        path: Path in the scenario; the column's name if the table does not tell.
+        label: Short name for an axis, without the unit.
+        unit: Unit of its numbers; empty for none and for text.
+        values: Its values: numbers ascending, text in the order of the table.
+    """
+
+    column: str
+    path: str
+    label: str
+    unit: str
+    values: tuple[Any, ...]
+
+    @property
+    def is_number(self) -> bool:
+        """True if its values are numbers."""
+        return all(isinstance(value, int | float) for value in self.values)
+
+    @property
+    def axis_label(self) -> str:
+        """Label of an axis: name and unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    def value_text(self, value: Any) -> str:
+        """Returns a value as a tick label."""
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    def panel_title(self, value: Any, width_in: float = math.inf) -> str:
+        """Returns a value as the title of a panel: text alone, a number with name and unit.
+
+        If it is wider than `width_in`, the name has a line of its own.
+        """
+        if not self.is_number:
+            return str(value)
+        number = f"{self.value_text(value)} {self.unit}".rstrip()
+        is_wide = _CHARACTER_IN * len(f"{self.label} {number}") > width_in
+        return f"{self.label}\n{number}" if is_wide else f"{self.label} {number}"
+
+
+def dimensions(table: pa.Table) -> list[Dimension]:
+    """Returns the swept columns with more than one value, in the order of the table.
+
+    Of columns whose values determine each other, such as two delays swept together, only the first
+    counts.
+    """
+    found: list[tuple[str, str, str, tuple[Any, ...]]] = []
+    kept: list[list[Any]] = []
+    for field in table.schema:
+        if field.name in _OTHER_COLUMNS or _is_metric(field.name):
+            continue
+        values = table[field.name].to_pylist()
+        distinct = list(dict.fromkeys(values))
+        if len(distinct) < 2 or any(_determine(values, other) for other in kept):
+            continue
+        if all(isinstance(value, int | float) for value in distinct):
+            distinct.sort()
+        kept.append(values)
+        found.append((field.name, *_named(field), tuple(distinct)))
+    labels = short(path for _, path, *_ in found)
+    return [
+        Dimension(column, path, label, unit, values)
+        for label, (column, path, unit, values) in zip(labels, found, strict=True)
+    ]
+
+
+def _is_metric(name: str) -> bool:
+    base = name.removesuffix(HALF_WIDTH).removesuffix(UNSETTLED)
+    return base in METRICS or name.endswith((HALF_WIDTH, UNSETTLED))
+
+
+def _determine(values: Sequence[Any], others: Sequence[Any]) -> bool:
+    """True if each value goes with one other value, and the other way round."""
+    pairs = set(zip(values, others, strict=True))
+    return len(pairs) == len(set(values)) == len(set(others))
+
+
+def _named(field: pa.Field) -> tuple[str, str]:
+    """Returns the path and the unit of a swept column."""
+    told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+    if "path" in told:
+        return told["path"], told.get("unit", "")
+    for words, unit in sorted(_UNITS.items(), key=lambda one: -len(one[0])):
+        if field.name.endswith(f"_{words}"):
+            return field.name.removesuffix(f"_{words}").replace("_", "."), unit
+    return field.name.replace("_", "."), ""
+
+
+def dimension(known: Sequence[Dimension], name: str, option: str) -> Dimension:
+    """Returns the dimension with a path, column or label.
+
+    Raises:
+        InputError: There is none, with the option that asked for it.
+    """
+    plain = re.sub(r"\W+", "_", name)
+    for one in known:
+        if name in (one.path, one.column, one.label) or plain == one.column:
+            return one
+    paths = [one.path for one in known]
+    raise InputError(
+        "unknown-name", option, f'"{name}" is not swept; {suggestion(name, paths)}', name
+    )
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The places of dimensions that are neither axis nor line.
+
+    Attributes:
+        columns: Dimension whose values are columns of panels; None for one column.
+        rows: Dimensions whose combinations are rows of panels.
+    """
+
+    columns: Dimension | None
+    rows: tuple[Dimension, ...]
+
+    @property
+    def column_values(self) -> list[dict[str, Any]]:
+        """The swept values of each column of panels, by name of the column of the table."""
+        if self.columns is None:
+            return [{}]
+        return [{self.columns.column: value} for value in self.columns.values]
+
+    @property
+    def row_values(self) -> list[dict[str, Any]]:
+        """The swept values of each row of panels."""
+        rows: list[dict[str, Any]] = [{}]
+        for one in self.rows:
+            rows = [{**row, one.column: value} for row in rows for value in one.values]
+        return rows
+
+    def column_title(self, values: dict[str, Any], width_in: float) -> str:
+        """Returns the title of a column of panels that are about so wide."""
+        if self.columns is None:
+            return ""
+        return self.columns.panel_title(values[self.columns.column], width_in)
+
+    def row_title(self, values: dict[str, Any]) -> str:
+        """Returns the title of a row of panels, one dimension on each line."""
+        return "\n".join(one.panel_title(values[one.column]) for one in self.rows)
+
+
+def grid(others: Iterable[Dimension]) -> Grid:
+    """Returns the panels for some dimensions: the first is the columns, the others are the rows.
+
+    Raises:
+        InputError: There are more than `MOST_PANELS` panels.
+    """
+    placed = list(others)
+    made = Grid(placed[0] if placed else None, tuple(placed[1:]))
+    count = len(made.column_values) * len(made.row_values)
+    if count > MOST_PANELS:
+        names = ", ".join(f"{one.path} ({len(one.values)})" for one in placed)
+        raise InputError(
+            "out-of-range",
+            "",
+            f"needs {count} panels for {names}; the most is {MOST_PANELS}; "
+            "choose --x and --y so that fewer are left, or run a smaller sweep",
+        )
+    return made
+
+
+def selected(rows: list[dict[str, Any]], values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rows with these swept values."""
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
+
+
+def known_rows(table: pa.Table, metric: str) -> list[dict[str, Any]]:
+    """Returns the rows of a table with a value of the metric."""
+    if metric not in table.schema.names:
+        raise InputError("no-data", "", f'has no column "{metric}"')
+    rows: list[dict[str, Any]] = table.to_pylist()
+    known = [row for row in rows if row[metric] is not None]
+    if not known:
+        raise InputError("no-data", "", f"knows no {metric_label(metric)} of any point")
+    return known
+
+
+def metric_label(metric: str) -> str:
+    """Returns the label of a metric with its unit; a name that is not a metric stays itself."""
+    if metric not in METRICS:
+        return metric
+    what = METRICS[metric]
+    return f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label
+
+
+def panels(
+    made: Grid, width_in: float, panel_height_in: float, frame_in: float, title: str = "",
+    frame_width_in: float = 0.9, entries: Sequence[str] = (),
+) -> tuple[Figure, dict[tuple[int, int], Axes]]:  # fmt: skip
+    """Makes a figure with a grid of axes that share their scales, and writes what each is.
+
+    Args:
+        made: The grid.
+        width_in: Width of the figure, in inches.
+        panel_height_in: Height of a panel.
+        frame_in: Height of labels and titles of columns.
+        title: Title of the figure; empty for none.
+        frame_width_in: Width of what stands beside the panels.
+        entries: Labels of the legend, for which there is room above the panels.
+
+    Returns:
+        The figure, and its axes by row and column.
+    """
+    across, down = made.column_values, made.row_values
+    words = textwrap.fill(title, int(_TITLE_CHARACTERS_PER_IN * width_in))
+    title_in = _TITLE_LINE_IN * len(words.splitlines())
+    legend_in = 0.0
+    if entries:
+        legend_in = _LEGEND_LINE_IN * math.ceil(len(entries) / _legend_columns(entries, width_in))
+    height = panel_height_in * len(down) + frame_in + title_in + legend_in
+    # The room for title and legend is set aside, as the layout would let them overlap.
+    layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - (title_in + legend_in) / height))
+    figure = Figure(figsize=(width_in, height), layout=layout)
+    all_axes = figure.subplots(len(down), len(across), sharex=True, sharey=True, squeeze=False)
+    panel_width = (width_in - frame_width_in) / len(across)
+    for at, column in enumerate(across):
+        if made.columns is not None:
+            named = made.column_title(column, panel_width)
+            all_axes[0, at].set_title(named, loc="center", fontsize=8)
+    for at, row in enumerate(down):
+        if made.rows:
+            all_axes[at, -1].annotate(
+                made.row_title(row), (1.0, 0.5), (4, 0), xycoords="axes fraction",
+                textcoords="offset points", rotation=270, va="center", fontsize=8,
+            )  # fmt: skip
+    if words:
+        figure.text(0.01, 1 - 0.04 / height, words, fontsize=10, va="top")
+    return figure, {
+        (row, column): all_axes[row, column]
+        for row in range(len(down))
+        for column in range(len(across))
+    }
+
+
+def legend(figure: Figure, all_axes: Iterable[Axes], title: str = "") -> None:
+    """Draws one legend for all panels, above them and below the title, as `panels` made room."""
+    found: dict[str, Any] = {}
+    for axes in all_axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if not found:
+        return
+    if UNSETTLED_WORDS in found:  # last, as it is about all lines
+        found[UNSETTLED_WORDS] = found.pop(UNSETTLED_WORDS)
+    width_in, height_in = figure.get_size_inches()
+    words = textwrap.fill(title, int(_TITLE_CHARACTERS_PER_IN * width_in))
+    top = 1 - (_TITLE_LINE_IN * len(words.splitlines()) + 0.02) / height_in
+    drawn = figure.legend(
+        found.values(), found.keys(), loc="upper center", bbox_to_anchor=(0.5, top), fontsize=8,
+        ncols=_legend_columns(found, width_in), borderaxespad=0.0,
+    )  # fmt: skip
+    drawn.set_in_layout(False)
+
+
+def _legend_columns(entries: Collection[str], width_in: float) -> int:
+    """Returns how many entries fit side by side."""
+    fit = int(width_in / (_ENTRY_IN + _CHARACTER_IN * max(map(len, entries))))
+    return max(1, min(len(entries), fit))

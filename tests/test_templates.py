@@ -1,0 +1,60 @@
+"""Templates: each is a scenario that can be run, and `new` writes it beside what it names."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ackclock import load, simulate
+from ackclock.cli import cli
+from ackclock.templates import names, template
+from tests.refusals import check, error_of, refused
+
+
+def new(*arguments: str) -> str:
+    outcome = CliRunner().invoke(cli, ["new", *arguments], catch_exceptions=False)
+    assert outcome.exit_code == 0, outcome.output
+    return outcome.output
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_template_can_be_run(name: str, tmp_path: Path) -> None:
+    new(name, "-o", str(tmp_path / "lab.toml"))
+    scenario = load(tmp_path / "lab.toml")
+    scenario.check()
+    result = simulate(scenario.replace(duration="3 s", warmup="1 s", replicates=1))
+    delivered = {row["subject"]: row["goodput"] for row in result.frame("goodput").to_pylist()}
+    assert delivered.keys() == {flow["name"] for flow in scenario.tree["flows"]}
+    assert all(rate > 0 for rate in delivered.values())
+    one = template(name)
+    assert one.summary.endswith(".")
+    # What is written back as TOML is the same scenario.
+    assert type(scenario).from_toml(scenario.to_toml()).tree == scenario.tree
+
+
+def test_the_list_names_every_template() -> None:
+    listed = new()
+    assert all(name in listed for name in names())
+    assert {"one-link", "dumbbell", "wifi", "lte", "web-mix"} <= set(names())
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
+    path = tmp_path / "lab.toml"
+    path.write_text("mine")
+    outcome = CliRunner().invoke(cli, ["new", "lte", "-o", str(path)])
+    check(error_of(outcome), "file", f"{path}", "--force")
+    assert path.read_text() == "mine"
+    assert [one.name for one in tmp_path.iterdir()] == ["lab.toml"]
+    new("lte", "-o", str(path), "--force")
+    assert path.read_text() == template("lte").text
+    assert (tmp_path / "lte-downlink.csv").read_text() == template("lte").files["lte-downlink.csv"]
+    new("lte", "-o", str(path))  # the same again changes nothing
+
+
+def test_an_unknown_template_is_named(tmp_path: Path) -> None:
+    with refused("unknown-name", "", "dumbell", "dumbbell"):
+        template("dumbell")
+    outcome = CliRunner().invoke(cli, ["new", "-o", str(tmp_path)])
+    check(error_of(outcome), "missing", "TEMPLATE")
+    outcome = CliRunner().invoke(cli, ["new", "lte", "-o", str(tmp_path)])
+    check(error_of(outcome), "file", f"{tmp_path}")
