@@ -27,16 +27,17 @@ from ackclock.plot.sequence import SEQUENCE, sequence
 from ackclock.plot.states import STATES, states
 from ackclock.plot.sweep import SWEEP, sweep, swept_axis
 from ackclock.plot.throughput import THROUGHPUT, throughput
+from ackclock.plot.tidy import lines
 from ackclock.plot.trade_off import Mark, Panel, trade_off
 from ackclock.plot.variation import VARIATION, variation
 from ackclock.result import Result
 
 __all__ = [
     "FIGURES", "FORMATS", "OPTIONS", "Curve", "FigureKind", "Mark", "Panel", "Subject", "View",
-    "available", "bursts", "catalogue", "curves", "cwnd", "figures", "inline", "loss_event_rate",
-    "names", "outstanding", "over_time", "queue", "rate_estimates", "render", "rtt", "save",
-    "sequence", "states", "sweep", "swept", "swept_axis", "throughput", "trade_off", "variation",
-    "why_not",
+    "available", "bursts", "catalogue", "curves", "cwnd", "figures", "inline", "lines",
+    "loss_event_rate", "names", "outstanding", "over_time", "queue", "rate_estimates", "render",
+    "rtt", "save", "sequence", "states", "sweep", "swept", "swept_axis", "throughput", "trade_off",
+    "variation", "why_not",
 ]  # fmt: skip
 
 #: Every kind of figure, in the order of a report.
