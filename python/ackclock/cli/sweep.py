@@ -53,7 +53,7 @@ def _place_options(command: _Command) -> _Command:
         ),
         click.option(
             "--on", "place", default="here", show_default=True, metavar="PLACE",
-            help="Where to run: here, here:PROCESSES or dask:ADDRESS.",
+            help="Where to run: here, here:PROCESSES, dask:ADDRESS or slurm:OPTIONS.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -115,6 +115,7 @@ def run(
     Example:
       ackclock sweep run examples/first.toml --vary 'hops.bottleneck.queue.limit=5..50 packets'
     """
+    from ackclock.sweeps import where
     from ackclock.sweeps.store import SWEEP, Store, is_begun
 
     plan = _planned(
@@ -128,6 +129,7 @@ def run(
         may_hold=SWEEP,
         goes_on=lambda one: is_begun(one, plan),
     )
+    where.parse(place)  # Before anything is written.
     return _go_on(Store.begin(folder, plan), place, shard, time_limit, as_json)
 
 
@@ -236,10 +238,10 @@ def _go_on(store: "Store", place: str, shard: str | None, time_limit: str, as_js
     """Runs what is left, with progress, and prints how it ended."""
     from ackclock import units
     from ackclock.cli.progress import progress
-    from ackclock.sweeps import driver, places
+    from ackclock.sweeps import where
     from ackclock.sweeps.store import WHOLE, Shard
 
-    opened = places.parse(place)
+    go_on = where.parse(place)
     part = WHOLE if shard is None else Shard.parse(shard)
     last: list[Progress] = []
     with progress(f"sweep {store.folder.name}") as tell:
@@ -250,7 +252,7 @@ def _go_on(store: "Store", place: str, shard: str | None, time_limit: str, as_js
             tell(now.share, f"{now.ended} of {now.wanted} runs{failed}")
 
         try:
-            done = driver.go_on(store, opened, part, told, units.seconds(time_limit))
+            done = go_on(store, part, told, units.seconds(time_limit))
         except KeyboardInterrupt:
             kept = f"; {last[0].ended} of {last[0].wanted} runs are kept" if last else ""
             raise KeyboardInterrupt(

@@ -6,11 +6,10 @@ The driver knows a place by three calls, and nothing else of it.
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ackclock.errors import InputError
 from ackclock.sweeps.plan import Batch, Plan
 from ackclock.sweeps.worker import Report
 
-__all__ = ["Lost", "Open", "Place", "parse"]
+__all__ = ["Lost", "Open", "Place"]
 
 
 class Lost(NamedTuple):
@@ -54,24 +53,3 @@ class Place(Protocol):
 
 #: Opens a place for a plan.
 Open = Callable[[Plan], Place]
-
-
-def parse(text: str) -> Open:
-    """Reads `here`, `here:8` or `dask:tcp://head:8786`.
-
-    Raises:
-        InputError: It is none of them.
-    """
-    kind, _, rest = text.partition(":")
-    if kind == "here" and (not rest or (rest.isdecimal() and int(rest) > 0)):
-        from ackclock.sweeps.places.here import Here
-
-        return lambda plan: Here(plan, int(rest) if rest else None)
-    if kind == "dask" and rest:
-        from ackclock.sweeps.places.dask import Cluster
-
-        return lambda plan: Cluster.at(plan, rest)
-    raise InputError(
-        "unknown-name", "--on",
-        f'unknown place "{text}"; choose here, here:8, dask:tcp://HOST:PORT or slurm:OPTIONS', text,
-    )  # fmt: skip

@@ -4,7 +4,6 @@ Tables come back to the driver, so that workers need no file of the sweep. Only 
 scenario names must be where they are on the driver's machine.
 """
 
-import asyncio
 import contextlib
 from typing import Any
 
@@ -41,6 +40,7 @@ class Cluster:
         self._batches: dict[str, Batch] = {}
         self._completed = as_completed(loop=client.loop)
         self._close = contextlib.ExitStack()
+        self._threads = self._count()
 
     @classmethod
     def at(cls, plan: Plan, address: str) -> "Cluster":
@@ -57,7 +57,7 @@ class Cluster:
             ) from None
         try:
             client = Client(address, timeout=_PATIENCE)
-        except (OSError, ValueError, asyncio.TimeoutError) as error:
+        except (TimeoutError, OSError, ValueError) as error:
             why = " ".join(str(error).split()).split("; ")[0]
             raise LackingError("lacking", "--on", f"no scheduler at {address}: {why}") from None
         found = cls(plan, client)
@@ -66,9 +66,11 @@ class Cluster:
 
     @property
     def capacity(self) -> int:
-        """Twice the number of the cluster's threads, as they are now."""
-        threads = sum(self._client.nthreads().values())
-        return max(1, _BATCHES_PER_THREAD * threads)
+        """Twice the number of the cluster's threads at the last answer."""
+        return max(1, _BATCHES_PER_THREAD * self._threads)
+
+    def _count(self) -> int:
+        return sum(self._client.nthreads().values())
 
     def submit(self, batch: Batch) -> None:
         """Begins a batch on any worker."""
@@ -80,6 +82,7 @@ class Cluster:
     def completed(self) -> tuple[Batch, Report | Lost]:
         """Waits for the next batch that has ended."""
         future = next(self._completed)
+        self._threads = self._count()
         batch = self._batches.pop(future.key)
         error = future.exception()
         if error is None:
