@@ -17,8 +17,9 @@ from ackclock.errors import InputError
 if TYPE_CHECKING:
     from ackclock.sweeps.driver import Progress
     from ackclock.sweeps.plan import Plan
+    from ackclock.sweeps.search import Found
     from ackclock.sweeps.store import Store
-    from ackclock.table import Table
+    from ackclock.table import Cell, Table
 
 __all__ = ["sweep"]
 
@@ -38,6 +39,14 @@ def sweep() -> None:
     """
 
 
+def _shard_option(command: _Command) -> _Command:
+    """Adds the option for a part of the points."""
+    return click.option(
+        "--shard", metavar="K/N",
+        help="Run only every N-th point, from the K-th on; others may run the rest.",
+    )(command)  # fmt: skip
+
+
 def _place_options(command: _Command) -> _Command:
     """Adds options that say where and how long runs execute."""
     for option in (
@@ -46,10 +55,6 @@ def _place_options(command: _Command) -> _Command:
             "--time-limit", metavar="TIME", default="10 min", show_default=True,
             callback=checked_time("10 min"),
             help="Longest duration of one run; a longer one is a failure.",
-        ),
-        click.option(
-            "--shard", metavar="K/N",
-            help="Run only every N-th point, from the K-th on; others may run the rest.",
         ),
         click.option(
             "--on", "place", default="here", show_default=True, metavar="PLACE",
@@ -100,6 +105,7 @@ folder_argument = click.argument("folder", type=click.Path(path_type=Path))
     help="Folder of the sweep.  [default: out/SCENARIO-sweep]",
 )  # fmt: skip
 @force_option
+@_shard_option
 @_place_options
 def run(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, vary: tuple[str, ...],
@@ -191,6 +197,7 @@ def _of(option: str) -> Iterator[None]:
 
 @sweep.command()
 @folder_argument
+@_shard_option
 @_place_options
 def resume(folder: Path, place: str, shard: str | None, time_limit: str, as_json: bool) -> int:
     """Run what is left of a sweep.
@@ -208,6 +215,7 @@ def resume(folder: Path, place: str, shard: str | None, time_limit: str, as_json
 @folder_argument
 @click.option("--failed", is_flag=True, help="Every run that failed.")
 @click.option("--point", "points", multiple=True, type=click.IntRange(0), help="Number of a point.")
+@_shard_option
 @_place_options
 def retry(
     folder: Path, failed: bool, points: tuple[int, ...], place: str, shard: str | None,
@@ -384,6 +392,115 @@ def show(
         print_json(tidy.to_pylist())
     else:
         print_rows(shown)
+
+
+@sweep.command()
+@changed_scenario
+@click.option(
+    "--minimise", required=True, metavar="EXPRESSION",
+    help="Objective, such as 'goodput(b)/goodput(a)'; metrics, numbers, + - * /, min, max, abs.",
+)  # fmt: skip
+@click.option(
+    "--vary", multiple=True, metavar="PATH=RANGE",
+    help="What may differ from the scenario; as for run.",
+)  # fmt: skip
+@click.option(
+    "--below", type=float, metavar="NUMBER",
+    help="Property to keep while shrinking: the objective is below this in 80 % of the replicates. "
+    " [default: half way from the scenario to the best one]",
+)  # fmt: skip
+@click.option(
+    "--budget", type=click.IntRange(1), default=500, show_default=True,
+    help="Runs of the optimiser; confirming and shrinking come in addition.",
+)  # fmt: skip
+@click.option(
+    "--replicates", type=click.IntRange(1, 1000), default=3, show_default=True,
+    help="Runs of each scenario of the optimiser.",
+)  # fmt: skip
+@click.option(
+    "--optimiser", default="evolution", show_default=True, metavar="NAME",
+    help="evolution (SciPy), or tpe (Optuna).",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="Folder of the search.  [default: out/SCENARIO-search]",
+)  # fmt: skip
+@force_option
+@_place_options
+def search(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, minimise: str,
+    vary: tuple[str, ...], below: float | None, budget: int, replicates: int, optimiser: str,
+    output: Path | None, force: bool, place: str, time_limit: str,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Find the scenario in which something breaks, and make it plain.
+
+    The best scenario is run again with other random numbers. Then each value goes back to that of
+    SCENARIO, unless the property needs it. Writes found.toml.
+
+    \b
+    Example:
+      ackclock sweep search examples/dumbbell.toml --minimise 'goodput(b)/goodput(a)' \
+        --vary 'hops.bottleneck.queue.limit=5..500 packets log'
+    """
+    from ackclock import units
+    from ackclock.cli.progress import progress
+    from ackclock.sweeps import parameters, where
+    from ackclock.sweeps import search as searching
+    from ackclock.sweeps.search import objective
+
+    with _of("--vary"):
+        for text in vary:
+            parameters.parse(text)
+    with _of("--minimise"):
+        objective.parse(minimise)
+    opened = where.place(place)
+    asked = searching.Search.of(
+        read_scenario(scenario, assignments, seed, None), vary, minimise, below=below,
+        budget=budget, replicates=replicates, optimiser=optimiser,
+    )  # fmt: skip
+    folder = claim(
+        output,
+        Path("out") / f"{scenario.stem}-search",
+        force=force,
+        may_hold=searching.SEARCH,
+        goes_on=lambda one: searching.is_begun(one, asked),
+    )
+    with progress(f"search {scenario.name}") as tell:
+        try:
+            found = searching.run(
+                asked, folder, opened, lambda left: tell(1 - left / budget, f"{left} runs left"),
+                units.seconds(time_limit),
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("interrupted; the same command goes on") from None
+    if as_json:
+        print_json({"folder": str(folder), **vars(found)})
+    else:
+        _print_found(found, minimise, folder)
+    if not found.holds:
+        return complain("nothing was found that lasts with other random numbers", UNRELIABLE)
+    return 0
+
+
+def _print_found(found: "Found", minimise: str, folder: Path) -> None:
+    from ackclock.table import table
+
+    rows = [
+        [path, value, found.shrunk.get(path, "as in the scenario")]
+        for path, value in found.found.items()
+    ]
+    print_rows(table("what differs from the scenario", ["field", "found", "shrunk"], rows))
+    values: list[list[Cell]] = [
+        ["the scenario", found.base, ""],
+        ["found", found.best, ""],
+        ["shrunk", found.plainest, f"{found.share:.0%}"],
+    ]
+    say()
+    below = f"below {found.below:.3g}"
+    print_rows(table(f"{minimise}, with other random numbers", ["", "mean ± 95 %", below], values))
+    say()
+    say(f"  scenario  {folder / 'found.toml'}   {found.runs} runs in all")
 
 
 _PICTURES = ("svg", "png", "pdf")

@@ -58,16 +58,16 @@ class Range:
     def levels(self, count: int) -> list[Any]:
         """Returns so many values from the lowest to the highest, evenly spaced on the scale."""
         shares = np.linspace(0, 1, count) if count > 1 else np.array([0.0])
-        return list(dict.fromkeys(self._written(self._within(float(share))) for share in shares))
+        return list(dict.fromkeys(self.written(self._within(float(share))) for share in shares))
 
     def at(self, position: float) -> Any:
         """Returns the value at a position in [0, 1)."""
         if not self.whole:
-            return self._written(self._within(position))
+            return self.written(self._within(position))
         # Each whole number gets its share of the positions, the ends too.
         low, end = self.low, self.high + 1
         within = low * (end / low) ** position if self.log else low + (end - low) * position
-        return self._written(min(math.floor(within), self.high))
+        return self.written(min(math.floor(within), self.high))
 
     def _within(self, share: float) -> float:
         if share in (0.0, 1.0):
@@ -76,7 +76,8 @@ class Range:
             return float(self.low * (self.high / self.low) ** share)
         return self.low + (self.high - self.low) * share
 
-    def _written(self, number: float) -> Any:
+    def written(self, number: float) -> Any:
+        """Returns a number as the text of a value, with its unit."""
         rounded = round(number) if self.whole else float(f"{number:.{_DIGITS}g}")
         if isinstance(rounded, float) and rounded.is_integer() and abs(rounded) < 1e15:
             rounded = int(rounded)
