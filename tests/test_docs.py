@@ -3,10 +3,9 @@
 Each document has its own folder. A block marked `text` is not run. One marked `text printed` must
 be in the output of the block that ran before it. A block marked `toml FILE` becomes that file in
 the folder of the document; one that starts with `schema` is a scenario and is checked. One marked
-`emulation` is run where an emulation is possible. One marked
-`reproduced` is not run, as the experiments that it names are checked by `make reproduce-check`;
-here they must exist. One marked `readers` needs a package that may not be installed;
-`tests/sweeps/test_readers.py` runs it.
+`emulation` is run where an emulation is possible. One marked `reproduced` is not run, as the
+experiments that it names are checked by `make reproduce-check`; here they must exist. One marked
+`readers` needs a package that may not be installed; `tests/sweeps/test_readers.py` runs it.
 """
 
 import os

@@ -17,7 +17,7 @@ RUN_LIMIT_S = 600.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Attributes:
         wanted: Number of runs that are known to be needed.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ackclock import engine
-from ackclock.errors import InputError
+from ackclock.errors import InputError, ScenarioError
 from ackclock.metrics import METRICS, Metric, metric
 from ackclock.run import address
 from ackclock.scenario import Scenario
@@ -133,9 +133,11 @@ class Plan:
             InputError: A parameter, a metric or the scenario is wrong.
         """
         read = [parameters.parse(text) for text in vary]
-        base = scenario.changed(
-            {path: ("--vary", one.over.levels(2)[0]) for one in read for path in one.paths}
-        )
+        firsts = {path: ("--vary", one.over.levels(2)[0]) for one in read for path in one.paths}
+        try:
+            base = scenario.changed(firsts)
+        except ScenarioError as error:
+            raise error.placed(lambda _: "--vary") from None
         if until is not None:
             least, most = replicates or (until.least, until.most)
         else:

@@ -46,7 +46,7 @@ Measure = tuple[str, str]
 
 
 class Schedule:
-    """What is left of a sweep.
+    """The runs that are left of a sweep.
 
     Attributes:
         wanted: Number of runs that are known to be needed, those that have ended included.

@@ -1,10 +1,12 @@
 """The folder of a sweep: its plan, its points, and one Parquet dataset for each table.
 
-    sweep.json          the plan; written first and never changed
-    points.parquet      number and swept values of each point
-    runs/*.parquet      one row for each run that has ended, with its failure if it has one
-    metrics/*.parquet   one row for each run, metric and flow or hop
-    flows/*.parquet     the tables that are kept of each run
+```text
+sweep.json          the plan; written first and never changed
+points.parquet      number and swept values of each point
+runs/*.parquet      one row for each run that has ended, with its failure if it has one
+metrics/*.parquet   one row for each run, metric and flow or hop
+flows/*.parquet     the tables that are kept of each run
+```
 
 Every table has the swept values as columns, so that a reader needs no join. The files of a batch
 have the same name. That in `runs` is written last: a batch whose file is there is whole, and files

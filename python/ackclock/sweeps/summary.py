@@ -91,16 +91,17 @@ def where(tidy: pa.Table, conditions: tuple[str, ...]) -> pa.Table:
 
 
 def column_of(tidy: pa.Table, name: str, option: str) -> str:
-    """Returns the column of a swept path or of its own name.
+    """Returns the column of a swept path, of its own name, or of a part of it that no other has.
 
     Raises:
         InputError: There is none.
     """
     swept = [one for one in tidy.column_names if one not in ("point", *_MEASURED)]
     plain = re.sub(r"\W+", "_", name).strip("_")
-    found = [one for one in swept if one == plain or one.startswith(f"{plain}_")]
-    if len(found) == 1 or plain in found:
-        return plain if plain in found else found[0]
+    for pattern in (rf"{plain}", rf"{plain}_.*", rf"(.*_)?{plain}(_.*)?"):
+        found = [one for one in swept if plain and re.fullmatch(pattern, one)]
+        if len(found) == 1:
+            return found[0]
     raise InputError(
         "unknown-name", option, f'nothing swept is called "{name}"; {suggestion(name, swept)}', name
     )

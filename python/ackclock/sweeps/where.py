@@ -1,4 +1,4 @@
-"""Where a sweep runs, as written behind `--on`: this machine, a Dask cluster, or jobs of Slurm."""
+"""The place of a sweep, as written behind `--on`: this machine, Dask, or jobs of Slurm."""
 
 from collections.abc import Callable
 from functools import partial

@@ -40,7 +40,7 @@ _PATIENCE = 3.0
 
 
 class Failure(NamedTuple):
-    """Why a run gave no result.
+    """The reason why a run gave no result.
 
     Attributes:
         code: A code of `ackclock.errors.CODES`.
@@ -53,7 +53,7 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a batch.
+    """The results of a batch.
 
     Attributes:
         seconds: CPU time of each run.

@@ -50,7 +50,7 @@ _SHARE = 0.8
 
 @dataclass(frozen=True)
 class Search:
-    """What is looked for.
+    """The question of a search.
 
     Attributes:
         plan: Base scenario and metrics.
@@ -113,7 +113,7 @@ class Search:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """What may differ from the base scenario."""
+        """Parameters that may differ from the base scenario."""
         return [parameters.parse(text) for text in self.vary]
 
     @property
@@ -125,7 +125,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search has found.
+    """The answer of a search.
 
     Attributes:
         base: The objective of the base scenario, with fresh random numbers.

@@ -50,7 +50,7 @@ def parse(text: str) -> Objective:
         InputError: It is something else, or a metric is unknown.
     """
     try:
-        # The names of flows may have hyphens, which are no part of Python's names.
+        # The names of flows may have hyphens, which Python's names have not.
         tree = ast.parse(_quoted(text), mode="eval").body
     except SyntaxError:
         raise _refused(text, "is not an expression") from None
