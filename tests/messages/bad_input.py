@@ -215,6 +215,8 @@ out-of-range    --design        sweep run leaky.toml --design sobol:100
 out-of-range    --design        sweep run leaky.toml --design latin
 unknown-name    --metric        sweep run leaky.toml --metric utilization
 unknown-name    --metric        sweep run leaky.toml --metric 'utilisation(wird)'
+contradiction   replicates      sweep run leaky.toml --vary replicates=1,2
+contradiction   --independent   sweep run leaky.toml --vary seed=1,2 --independent
 missing         --metric        sweep run leaky.toml --until '±1 %'
 wrong-type      --until         sweep run leaky.toml --metric rtt --until narrow
 no-unit         --until         sweep run leaky.toml --metric rtt --until 1

@@ -91,6 +91,7 @@ def test_columns_are_numbers_with_their_unit_in_the_name() -> None:
     assert (one.name, list(one.values)) == ("q_BDP", [0.5, 2])
     [mixed] = columns([{"q": "0.5 BDP"}, {"q": "2 packets"}])
     assert (mixed.name, mixed.values) == ("q", ["0.5 BDP", "2 packets"])
+    assert [one.name for one in columns([{"f.a-b": 1, "f.a_b": 2}])] == ["f_a_b", "f_a_b_1"]
     [table] = columns([{"c": {"kind": "reno"}}])
     assert table.values == ['{"kind": "reno"}']
 

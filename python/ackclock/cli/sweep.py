@@ -387,7 +387,7 @@ def show(
         _write(output, tidy, column, what.metric, title)
         say(f"{'figure' if output.suffix[1:] in _PICTURES else 'table'}: {output}")
         return
-    shown = summary.shown(tidy, what.metric, title, column)
+    shown = summary.shown(summary.without_copies(tidy, column), what.metric, title, column)
     if as_json:
         print_json(tidy.to_pylist())
     else:
@@ -509,6 +509,7 @@ _PICTURES = ("svg", "png", "pdf")
 def _write(output: Path, tidy: Any, column: str | None, metric: Any, title: str) -> None:
     """Writes a tidy table, or its figure."""
     from ackclock.folder import UNFINISHED
+    from ackclock.sweeps import summary
 
     kind = output.suffix[1:].lower()
     if kind in _PICTURES:
@@ -516,7 +517,7 @@ def _write(output: Path, tidy: Any, column: str | None, metric: Any, title: str)
 
         if column is None:
             raise InputError("missing", "--x", "is missing; name the horizontal axis of the figure")
-        plot.save(plot.lines(tidy, column, metric, title), output)
+        plot.save(plot.lines(summary.without_copies(tidy, column), column, metric, title), output)
         return
     if kind not in ("csv", "parquet"):
         raise InputError(

@@ -68,14 +68,25 @@ def lines(tidy: pa.Table, x: str, metric: Metric, title: str) -> Figure:
                     elinewidth=0.8, capsize=2.5,
                 )  # fmt: skip
             drawn.append(list(means))
-        axes.set_xlabel(x)
+        axes.set_xlabel(_named(tidy, x))
         unit = f" ({metric.shown_unit})" if metric.shown_unit else ""
         axes.set_ylabel(f"{metric.label}{unit}")
         entitle(axes, title)
         set_scales(axes, tidy[x].to_pylist(), drawn)
         if others and found:
+            head = "\n".join(_named(tidy, one) for one in others)
             axes.legend(
-                loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, title="\n".join(others),
+                loc="upper left",
+                bbox_to_anchor=(1.0, 1.0),
+                fontsize=8,
+                title=head,
                 title_fontsize=7,
-            )  # fmt: skip
+            )
     return figure
+
+
+def _named(tidy: pa.Table, name: str) -> str:
+    """Returns the path and the unit of a swept column; its name if it does not say."""
+    described = tidy.schema.field(name).metadata or {}
+    path, unit = (described.get(key, b"").decode() for key in (b"path", b"unit"))
+    return f"{path or name} ({unit})" if unit else path or name

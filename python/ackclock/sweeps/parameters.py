@@ -201,7 +201,13 @@ class Column(NamedTuple):
 def columns(points: Sequence[dict[str, Any]]) -> list[Column]:
     """Returns a column for each path that the points assign."""
     paths = dict.fromkeys(path for point in points for path in point)
-    return [_column(path, [point.get(path) for point in points]) for path in paths]
+    found: dict[str, Column] = {}
+    for path in paths:
+        column = _column(path, [point.get(path) for point in points])
+        # `a-b` and `a_b` are two flows, and one word.
+        name = column.name if column.name not in found else f"{column.name}_{len(found)}"
+        found[name] = column._replace(name=name)
+    return list(found.values())
 
 
 def _column(path: str, values: list[Any]) -> Column:

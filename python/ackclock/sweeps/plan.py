@@ -232,7 +232,7 @@ class Plan:
         return engine.replace(self.base.tree, changes)
 
     def _check(self, base: Scenario) -> None:
-        """Raises an error unless the ends of every range give scenarios that can be run."""
+        """Raises an error unless the plan's names exist and its values can be run."""
         for table in self.keep:
             if table not in TABLES:
                 raise InputError(
@@ -241,6 +241,25 @@ class Plan:
                 )  # fmt: skip
         base.check()
         own = self.points[0]
+        if "replicates" in own:
+            raise InputError(
+                "contradiction", "replicates", "cannot be swept here; choose it by --replicates"
+            )
+        if self.independent and "seed" in own:
+            raise InputError(
+                "contradiction", "--independent", "chooses seeds, but the sweep does; remove one"
+            )
+        self._check_ends(base, own)
+        names = set(_subjects(self.base.replace(own).resolve().tree))
+        for wanted in self.asked:
+            if wanted.subject is not None and wanted.subject not in names:
+                raise InputError(
+                    "unknown-name", "--metric", f'no flow or hop is called "{wanted.subject}"; '
+                    f"{suggestion(wanted.subject, sorted(names))}", str(wanted),
+                )  # fmt: skip
+
+    def _check_ends(self, base: Scenario, own: dict[str, Any]) -> None:
+        """Raises an error if an end of a range, or a listed value, is wrong in itself."""
         for text in self.vary:
             one = parameters.parse(text)
             for value in one.over.levels(2):
@@ -251,13 +270,6 @@ class Plan:
                     # A value that only does not fit to others is a failure of those points.
                     if error.code != "contradiction":
                         raise
-        names = set(_subjects(self.base.replace(own).resolve().tree))
-        for wanted in self.asked:
-            if wanted.subject is not None and wanted.subject not in names:
-                raise InputError(
-                    "unknown-name", "--metric", f'no flow or hop is called "{wanted.subject}"; '
-                    f"{suggestion(wanted.subject, sorted(names))}", str(wanted),
-                )  # fmt: skip
 
 
 def _subjects(tree: dict[str, Any]) -> Iterator[str]:

@@ -147,17 +147,21 @@ class Store:
 
     @cached_property
     def points(self) -> pa.Table:
-        """Number and swept values of each point. Numbers are in the unit of the column's name."""
+        """Number and swept values of each point. Numbers are in the unit of the column's name.
+
+        The metadata of a swept column has its `path` and its `unit`.
+        """
         place = self.folder / _POINTS
         if not place.exists():
             points = self.plan.points
-            table = pa.table(
-                {
-                    "point": pa.array(np.arange(len(points), dtype=np.int64)),
-                    **{column.name: _array(column) for column in parameters.columns(points)},
-                }
-            )
-            self._write(place, table)
+            swept = parameters.columns(points)
+            arrays = [pa.array(np.arange(len(points), dtype=np.int64)), *map(_array, swept)]
+            fields = [
+                pa.field(one.name, array.type, metadata={"path": one.path, "unit": one.unit})
+                for one, array in zip(swept, arrays[1:], strict=True)
+            ]
+            schema = pa.schema([pa.field("point", pa.int64()), *fields])
+            self._write(place, pa.Table.from_arrays(arrays, schema=schema))
         return parquet.read_table(place)
 
     @property
@@ -218,13 +222,16 @@ class Store:
         for at, name in enumerate(self.swept, 2):
             if name in table.column_names:
                 raise AssertionError(f"a swept column is called {name}, as one of the table")
-            table = table.add_column(at, name, self.points[name].take(pa.array(points)))
+            field = self.points.schema.field(name)
+            table = table.add_column(at, field, self.points[name].take(pa.array(points)))
         return table
 
     def _write(self, place: Path, table: pa.Table) -> None:
         """Writes a file completely or not at all."""
         place.parent.mkdir(parents=True, exist_ok=True)
-        aside = self.folder / f"{UNFINISHED}{place.parent.name}-{place.name}"
+        # Nobody else uses this name, even on another machine.
+        mine = f"{socket.gethostname()}-{os.getpid()}"
+        aside = self.folder / f"{UNFINISHED}{mine}-{place.parent.name}-{place.name}"
         parquet.write_table(table, aside, compression=COMPRESSION)
         aside.replace(place)
 
@@ -235,7 +242,9 @@ class Store:
             table = parquet.read_table(path)
             failed = pc.is_valid(table["failure"]).to_numpy(zero_copy_only=False)
             chosen = np.array([key in keys for key in _keys(table)], bool) & failed
-            if chosen.any():
+            if chosen.all():
+                path.unlink()  # Its name may come again; what else has it is removed with it.
+            elif chosen.any():
                 self._write(path, table.filter(pa.array(~chosen)))
 
     @contextlib.contextmanager
@@ -297,6 +306,9 @@ class Lock:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise _busy(path, holder) from None
+            # Its holder may have ended and removed it since it was opened.
+            if not path.exists() or path.stat().st_ino != os.fstat(file.fileno()).st_ino:
+                raise _busy(path, "a process that is ending")
             # A file system may lock for each machine alone: then the file tells of another one.
             host = holder.partition(" ")[0]
             silent_s = time.time() - path.stat().st_mtime

@@ -12,9 +12,9 @@ from ackclock.metrics.tables import grouped
 from ackclock.suggestion import suggestion
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
-from ackclock.table import Column, Table, table
+from ackclock.table import Column, Table, short, table
 
-__all__ = ["column_of", "frame", "shown", "where"]
+__all__ = ["column_of", "frame", "shown", "where", "without_copies"]
 
 #: Columns of a tidy table behind the swept values.
 _MEASURED = ("subject", "mean", "half_width", "replicates")
@@ -60,8 +60,28 @@ def frame(store: Store, what: Asked) -> pa.Table:
     )
     points = store.points.take(means["point"])
     for at, name in enumerate(store.swept, 1):
-        means = means.add_column(at, name, points[name])
+        means = means.add_column(at, store.points.schema.field(name), points[name])
     return means
+
+
+def without_copies(tidy: pa.Table, kept: str | None = None) -> pa.Table:
+    """Returns a tidy table without swept columns that repeat another, as joined paths do.
+
+    Args:
+        tidy: From `frame`.
+        kept: A column that stays.
+    """
+    seen: dict[tuple[object, ...], str] = {}
+    copies = [
+        name
+        for name in sorted(_swept(tidy), key=lambda one: one != kept)
+        if seen.setdefault(tuple(tidy[name].to_pylist()), name) != name
+    ]
+    return tidy.drop_columns(copies)
+
+
+def _swept(tidy: pa.Table) -> list[str]:
+    return [one for one in tidy.column_names if one not in ("point", *_MEASURED)]
 
 
 def where(tidy: pa.Table, conditions: tuple[str, ...]) -> pa.Table:
@@ -96,12 +116,12 @@ def column_of(tidy: pa.Table, name: str, option: str) -> str:
     Raises:
         InputError: There is none.
     """
-    swept = [one for one in tidy.column_names if one not in ("point", *_MEASURED)]
+    swept = _swept(tidy)
     plain = re.sub(r"\W+", "_", name).strip("_")
     for pattern in (rf"{plain}", rf"{plain}_.*", rf"(.*_)?{plain}(_.*)?"):
         found = [one for one in swept if plain and re.fullmatch(pattern, one)]
         if len(found) == 1:
-            return found[0]
+            return str(found[0])
     raise InputError(
         "unknown-name", option, f'nothing swept is called "{name}"; {suggestion(name, swept)}', name
     )
@@ -116,7 +136,7 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
         title: Words above it.
         x: The swept column that varies fastest, and stands first.
     """
-    swept = [one for one in tidy.column_names if one not in ("point", *_MEASURED)]
+    swept = _swept(tidy)
     varying = [one for one in swept if len(set(tidy[one].to_pylist())) > 1]
     others = [one for one in varying if one != x]
     if len(set(tidy["subject"].to_pylist())) > 1:
@@ -127,7 +147,7 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
     scale = metric.shown_per_unit
     keys = ["point", *filter(None, [x]), *others]
     columns = [
-        *(Column(name) for name in keys),
+        *_heads(tidy, keys),
         Column(metric.label, metric.shown_unit),
         Column("replicates"),
     ]
@@ -140,6 +160,16 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
         for row in rows
     ]
     return table(title, columns, cells)
+
+
+def _heads(tidy: pa.Table, keys: list[str]) -> list[Column]:
+    """Returns the columns of keys: swept ones by the shortest name of their path, with the unit."""
+    described = {name: tidy.schema.field(name).metadata or {} for name in keys}
+    paths = {name: one[b"path"].decode() for name, one in described.items() if b"path" in one}
+    names = dict(zip(paths, short(paths.values()), strict=True))
+    return [
+        Column(names.get(name, name), described[name].get(b"unit", b"").decode()) for name in keys
+    ]
 
 
 def _interval(
