@@ -96,6 +96,21 @@ def test_columns_are_numbers_with_their_unit_in_the_name() -> None:
     assert table.values == ['{"kind": "reno"}']
 
 
+def test_a_star_stands_for_each_member() -> None:
+    tree = {"hops": [{"name": "b", "link": {"steps": [{"rate": 1}, {"rate": 2}]}}]}
+    assert parameters.of_each(["x=1..2", "hops.b.link.steps.*.rate=1..9 Mbit/s"], tree) == (
+        "x=1..2",
+        "hops.b.link.steps.0.rate=1..9 Mbit/s",
+        "hops.b.link.steps.1.rate=1..9 Mbit/s",
+    )
+    assert len(parameters.of_each(["hops.*.link.steps.*.rate=1..9 Mbit/s"], tree)) == 2
+    assert parameters.field(tree, "hops.b.link.steps.1.rate") == 2
+    assert parameters.field(tree, "hops.c.link") is None
+    assert parameters.field(tree, "hops.0.link.x.y") is None
+    with refused("unknown-field", "--vary"):
+        parameters.of_each(["hops.b.link.*.rate=1..2"], tree)
+
+
 TWO = [parse("x=0..1"), parse("y=a,b,c,d")]
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ackclock import engine, units
 from ackclock.errors import InputError
 
-__all__ = ["Choice", "Column", "Parameter", "Range", "columns", "parse"]
+__all__ = ["Choice", "Column", "Parameter", "Range", "columns", "field", "of_each", "parse"]
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\s*({_NUMBER})\s*([^\d\s.]\S*)?\s*\.\.\s*({_NUMBER})\s*(.*?)\s*")
@@ -135,6 +135,42 @@ def parse(text: str) -> Parameter:
     if ".." in written:
         raise InputError("syntax", "", f'"{text}" is not a range; {_EXAMPLE}', text)
     return Parameter(paths, Choice(_values(written)))
+
+
+def of_each(texts: Iterable[str], tree: dict[str, Any]) -> tuple[str, ...]:
+    """Returns parameters in which `*` stands for each member of a list: one parameter for each.
+
+    `hops.b.link.steps.*.rate=1..20 Mbit/s` varies the rate of each step on its own.
+
+    Raises:
+        InputError: There is no list where the star is.
+    """
+    found: list[str] = []
+    for text in texts:
+        path, sign, values = text.partition("=")
+        before, star, behind = path.partition(".*.")
+        if not star:
+            found.append(text)
+            continue
+        members = field(tree, before.strip())
+        if not isinstance(members, list) or not members:
+            raise InputError("unknown-field", "--vary", f'"{before}" is not a list; "*" stands for '
+                             "its members", text)  # fmt: skip
+        each = [f"{before}.{at}.{behind}{sign}{values}" for at in range(len(members))]
+        found += of_each(each, tree)
+    return tuple(found)
+
+
+def field(tree: Any, path: str) -> Any:
+    """Returns the value of a scenario's field by its path; None if it is not written there."""
+    for step in path.split("."):
+        if isinstance(tree, list):
+            named = (one for one in tree if isinstance(one, dict) and one.get("name") == step)
+            at = int(step) if step.isdecimal() and int(step) < len(tree) else None
+            tree = next(named, None if at is None else tree[at])
+        else:
+            tree = tree.get(step) if isinstance(tree, dict) else None
+    return tree
 
 
 def _range(text: str, low: str, first_unit: str | None, high: str, rest: str) -> Range:

@@ -132,6 +132,7 @@ class Plan:
         Raises:
             InputError: A parameter, a metric or the scenario is wrong.
         """
+        vary = parameters.of_each(vary, scenario.tree)
         read = [parameters.parse(text) for text in vary]
         firsts = {path: ("--vary", one.over.levels(2)[0]) for one in read for path in one.paths}
         try:

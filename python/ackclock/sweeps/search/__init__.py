@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ class Search:
         tree = {name: value for name, value in scenario.tree.items() if name != "sweep"}
         base = Scenario(tree, scenario.folder, scenario.source)
         metrics = [f"{name}({subject})" for name, subject in wanted.measures]
+        vary = parameters.of_each(vary, base.tree)
         # A plan checks that the scenario, the parameters and the metrics go together.
         Plan.of(base, vary=vary, design="grid:2", metrics=metrics, keep=[], replicates=(1, 1))
         plan = Plan.of(base, metrics=metrics, keep=[], replicates=(1, 1))
@@ -212,7 +214,11 @@ def _found(search: Search, evaluator: Evaluator) -> Found:
         return _share(confirmed(assignments), below) >= _SHARE
 
     is_worse = holds(best) and not holds({})
-    shrunk = shrink(best, search.parameters, _reader(search.plan), holds) if is_worse else best
+    shrunk = (
+        shrink(best, search.parameters, partial(parameters.field, search.plan.base.tree), holds)
+        if is_worse
+        else best
+    )
     values = confirmed(shrunk)
     tree = engine.replace(search.plan.base.tree, {**shrunk, **fresh, "replicates": _CONFIRMATIONS})
     return Found(
@@ -257,28 +263,6 @@ def _best(search: Search, evaluator: Evaluator) -> dict[str, Any]:
 
 def _share(values: Sequence[float], below: float) -> float:
     return sum(value < below for value in values) / len(values)
-
-
-def _reader(plan: Plan) -> Callable[[str], Any]:
-    """Returns a function that reads a field of the base scenario by its path."""
-
-    def read(path: str) -> Any:
-        at: Any = plan.base.tree
-        for step in path.split("."):
-            if isinstance(at, list):
-                at = next(
-                    (
-                        one
-                        for number, one in enumerate(at)
-                        if step in (str(number), isinstance(one, dict) and one.get("name"))
-                    ),
-                    None,
-                )
-            else:
-                at = at.get(step) if isinstance(at, dict) else None
-        return at
-
-    return read
 
 
 def _comment(search: Search, found: Found) -> str:
