@@ -115,12 +115,14 @@ def main() -> None:
     try:
         every, ours = min(on_dask() for _ in range(REPEATS))
         rows.append(f"| `sweep`, Dask | {every / RUNS * 1e3:.2f} ms | {every / once:.2f} |")
-        note = f"Client, scheduler and driver take {ours / every:.0%} of the time with Dask. "
+        note = (
+            f"Client, scheduler and driver take {100 * ours / every:.0f} % of the time with Dask."
+        )
     except ImportError:
-        note = "Dask was not installed. "
+        note = "Dask was not installed."
     table = ["| 2,000 runs of 10 s | CPU time per run | to one call |", "|---|---:|---:|", *rows]
-    note += f"Planning 16,384 points takes {planned_s:.2f} s and a process of {megabytes:.0f} MB."
-    text = "\n".join([f"Load average {began:.1f}.", "", *table, "", note])
+    planning = f"Planning 16,384 points takes {planned_s:.2f} s, and {megabytes:.0f} MB in all."
+    text = "\n".join([f"Load average {began:.1f}.", "", *table, "", note, planning])
     section.write("BENCHMARKS.md", "sweeps", text)
     print(text)
 
