@@ -118,7 +118,7 @@ def test_finished_runs_need_no_memory() -> None:
     point = one.replace({"replicates": 1000}).tree
     more = {"threads": 1, "packets": False, "pcap_folder": None, "take": None, "progress": None}
     finished = [(0, replicate) for replicate in range(999)]
-    outcome = engine.simulate([point], one.folder, memory=2_000_000, finished=finished, **more)
+    outcome = engine.simulate([point], one.folder, memory=10_000_000, finished=finished, **more)
     assert outcome["keys"] == [(0, 999)]
     with pytest.raises(LackingError):
-        engine.simulate([point], one.folder, memory=2_000_000, finished=[], **more)
+        engine.simulate([point], one.folder, memory=10_000_000, finished=[], **more)
