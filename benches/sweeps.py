@@ -3,10 +3,10 @@
 
     .venv/bin/python benches/sweeps.py
 
-The section is "Sweeps". The scenario `examples/first.toml` is simulated 2,000 times for 10 s: in one
-call, by processes here, and by a Dask cluster of two processes if Dask is installed. CPU time
-counts, of this process and of its children. Of several repeats the fastest counts, because disturbances only make
-a run slower.
+The section is "Sweeps". The scenario `examples/first.toml` is simulated 2,000 times for 10 s: in
+one call, by processes here, and by a Dask cluster of two processes if Dask is installed. CPU time
+counts, of this process and of its children. Of several repeats the fastest counts, because
+disturbances only make a run slower.
 """
 
 import os
