@@ -97,6 +97,7 @@ bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they m
 	$(BIN)/python benches/run.py
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
+	$(BIN)/python benches/sweeps.py
 	cargo bench --workspace --exclude ackclock-py
 
 # Without the remapping a wheel would name the folders that it was built in.

@@ -4,7 +4,8 @@ Each document has its own folder. A block marked `text` is not run. One marked `
 be in the output of the block that ran before it. A block marked `toml FILE` becomes that file in
 the folder of the document; one that starts with `schema` is a scenario and is checked. One marked
 `emulation` is run where an emulation is possible. One marked `reproduced` is not run, as the
-experiments that it names are checked by `make reproduce-check`; here they must exist.
+experiments that it names are checked by `make reproduce-check`; here they must exist. One marked
+`readers` needs a package that may not be installed; `tests/sweeps/test_readers.py` runs it.
 """
 
 import os
@@ -97,6 +98,14 @@ def check_experiments(block: Block) -> None:
         assert chosen(names, experiments())
 
 
+def command_of(block: Block) -> list[str] | None:
+    """Returns the command that takes a block's text; None if it is not run here."""
+    if block.mark == "readers":
+        return None
+    commands = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
+    return commands.get(block.language)
+
+
 @pytest.mark.parametrize("document", [as_parameter(path) for path in DOCUMENTS])
 def test_a_documents_commands_and_snippets_run(
     document: Path, tmp_path: Path, no_emulation: str | None
@@ -120,8 +129,7 @@ def test_a_documents_commands_and_snippets_run(
         if block.mark == "reproduced":
             check_experiments(block)
             continue
-        commands = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
-        command = commands.get(block.language)
+        command = command_of(block)
         if command is not None:
             text = _FORGIVING + block.text if block.language == "sh" else block.text
             outcome = subprocess.run(

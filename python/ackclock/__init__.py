@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from ackclock.run.load_calibration import hold_active
     from ackclock.run.prediction import predict
     from ackclock.run.simulation import simulate
+    from ackclock.sweeps.sweep import Sweep, sweep
 
 __all__ = [
     "CaptureError", "InputError", "LackingError", "Point", "Result", "Scenario", "ScenarioError",
-    "advise_buffer", "advise_feedback", "compare", "emulate", "hold_active", "load", "measure",
-    "metrics", "models", "plot", "predict", "rate_estimates", "replay", "report", "reproduction",
-    "simulate", "twin", "units", "version",
+    "Sweep", "advise_buffer", "advise_feedback", "compare", "emulate", "hold_active", "load",
+    "measure", "metrics", "models", "plot", "predict", "rate_estimates", "replay", "report",
+    "reproduction", "simulate", "sweep", "twin", "units", "version",
 ]  # fmt: skip
 
 __version__ = version()
@@ -50,7 +51,9 @@ _DEFINED_IN = {
     "predict": "run.prediction",
     "rate_estimates": "estimators",
     "replay": "run.emulation",
+    "Sweep": "sweeps.sweep",
     "simulate": "run.simulation",
+    "sweep": "sweeps.sweep",
     "twin": "capture.twin",
 }
 _PUBLIC_MODULES = ("metrics", "models", "plot", "report", "reproduction", "units")

@@ -240,6 +240,50 @@ unknown-name    --only          evaluate bbr1 --only polcer
 contradiction   SENDER          receive 8.8.8.8:1 --insecure
 syntax          SENDER          receive 127.0.0.1 --insecure
 contradiction   --json          receive 127.0.0.1:1 - --insecure --json
+syntax          --vary          sweep run leaky.toml --vary hops.wired.delay
+syntax          --vary          sweep run leaky.toml --vary hops.wired.delay=a..b
+out-of-range    --vary          sweep run leaky.toml --vary 'hops.wired.delay=2..1 ms'
+out-of-range    --vary          sweep run leaky.toml --vary 'hops.wired.delay=0..1 ms log'
+out-of-range    --vary          sweep run leaky.toml --vary 'hops.wired.queue.limit=0.5..3 packets'
+contradiction   --vary          sweep run leaky.toml --vary 'hops.wired.delay=1 ms..2 s'
+unknown-field   hops.wird       sweep run leaky.toml --vary 'hops.wird.delay=1..2 ms'
+no-unit         hops.wired.delay    sweep run leaky.toml --vary 'hops.wired.delay=1..2'
+unknown-name    --design        sweep run leaky.toml --design gird
+out-of-range    --design        sweep run leaky.toml --design sobol:100
+out-of-range    --design        sweep run leaky.toml --design latin
+unknown-name    --metric        sweep run leaky.toml --metric utilization
+unknown-name    --metric        sweep run leaky.toml --metric 'utilisation(wird)'
+contradiction   replicates      sweep run leaky.toml --vary replicates=1,2
+contradiction   --independent   sweep run leaky.toml --vary seed=1,2 --independent
+missing         --metric        sweep run leaky.toml --until '±1 %'
+wrong-type      --until         sweep run leaky.toml --metric rtt --until narrow
+no-unit         --until         sweep run leaky.toml --metric rtt --until 1
+wrong-unit      --until         sweep run leaky.toml --metric goodput --until '±1 ms'
+contradiction   --until         sweep run leaky.toml --metric rtt --until '±1 %' --replicates 1
+out-of-range    --replicates    sweep run leaky.toml --replicates 5..2
+contradiction   --replicates    sweep run leaky.toml --replicates 5..20
+unknown-name    --keep          sweep run leaky.toml --keep flow
+unknown-name    --on            sweep run leaky.toml --on hear
+unknown-field   --on            sweep run leaky.toml --on slurm:queue=short
+out-of-range    --on            sweep run leaky.toml --on slurm:max=0
+no-unit         --time-limit    sweep run leaky.toml --time-limit 5
+file            run             sweep run leaky.toml -o run
+file            run             sweep status run
+out-of-range    --shard         sweep resume sweep --shard 9/8
+missing         --failed        sweep retry sweep
+no-data         sweep           sweep retry sweep --failed
+no-data         sweep           sweep show sweep --y rtt
+unknown-name    --x             sweep show sweep --x hops.wired.delay --y goodput
+no-data         --where         sweep show sweep --where kind=vegas
+syntax          --where         sweep show sweep --where kind
+missing         --x             sweep show sweep -o x.svg
+unsupported     --x             sweep show sweep --x flows.main.transport.control.kind -o x.svg
+unsupported     --output        sweep show sweep -o x.xls
+missing         --minimise      sweep search leaky.toml
+syntax          --minimise      sweep search leaky.toml --minimise goodput
+unknown-name    --minimise      sweep search leaky.toml --minimise 'goodputs(main)'
+missing         --vary          sweep search leaky.toml --minimise 'goodput(main)'
+unknown-name    --metric        sweep search leaky.toml --minimise 'goodput(x)' --vary 'hops.wired.delay=1..2 ms'
 """
 
 # Python expressions with the names that `ackclock` exports.

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import ackclock
-from ackclock import InputError, Scenario, engine
+from ackclock import InputError, Scenario, engine, sweep
 from ackclock.cli import cli
 from ackclock.errors import CODES
 from ackclock.result import Result
@@ -75,6 +75,12 @@ def errors(
             Path(name).chmod(0o600)
         Path("shared").chmod(0o644)
         result.save("run")
+        sweep(
+            alone.replace({"duration": "2 s", "replicates": 1}),
+            "sweep",
+            metrics=["goodput"],
+            vary={"flows.main.transport.control.kind": "reno,cubic"},
+        )
         for table, tell in ((SCENARIO, check), (COMMANDS, command), (EXPRESSIONS, expression)):
             for case in cases(table):
                 try:

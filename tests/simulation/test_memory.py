@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import LackingError, Scenario, simulate
+from ackclock import LackingError, Scenario, engine, simulate
 from ackclock.run.memory import free_bytes
 
 from ..refusals import check
@@ -110,3 +110,15 @@ def test_free_is_the_least_of_what_the_machine_and_the_control_groups_leave(tmp_
 
 def test_where_nothing_says_nothing_is_known(tmp_path: Path) -> None:
     assert free_bytes(tmp_path) is None
+
+
+def test_finished_runs_need_no_memory() -> None:
+    """Of a thousand replicates only the last is left, so the memory of one is enough."""
+    one = many(20, tcp(), {"kind": "bulk"}).replace({"duration": "200 ms", "warmup": "0 s"})
+    point = one.replace({"replicates": 1000}).tree
+    more = {"threads": 1, "packets": False, "pcap_folder": None, "take": None, "progress": None}
+    finished = [(0, replicate) for replicate in range(999)]
+    outcome = engine.simulate([point], one.folder, memory=10_000_000, finished=finished, **more)
+    assert outcome["keys"] == [(0, 999)]
+    with pytest.raises(LackingError):
+        engine.simulate([point], one.folder, memory=10_000_000, finished=[], **more)

@@ -55,11 +55,11 @@ pub fn simulate<'py>(
         .map(|tree| scenario_of(tree, folder))
         .collect::<PyResult<Vec<Scenario>>>()?;
     scenarios.iter().try_for_each(check).map_err(refuse)?;
-    if let Some(memory) = memory {
-        fit(&Need::of(&scenarios, threads), memory as f64)?;
-    }
     let mut jobs = jobs(&scenarios);
     jobs.retain(|job| !finished.contains(&key(job)));
+    if let Some(memory) = memory {
+        fit(&Need::of(left(&jobs), threads), memory as f64)?;
+    }
     let state = BatchProgress::default();
     let pcap_folder = pcap_folder.as_deref().map(Path::new);
     let ended = Ended::default();
@@ -116,6 +116,13 @@ pub fn simulate<'py>(
     result.set_item("tables", by_name(py, &tables)?)?;
     result.set_item("stopped", by_name(py, &stopped)?)?;
     Ok(result)
+}
+
+/// Returns the scenario of each point that has jobs, and their number.
+fn left<'a>(jobs: &[Job<'a>]) -> Vec<(&'a Scenario, u32)> {
+    jobs.chunk_by(|one, other| one.point == other.point)
+        .map(|of_point| (of_point[0].scenario, of_point.len() as u32))
+        .collect()
 }
 
 /// Refuses runs that need more memory than there is.

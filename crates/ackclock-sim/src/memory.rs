@@ -35,11 +35,11 @@ impl Need {
         self.rows + self.runs.max(self.rows)
     }
 
-    /// Returns the need of all replicates of these points on that many threads.
-    pub fn of(points: &[Scenario], threads: usize) -> Need {
+    /// Returns the need of so many replicates of each of these points on that many threads.
+    pub fn of<'a>(points: impl IntoIterator<Item = (&'a Scenario, u32)>, threads: usize) -> Need {
         let mut need = Need::default();
         let mut runs = Vec::new();
-        for point in points {
+        for (point, replicates) in points {
             let instances = |flow: &FlowDescription| flow.expected_instances(point.duration);
             let run: f64 = point
                 .flows
@@ -56,11 +56,10 @@ impl Need {
                 .iter()
                 .filter(|hop| hop.scope == Scope::Shared)
                 .count() as f64;
-            let replicates = f64::from(point.replicates);
             let hop_rows = shared * samples(point, point.duration) * row(&HopRow::table());
-            need.rows += replicates * (rows + hop_rows);
+            need.rows += f64::from(replicates) * (rows + hop_rows);
             need.flows = need.flows.max(point.flows.iter().map(instances).sum());
-            let side_by_side = threads.min(point.replicates as usize);
+            let side_by_side = threads.min(replicates as usize);
             runs.extend(std::iter::repeat_n(run, side_by_side));
         }
         runs.sort_by(|one, other| other.total_cmp(one));
@@ -113,12 +112,11 @@ mod tests {
     use ackclock_core::scenario::files::NoFiles;
     use ackclock_core::scenario::tree;
 
-    fn point(count: u32, replicates: u32, interval: &str) -> Scenario {
+    fn point(count: u32, interval: &str) -> Scenario {
         let text = format!(
             r#"
 schema = 1
 duration = "10 s"
-replicates = {replicates}
 sample_interval = "{interval}"
 [[hops]]
 name = "access"
@@ -141,22 +139,21 @@ transport = {{ kind = "tcp", control = {{ kind = "reno" }} }}
 
     #[test]
     fn flows_take_memory_in_each_run_that_goes_on_and_rows_in_every_run() {
-        let one = Need::of(&[point(1000, 1, "1 s")], 4);
-        let many = Need::of(&[point(10_000, 1, "1 s")], 4);
+        let small = point(1000, "1 s");
+        let (middle, large) = (point(5000, "1 s"), point(10_000, "1 s"));
+        let one = Need::of([(&small, 1)], 4);
+        let many = Need::of([(&large, 1)], 4);
         assert_eq!(many.flows, 10_000.0);
         assert!((many.runs / one.runs - 10.0).abs() < 1e-9);
-        let replicates = Need::of(&[point(1000, 6, "1 s")], 4);
+        let replicates = Need::of([(&small, 6)], 4);
         assert_eq!(
             (replicates.runs, replicates.rows),
             (4.0 * one.runs, 6.0 * one.rows)
         );
-        let points = Need::of(&[point(1000, 1, "1 s"), point(5000, 1, "1 s")], 1);
+        let points = Need::of([(&small, 1), (&middle, 1)], 1);
         assert_eq!(points.runs, 5.0 * one.runs, "the largest");
-        assert_eq!(
-            points.rows,
-            Need::of(&[point(1000, 1, "1 s")], 1).rows + Need::of(&[point(5000, 1, "1 s")], 1).rows
-        );
-        let fine = Need::of(&[point(1000, 1, "10 ms")], 4);
+        assert_eq!(points.rows, one.rows + Need::of([(&middle, 1)], 1).rows);
+        let fine = Need::of([(&point(1000, "10 ms"), 1)], 4);
         assert!(fine.rows > 50.0 * one.rows && fine.runs == one.runs);
     }
 }

@@ -18,7 +18,7 @@ from ackclock.cli.errors import Commands
 #: called: what is heavy (pyarrow, matplotlib, scipy, rich) costs only the command that needs it.
 TASKS = {
     "Describe": ("new", "check", "show"),
-    "Run": ("simulate", "emulate", "predict", "replay", "send", "receive"),
+    "Run": ("simulate", "emulate", "predict", "sweep", "replay", "send", "receive"),
     "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate"),
     "Advise": ("advise",),
     "Look": ("table", "plot", "report"),

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ackclock.result import Result
 
 __all__ = [
-    "checked_time", "json_option", "models_option", "output_option", "read_result", "read_scenario",
-    "scenario_options", "side_by_side_option", "unreliable_option",
+    "changed_scenario", "checked_time", "json_option", "models_option", "output_option",
+    "read_result", "read_scenario", "scenario_options", "side_by_side_option", "unreliable_option",
 ]  # fmt: skip
 
 _Command = Callable[..., Any]
@@ -23,8 +23,14 @@ _Command = Callable[..., Any]
 
 def scenario_options(command: _Command) -> _Command:
     """Adds a scenario and options that change it."""
+    return click.option(
+        "--replicates", type=click.IntRange(1), help="Number of runs of each point."
+    )(changed_scenario(command))
+
+
+def changed_scenario(command: _Command) -> _Command:
+    """Adds a scenario and options that change it, without the number of replicates."""
     for option in (
-        click.option("--replicates", type=click.IntRange(1), help="Number of runs of each point."),
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all randomness."),
         click.option(
             "--set", "assignments", multiple=True, metavar="PATH=VALUE",

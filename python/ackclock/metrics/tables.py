@@ -26,20 +26,24 @@ def grouped(
     if table.num_rows == 0:
         return
     codes = np.zeros(table.num_rows, np.int64)
-    key_columns = [column(table, key) for key in keys]
-    for key, values in zip(keys, key_columns, strict=True):
-        inverse = _codes(table[key], values)
-        codes = codes * (int(inverse.max()) + 1) + inverse
+    for key in keys:
+        code = _codes(table[key])
+        codes = codes * (int(code.max()) + 1) + code
     columns = {name: column(table, name) for name in names}
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    groups = [order[a:b] for a, b in zip(starts, [*starts[1:], len(order)], strict=True)]
-    for rows in sorted(groups, key=lambda rows: int(rows[0])):
-        found = tuple(
-            values[rows[0]].item() if hasattr(values[rows[0]], "item") else values[rows[0]]
-            for values in key_columns
+    ends = np.append(starts[1:], len(order))
+    firsts = order[starts]  # The order is stable: the first of a group is its first row.
+    found = [table[key].take(pa.array(firsts)).to_pylist() for key in keys]
+    for at in np.argsort(firsts):
+        rows = order[starts[at] : ends[at]]
+        # A slice, which copies nothing, if nothing stands between the rows.
+        together = rows[-1] - rows[0] + 1 == len(rows)
+        chosen = slice(rows[0], rows[-1] + 1) if together else rows
+        yield (
+            tuple(values[at] for values in found),
+            {name: values[chosen] for name, values in columns.items()},
         )
-        yield found, {name: values[rows] for name, values in columns.items()}
 
 
 def mean_of_known(values: NDArray[np.float64]) -> float:
@@ -48,10 +52,14 @@ def mean_of_known(values: NDArray[np.float64]) -> float:
     return float(known.mean()) if known.size else math.nan
 
 
-def _codes(chunked: pa.ChunkedArray, values: NDArray[Any]) -> NDArray[np.int64]:
-    """Returns a code for each value; Arrow encodes strings, as NumPy compares them one by one."""
-    if pa.types.is_dictionary(chunked.type) or pa.types.is_string(chunked.type):
-        return np.asarray(
-            chunked.cast(pa.string()).combine_chunks().dictionary_encode().indices, np.int64
-        )
-    return np.unique(values, return_inverse=True)[1]
+def _codes(chunked: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Returns a number from 0 for each value, equal for equal values."""
+    if pa.types.is_integer(chunked.type):
+        values = np.asarray(chunked.to_numpy(), np.int64)
+        return np.asarray(values - values.min())
+    if pa.types.is_string(chunked.type):  # Arrow encodes strings, as NumPy compares them in turn.
+        chunked = chunked.dictionary_encode()
+    if pa.types.is_dictionary(chunked.type):
+        whole = chunked.unify_dictionaries().combine_chunks()
+        return np.asarray(whole.indices.fill_null(-1).to_numpy(), np.int64) + 1
+    return np.asarray(np.unique(chunked.to_numpy(), return_inverse=True)[1], np.int64)

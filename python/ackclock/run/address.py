@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ackclock.estimators import Estimators
     from ackclock.scenario import Scenario
 
-__all__ = ["of", "of_emulation", "of_measurement", "of_run", "package"]
+__all__ = ["engine", "of", "of_emulation", "of_measurement", "of_run", "package"]
 
 # Libraries whose versions may change a result or a figure.
 _LIBRARIES = ("numpy", "scipy", "matplotlib")
@@ -36,7 +36,7 @@ def of(content: Mapping[str, Any]) -> str:
 
 def of_run(scenario: "Scenario") -> str:
     """Returns the address of a run: scenario with all defaults, files it names, and engine."""
-    return of(_content(scenario) | {"engine": _engine()})
+    return of(_content(scenario) | {"engine": engine()})
 
 
 def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
@@ -89,7 +89,7 @@ def _content(scenario: "Scenario") -> dict[str, Any]:
 
 
 @cache
-def _engine() -> str:
+def engine() -> str:
     """Returns the address of the compiled engine.
 
     Builds between two releases have the same version number, so it would not do.

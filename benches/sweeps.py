@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Measures what a sweep costs beside one call of `simulate`, and writes a section of BENCHMARKS.md.
+
+    .venv/bin/python benches/sweeps.py
+
+The section is "Sweeps". The scenario `examples/first.toml` is simulated 2,000 times for 10 s: in
+one call, by processes here, and by a Dask cluster of two processes if Dask is installed. CPU time
+counts, of this process and of its children. Of several repeats the fastest counts, because
+disturbances only make a run slower.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import section
+
+from ackclock import load, simulate
+from ackclock.sweeps import driver, where
+from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.store import WHOLE, Store
+
+RUNS = 2_000
+POINTS = 10_000
+REPEATS = 2
+SHORT = {"duration": "10 s", "warmup": "2 s"}
+BUFFER = "hops.bottleneck.queue.limit=20..80 packets"
+START = "flows.download.start=0..1 s"
+
+PLANNING = f"""
+import re, time
+from ackclock import load
+from ackclock.sweeps.plan import Plan
+before = time.process_time()
+plan = Plan.of(
+    load("examples/first.toml"), design="sobol:16384",
+    vary=["{BUFFER}", "hops.bottleneck.delay=1..100 ms log", "hops.return.delay=1..100 ms log"],
+)
+points = plan.points
+# Not ru_maxrss, which begins with what the process had that started this one.
+used = int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+print(time.process_time() - before, used / 1e3)
+"""
+
+
+def spent_s() -> float:
+    """Returns the CPU time of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def fastest(work: Callable[[], object]) -> float:
+    """Returns the CPU seconds of the fastest of some repeats."""
+    taken = []
+    for _ in range(REPEATS):
+        before = spent_s()
+        work()
+        taken.append(spent_s() - before)
+    return min(taken)
+
+
+def at_once() -> None:
+    """Simulates all runs in one call."""
+    simulate(load("examples/first.toml").replace({**SHORT, "replicates": RUNS}))
+
+
+def swept(place: str) -> None:
+    """Sweeps all runs: 100 points of 20 replicates."""
+    scenario = load("examples/first.toml").replace(SHORT)
+    plan = Plan.of(scenario, vary=[START], design="grid:100", replicates=(RUNS // 100,) * 2)
+    folder = Path(tempfile.mkdtemp(prefix="ackclock-bench-"))
+    try:
+        go_on = where.parse(place)
+        done = go_on(Store.begin(folder / "s", plan), WHOLE, lambda _: None, driver.RUN_LIMIT_S)
+        if (done.ended, done.failed) != (RUNS, 0):
+            raise RuntimeError(done)
+    finally:
+        shutil.rmtree(folder)
+
+
+def on_dask() -> tuple[float, float]:
+    """Returns CPU seconds on a Dask cluster of two processes: all, and without the workers."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        workers = client.run(time.process_time)
+        before = time.process_time()
+        swept(f"dask:{cluster.scheduler_address}")
+        ours = time.process_time() - before
+        ended = client.run(time.process_time)
+        return ours + sum(ended[one] - workers[one] for one in workers), ours
+
+
+def main() -> None:
+    """Measures and writes the section."""
+    began = os.getloadavg()[0]
+    once = fastest(at_once)
+    here = fastest(lambda: swept("here"))
+    out = subprocess.run(
+        [sys.executable, "-c", PLANNING], capture_output=True, text=True, check=True
+    )
+    planned_s, megabytes = map(float, out.stdout.split())
+    rows = [
+        f"| one call of `simulate` | {once / RUNS * 1e3:.2f} ms | 1.00 |",
+        f"| `sweep`, processes here | {here / RUNS * 1e3:.2f} ms | {here / once:.2f} |",
+    ]
+    try:
+        every, ours = min(on_dask() for _ in range(REPEATS))
+        rows.append(f"| `sweep`, Dask | {every / RUNS * 1e3:.2f} ms | {every / once:.2f} |")
+        note = (
+            f"Client, scheduler and driver take {100 * ours / every:.0f} % of the time with Dask."
+        )
+    except ImportError:
+        note = "Dask was not installed."
+    table = ["| 2,000 runs of 10 s | CPU time per run | to one call |", "|---|---:|---:|", *rows]
+    planning = f"Planning 16,384 points takes {planned_s:.2f} s, and {megabytes:.0f} MB in all."
+    text = "\n".join([f"Load average {began:.1f}.", "", *table, "", note, planning])
+    section.write("BENCHMARKS.md", "sweeps", text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

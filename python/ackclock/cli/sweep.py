@@ -1,0 +1,535 @@
+"""The command `sweep`: many runs over parameters and replicates, in one dataset."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ackclock.cli.errors import UNRELIABLE, Commands, complain
+from ackclock.cli.options import changed_scenario, checked_time, json_option, read_scenario
+from ackclock.cli.output import print_json, print_rows, say
+from ackclock.cli.place import claim, force_option
+from ackclock.errors import InputError
+
+if TYPE_CHECKING:
+    from ackclock.sweeps.driver import Progress
+    from ackclock.sweeps.plan import Plan
+    from ackclock.sweeps.search import Found
+    from ackclock.sweeps.store import Store
+    from ackclock.table import Cell, Table
+
+__all__ = ["sweep"]
+
+# Failures that a table shows; --json has all.
+_SHOWN_FAILURES = 20
+
+_Command = Callable[..., Any]
+
+
+@click.group(cls=Commands)
+def sweep() -> None:
+    """Run a scenario over parameters and replicates, into one dataset.
+
+    \b
+    Example:
+      ackclock sweep run examples/first.toml --vary 'hops.bottleneck.queue.limit=5..50 packets'
+    """
+
+
+def _shard_option(command: _Command) -> _Command:
+    """Adds the option for a part of the points."""
+    return click.option(
+        "--shard", metavar="K/N",
+        help="Run only every N-th point, from the K-th on; others may run the rest.",
+    )(command)  # fmt: skip
+
+
+def _place_options(command: _Command) -> _Command:
+    """Adds options that say where and how long runs execute."""
+    for option in (
+        json_option,
+        click.option(
+            "--time-limit", metavar="TIME", default="10 min", show_default=True,
+            callback=checked_time("10 min"),
+            help="Longest duration of one run; a longer one is a failure.",
+        ),
+        click.option(
+            "--on", "place", default="here", show_default=True, metavar="PLACE",
+            help="Where to run: here, here:PROCESSES, dask:ADDRESS or slurm:OPTIONS.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+folder_argument = click.argument("folder", type=click.Path(path_type=Path))
+
+
+@sweep.command()
+@changed_scenario
+@click.option(
+    "--vary", multiple=True, metavar="PATH=RANGE",
+    help="Parameter: 'hops.b.delay=1..100 ms log', or values with commas; may be repeated. Paths "
+    "joined by commas get the same value. The scenario's own sweep comes in addition.",
+)  # fmt: skip
+@click.option(
+    "--design", default="grid", show_default=True, metavar="KIND:SIZE",
+    help="Points: grid:LEVELS, or random, latin or sobol with a number of points.",
+)  # fmt: skip
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME",
+    help="Metric to compute, such as goodput or 'utilisation(HOP)'; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--until", metavar="HALF-WIDTH",
+    help="Interval at which a point has enough replicates: '±1 %' of the mean, or '±0.5 ms'.",
+)  # fmt: skip
+@click.option(
+    "--replicates", metavar="N or N..M",
+    help="Runs of each point, or the least and the most.  [default: the scenario's, or 5..200]",
+)  # fmt: skip
+@click.option(
+    "--keep", default="flows", show_default=True, metavar="TABLES",
+    help="Tables to keep of each run: flows, hops, samples, events, with commas.",
+)  # fmt: skip
+@click.option(
+    "--independent", is_flag=True,
+    help="Give each point its own random numbers. By default points share them, which makes "
+    "differences between points more precise.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="Folder of the sweep.  [default: out/SCENARIO-sweep]",
+)  # fmt: skip
+@force_option
+@_shard_option
+@_place_options
+def run(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, vary: tuple[str, ...],
+    design: str, metrics: tuple[str, ...], until: str | None, replicates: str | None, keep: str,
+    independent: bool, output: Path | None, force: bool, place: str, shard: str | None,
+    time_limit: str, as_json: bool,
+) -> int:  # fmt: skip
+    """Begin a sweep, or go on with it.
+
+    The same command continues after an interrupt, as `resume` does.
+
+    \b
+    Example:
+      ackclock sweep run examples/first.toml --vary 'hops.bottleneck.queue.limit=5..50 packets'
+    """
+    from ackclock.sweeps import where
+    from ackclock.sweeps.store import SWEEP, Store, is_begun
+
+    plan = _planned(
+        scenario, assignments, seed, vary, design, metrics, until, replicates, keep,
+        independent=independent,
+    )  # fmt: skip
+    folder = claim(
+        output,
+        Path("out") / f"{scenario.stem}-sweep",
+        force=force,
+        may_hold=SWEEP,
+        goes_on=lambda one: is_begun(one, plan),
+    )
+    where.parse(place)  # Before anything is written.
+    return _go_on(Store.begin(folder, plan), place, shard, time_limit, as_json)
+
+
+def _planned(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, vary: tuple[str, ...],
+    design: str, metrics: tuple[str, ...], until: str | None, replicates: str | None, keep: str, *,
+    independent: bool,
+) -> "Plan":  # fmt: skip
+    """Returns the plan of the options, each of whose mistakes names its option."""
+    from ackclock.sweeps import designs, parameters, precision
+    from ackclock.sweeps.plan import METRICS_BY_DEFAULT, Plan, asked
+
+    with _of("--vary"):
+        for text in vary:
+            parameters.parse(text)
+    with _of("--design"):
+        designs.parse(design)
+    with _of("--metric"):
+        wanted = [asked(one) for one in metrics]
+    counts, goal = None, None
+    if replicates is not None:
+        with _of("--replicates"):
+            counts = precision.parse_replicates(replicates)
+    if until is not None:
+        if not wanted:
+            raise InputError("missing", "--metric", "is missing; name the metric of --until")
+        with _of("--until"):
+            goal = precision.parse(until, [one.metric.unit for one in wanted])
+            if counts is not None and counts[0] < 2:
+                raise InputError(
+                    "contradiction", "", "needs two replicates or more; for example "
+                    "--replicates 5..200",
+                )  # fmt: skip
+    elif counts is not None and counts[0] != counts[1]:
+        raise InputError(
+            "contradiction", "--replicates", f'"{replicates}" needs an interval to reach; for '
+            "example --until '±1 %'",
+        )  # fmt: skip
+    return Plan.of(
+        read_scenario(scenario, assignments, seed, None),
+        design=design,
+        vary=vary,
+        metrics=metrics or METRICS_BY_DEFAULT,
+        keep=[one.strip() for one in keep.split(",")],
+        replicates=counts,
+        until=goal,
+        independent=independent,
+    )
+
+
+@contextmanager
+def _of(option: str) -> Iterator[None]:
+    """Makes errors from within name the option."""
+    try:
+        yield
+    except InputError as error:
+        raise error.at(option) from None
+
+
+@sweep.command()
+@folder_argument
+@_shard_option
+@_place_options
+def resume(folder: Path, place: str, shard: str | None, time_limit: str, as_json: bool) -> int:
+    """Run what is left of a sweep.
+
+    \b
+    Example:
+      ackclock sweep resume out/first-sweep
+    """
+    from ackclock.sweeps.store import Store
+
+    return _go_on(Store(folder), place, shard, time_limit, as_json)
+
+
+@sweep.command()
+@folder_argument
+@click.option("--failed", is_flag=True, help="Every run that failed.")
+@click.option("--point", "points", multiple=True, type=click.IntRange(0), help="Number of a point.")
+@_shard_option
+@_place_options
+def retry(
+    folder: Path, failed: bool, points: tuple[int, ...], place: str, shard: str | None,
+    time_limit: str, as_json: bool,
+) -> int:  # fmt: skip
+    """Run again what failed.
+
+    \b
+    Example:
+      ackclock sweep retry out/first-sweep --failed --time-limit '1 h'
+    """
+    from ackclock.sweeps.store import Store
+
+    if failed == bool(points):
+        raise InputError("missing", "--failed", "is missing; choose --failed or --point")
+    store = Store(folder)
+    runs = store.runs().to_pylist()
+    chosen = [row for row in runs if row["failure"] and (failed or row["point"] in points)]
+    if not chosen:
+        whose = "" if failed else f" of point {', '.join(map(str, points))}"
+        raise InputError("no-data", f"{folder}", f"no run{whose} failed; see ackclock sweep status")
+    with store.locked():
+        store.forget([(row["point"], row["replicate"]) for row in chosen])
+    return _go_on(store, place, shard, time_limit, as_json)
+
+
+def _go_on(store: "Store", place: str, shard: str | None, time_limit: str, as_json: bool) -> int:
+    """Runs what is left, with progress, and prints how it ended."""
+    from ackclock import units
+    from ackclock.cli.progress import progress
+    from ackclock.sweeps import where
+    from ackclock.sweeps.store import WHOLE, Shard
+
+    go_on = where.parse(place)
+    part = WHOLE if shard is None else Shard.parse(shard)
+    last: list[Progress] = []
+    with progress(f"sweep {store.folder.name}") as tell:
+
+        def told(now: "Progress") -> None:
+            last[:] = [now]
+            failed = f", {now.failed} failed" if now.failed else ""
+            tell(now.share, f"{now.ended} of {now.wanted} runs{failed}")
+
+        try:
+            done = go_on(store, part, told, units.seconds(time_limit))
+        except KeyboardInterrupt:
+            kept = f"; {last[0].ended} of {last[0].wanted} runs are kept" if last else ""
+            raise KeyboardInterrupt(
+                f"interrupted{kept}: ackclock sweep resume {shlex.quote(str(store.folder))}"
+            ) from None
+    return _conclude(store, done, as_json)
+
+
+def _conclude(store: "Store", done: "Progress", as_json: bool) -> int:
+    runs = store.runs()
+    if as_json:
+        print_json(_state(store, done, runs.to_pylist()))
+    else:
+        folder = shlex.quote(str(store.folder))
+        say(_sentence(store, done))
+        say()
+        say(f"  data    {folder}")
+        say(f"  next    ackclock sweep show {folder}")
+    if done.failed:
+        return complain(
+            f"{done.failed} runs failed: ackclock sweep status {shlex.quote(str(store.folder))}",
+            UNRELIABLE,
+        )
+    return 0
+
+
+def _sentence(store: "Store", done: "Progress") -> str:
+    points = store.points.num_rows
+    words = f"{store.folder}: {done.ended} of {done.wanted} runs, {points} points"
+    if store.plan.precision is not None:
+        words += f"; the interval of {done.narrow} is narrow enough"
+        if done.at_limit:
+            words += f", that of {done.at_limit} is not after {store.plan.most} replicates"
+    return words
+
+
+def _state(store: "Store", done: "Progress", runs: list[dict[str, Any]]) -> dict[str, Any]:
+    failures = [row for row in runs if row["failure"]]
+    return {
+        "folder": str(store.folder),
+        "points": store.points.num_rows,
+        "runs": {"wanted": done.wanted, "ended": done.ended, "failed": done.failed},
+        "narrow_points": done.narrow,
+        "points_at_limit": done.at_limit,
+        "cpu_s": sum(row["cpu_s"] for row in runs),
+        "failures": failures,
+    }
+
+
+@sweep.command()
+@folder_argument
+@json_option
+def status(folder: Path, as_json: bool) -> None:
+    """Show how far a sweep is, and what failed.
+
+    \b
+    Example:
+      ackclock sweep status out/first-sweep
+    """
+    from ackclock.sweeps import driver
+    from ackclock.sweeps.store import Store
+
+    store = Store(folder)
+    done = driver.progress(driver.restored(store))
+    runs = store.runs().to_pylist()
+    if as_json:
+        print_json(_state(store, done, runs))
+        return
+    say(_sentence(store, done))
+    say(f"{sum(row['cpu_s'] for row in runs):.1f} s of CPU time")
+    failures = [row for row in runs if row["failure"]]
+    if failures:
+        say()
+        print_rows(_failures(store, failures))
+
+
+def _failures(store: "Store", failures: list[dict[str, Any]]) -> "Table":
+    from ackclock.table import table
+
+    swept = store.swept
+    rows = [
+        [row["point"], row["replicate"], *(row[name] for name in swept), row["message"]]
+        for row in failures[:_SHOWN_FAILURES]
+    ]
+    more = len(failures) - len(rows)
+    title = f"failed runs{f', and {more} more' if more else ''}"
+    return table(title, ["point", "replicate", *swept, "why"], rows)
+
+
+@sweep.command()
+@folder_argument
+@click.option("--x", metavar="PATH", help="Swept value that varies along rows, or the axis.")
+@click.option("--y", metavar="METRIC", help="Metric, such as 'utilisation(HOP)'.")
+@click.option(
+    "--where", "conditions", multiple=True, metavar="PATH=VALUE",
+    help="Only points with this swept value, or subject=NAME; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="File: .csv or .parquet for the table, .svg, .png or .pdf for a figure.",
+)  # fmt: skip
+@json_option
+def show(
+    folder: Path, x: str | None, y: str | None, conditions: tuple[str, ...], output: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Show a metric of a sweep over its points.
+
+    \b
+    Example:
+      ackclock sweep show out/first-sweep --x hops.bottleneck.queue.limit --y utilisation
+    """
+    from ackclock.sweeps import summary
+    from ackclock.sweeps.plan import asked
+    from ackclock.sweeps.store import Store
+
+    store = Store(folder)
+    with _of("--y"):
+        what = asked(y or store.plan.metrics[0])
+    tidy = summary.where(summary.frame(store, what), conditions)
+    column = None if x is None else summary.column_of(tidy, x, "--x")
+    title = f"{what.metric.label} of {store.plan.scenario.get('name', folder.name)}: means ± 95 %"
+    if output is not None:
+        _write(output, tidy, column, what.metric, title)
+        say(f"{'figure' if output.suffix[1:] in _PICTURES else 'table'}: {output}")
+        return
+    shown = summary.shown(summary.without_copies(tidy, column), what.metric, title, column)
+    if as_json:
+        print_json(tidy.to_pylist())
+    else:
+        print_rows(shown)
+
+
+@sweep.command()
+@changed_scenario
+@click.option(
+    "--minimise", required=True, metavar="EXPRESSION",
+    help="Objective, such as 'goodput(b)/goodput(a)'; metrics, numbers, + - * /, min, max, abs.",
+)  # fmt: skip
+@click.option(
+    "--vary", multiple=True, metavar="PATH=RANGE",
+    help="What may differ from the scenario; as for run.",
+)  # fmt: skip
+@click.option(
+    "--below", type=float, metavar="NUMBER",
+    help="Property to keep while shrinking: the objective is below this in 80 % of the replicates. "
+    " [default: half way from the scenario to the best one]",
+)  # fmt: skip
+@click.option(
+    "--budget", type=click.IntRange(1), default=500, show_default=True,
+    help="Runs of the optimiser; confirming and shrinking come in addition.",
+)  # fmt: skip
+@click.option(
+    "--replicates", type=click.IntRange(1, 1000), default=3, show_default=True,
+    help="Runs of each scenario of the optimiser.",
+)  # fmt: skip
+@click.option(
+    "--optimiser", default="evolution", show_default=True, metavar="NAME",
+    help="evolution (SciPy), or tpe (Optuna).",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="Folder of the search.  [default: out/SCENARIO-search]",
+)  # fmt: skip
+@force_option
+@_place_options
+def search(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, minimise: str,
+    vary: tuple[str, ...], below: float | None, budget: int, replicates: int, optimiser: str,
+    output: Path | None, force: bool, place: str, time_limit: str,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Find the scenario in which something breaks, and make it plain.
+
+    The best scenario is run again with other random numbers. Then each value goes back to that of
+    SCENARIO, unless the property needs it. Writes found.toml.
+
+    \b
+    Example:
+      ackclock sweep search examples/dumbbell.toml --minimise 'goodput(b)/goodput(a)' \
+        --vary 'hops.bottleneck.queue.limit=5..500 packets log'
+    """
+    from ackclock import units
+    from ackclock.cli.progress import progress
+    from ackclock.sweeps import parameters, where
+    from ackclock.sweeps import search as searching
+    from ackclock.sweeps.search import objective
+
+    with _of("--vary"):
+        for text in vary:
+            parameters.parse(text)
+    with _of("--minimise"):
+        objective.parse(minimise)
+    opened = where.place(place)
+    asked = searching.Search.of(
+        read_scenario(scenario, assignments, seed, None), vary, minimise, below=below,
+        budget=budget, replicates=replicates, optimiser=optimiser,
+    )  # fmt: skip
+    folder = claim(
+        output,
+        Path("out") / f"{scenario.stem}-search",
+        force=force,
+        may_hold=searching.SEARCH,
+        goes_on=lambda one: searching.is_begun(one, asked),
+    )
+    with progress(f"search {scenario.name}") as tell:
+        try:
+            found = searching.run(
+                asked, folder, opened, lambda left: tell(1 - left / budget, f"{left} runs left"),
+                units.seconds(time_limit),
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("interrupted; the same command goes on") from None
+    if as_json:
+        print_json({"folder": str(folder), **vars(found)})
+    else:
+        _print_found(found, minimise, folder)
+    if not found.holds:
+        return complain("nothing was found that lasts with other random numbers", UNRELIABLE)
+    return 0
+
+
+def _print_found(found: "Found", minimise: str, folder: Path) -> None:
+    from ackclock.table import table
+
+    rows = [
+        [path, value, found.shrunk.get(path, "as in the scenario")]
+        for path, value in found.found.items()
+    ]
+    print_rows(table("what differs from the scenario", ["field", "found", "shrunk"], rows))
+    values: list[list[Cell]] = [
+        ["the scenario", found.base, ""],
+        ["found", found.best, ""],
+        ["shrunk", found.plainest, f"{found.share:.0%}"],
+    ]
+    say()
+    below = f"below {found.below:.3g}"
+    print_rows(table(f"{minimise}, with other random numbers", ["", "mean ± 95 %", below], values))
+    say()
+    say(f"  scenario  {folder / 'found.toml'}   {found.runs} runs in all")
+
+
+_PICTURES = ("svg", "png", "pdf")
+
+
+def _write(output: Path, tidy: Any, column: str | None, metric: Any, title: str) -> None:
+    """Writes a tidy table, or its figure."""
+    from ackclock.folder import UNFINISHED
+    from ackclock.sweeps import summary
+
+    kind = output.suffix[1:].lower()
+    if kind in _PICTURES:
+        from ackclock import plot
+
+        if column is None:
+            raise InputError("missing", "--x", "is missing; name the horizontal axis of the figure")
+        plot.save(plot.lines(summary.without_copies(tidy, column), column, metric, title), output)
+        return
+    if kind not in ("csv", "parquet"):
+        raise InputError(
+            "unsupported", "--output", f'"{output}" has an unknown format; choose from .csv, '
+            ".parquet, .svg, .png, .pdf",
+        )  # fmt: skip
+    from pyarrow import csv, parquet
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    aside = output.with_name(f"{UNFINISHED}{output.name}")
+    if kind == "csv":
+        csv.write_csv(tidy, aside)
+    else:
+        parquet.write_table(tidy, aside)
+    aside.replace(output)

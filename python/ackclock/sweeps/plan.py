@@ -1,0 +1,279 @@
+"""The plan of a sweep: what is swept, which points there are, and what is wanted of each.
+
+A plan is plain data. It is the file `sweep.json` of the sweep's folder, and a worker gets it as it
+is.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ackclock import engine
+from ackclock.errors import InputError, ScenarioError
+from ackclock.metrics import METRICS, Metric, metric
+from ackclock.run import address
+from ackclock.scenario import Scenario
+from ackclock.suggestion import suggestion
+from ackclock.sweeps import designs, parameters
+from ackclock.sweeps.precision import Precision
+
+__all__ = ["METRICS_BY_DEFAULT", "TABLES", "Asked", "Batch", "Key", "Plan", "asked"]
+
+# Version of `sweep.json`.
+_SCHEMA = 1
+
+#: Tables of a run that a sweep can keep.
+TABLES = ("flows", "hops", "samples", "events")
+
+#: Metrics of a sweep that names none.
+METRICS_BY_DEFAULT = ("goodput", "utilisation", "queueing_delay", "rtt", "loss_rate")
+
+# Points beyond which a sweep is refused: they are in memory, about 0.3 kB each.
+_MOST_POINTS = 1_000_000
+
+#: Point and replicate of a run.
+Key = tuple[int, int]
+
+
+class Asked(NamedTuple):
+    """A metric, perhaps of one flow or hop only: `utilisation(bottleneck)`."""
+
+    metric: Metric
+    subject: str | None
+
+    def __str__(self) -> str:
+        return self.metric.name if self.subject is None else f"{self.metric.name}({self.subject})"
+
+
+def asked(text: str) -> Asked:
+    """Reads `utilisation` or `utilisation(bottleneck)`.
+
+    Raises:
+        InputError: There is no such metric.
+    """
+    name, bracket, rest = text.strip().partition("(")
+    known = [one.name for one in METRICS]
+    if name.strip() not in known or (bracket and not rest.endswith(")")):
+        raise InputError(
+            "unknown-name", "", f'unknown metric "{text}"; {suggestion(name, known)}', text
+        )
+    return Asked(metric(name.strip()), rest[:-1].strip() if bracket else None)
+
+
+class Batch(NamedTuple):
+    """Runs that one worker executes together.
+
+    Attributes:
+        runs: Point and replicate of each.
+        assignments: Values of the swept paths of each point.
+        expected_s: Expected duration; 0 if unknown.
+        run_limit_s: Longest duration of one run.
+    """
+
+    runs: tuple[Key, ...]
+    assignments: dict[int, dict[str, Any]]
+    expected_s: float = 0.0
+    run_limit_s: float = 600.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a sweep.
+
+    Attributes:
+        scenario: Tree of the scenario, with its own sweep.
+        folder: Folder in which the scenario's files are looked up.
+        design: Kind and size, such as `sobol:64`.
+        vary: Parameters, as `ackclock.sweeps.parameters.parse` reads them.
+        metrics: Metrics, as `asked` reads them.
+        keep: Tables that are kept of each run.
+        least: Replicates of each point at the first look.
+        most: Largest number of replicates of a point.
+        until: Half width and kind of the wanted interval; None for `least` replicates.
+        independent: True if each point has its own random numbers.
+        engine: Address of the engine.
+        version: Version of ackclock.
+        schema: Version of this format.
+    """
+
+    scenario: dict[str, Any]
+    folder: str
+    design: str
+    vary: tuple[str, ...]
+    metrics: tuple[str, ...]
+    keep: tuple[str, ...]
+    least: int
+    most: int
+    until: dict[str, Any] | None
+    independent: bool
+    engine: str
+    version: str
+    schema: int = _SCHEMA
+
+    @classmethod
+    def of(
+        cls,
+        scenario: Scenario,
+        *,
+        design: str = "grid",
+        vary: Sequence[str] = (),
+        metrics: Sequence[str] = METRICS_BY_DEFAULT,
+        keep: Sequence[str] = ("flows",),
+        replicates: tuple[int, int] | None = None,
+        until: Precision | None = None,
+        independent: bool = False,
+    ) -> "Plan":
+        """Makes a plan. A path in `vary` is no longer swept by the scenario itself.
+
+        Raises:
+            InputError: A parameter, a metric or the scenario is wrong.
+        """
+        vary = parameters.of_each(vary, scenario.tree)
+        read = [parameters.parse(text) for text in vary]
+        firsts = {path: ("--vary", one.over.levels(2)[0]) for one in read for path in one.paths}
+        try:
+            base = scenario.changed(firsts)
+        except ScenarioError as error:
+            raise error.placed(lambda _: "--vary") from None
+        if until is not None:
+            least, most = replicates or (until.least, until.most)
+        else:
+            own = base.tree.get("replicates", 1)
+            least, most = replicates or (own, own)
+        plan = cls(
+            scenario=base.tree,
+            folder=str(base.folder.absolute()),
+            design=str(designs.parse(design)),
+            vary=tuple(vary),
+            metrics=tuple(str(asked(one)) for one in metrics),
+            keep=tuple(keep),
+            least=least,
+            most=most,
+            until=None
+            if until is None
+            else {"half_width": until.half_width, "relative": until.relative, "base": until.base},
+            independent=independent,
+            engine=address.engine(),
+            version=engine.version(),
+        )
+        plan._check(base)
+        return plan
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any]) -> "Plan":
+        """Reads the contents of `sweep.json`.
+
+        Raises:
+            InputError: They are damaged or of another version.
+        """
+        names = {field.name for field in fields(cls)}
+        if tree.get("schema") != _SCHEMA or set(tree) != names:
+            raise InputError(
+                "file", "sweep.json", "is damaged or of another version; run the sweep again"
+            )
+        lists = {name: tuple(tree[name]) for name in ("vary", "metrics", "keep")}
+        return cls(**{**tree, **lists})
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the contents of `sweep.json`."""
+        return asdict(self)
+
+    @cached_property
+    def address(self) -> str:
+        """Address of the plan and of what decides its numbers."""
+        return address.of(self.to_json())
+
+    @cached_property
+    def base(self) -> Scenario:
+        """The scenario without its sweep."""
+        tree = {name: value for name, value in self.scenario.items() if name != "sweep"}
+        return Scenario(tree, Path(self.folder))
+
+    @cached_property
+    def asked(self) -> list[Asked]:
+        """The metrics."""
+        return [asked(one) for one in self.metrics]
+
+    @cached_property
+    def precision(self) -> Precision | None:
+        """The interval that is asked for, if one is."""
+        if self.until is None:
+            return None
+        return Precision(**self.until, least=self.least, most=self.most)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the scenario, and of the design."""
+        return int(self.scenario.get("seed", 1))
+
+    @cached_property
+    def points(self) -> list[dict[str, Any]]:
+        """The assignments of each point: those of the scenario's own sweep, times the design's."""
+        own = [point.assignments for point in Scenario(self.scenario, Path(self.folder)).expand()]
+        read = [parameters.parse(text) for text in self.vary]
+        design = designs.parse(self.design)
+        count = len(own) * design.count(read)
+        if count > _MOST_POINTS:
+            raise InputError(
+                "out-of-range", "--design", f"has {count} points; the most is {_MOST_POINTS}"
+            )
+        varied = list(design.points(read, self.seed))
+        return [{**one, **other} for one, other in itertools.product(own, varied)]
+
+    def tree(self, point: int, assignments: Mapping[str, Any], replicates: int) -> dict[str, Any]:
+        """Returns the scenario of a point, with so many replicates."""
+        changes: dict[str, Any] = {**assignments, "replicates": replicates}
+        if self.independent:
+            drawn = hashlib.sha256(f"{self.seed}/{point}".encode()).digest()
+            changes["seed"] = str(int.from_bytes(drawn[:8]))
+        return engine.replace(self.base.tree, changes)
+
+    def _check(self, base: Scenario) -> None:
+        """Raises an error unless the plan's names exist and its values can be run."""
+        for table in self.keep:
+            if table not in TABLES:
+                raise InputError(
+                    "unknown-name", "--keep", f'unknown table "{table}"; '
+                    f"{suggestion(table, list(TABLES))}", table,
+                )  # fmt: skip
+        base.check()
+        own = self.points[0]
+        if "replicates" in own:
+            raise InputError(
+                "contradiction", "replicates", "cannot be swept here; choose it by --replicates"
+            )
+        if self.independent and "seed" in own:
+            raise InputError(
+                "contradiction", "--independent", "chooses seeds, but the sweep does; remove one"
+            )
+        self._check_ends(base, own)
+        names = set(_subjects(self.base.replace(own).resolve().tree))
+        for wanted in self.asked:
+            if wanted.subject is not None and wanted.subject not in names:
+                raise InputError(
+                    "unknown-name", "--metric", f'no flow or hop is called "{wanted.subject}"; '
+                    f"{suggestion(wanted.subject, sorted(names))}", str(wanted),
+                )  # fmt: skip
+
+    def _check_ends(self, base: Scenario, own: dict[str, Any]) -> None:
+        """Raises an error if an end of a range, or a listed value, is wrong in itself."""
+        for text in self.vary:
+            one = parameters.parse(text)
+            for value in one.over.levels(2):
+                changed = {**own, **one.assignments(value)}
+                try:
+                    base.changed({path: ("--vary", to) for path, to in changed.items()}).check()
+                except InputError as error:
+                    # A value that only does not fit to others is a failure of those points.
+                    if error.code != "contradiction":
+                        raise
+
+
+def _subjects(tree: dict[str, Any]) -> Iterator[str]:
+    """Yields the names of flows and hops."""
+    for kind in ("flows", "hops"):
+        yield from (one["name"] for one in tree[kind])

@@ -1,0 +1,129 @@
+"""Evaluates scenarios of a search, and keeps what they came to.
+
+Each evaluated scenario is a line of a file that only grows. A search is a function of its seed, so
+an interrupted one asks for the same scenarios again, and finds them there.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ackclock.sweeps.places import Place
+from ackclock.sweeps.plan import Batch, Plan
+from ackclock.sweeps.search.objective import Measure, Objective
+from ackclock.sweeps.search.optimiser import Spent
+from ackclock.sweeps.worker import Report
+
+__all__ = ["Evaluator"]
+
+# Runs of a batch: a search waits for the slowest of a generation.
+_RUNS = 8
+
+
+@dataclass
+class Evaluator:
+    """Runs scenarios and keeps the values of the objective.
+
+    Attributes:
+        plan: The base scenario, and the metrics that are computed.
+        objective: What is computed of them.
+        place: Where runs execute.
+        file: Keeps a line for each evaluated scenario.
+        budget: Runs that may still execute or be taken from the file.
+        run_limit_s: Longest duration of one run.
+        tell: Takes the number of runs that are left, after each batch.
+        runs: Number of runs that were used.
+    """
+
+    plan: Plan
+    objective: Objective
+    place: Place
+    file: Path
+    budget: int
+    run_limit_s: float
+    tell: Callable[[int], None]
+    runs: int = 0
+    _known: dict[str, list[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.file.exists():
+            for line in self.file.read_text(encoding="utf-8").splitlines():
+                with contextlib.suppress(ValueError):  # The last line may be cut short.
+                    one = json.loads(line)
+                    self._known[one["key"]] = [
+                        float("nan") if value is None else value for value in one["values"]
+                    ]
+
+    def values(
+        self, scenarios: Sequence[dict[str, Any]], replicates: int, *, bounded: bool = True
+    ) -> list[list[float]]:
+        """Returns the objective of each replicate of scenarios, each given by its assignments.
+
+        Args:
+            scenarios: Assignments to the base scenario.
+            replicates: Number of runs of each.
+            bounded: True if the runs count against the budget.
+
+        Raises:
+            Spent: The budget does not suffice.
+        """
+        keys = [_key(one, replicates) for one in scenarios]
+        count = len(set(keys)) * replicates
+        if bounded:
+            if count > self.budget:
+                raise Spent
+            self.budget -= count
+        self.runs += count
+        missing = {
+            key: one for key, one in zip(keys, scenarios, strict=True) if key not in self._known
+        }
+        if missing:
+            self._run(missing, replicates)
+        return [self._known[key] for key in keys]
+
+    def _run(self, missing: dict[str, dict[str, Any]], replicates: int) -> None:
+        scenarios = list(missing.values())
+        runs = [
+            (point, replicate) for point in range(len(scenarios)) for replicate in range(replicates)
+        ]
+        waiting = [tuple(runs[at : at + _RUNS]) for at in range(0, len(runs), _RUNS)]
+        found: dict[tuple[int, int], dict[Measure, float]] = {}
+        under_way = 0
+        while waiting or under_way:
+            while waiting and under_way < self.place.capacity:
+                batch = waiting.pop()
+                chosen = {point: scenarios[point] for point, _ in batch}
+                self.place.submit(Batch(batch, chosen, 0.0, self.run_limit_s))
+                under_way += 1
+            done, answer = self.place.completed()
+            under_way -= 1
+            if isinstance(answer, Report):
+                _note(found, answer)
+            elif len(done.runs) > 1:
+                waiting += [(run,) for run in done.runs]
+            self.tell(self.budget)
+        with self.file.open("a", encoding="utf-8") as file:
+            for point, (key, assignments) in enumerate(missing.items()):
+                values = [
+                    self.objective.value(found.get((point, replicate), {}))
+                    for replicate in range(replicates)
+                ]
+                self._known[key] = values
+                known = [value if value == value else None for value in values]
+                line = {"key": key, "assignments": assignments, "values": known}
+                file.write(f"{json.dumps(line, ensure_ascii=False)}\n")
+
+
+def _note(found: dict[tuple[int, int], dict[Measure, float]], report: Report) -> None:
+    if "metrics" in report.tables:
+        for row in report.tables["metrics"].to_pylist():
+            if row["value"] is not None:
+                run = found.setdefault((row["point"], row["replicate"]), {})
+                run[row["metric"], row["subject"]] = row["value"]
+
+
+def _key(assignments: dict[str, Any], replicates: int) -> str:
+    return json.dumps([assignments, replicates], sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,185 @@
+"""A metric of a sweep over replicates: one row for each point and flow or hop, as a tidy table."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+
+from ackclock.errors import InputError
+from ackclock.metrics import Metric
+from ackclock.metrics.confidence import Interval, interval
+from ackclock.metrics.tables import grouped
+from ackclock.suggestion import suggestion
+from ackclock.sweeps.plan import Asked
+from ackclock.sweeps.store import Store
+from ackclock.table import Column, Table, short, table
+
+__all__ = ["column_of", "frame", "shown", "where", "without_copies"]
+
+#: Columns of a tidy table behind the swept values.
+_MEASURED = ("subject", "mean", "half_width", "replicates")
+
+
+def frame(store: Store, what: Asked) -> pa.Table:
+    """Returns means over replicates as a tidy table.
+
+    Columns: `point`; the swept values, with units in their names; `subject`, the flow or hop;
+    `mean` and `half_width` of the interval in the metric's unit; `replicates`. A half width is null
+    for fewer than two replicates. The level is 95 %, or that of the last look (see `precision`).
+
+    Raises:
+        InputError: The sweep did not compute the metric, or no run has ended.
+    """
+    computed = dict.fromkeys(one.metric.name for one in store.plan.asked)
+    if what.metric.name not in computed:
+        raise InputError(
+            "no-data", f"{store.folder}", f"has no metric {what.metric.name}; "
+            f"there is {', '.join(computed)}",
+        )  # fmt: skip
+    values = store.values([what.metric.name])
+    precision = store.plan.precision
+    rows: list[tuple[int, str, Interval]] = []
+    for (point, subject), columns in grouped(values, ("point", "subject"), ("value",)):
+        if what.subject in (None, subject):
+            known = columns["value"]
+            found = interval(known) if precision is None else precision.interval(known.tolist())
+            rows.append((point, subject, found))
+    if not rows:
+        raise InputError("no-data", f"{store.folder}", f"has no values of {what} yet")
+    rows.sort(key=lambda row: row[:2])
+    means = pa.table(
+        {
+            "point": pa.array([point for point, _, _ in rows], pa.int64()),
+            "subject": pa.array([subject for _, subject, _ in rows], pa.string()),
+            "mean": pa.array([one.mean for *_, one in rows], pa.float64(), from_pandas=True),
+            "half_width": pa.array(
+                [one.half_width for *_, one in rows], pa.float64(), from_pandas=True
+            ),
+            "replicates": pa.array([one.replicates for *_, one in rows], pa.int64()),
+        }
+    )
+    points = store.points.take(means["point"])
+    for at, name in enumerate(store.swept, 1):
+        means = means.add_column(at, store.points.schema.field(name), points[name])
+    return means
+
+
+def without_copies(tidy: pa.Table, kept: str | None = None) -> pa.Table:
+    """Returns a tidy table without swept columns that repeat another, as joined paths do.
+
+    Args:
+        tidy: From `frame`.
+        kept: A column that stays.
+    """
+    seen: dict[tuple[object, ...], str] = {}
+    copies = [
+        name
+        for name in sorted(_swept(tidy), key=lambda one: one != kept)
+        if seen.setdefault(tuple(tidy[name].to_pylist()), name) != name
+    ]
+    return tidy.drop_columns(copies)
+
+
+def _swept(tidy: pa.Table) -> list[str]:
+    return [one for one in tidy.column_names if one not in ("point", *_MEASURED)]
+
+
+def where(tidy: pa.Table, conditions: tuple[str, ...]) -> pa.Table:
+    """Returns the rows that meet conditions such as `hops.b.delay=10` or `subject=download`.
+
+    A number is in the unit of its column.
+
+    Raises:
+        InputError: There is no such column, or no such value.
+    """
+    for condition in conditions:
+        name, sign, wanted = (part.strip() for part in condition.partition("="))
+        if not sign:
+            raise InputError("syntax", "--where", f'"{condition}" is not COLUMN=VALUE', condition)
+        column = name if name == "subject" else column_of(tidy, name, "--where")
+        texts = [_written(one) for one in tidy[column].to_pylist()]
+        number = re.match(r"[-+.\deE]+", wanted)
+        kept = np.array([text in (wanted, number and number[0]) for text in texts])
+        if not kept.any():
+            known = list(dict.fromkeys(texts))
+            raise InputError(
+                "no-data", "--where", f'"{condition}" is true of no point; '
+                f"{suggestion(wanted, known)}", condition,
+            )  # fmt: skip
+        tidy = tidy.filter(pa.array(kept))
+    return tidy
+
+
+def column_of(tidy: pa.Table, name: str, option: str) -> str:
+    """Returns the column of a swept path, of its own name, or of a part of it that no other has.
+
+    Raises:
+        InputError: There is none.
+    """
+    swept = _swept(tidy)
+    plain = re.sub(r"\W+", "_", name).strip("_")
+    for pattern in (rf"{plain}", rf"{plain}_.*", rf"(.*_)?{plain}(_.*)?"):
+        found = [one for one in swept if plain and re.fullmatch(pattern, one)]
+        if len(found) == 1:
+            return str(found[0])
+    raise InputError(
+        "unknown-name", option, f'nothing swept is called "{name}"; {suggestion(name, swept)}', name
+    )
+
+
+def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> Table:
+    """Returns a tidy table for people: swept values that vary, and the metric in its usual unit.
+
+    Args:
+        tidy: From `frame`.
+        metric: The metric.
+        title: Words above it.
+        x: The swept column that varies fastest, and stands first.
+    """
+    swept = _swept(tidy)
+    varying = [one for one in swept if len(set(tidy[one].to_pylist())) > 1]
+    others = [one for one in varying if one != x]
+    if len(set(tidy["subject"].to_pylist())) > 1:
+        others.append("subject")
+    rows = tidy.to_pylist()
+    if x is not None:
+        rows.sort(key=lambda row: tuple(row[one] for one in (*others, x)))
+    scale = metric.shown_per_unit
+    keys = ["point", *filter(None, [x]), *others]
+    columns = [
+        *_heads(tidy, keys),
+        Column(metric.label, metric.shown_unit),
+        Column("replicates"),
+    ]
+    cells = [
+        [
+            *(_written(row[one]) if one in swept else row[one] for one in keys),
+            _interval(row["mean"], row["half_width"], row["replicates"], scale),
+            row["replicates"],
+        ]
+        for row in rows
+    ]
+    return table(title, columns, cells)
+
+
+def _heads(tidy: pa.Table, keys: list[str]) -> list[Column]:
+    """Returns the columns of keys: swept ones by the shortest name of their path, with the unit."""
+    described = {name: tidy.schema.field(name).metadata or {} for name in keys}
+    paths = {name: one[b"path"].decode() for name, one in described.items() if b"path" in one}
+    names = dict(zip(paths, short(paths.values()), strict=True))
+    return [
+        Column(names.get(name, name), described[name].get(b"unit", b"").decode()) for name in keys
+    ]
+
+
+def _interval(
+    mean: float | None, half_width: float | None, replicates: int, scale: float
+) -> Interval | None:
+    if mean is None:
+        return None
+    half = float("nan") if half_width is None else half_width * scale
+    return Interval(mean * scale, half, replicates)
+
+
+def _written(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

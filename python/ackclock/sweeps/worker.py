@@ -1,0 +1,226 @@
+"""Executes batches of runs: in a process of its own, or wherever a place calls `execute`.
+
+A run that is refused, panics or needs too much memory becomes a failure, and the others of its
+batch go on. A run that takes too long ends the process: native code cannot be interrupted
+otherwise.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ackclock import engine
+from ackclock.errors import InputError, LackingError
+from ackclock.result import Result
+from ackclock.result.columns import table_of
+from ackclock.run import address
+from ackclock.run.description import describe
+from ackclock.run.memory import free_bytes
+from ackclock.scenario import Point, Scenario
+from ackclock.sweeps.plan import Batch, Key, Plan
+
+__all__ = ["TOO_LONG", "Failure", "Report", "execute"]
+
+#: Exit code of a process that ended itself because a run took too long.
+TOO_LONG = 86
+
+# A batch may take this many times its expected duration, and the limit of one run in addition.
+_PATIENCE = 3.0
+
+
+class Failure(NamedTuple):
+    """The reason why a run gave no result.
+
+    Attributes:
+        code: A code of `ackclock.errors.CODES`.
+        message: One line.
+    """
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of a batch.
+
+    Attributes:
+        seconds: CPU time of each run.
+        failures: Runs without a result.
+        tables: Tables by name; `metrics` has a row for each run, metric and subject.
+    """
+
+    seconds: dict[Key, float]
+    failures: dict[Key, Failure] = field(default_factory=dict)
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+
+
+def execute(plan: Plan, batch: Batch, share_of_memory: float = 1.0) -> Report:
+    """Executes a batch.
+
+    Args:
+        plan: The sweep.
+        batch: Its runs.
+        share_of_memory: Share of the free memory that the batch may use.
+
+    Raises:
+        InputError: This machine has another engine than the sweep was begun with.
+    """
+    if address.engine() != plan.engine:
+        raise InputError(
+            "contradiction", "", "a worker has another engine than the sweep was begun with; "
+            "install the same build of ackclock everywhere",
+        )  # fmt: skip
+    free = free_bytes()
+    memory = None if free is None else int(free * share_of_memory)
+    with _ended_after(batch.run_limit_s + _PATIENCE * batch.expected_s):
+        try:
+            return _together(plan, batch, batch.runs, memory)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # A panic of the engine is not an Exception.
+            reports = [_alone(plan, batch, run, memory) for run in batch.runs]
+    return _joined(reports)
+
+
+def _alone(plan: Plan, batch: Batch, run: Key, memory: int | None) -> Report:
+    began = time.process_time()
+    try:
+        return _together(plan, batch, (run,), memory)
+    except KeyboardInterrupt:
+        raise
+    except (InputError, LackingError) as error:
+        failure = Failure(error.code, " ".join(str(error).split()))
+    except BaseException as error:
+        failure = Failure("internal", " ".join(f"internal error: {error}".split()))
+    return Report({run: time.process_time() - began}, {run: failure})
+
+
+def _together(plan: Plan, batch: Batch, runs: tuple[Key, ...], memory: int | None) -> Report:
+    """Executes runs in one call of the engine."""
+    began = time.process_time()
+    wanted: dict[int, set[int]] = {}
+    for point, replicate in runs:
+        wanted.setdefault(point, set()).add(replicate)
+    numbers = list(wanted)
+    points = [
+        Point(
+            batch.assignments[point],
+            Scenario(
+                plan.tree(point, batch.assignments[point], max(wanted[point]) + 1),
+                Path(plan.folder),
+            ),
+        )
+        for point in numbers
+    ]
+    resolved = [point.scenario.resolve().tree for point in points]
+    outcome = engine.simulate(
+        [point.scenario.tree for point in points],
+        Path(plan.folder),
+        threads=1,
+        memory=memory,
+        packets=False,
+        pcap_folder=None,
+        finished=[
+            (position, replicate)
+            for position, point in enumerate(numbers)
+            for replicate in range(max(wanted[point]))
+            if replicate not in wanted[point]
+        ],
+        take=None,
+        progress=None,
+    )
+    if not outcome["complete"]:
+        raise KeyboardInterrupt
+    made = {name: table_of(columns) for name, columns in outcome["tables"].items()}
+    result = Result(describe("simulate", points[0].scenario, points, resolved), made)
+    tables = {name: made[name] for name in plan.keep if name in made}
+    tables["metrics"] = _metrics(plan, result)
+    tables = {name: _numbered(table, numbers) for name, table in tables.items()}
+    each = (time.process_time() - began) / len(runs)
+    return Report(dict.fromkeys(runs, each), {}, tables)
+
+
+def _metrics(plan: Plan, result: Result) -> pa.Table:
+    """Returns the metrics of all runs: one row for each run, metric and subject."""
+    kinds = {one.metric.name: one.metric for one in plan.asked}
+    rows = [(name, *value) for name, kind in kinds.items() for value in kind.values(result)]
+    names, points, replicates, subjects, values = (
+        zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    )
+    return pa.table(
+        {
+            "point": pa.array(points, pa.int64()),
+            "replicate": pa.array(replicates, pa.int64()),
+            "metric": pa.array(names, pa.string()),
+            "subject": pa.array(subjects, pa.string()),
+            "value": pa.array(values, pa.float64(), from_pandas=True),
+        }
+    )
+
+
+def _numbered(table: pa.Table, numbers: list[int]) -> pa.Table:
+    """Returns a table with the sweep's numbers of the points in place of the batch's."""
+    at = table.column_names.index("point")
+    points = np.asarray(numbers, np.int64)[table["point"].to_numpy()]
+    return table.set_column(at, "point", pa.array(points))
+
+
+def _joined(reports: list[Report]) -> Report:
+    tables: dict[str, list[pa.Table]] = {}
+    for report in reports:
+        for name, table in report.tables.items():
+            tables.setdefault(name, []).append(table)
+    return Report(
+        {run: each for report in reports for run, each in report.seconds.items()},
+        {run: failure for report in reports for run, failure in report.failures.items()},
+        {name: pa.concat_tables(some).unify_dictionaries() for name, some in tables.items()},
+    )
+
+
+@contextlib.contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Ends the process if the body takes longer."""
+    timer = threading.Timer(seconds, os._exit, (TOO_LONG,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def serve(channel: "Connection[Any, Any]") -> None:
+    """Executes batches that arrive on a channel, until the other end closes.
+
+    The first message is the plan as JSON and the share of memory.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The driver decides what an interrupt means.
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        tree, share = channel.recv()
+        plan = Plan.from_json(tree)
+        while True:
+            batch = channel.recv()
+            try:
+                answer: Report | Exception = execute(plan, batch, share)
+            except InputError as error:
+                answer = error
+            channel.send(answer)
+
+
+if __name__ == "__main__":
+    from ackclock.sweeps import worker
+
+    # By its package's name, so that what it sends can be read where it arrives.
+    worker.serve(Connection(int(sys.argv[1])))

@@ -1,0 +1,292 @@
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from ackclock import simulate
+from ackclock.metrics import metric
+from ackclock.sweeps import driver, places
+from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.store import Shard, Store
+
+from ..patience import PATIENCE_S
+from ..refusals import check_refusal, refused
+from .small import BUFFER, ackclock, answer, contents, in_order, scenario, written
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return written(tmp_path)
+
+
+def test_a_scenarios_own_sweep_gives_the_rows_of_simulate(small: Path) -> None:
+    state = answer("sweep", "run", small, "-o", "s", "--keep", "flows,hops,samples,events")
+    assert state["runs"] == {"wanted": 12, "ended": 12, "failed": 0}
+    assert state["points"] == 4
+    result = simulate(scenario())
+    store = Store(Path("s"))
+    swept = ["flows_a_transport_control_kind", "hops_b_queue_limit_packets"]
+    assert store.swept == swept
+    for name in ("flows", "hops", "samples", "events"):
+        found = store.dataset(name).to_table()
+        assert found.column_names[2:4] == swept
+        keys = [("point", "ascending"), ("replicate", "ascending")]
+        # Rows of a run keep their order: the sort is stable.
+        same = found.sort_by(keys).drop_columns(swept)
+        want = result.tables[name].sort_by(keys)
+        assert plain(same) == plain(want), name
+    flows = store.dataset("flows").to_table(filter=pa.compute.field("point") == 3)
+    assert set(flows[swept[0]].to_pylist()) == {"cubic"}
+    assert set(flows[swept[1]].to_pylist()) == {20.0}
+    for name in ("goodput", "utilisation", "queueing_delay", "rtt", "loss_rate"):
+        want = {(one.point, one.replicate, one.subject): one.value
+                for one in metric(name).values(result)}  # fmt: skip
+        found = {
+            (row["point"], row["replicate"], row["subject"]): row["value"]
+            for row in store.values([name]).to_pylist()
+        }
+        assert found == pytest.approx(want, rel=1e-12), name
+
+
+def plain(table: pa.Table) -> list[dict[str, object]]:
+    return [{name: str(value) for name, value in row.items()} for row in table.to_pylist()]
+
+
+def test_what_is_varied_comes_in_addition_to_the_files_sweep(small: Path) -> None:
+    state = answer(
+        "sweep", "run", small, "--vary", "hops.b.delay,hops.r.delay=1,10,20 ms",
+        "--vary", BUFFER, "--design", "grid:2", "--replicates", 1, "-o", "s",
+    )  # fmt: skip
+    # The buffer is no longer swept by the file: 2 controls × 3 delays × 2 buffers.
+    assert state["points"] == state["runs"]["ended"] == 12
+    points = Store(Path("s")).points
+    assert points.column_names == [
+        "point", "flows_a_transport_control_kind", "hops_b_delay_ms", "hops_r_delay_ms",
+        "hops_b_queue_limit_packets",
+    ]  # fmt: skip
+    assert points["hops_b_delay_ms"] == points["hops_r_delay_ms"]
+
+
+def test_the_same_command_and_resume_go_on(small: Path) -> None:
+    command = ("sweep", "run", small, "-o", "s")
+    answer(*command)
+    before = contents(Path("s"))
+    files = {path: path.stat().st_mtime_ns for path in Path("s").rglob("*.parquet")}
+    answer(*command)
+    answer("sweep", "resume", "s")
+    assert {path: path.stat().st_mtime_ns for path in Path("s").rglob("*.parquet")} == files
+    # A batch that was lost is run again, and gives the same rows.
+    lost = min(Path("s/runs").iterdir())
+    lost.unlink()
+    missing = answer("sweep", "status", "s")["runs"]
+    assert missing["ended"] < missing["wanted"]
+    answer("sweep", "resume", "s")
+    assert contents(Path("s")) == before
+
+
+def test_another_sweep_in_the_folder_is_not_replaced_unasked(small: Path) -> None:
+    answer("sweep", "run", small, "-o", "s", "--replicates", 1)
+    check_refusal(ackclock("sweep", "run", small, "-o", "s"), "file", "s", "--force")
+    answer("sweep", "run", small, "-o", "s", "--force")
+    assert len(contents(Path("s"))["runs"]) == 12
+
+
+def test_results_do_not_depend_on_processes_or_shards(small: Path) -> None:
+    answer("sweep", "run", small, "-o", "one", "--on", "here:1")
+    plan = Store(Path("one")).plan
+    for number in range(3):
+        Store.begin(Path("three"), plan)
+        answer("sweep", "resume", "three", "--shard", f"{number + 1}/3", "--on", "here:1")
+    assert contents(Path("one")) == contents(Path("three"))
+    assert {Shard(number, 3).has(7) for number in range(3)} == {True, False}
+
+
+def test_points_share_random_numbers_unless_told_otherwise(small: Path) -> None:
+    varied = ("--vary", "hops.b.queue.limit=20,21 packets", "--replicates", 2)
+    starts = {}
+    for name, options in (("shared", ()), ("own", ("--independent",))):
+        answer("sweep", "run", small, *varied, *options, "-o", name)
+        rows = in_order(Store(Path(name)).dataset("flows").to_table())
+        starts[name] = [row["start_s"] for row in rows]
+    assert starts["shared"][:2] == starts["shared"][2:4]
+    assert len(set(starts["own"])) == len(starts["own"]) == 8
+
+
+def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
+    state = answer(
+        "sweep", "run", small, "--metric", "goodput", "--metric", "utilisation(b)",
+        "--until", "±2 %", "--replicates", "3..7", "-o", "s",
+    )  # fmt: skip
+    assert state["narrow_points"] + state["points_at_limit"] == 4
+    rows = json.loads(ackclock("sweep", "show", "s", "--y", "goodput", "--json").stdout)
+    precision = Store(Path("s")).plan.precision
+    assert precision is not None
+    assert precision.looks == [3, 5, 7]
+    for row in rows:
+        assert row["replicates"] in precision.looks
+        assert row["half_width"] <= 0.02 * row["mean"] or row["replicates"] == 7
+    # Stopped within a round, a sweep goes on to the same end.
+    before = contents(Path("s"))
+    for path in sorted(Path("s/runs").iterdir())[::2]:
+        path.unlink()
+    assert answer("sweep", "resume", "s")["narrow_points"] == state["narrow_points"]
+    assert contents(Path("s")) == before
+
+
+def test_a_value_that_no_point_can_have_is_refused_at_once(small: Path) -> None:
+    outcome = ackclock(
+        "sweep", "run", small, "--vary", "flows.a.transport.mss=1000,100000 bytes", "-o", "s",
+    )  # fmt: skip
+    check_refusal(outcome, "out-of-range", "flows.a.transport.mss", "100000")
+    assert not Path("s").exists()
+
+
+def test_a_failing_point_is_isolated_named_and_run_again(small: Path) -> None:
+    # A warm-up of 2 s does not fit into 1 s.
+    outcome = ackclock(
+        "sweep", "run", small, "--vary", "duration=1,3 s", "--vary", "warmup=0.5,2 s",
+        "--replicates", 2, "-o", "s", "--json",
+    )  # fmt: skip
+    assert outcome.exit_code == 4
+    state = json.loads(outcome.stdout)
+    assert state["runs"] == {"wanted": 32, "ended": 32, "failed": 8}
+    assert {(row["duration_s"], row["warmup_s"]) for row in state["failures"]} == {(1, 2)}
+    assert {row["failure"] for row in state["failures"]} == {"contradiction"}
+    told = ackclock("sweep", "status", "s").stdout
+    assert "failed runs" in told
+    assert "warmup" in told
+    assert contents(Path("s"))["flows"]
+    first = state["failures"][0]["point"]
+    again = ackclock("sweep", "retry", "s", "--point", first, "--json")
+    assert again.exit_code == 4
+    assert json.loads(again.stdout)["runs"] == state["runs"]
+    fine = next(row["point"] for row in Store(Path("s")).runs().to_pylist() if not row["failure"])
+    check_refusal(ackclock("sweep", "retry", "s", "--point", fine), "no-data", "s")
+
+
+def breaking(plan: Plan) -> places.Place:
+    """This machine, with workers of which point 123 kills and point 321 never ends."""
+    from ackclock.sweeps.places.here import Here
+
+    return Here(plan, 2, [sys.executable, str(Path(__file__).with_name("breaking.py"))])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_a_point_that_aborts_and_one_that_hangs_cost_themselves_only() -> None:
+    plan = Plan.of(
+        scenario().replace({"sweep": {}, "replicates": 1, "duration": "600 ms"}),
+        vary=["flows.a.start=0..100 ms"], design="grid:500", metrics=["goodput"],
+    )  # fmt: skip
+    store = Store.begin(Path("s"), plan)
+    done = driver.go_on(store, breaking, run_limit_s=3.0)
+    assert (done.ended, done.failed) == (500, 2)
+    failed = {row["point"]: row["message"] for row in store.runs().to_pylist() if row["failure"]}
+    assert set(failed) == {123, 321}
+    assert "SIGABRT" in failed[123]
+    assert failed[321] == "took longer than 3 s"
+    assert store.dataset("flows").count_rows() == 498
+    # Alone, and on workers that do not break, both are fine.
+    assert answer("sweep", "retry", "s", "--failed")["runs"] == {
+        "wanted": 500, "ended": 500, "failed": 0,
+    }  # fmt: skip
+
+
+def test_two_processes_do_not_run_one_sweep(small: Path) -> None:
+    answer("sweep", "run", small, "-o", "s", "--replicates", 1)
+    store = Store(Path("s"))
+    with store.locked(), refused("contradiction", "s", "in use"), store.locked():
+        pass
+    with store.locked(Shard(0, 2)):
+        with store.locked(Shard(1, 2)):
+            pass
+        for other in (Shard(0, 2), Shard(), Shard(1, 3)):
+            with refused("contradiction", "s"), store.locked(other):
+                pass
+    # A lock of another machine that has been silent is left over; a fresh one is not.
+    lock = Path("s/lock-0-of-1")
+    lock.write_text("elsewhere process 1 since yesterday")
+    with refused("contradiction", "s", "elsewhere"), store.locked():
+        pass
+    os.utime(lock, (time.time() - 700,) * 2)
+    with store.locked():
+        pass
+    assert not list(Path("s").glob("lock-*"))
+
+
+def test_a_worker_with_another_engine_is_refused(small: Path) -> None:
+    answer("sweep", "run", small, "-o", "s", "--replicates", 1)
+    described = json.loads(Path("s/sweep.json").read_text())
+    Path("s/sweep.json").write_text(json.dumps(described | {"engine": "another"}))
+    min(Path("s/runs").iterdir()).unlink()
+    check_refusal(ackclock("sweep", "resume", "s"), "contradiction", "", "another engine")
+
+
+@pytest.mark.parametrize(
+    ("signals", "code"), [([signal.SIGINT], 130), ([signal.SIGTERM], 143)], ids=str
+)
+def test_an_interrupted_sweep_says_how_to_go_on(
+    small: Path, signals: list[signal.Signals], code: int
+) -> None:
+    process = sweeping(small, "s", "40")
+    wait_for_parts(Path("s"), 3, process)
+    for one in signals:
+        process.send_signal(one)
+    _, told = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == code, told
+    [line] = told.decode().splitlines()[-1:]
+    assert "ackclock sweep resume s" in line
+    assert not list(Path("s").glob("lock-*"))
+
+
+@pytest.mark.slow
+def test_whatever_is_killed_the_dataset_ends_the_same(small: Path) -> None:
+    answer("sweep", "run", small, "--replicates", 40, "-o", "whole")
+    chance = random.Random(1)
+    seen: dict[str, int] = {}
+    for _ in range(6):
+        process = sweeping(small, "s", "40")
+        parts = len(list(Path("s/runs").glob("*.parquet")))
+        wait_for_parts(Path("s"), parts + chance.randint(1, 3), process)
+        time.sleep(chance.random() / 20)  # A moment within a batch, or while it is written.
+        workers = children(process.pid)
+        victims = [process.pid] if chance.random() < 0.7 else workers[:1]
+        for victim in victims:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+        _, told = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode in (0, -signal.SIGKILL), told
+        # A whole batch is never written again.
+        for path in Path("s/runs").glob("*.parquet"):
+            assert seen.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns
+    answer("sweep", "resume", "s")
+    assert contents(Path("s")) == contents(Path("whole"))
+
+
+def sweeping(scenario_file: Path, folder: str, replicates: str) -> "subprocess.Popen[bytes]":
+    command = [
+        sys.executable, "-m", "ackclock", "sweep", "run", str(scenario_file), "-o", folder,
+        "--replicates", replicates, "--on", "here:2",
+    ]  # fmt: skip
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for_parts(folder: Path, count: int, process: "subprocess.Popen[bytes]") -> None:
+    ends = time.monotonic() + PATIENCE_S
+    while len(list((folder / "runs").glob("*.parquet"))) < count and process.poll() is None:
+        assert time.monotonic() < ends
+        time.sleep(0.002)
+
+
+def children(process: int) -> list[int]:
+    found = Path(f"/proc/{process}/task/{process}/children")
+    return [int(one) for one in found.read_text().split()] if found.exists() else []
