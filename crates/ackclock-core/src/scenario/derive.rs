@@ -402,10 +402,6 @@ mod tests {
             ("hops.b.delay=rtt - 1 s", "out-of-range hops.b.delay"),
             ("hops.b.delay=rtt / 0", "out-of-range hops.b.delay"),
             ("hops.b.delay=(rtt", "syntax hops.b.delay"),
-            (
-                "hops.b.link={ kind = \"constant\", rate = \"0 bit/s\" }",
-                "out-of-range hops.b.queue.limit",
-            ),
         ] {
             let error = read(TWO_FLOWS, &[assignment]).unwrap_err();
             assert_eq!(error.key(), key, "{assignment}: {error}");
