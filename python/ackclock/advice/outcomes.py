@@ -104,9 +104,7 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
     efficiency, delay, host_delay = {}, {}, {}
     for point, scheme in enumerate(tried):
         runs = [_run(result, path, grid, point, replicate) for replicate in range(path.replicates)]
-        delivered, link, host = (
-            sum(one[part] for one in runs) / path.replicates for part in range(3)
-        )
+        delivered, link, host = (np.mean([one[part] for one in runs], axis=0) for part in range(3))
         efficiency[scheme.label] = delivered @ weights / capacity
         delay[scheme.label] = _quantiles(link, weights)
         host_delay[scheme.label] = _quantiles(host, weights)

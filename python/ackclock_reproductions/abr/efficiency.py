@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.metrics import Interval, by_replicate, interval, metric
+from ackclock import metrics
+from ackclock.metrics import Interval, by_replicate, interval
 from ackclock.result import Result
 from ackclock.units import seconds
 from ackclock_reproductions.abr.loop import BOTTLENECK, SESSION
@@ -52,7 +53,7 @@ def at_points(result: Result, cells: float = 1.0, session: str = SESSION) -> lis
 
 def _rates(result: Result, name: str, subject: str) -> list[NDArray[np.float64]]:
     """Returns a metric of a flow or hop by replicate, for each point."""
-    found = by_replicate(result, metric(name))
+    found = by_replicate(result, metrics.metric(name))
     return [np.array(list(found[point, subject].values())) for point in range(len(result.points))]
 
 
