@@ -52,6 +52,7 @@ def test_the_page_stands_alone(text: str) -> None:
     assert "@import" not in text
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_references_have_a_target(text: str) -> None:
     checker = Checker()
     checker.feed(text)
@@ -61,6 +62,7 @@ def test_ids_are_unique_and_references_have_a_target(text: str) -> None:
     ) <= set(checker.ids)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_was_run(text: str) -> None:
     assert "leaky pipe" in text
     assert __version__ in text
@@ -75,6 +77,7 @@ def test_the_page_is_the_same_bytes(text: str, result: Result, predicted: Result
     assert page([(result, predicted), (result, None)]) == text
 
 
+@pytest.mark.slow
 def test_a_partial_run_is_marked(text: str, result: Result) -> None:
     assert "<strong>Partial:</strong>" in page(
         [(Result(result.run | {"partial": True}, result.tables), None)]
