@@ -120,6 +120,7 @@ def broken(name: str, text: str) -> Counter[str]:
     return +found
 
 
+@pytest.mark.slow
 def test_no_file_breaks_a_rule() -> None:
     names = tracked("*.py", "*.rs", "*.md", "*.toml", "*.pyi", "Makefile", ".ci/run")
     if not names:

@@ -234,6 +234,7 @@ def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> 
     assert sum(one.found["loss"].mean == 0 for one in tails(idle)) <= 9
 
 
+@pytest.mark.slow
 def test_transfers_that_arrive_have_their_own_target() -> None:
     advice = advise_buffer(
         Scenario.from_toml(SMALL + PAGES), utilisation="90 %", completion_p95="2500 ms"

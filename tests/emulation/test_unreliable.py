@@ -95,6 +95,7 @@ def test_they_survive_the_folder(emulated: Result, tmp_path: Path) -> None:
     assert loaded.unreliable == DOUBTFUL
 
 
+@pytest.mark.slow
 def test_the_report_shows_machine_verdicts_and_settings(emulated: Result, result: Result) -> None:
     text = page([(emulated, None)])
     assert "<tr><th>method</th><td>emulate</td></tr>" in text

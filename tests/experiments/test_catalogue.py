@@ -270,6 +270,8 @@ RECORDED_IN = Path(__file__).parent / "recorded"
 RECORDED = Recorded(RECORDED_IN)
 #: Largest cost, in seconds, of an experiment without stored tables that tests still run.
 CHEAP_S = 5
+#: Experiments whose conclusion takes two seconds or more.
+LONG_CONCLUSIONS = {"abr-section-4", "hstcp-figure-14"}
 OWNED = list(digests.owned(experiments()))
 
 
@@ -292,7 +294,8 @@ def is_concluded_by_tests(experiment: Experiment) -> bool:
 
 def concluded_by_tests(experiment: Experiment) -> object:
     """Returns an experiment as a parameter, marked by its source of results: see `concluded`."""
-    marks = [pytest.mark.slow] if experiment.name in RECORDED.large else []
+    is_slow = experiment.name in RECORDED.large.keys() | LONG_CONCLUSIONS
+    marks = [pytest.mark.slow] if is_slow else []
     if not is_concluded_by_tests(experiment):
         marks.append(
             pytest.mark.skip(reason="its tables are too large to be stored: make reproduce-check")

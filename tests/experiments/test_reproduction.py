@@ -193,6 +193,7 @@ def test_a_drawing_that_fails_leaves_nothing(
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", ["outcome.json", "figure.svg"])
 def test_what_is_damaged_is_done_again(computed: dict[str, Counted], spoil: str) -> None:
     assert ackclock("reproduce", "toy-table-1").exit_code == 0

@@ -113,6 +113,7 @@ def test_it_falls_with_the_decay_from_the_mean_to_the_least(
     assert found[-1] <= least_mean(c, P) - math.log(P[P > 0].min()) / 1000 + 1e-9
 
 
+@pytest.mark.slow
 @given(servers(), st.floats(0.02, 5))
 def test_it_is_what_a_long_sum_says(server: tuple[np.ndarray, np.ndarray], decay: float) -> None:
     # -1/(n delta) log E exp(-delta sum C) by n products, each scaled to avoid underflow.

@@ -379,6 +379,7 @@ def test_everything_256_times(engine: Engine) -> None:
 # The ends of transfers.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("size", [1, 999, 1000, 1001, 10_000])
 def test_the_last_segment(engine: Engine, size: int, recovery: str) -> None:

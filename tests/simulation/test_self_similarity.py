@@ -149,6 +149,7 @@ def test_many_sources_with_heavy_tails_are_self_similar(shape: float) -> None:
     assert by_wavelet.low > 0.5, "and not without memory"
 
 
+@pytest.mark.slow
 def test_many_sources_without_heavy_tails_are_not() -> None:
     for ours, theirs in zip(
         estimates(aggregate("exponential"), SMALLEST, LARGEST),

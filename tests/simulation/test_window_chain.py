@@ -169,6 +169,7 @@ def test_growth_by_single_acks_is_worth_up_to_half_a_segment_less(p: float) -> N
     assert distance(p, None, PER_ACK) > distance(p, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
     """A loss costs one or two rounds with less than the mean window, or silence before a timeout.
@@ -190,6 +191,7 @@ def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
     assert found > lower / segments_per_round(p, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_the_guide_says_what_is_measured(p: float) -> None:
     text = GUIDE.read_text(encoding="utf-8")
@@ -329,6 +331,7 @@ def test_where_timeouts_matter_the_chain_with_and_without_them_encloses_the_rate
     assert sent.high < without * account(chain(p, None), p, 1.0 / ROUND_TRIP).ratio
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["reno", "sack"])
 def test_without_timeouts_the_chain_is_ever_farther_off(recovery: str) -> None:
     off = [segments_per_round(p, None) / sent_with_timeouts(p, recovery).mean for p in LOSSY]

@@ -99,6 +99,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "names"),
     [
@@ -213,6 +214,7 @@ def test_a_session_that_never_began_has_a_page_and_empty_figures(method: str) ->
     assert ("no answer from 192.0.2.1:7400" in text) == (method == "receive")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "words"),
     [
@@ -233,6 +235,7 @@ def test_the_page_says_with_whom_and_how_it_ended(ending: str, words: str) -> No
     assert f"<tr><td>{cells}</td></tr>" in text.replace(' class="number"', "")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("place")
 def test_several_results_have_one_page(result: Result) -> None:
     session("send").save("sent")

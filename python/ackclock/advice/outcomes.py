@@ -104,12 +104,10 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
     efficiency, delay, host_delay = {}, {}, {}
     for point, scheme in enumerate(tried):
         runs = [_run(result, path, grid, point, replicate) for replicate in range(path.replicates)]
-        delivered, link, host = (
-            sum(one[part] for one in runs) / path.replicates for part in range(3)
-        )
+        delivered, link, host = (np.mean([one[part] for one in runs], axis=0) for part in range(3))
         efficiency[scheme.label] = delivered @ weights / capacity
-        delay[scheme.label] = _quantiles(link @ weights)
-        host_delay[scheme.label] = _quantiles(host @ weights)
+        delay[scheme.label] = _quantiles(link, weights)
+        host_delay[scheme.label] = _quantiles(host, weights)
     confidence = 1 - 0.05 / max(len(tried) - 1, 1)  # Bonferroni
     none = tried[0].label
     each = [
@@ -243,15 +241,20 @@ def _waits(rows: pa.Table, path: Path, grid: _Grid) -> Array:
     return np.asarray(counts.reshape(_STEPS, grid.cells), float)
 
 
-def _quantiles(counts: Array) -> Array:
+def _quantiles(counts: Array, weights: Array) -> Array:
     """Returns the quantile of each record, in seconds; 0 where no packet arrived.
 
     Args:
-        counts: Counts by bin and record.
+        counts: Counts by bin and cell.
+        weights: How often each cell occurs, by cell and record.
     """
-    reached = np.cumsum(counts, axis=0)
-    step = (reached < QUANTILE * reached[-1]).sum(axis=0)
-    return np.where(step > 0, _SHORTEST_S * _GROWTH**step, 0.0)
+    bins = np.flatnonzero(counts.any(axis=1))  # most bins are empty
+    if bins.size == 0:
+        return np.zeros(weights.shape[1])
+    reached = np.cumsum(weights.T @ counts[bins].T, axis=1)
+    total = reached[:, -1:]
+    step = bins[(reached < QUANTILE * total).sum(axis=1)]
+    return np.where((step > 0) & (total[:, 0] > 0), _SHORTEST_S * _GROWTH**step, 0.0)
 
 
 def _between(values: Array, confidence: float = 0.95) -> Estimate:

@@ -115,9 +115,8 @@ def table_digest(table: pa.Table) -> str:
     found = hashlib.sha256(f"{table.num_rows} rows;".encode())
     for name in table.column_names:
         column = table[name].combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        found.update(f"{name}:{column.type};".encode())
+        is_encoded = pa.types.is_dictionary(column.type)
+        found.update(f"{name}:{column.type.value_type if is_encoded else column.type};".encode())
         found.update(_content(column))
     return found.hexdigest()
 
@@ -125,13 +124,24 @@ def table_digest(table: pa.Table) -> str:
 def _content(column: pa.Array) -> bytes:
     """Returns bytes that are equal for equal values; unknown numbers and NaN are the same."""
     if pa.types.is_string(column.type):
-        return json.dumps(column.to_pylist()).encode()
+        column = column.dictionary_encode()
+    if pa.types.is_dictionary(column.type):
+        # A list as JSON; each word is written once, as there are few.
+        words = [json.dumps(word) for word in (*column.dictionary.to_pylist(), None)]
+        unknown = len(words) - 1
+        return f"[{', '.join([words[one] for one in _codes(column, unknown)])}]".encode()
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype.kind == "f":
         # NaNs get a single bit pattern.
         values = np.where(np.isnan(values), np.nan, values)
     content: bytes = values.astype(values.dtype.newbyteorder("<")).tobytes()
     return content
+
+
+def _codes(column: pa.DictionaryArray, unknown: int) -> list[int]:
+    """Returns the index of each value in the dictionary; `unknown` where there is none."""
+    codes: list[int] = column.indices.fill_null(unknown).to_pylist()
+    return codes
 
 
 def _hex(content: bytes) -> str:

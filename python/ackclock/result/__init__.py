@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -270,14 +270,16 @@ def tables_in(folder: Path) -> Mapping[str, pa.Table]:
 
 def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
     """Returns the rows whose columns have the wanted values; see `Result.rows`."""
-    for name, value in wanted.items():
-        column = table[name]
-        if isinstance(value, list):
-            plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-            table = table.filter(pc.is_in(column.cast(plain), value_set=pa.array(value, plain)))
-        else:
-            table = table.filter(pc.equal(column, value))
-    return table
+    masks = [_where(table[name], value) for name, value in wanted.items()]
+    return table.filter(reduce(pc.and_, masks)) if masks else table
+
+
+def _where(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
+    """Returns True for each row with the value, or with one of a list of values."""
+    if not isinstance(value, list):
+        return pc.equal(column, value)
+    plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return pc.is_in(column.cast(plain), value_set=pa.array(value, plain))
 
 
 class Tables(Mapping[str, pa.Table]):

@@ -9,8 +9,10 @@ same link.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ackclock.metrics import Interval, interval
+from ackclock import metrics
+from ackclock.metrics import Interval, by_replicate, interval
 from ackclock.result import Result
 from ackclock.units import seconds
 from ackclock_reproductions.abr.loop import BOTTLENECK, SESSION
@@ -27,16 +29,32 @@ from ackclock_reproductions.replicates import of_replicates, quotient
 def efficiencies(
     result: Result, point: int = 0, cells: float = 1.0, session: str = SESSION
 ) -> list[float]:
+    """Returns the efficiency of each replicate at a point of the sweep; see `at_points`."""
+    return at_points(result, cells, session)[point]
+
+
+def at_points(result: Result, cells: float = 1.0, session: str = SESSION) -> list[list[float]]:
     """Returns the efficiency of each replicate, headers included, over the run's capacity.
 
     Args:
         result: Result of a loop.
-        point: Point of its sweep.
         cells: Share of the link that ATM cells leave: `Feedback.cells`.
         session: Name of the session.
+
+    Returns:
+        Efficiencies by replicate, for each point.
     """
-    got = np.array(of_replicates(result, "goodput", session, point)) * PACKET_BYTES / PAYLOAD_BYTES
-    return list(got / np.array(of_replicates(result, "capacity", BOTTLENECK, point)) * cells)
+    got, could = _rates(result, "goodput", session), _rates(result, "capacity", BOTTLENECK)
+    return [
+        list(one * PACKET_BYTES / PAYLOAD_BYTES / most * cells)
+        for one, most in zip(got, could, strict=True)
+    ]
+
+
+def _rates(result: Result, name: str, subject: str) -> list[NDArray[np.float64]]:
+    """Returns a metric of a flow or hop by replicate, for each point."""
+    found = by_replicate(result, metrics.metric(name))
+    return [np.array(list(found[point, subject].values())) for point in range(len(result.points))]
 
 
 def as_published(result: Result, cells: float = 1.0, session: str = SESSION) -> list[Interval]:

@@ -75,8 +75,8 @@ LONG_MEMORY = effcap(7, 200)
 FIXED_TIMER = fixed_timer()
 #: Psi at which INSTCAP should be better than EFFCAP with any timer.
 WORTH_FOLLOWING = Part("what is worth following", (60.0, 150.0), LARGE.duration_s)
-#: Today's senders; their feedback needs no cells.
-TODAY = (NEWRENO_TODAY, CUBIC_TODAY)
+#: Senders beside the paper's. The feedback of today's needs no cells.
+OTHERS = (LINUX_TIMER, NEWRENO_TODAY, CUBIC_TODAY)
 
 Results = Mapping[str, Result]
 
@@ -121,7 +121,7 @@ def runs_of_14() -> Mapping[str, Run]:
 def _all_three(part: Part) -> dict[str, Run]:
     """Returns runs of all three schemes with one buffer, also with another timer and senders."""
     paper = [Scheme(one) for one in SCHEMES]
-    others = [Scheme(one, sender=sender) for sender in (LINUX_TIMER, *TODAY) for one in SCHEMES]
+    others = [Scheme(one, sender=sender) for sender in OTHERS for one in SCHEMES]
     return _long_and_short(paper, part) | over_psi.runs(others, part)
 
 
@@ -409,16 +409,13 @@ def _name(label: str, buffer: int) -> str:
 
 
 def _of_today(results: Results, part: Part) -> Table:
-    rows: Rows = {}
-    for psi in part.psis:
-        for sender in (LINUX_TIMER, *TODAY):
-            cells = None if sender is LINUX_TIMER else 1.0
-            rows[f"{psi:g}", sender.label] = {
-                one.label: interval(
-                    over_psi.found(results, Scheme(one, sender=sender), part, cells=cells)[psi]
-                )
-                for one in SCHEMES
-            }
+    rows: Rows = {(f"{psi:g}", sender.label): {} for psi in part.psis for sender in OTHERS}
+    for sender in OTHERS:
+        cells = None if sender is LINUX_TIMER else 1.0
+        for one in SCHEMES:
+            of = over_psi.found(results, Scheme(one, sender=sender), part, cells=cells)
+            for psi in part.psis:
+                rows[f"{psi:g}", sender.label][one.label] = interval(of[psi])
     return measured("Other senders; those of today have no cells", ("psi", "sender"), rows)
 
 

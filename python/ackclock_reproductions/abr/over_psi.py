@@ -12,7 +12,7 @@ from ackclock.reproduction import Cell, Comparison, Origin, Run, Table
 from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import (
     as_published,
-    efficiencies,
+    at_points,
     timeouts_per_round_trip,
 )
 from ackclock_reproductions.abr.loop import (
@@ -122,9 +122,9 @@ def found(
     """Returns the efficiencies of a scheme, by default reduced by the overhead of cells."""
     share = scheme.feedback.cells if cells is None else cells
     return {
-        psi: efficiencies(results[scheme.run_of(part)], point, share)
+        psi: of
         for part in parts
-        for point, psi in enumerate(part.psis)
+        for psi, of in zip(part.psis, at_points(results[scheme.run_of(part)], share), strict=True)
     }
 
 

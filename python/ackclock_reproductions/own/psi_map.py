@@ -26,7 +26,7 @@ from ackclock.reproduction import (
     Setting,
 )
 from ackclock.result import Result
-from ackclock_reproductions.abr.efficiency import efficiencies
+from ackclock_reproductions.abr.efficiency import at_points
 from ackclock_reproductions.abr.loop import (
     COARSE,
     INSTCAP,
@@ -90,10 +90,7 @@ def runs() -> Mapping[str, Run]:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares the efficiencies of the schemes, by psi."""
     found = {
-        (sender, scheme): {
-            psi: efficiencies(results[f"{sender}, {scheme}"], point)
-            for point, psi in enumerate(PSIS)
-        }
+        (sender, scheme): dict(zip(PSIS, at_points(results[f"{sender}, {scheme}"]), strict=True))
         for sender in SENDERS
         for scheme in SCHEMES
     }

@@ -115,12 +115,17 @@ def _simulated(results: Mapping[str, Result]) -> Overflows:
 
 
 def _overflows(result: Result) -> Iterator[Overflow]:
-    rows = {name: result.tables[name].to_pylist() for name in ("samples", "hops", "events")}
+    rows: dict[str, list[list[dict[str, Any]]]] = {}
+    for name in ("samples", "hops", "events"):
+        rows[name] = [[] for _ in BUFFERS]
+        for row in result.tables[name].to_pylist():
+            rows[name][row["point"]].append(row)
 
     def of(name: str, point: int, **fields: str) -> list[dict[str, Any]]:
-        wanted = fields | {"point": point}
         return [
-            row for row in rows[name] if all(row[field] == value for field, value in wanted.items())
+            row
+            for row in rows[name][point]
+            if all(row[field] == value for field, value in fields.items())
         ]
 
     for point in range(len(BUFFERS)):

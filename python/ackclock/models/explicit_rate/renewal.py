@@ -97,6 +97,9 @@ def solve(states: States, link: TwoRateLink) -> Renewal:
     """
     P = transitions(states, link)
     recurrent = _recurrent(P)
+    # The window falls at a loss only. By window P is therefore nearly triangular, and its factors
+    # have few more entries than P.
+    recurrent = recurrent[np.argsort(states.state.window[recurrent], kind="stable")]
     inner = P[recurrent][:, recurrent]
     law = np.zeros(P.shape[0])
     law[recurrent] = _stationary(inner)
@@ -141,7 +144,10 @@ def _recurrent(P: "csr_matrix") -> Indices:
 
 
 def _stationary(P: "csr_matrix") -> Array:
-    """Returns the law of an irreducible chain, relative to its first state and then normalised."""
+    """Returns the law of an irreducible chain, relative to its last state and then normalised.
+
+    States are eliminated in their order, without pivoting: I - P^T is an M-matrix.
+    """
     from scipy.sparse import csc_matrix, identity
     from scipy.sparse.linalg import splu
 
@@ -149,5 +155,6 @@ def _stationary(P: "csr_matrix") -> Array:
     balance = csc_matrix(identity(n) - P.T)
     law = np.ones(n)
     if n > 1:
-        law[1:] = splu(csc_matrix(balance[1:, 1:])).solve(-balance[1:, [0]].toarray().ravel())
+        factors = splu(csc_matrix(balance[:-1, :-1]), permc_spec="NATURAL", diag_pivot_thresh=0.0)
+        law[:-1] = factors.solve(-balance[:-1, [-1]].toarray().ravel())
     return np.asarray(law / law.sum())
