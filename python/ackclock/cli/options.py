@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "changed_scenario", "checked_time", "json_option", "models_option", "output_option",
-    "read_result", "read_scenario", "scenario_options", "side_by_side_option", "unreliable_option",
+    "paper_options", "read_result", "read_scenario", "scenario_options", "side_by_side_option",
+    "unreliable_option",
 ]  # fmt: skip
 
 _Command = Callable[..., Any]
@@ -109,6 +110,39 @@ side_by_side_option = click.option(
     "--side-by-side", type=click.IntRange(1, _MOST_SIDE_BY_SIDE), default=1, show_default=True,
     help="Number of emulated runs at the same time, each between its own hosts.",
 )  # fmt: skip
+
+
+def _width(_context: click.Context, _option: click.Parameter, written: str | None) -> float | None:
+    if written is None:
+        return None
+    from ackclock.plot import width_in
+
+    try:
+        return width_in(written)
+    except InputError as error:
+        raise error.at("--width") from None
+
+
+def paper_options(command: _Command) -> _Command:
+    """Adds what a figure is to look like in a paper."""
+    for option in (
+        click.option("--title", metavar="TEXT", help="Title; none for no title."),
+        click.option(
+            "--font-size", type=click.FloatRange(4, 30), metavar="POINTS",
+            help="Size of labels in points.  [default: 9]",
+        ),
+        click.option(
+            "--font", type=click.Choice(["sans", "serif"]), default="sans", show_default=True,
+            help="Font of the figure.",
+        ),
+        click.option(
+            "--width", metavar="WIDTH", callback=_width,
+            help="Width of the figure: column, text, or a length such as 84mm.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -15,6 +15,7 @@ from ackclock.cli.options import (
     checked_time,
     json_option,
     models_option,
+    paper_options,
     read_result,
     unreliable_option,
 )
@@ -52,17 +53,6 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
             f'unknown metric "{name}"; {suggestion(name, list(METRICS))}',
         )
     return name
-
-
-def _width(_context: click.Context, _option: click.Parameter, written: str | None) -> float | None:
-    if written is None:
-        return None
-    from ackclock.plot import width_in
-
-    try:
-        return width_in(written)
-    except InputError as error:
-        raise error.at("--width") from None
 
 
 @click.command()
@@ -117,19 +107,7 @@ def _width(_context: click.Context, _option: click.Parameter, written: str | Non
     "--subject", metavar="NAME",
     help="Flow or hop that figures of a sweep show.  [default: the bottleneck, or all flows]",
 )  # fmt: skip
-@click.option(
-    "--width", metavar="WIDTH", callback=_width,
-    help="Width of the figure: column, text, or a length such as 84mm.",
-)  # fmt: skip
-@click.option(
-    "--font", type=click.Choice(["sans", "serif"]), default="sans", show_default=True,
-    help="Font of the figure.",
-)  # fmt: skip
-@click.option(
-    "--font-size", type=click.FloatRange(4, 30), metavar="POINTS",
-    help="Size of labels in points.  [default: 9]",
-)  # fmt: skip
-@click.option("--title", metavar="TEXT", help="Title; none for no title.")
+@paper_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
     help="File (.svg, .png, .pdf), or folder for several figures.  [default: RUN/figures]",

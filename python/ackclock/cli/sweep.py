@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackclock.cli.errors import UNRELIABLE, Commands, complain
-from ackclock.cli.options import changed_scenario, checked_time, json_option, read_scenario
+from ackclock.cli.options import (
+    changed_scenario,
+    checked_time,
+    json_option,
+    paper_options,
+    read_scenario,
+)
 from ackclock.cli.output import print_json, print_rows, say
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:
+    from ackclock.plot import Paper
     from ackclock.sweeps.driver import Progress
     from ackclock.sweeps.plan import Plan
     from ackclock.sweeps.search import Found
@@ -353,6 +360,9 @@ def _failures(store: "Store", failures: list[dict[str, Any]]) -> "Table":
 @sweep.command()
 @folder_argument
 @click.option("--x", metavar="PATH", help="Swept value that varies along rows, or the axis.")
+@click.option(
+    "--by", metavar="PATH", help="Swept value on the vertical axis; makes the figure a heat map."
+)
 @click.option("--y", metavar="METRIC", help="Metric, such as 'utilisation(HOP)'.")
 @click.option(
     "--where", "conditions", multiple=True, metavar="PATH=VALUE",
@@ -362,10 +372,12 @@ def _failures(store: "Store", failures: list[dict[str, Any]]) -> "Table":
     "-o", "--output", type=click.Path(path_type=Path),
     help="File: .csv or .parquet for the table, .svg, .png or .pdf for a figure.",
 )  # fmt: skip
+@paper_options
 @json_option
 def show(
-    folder: Path, x: str | None, y: str | None, conditions: tuple[str, ...], output: Path | None,
-    as_json: bool,
+    folder: Path, x: str | None, by: str | None, y: str | None, conditions: tuple[str, ...],
+    output: Path | None, width: float | None, font: str, font_size: float | None,
+    title: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show a metric of a sweep over its points.
 
@@ -382,12 +394,19 @@ def show(
         what = asked(y or store.plan.metrics[0])
     tidy = summary.where(summary.frame(store, what), conditions)
     column = None if x is None else summary.column_of(tidy, x, "--x")
-    title = f"{what.metric.label} of {store.plan.scenario.get('name', folder.name)}: means ± 95 %"
+    heading = f"{what.metric.label} of {store.plan.scenario.get('name', folder.name)}: means ± 95 %"
+    if output is not None and output.suffix[1:].lower() in _PICTURES:
+        from ackclock.plot import Paper
+
+        vertical = None if by is None else summary.column_of(tidy, by, "--by")
+        paper = Paper(width, font, font_size, "" if title == "none" else title)
+        _draw(output, tidy, (column, vertical), what.metric, heading, paper)
+    elif output is not None:
+        _write(output, tidy)
     if output is not None:
-        _write(output, tidy, column, what.metric, title)
         say(f"{'figure' if output.suffix[1:] in _PICTURES else 'table'}: {output}")
         return
-    shown = summary.shown(summary.without_copies(tidy, column), what.metric, title, column)
+    shown = summary.shown(summary.without_copies(tidy, column), what.metric, heading, column)
     if as_json:
         print_json(tidy.to_pylist())
     else:
@@ -506,19 +525,31 @@ def _print_found(found: "Found", minimise: str, folder: Path) -> None:
 _PICTURES = ("svg", "png", "pdf")
 
 
-def _write(output: Path, tidy: Any, column: str | None, metric: Any, title: str) -> None:
-    """Writes a tidy table, or its figure."""
-    from ackclock.folder import UNFINISHED
+def _draw(
+    output: Path, tidy: Any, axes: tuple[str | None, str | None], metric: Any, title: str,
+    paper: "Paper",
+) -> None:  # fmt: skip
+    """Draws lines over the horizontal axis, or a heat map over both."""
+    from ackclock import plot
     from ackclock.sweeps import summary
 
-    kind = output.suffix[1:].lower()
-    if kind in _PICTURES:
-        from ackclock import plot
+    horizontal, vertical = axes
+    if horizontal is None:
+        raise InputError("missing", "--x", "is missing; name the horizontal axis of the figure")
+    if vertical is None:
+        figure = plot.lines(summary.without_copies(tidy, horizontal), horizontal, metric, title)
+    else:
+        table = summary.named(tidy, metric.name)
+        width = {} if paper.width_in is None else {"width_in": paper.width_in}
+        figure = plot.heat_map(table, metric.name, x=horizontal, y=vertical, title=title, **width)
+    plot.save(plot.printed(figure, paper), output)
 
-        if column is None:
-            raise InputError("missing", "--x", "is missing; name the horizontal axis of the figure")
-        plot.save(plot.lines(summary.without_copies(tidy, column), column, metric, title), output)
-        return
+
+def _write(output: Path, tidy: Any) -> None:
+    """Writes a tidy table."""
+    from ackclock.folder import UNFINISHED
+
+    kind = output.suffix[1:].lower()
     if kind not in ("csv", "parquet"):
         raise InputError(
             "unsupported", "--output", f'"{output}" has an unknown format; choose from .csv, '

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from ackclock.errors import InputError
 from ackclock.metrics import Metric
 from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.scales import set_scales
 from ackclock.plot.style import style
-from ackclock.plot.sweep import set_scales
 
 __all__ = ["lines"]
 

@@ -56,7 +56,7 @@ def asked(text: str) -> Asked:
         InputError: There is no such metric.
     """
     name, bracket, rest = text.strip().partition("(")
-    known = [one.name for one in METRICS]
+    known = list(METRICS)
     if name.strip() not in known or (bracket and not rest.endswith(")")):
         raise InputError(
             "unknown-name", "", f'unknown metric "{text}"; {suggestion(name, known)}', text

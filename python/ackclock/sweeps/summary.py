@@ -14,7 +14,7 @@ from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
 from ackclock.table import Column, Table, short, table
 
-__all__ = ["column_of", "frame", "shown", "where", "without_copies"]
+__all__ = ["column_of", "frame", "named", "shown", "where", "without_copies"]
 
 #: Columns of a tidy table behind the swept values.
 _MEASURED = ("subject", "mean", "half_width", "replicates")
@@ -62,6 +62,12 @@ def frame(store: Store, what: Asked) -> pa.Table:
     for at, name in enumerate(store.swept, 1):
         means = means.add_column(at, store.points.schema.field(name), points[name])
     return means
+
+
+def named(tidy: pa.Table, metric: str) -> pa.Table:
+    """Returns a tidy table whose means and half widths have the metric in their names."""
+    names = {"mean": metric, "half_width": f"{metric}_half_width"}
+    return tidy.rename_columns([names.get(name, name) for name in tidy.column_names])
 
 
 def without_copies(tidy: pa.Table, kept: str | None = None) -> pa.Table:

@@ -32,7 +32,6 @@ from ackclock.sweeps.search import objective as objectives
 from ackclock.sweeps.search.evaluation import Evaluator
 from ackclock.sweeps.search.optimiser import OPTIMISERS, Spent
 from ackclock.sweeps.search.shrinking import shrink
-from ackclock.sweeps.search.toml_text import toml_text
 from ackclock.table import json_text
 
 __all__ = ["SEARCH", "Found", "Search", "is_begun", "run"]
@@ -190,8 +189,8 @@ def run(
         found = _found(search, evaluator)
     finally:
         opened.close()
-    comment = _comment(search, found)
-    write_whole(folder / "found.toml", toml_text(found.tree, comment))
+    comment = "".join(f"# {line}\n" for line in _comment(search, found).splitlines())
+    write_whole(folder / "found.toml", comment + engine.to_toml(found.tree))
     write_whole(folder / "found.json", json_text(vars(found)))
     return found
 

@@ -63,7 +63,7 @@ def parse(text: str) -> Objective:
 
 def _quoted(text: str) -> str:
     """Puts what stands in the brackets of a metric into quotes."""
-    names = "|".join(one.name for one in METRICS)
+    names = "|".join(METRICS)
     return re.sub(
         rf"(?<![\w.])({names})\(([^()'\"]*)\)",
         lambda found: f"{found[1]}({found[2].strip()!r})",
@@ -89,10 +89,10 @@ def _check(node: ast.expr, text: str, measures: dict[Measure, None]) -> None:
                 _check(argument, text, measures)
         case ast.Call(
             func=ast.Name(id=name), args=[ast.Constant(value=str() as subject)], keywords=[]
-        ) if name in {one.name for one in METRICS}:
+        ) if name in METRICS:
             measures[name, subject] = None
         case ast.Call(func=ast.Name(id=name)):
-            known = [one.name for one in METRICS]
+            known = list(METRICS)
             raise InputError(
                 "unknown-name", "",
                 f'unknown metric "{name}" in "{text}"; {suggestion(name, known)}', text,
