@@ -2,6 +2,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -140,6 +141,24 @@ def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
         path.unlink()
     assert answer("sweep", "resume", "s")["narrow_points"] == state["narrow_points"]
     assert contents(Path("s")) == before
+
+
+def test_a_sweep_is_drawn_as_lines_or_as_a_heat_map(small: Path) -> None:
+    ran = ("sweep", "run", small, "-o", "s", "--replicates", "2", "--metric", "utilisation(b)",
+           "--vary", "hops.b.delay=5,20 ms")  # fmt: skip
+    assert ackclock(*ran).exit_code == 0
+    shown = ("sweep", "show", "s", "--x", "hops.b.queue.limit", "--title", "none")
+    assert ackclock(*shown, "-o", "lines.svg").exit_code == 0
+    drawn = ackclock(*shown, "--by", "hops.b.delay", "--width", "text", "-o", "map.svg")
+    assert drawn.exit_code == 0, drawn.stderr
+    picture = Path("map.svg").read_text(encoding="utf-8")
+    [width] = re.findall(r'<svg [^>]*width="([0-9.]+)pt"', picture)
+    assert float(width) == pytest.approx(7.0 * 72, rel=0.05)
+    means = {row["mean"] for row in json.loads(ackclock(*shown, "--json").stdout)}
+    assert len(means) == 8, "two controls, buffers and delays"
+    refused = ackclock(*shown, "--by", "hops.b.queue.limit", "-o", "no.svg")
+    assert refused.exit_code == 2
+    assert not Path("no.svg").exists()
 
 
 def test_a_value_that_no_point_can_have_is_refused_at_once(small: Path) -> None:

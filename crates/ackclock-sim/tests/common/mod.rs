@@ -143,7 +143,7 @@ start = ["0 s", "1 s"]
 [flows.transport]
 kind = "tcp"
 control = { kind = "reno" }
-preset = "linux"
+preset = "linux-2012"
 mss = "960 bytes"
 header = "40 bytes"
 delayed_ack = { every = "1 packets" }
@@ -159,7 +159,7 @@ start = ["0 s", "1 s"]
 [flows.transport]
 kind = "tcp"
 control = { kind = "reno" }
-preset = "linux"
+preset = "linux-2012"
 mss = "960 bytes"
 header = "40 bytes"
 delayed_ack = { every = "1 packets" }
