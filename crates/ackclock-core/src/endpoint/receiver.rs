@@ -27,10 +27,7 @@ pub struct Receiver {
     every: u32,
     quick: u32,
     delay: Span,
-    delay_beyond_hole: Span,
-    /// Tick of the clock that the delayed ACK waits for; zero for an exact timer.
-    tick: Span,
-    growth: Option<Box<WindowGrowth>>,
+    timing: Option<Box<Timing>>,
     beyond: Beyond,
     statistics: ReceiverStatistics,
     sack: bool,
@@ -58,11 +55,60 @@ struct Beyond {
     reported: Option<Box<SackBlocks>>,
     /// Duplicate segment to be reported by the next ACK; `u64::MAX` for none.
     duplicate: u64,
+}
+
+/// Further rules of Linux's ACKs; a receiver without any has none of this.
+#[derive(Debug)]
+struct Timing {
+    /// Tick of the clock that the delayed ACK waits for; zero for an exact timer.
+    tick: Span,
+    growth: Option<WindowGrowth>,
+    /// Longest wait of an ACK of segments beyond a hole; zero if none waits.
+    beyond_hole: Span,
     /// The hole's first segment, and how many segments beyond it were acknowledged at once.
     hole: u64,
     prompt: u32,
     /// Segments beyond the hole since the last ACK.
     held: u32,
+}
+
+impl Timing {
+    fn new(parameters: &TcpParameters) -> Option<Timing> {
+        let (tick, beyond_hole) = (parameters.timer_tick, parameters.delayed_ack.beyond_hole);
+        let grows = parameters.receive_buffer_growth;
+        (tick > Span::ZERO || beyond_hole > Span::ZERO || grows).then(|| Timing {
+            tick,
+            growth: grows.then(|| WindowGrowth::new(parameters.mss)),
+            beyond_hole,
+            hole: u64::MAX,
+            prompt: 0,
+            held: 0,
+        })
+    }
+
+    /// True if the ACK of a segment beyond the hole before `next` waits for more of them.
+    fn holds_back(&mut self, next: u64) -> bool {
+        if self.beyond_hole == Span::ZERO {
+            return false;
+        }
+        if self.hole != next {
+            (self.hole, self.prompt, self.held) = (next, 0, 0);
+        }
+        if self.prompt < PROMPT_BEYOND_HOLE || self.held >= MOST_HELD {
+            self.prompt += 1;
+            return false;
+        }
+        self.held += 1;
+        true
+    }
+
+    /// Returns how long an ACK beyond a hole waits at most.
+    fn wait(&self) -> Span {
+        match &self.growth {
+            Some(growth) => self.beyond_hole.min(growth.round_trip() / 3),
+            None => self.beyond_hole,
+        }
+    }
 }
 
 /// Position of an arriving segment among those held beyond the hole.
@@ -85,9 +131,6 @@ impl Beyond {
             short_length: 0,
             reported: None,
             duplicate: u64::MAX,
-            hole: u64::MAX,
-            prompt: 0,
-            held: 0,
         }
     }
 
@@ -255,11 +298,7 @@ impl Receiver {
             every: parameters.delayed_ack.every.0,
             quick: parameters.delayed_ack.quickack_segments.0,
             delay: parameters.delayed_ack.timeout,
-            delay_beyond_hole: parameters.delayed_ack.beyond_hole,
-            tick: parameters.timer_tick,
-            growth: parameters
-                .receive_buffer_growth
-                .then(|| Box::new(WindowGrowth::new(parameters.mss))),
+            timing: Timing::new(parameters).map(Box::new),
             beyond: Beyond::new(),
             statistics: ReceiverStatistics::default(),
             sack: parameters.recovery.uses_sack(),
@@ -285,7 +324,11 @@ impl Receiver {
         self.keep_stamp(segment);
         if segment.kind == SegmentKind::Syn {
             self.answer_syn = true;
-            if let Some(growth) = &mut self.growth {
+            if let Some(growth) = self
+                .timing
+                .as_mut()
+                .and_then(|timing| timing.growth.as_mut())
+            {
                 growth.begin(now);
             }
             return;
@@ -308,7 +351,8 @@ impl Receiver {
         self.next += 1;
         self.statistics.delivered += segment.length;
         self.unacknowledged += 1;
-        if let Some(growth) = &mut self.growth
+        if let Some(timing) = &mut self.timing
+            && let Some(growth) = &mut timing.growth
             && growth.handle_segment(now, segment)
         {
             self.quick |= 1;
@@ -377,26 +421,14 @@ impl Receiver {
 
     /// True if the ACK of a segment beyond the hole waits for more of them.
     fn holds_back(&mut self, now: Time) -> bool {
-        if self.delay_beyond_hole == Span::ZERO || !self.sack {
+        let Some(timing) = self.timing.as_mut().filter(|_| self.sack) else {
             return false;
+        };
+        let holds = timing.holds_back(self.next);
+        if holds && self.deadline.is_never() {
+            self.deadline = now + timing.wait();
         }
-        let beyond = &mut self.beyond;
-        if beyond.hole != self.next {
-            (beyond.hole, beyond.prompt, beyond.held) = (self.next, 0, 0);
-        }
-        if beyond.prompt < PROMPT_BEYOND_HOLE || beyond.held >= MOST_HELD {
-            beyond.prompt += 1;
-            return false;
-        }
-        beyond.held += 1;
-        if self.deadline.is_never() {
-            let third = self.growth.as_ref().map(|growth| growth.round_trip() / 3);
-            self.deadline = now
-                + third.map_or(self.delay_beyond_hole, |third| {
-                    third.min(self.delay_beyond_hole)
-                });
-        }
-        true
+        holds
     }
 
     /// Reports a duplicate segment in the next ACK (RFC 2883).
@@ -412,12 +444,13 @@ impl Receiver {
             return;
         }
         // What waits beyond a hole has a timer of high resolution.
-        if self.tick > Span::ZERO && self.beyond.is_empty() {
-            let tick = self
-                .deadline
-                .as_nanos()
-                .next_multiple_of(self.tick.as_nanos());
-            self.deadline = Time::from_nanos(tick);
+        let tick = self
+            .timing
+            .as_ref()
+            .map_or(Span::ZERO, |timing| timing.tick);
+        if tick > Span::ZERO && self.beyond.is_empty() {
+            let due = self.deadline.as_nanos().next_multiple_of(tick.as_nanos());
+            self.deadline = Time::from_nanos(due);
             if self.deadline > now {
                 return;
             }
@@ -447,7 +480,9 @@ impl Receiver {
         let holds_more =
             self.sack && (!self.beyond.is_empty() || self.beyond.duplicate != u64::MAX);
         if holds_more {
-            self.beyond.held = 0;
+            if let Some(timing) = &mut self.timing {
+                timing.held = 0;
+            }
             self.beyond.report();
         }
         let reported = self.beyond.reported.as_deref();
@@ -522,7 +557,7 @@ mod tests {
 
     #[test]
     fn an_idle_receiver_is_small() {
-        assert!(size_of::<Receiver>() <= 232, "{}", size_of::<Receiver>());
+        assert!(size_of::<Receiver>() <= 200, "{}", size_of::<Receiver>());
         assert_eq!(Receiver::new(&rfc()).beyond.ranges.capacity(), 0);
     }
 
