@@ -238,6 +238,7 @@ def steps(p: float) -> Steps:
     return Steps(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.002, 0.01, 0.02])
 def test_what_is_left_between_the_two(p: float) -> None:
     """The chain's steps are the engine's, except for one in a thousand and after a reaction.
@@ -257,6 +258,7 @@ def test_what_is_left_between_the_two(p: float) -> None:
     assert timed_out.mean() < 2 * p
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
@@ -338,6 +340,7 @@ def test_without_timeouts_the_chain_is_ever_farther_off(recovery: str) -> None:
     assert off == sorted(off)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", LOSSY)
 def test_pftk_is_about_renos_recovery(p: float) -> None:
     """Checks PFTK within the error in the guide.
