@@ -276,7 +276,7 @@ def test_another_build_emulates_no_second_time(
     simulated = simulations(monkeypatch)
     ackclock("compare", scenario_file, *QUICK)
     pretended.asked.clear()
-    monkeypatch.setattr(address, "_engine", lambda: "another build")
+    monkeypatch.setattr(address, "engine", lambda: "another build")
     monkeypatch.setattr(address, "package", lambda: "another build")
     assert "emulate: taken from" in ackclock("compare", scenario_file, *QUICK).stderr
     assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, False)
@@ -374,7 +374,7 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     assert outcome.exit_code == 0, outcome.stderr
     assert sorted(path.name for path in (FOLDER / "figures").iterdir()) == [
         "cwnd.svg",
-        "rtt.svg",
+        "sweep_rtt.svg",
         "throughput.svg",
     ]
     check_refusal(

@@ -207,7 +207,7 @@ def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     reproduced(emulated)
     # Another build measures again, since estimates and models may differ. It does not emulate
     # again.
-    monkeypatch.setattr(address, "_engine", lambda: "another build")
+    monkeypatch.setattr(address, "engine", lambda: "another build")
     monkeypatch.setattr(address, "package", lambda: "another build")
     reproduced(emulated)
     assert machine.done == ["emulate", "measure", "measure"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from ackclock import Result, simulate
+from ackclock import Result, Scenario, simulate
 from ackclock.metrics import Interval
 from ackclock.reproduction import Kind
 from ackclock_reproductions.emulated import ENGINE, LINUX
@@ -15,14 +15,18 @@ BRIEF = {"duration": "4 s", "warmup": "1 s", "replicates": 2}
 
 
 def placed(**in_linuxs_place: object) -> dict[str, Result]:
-    """Returns short simulations of all runs, those of Linux with other values."""
-    runs = linux_against_engine.runs()
+    """Returns short simulations of all the engine's runs, in Linux's place with other values."""
     return {
         name: simulate(
-            run.scenario.replace({**BRIEF, **(in_linuxs_place if run.method == "emulate" else {})})
+            simulated(name).replace({**BRIEF, **(in_linuxs_place if LINUX in name else {})})
         )
-        for name, run in runs.items()
+        for name in linux_against_engine.runs()
     }
+
+
+def simulated(name: str) -> Scenario:
+    """Returns what the engine simulates where this run belongs."""
+    return linux_against_engine.runs()[name.replace(LINUX, ENGINE)].scenario
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +64,7 @@ def test_a_sender_that_stops_early_is_noticed(equal: Mapping[str, Result]) -> No
     runs = linux_against_engine.runs()
     three = dict.fromkeys(path.label for path in PATHS[:3])
     other = {
-        name: simulate(run.scenario.replace({**BRIEF, f"flows.{FLOW}.stop": "2 s"}))
+        name: simulate(simulated(name).replace({**BRIEF, f"flows.{FLOW}.stop": "2 s"}))
         for name, run in runs.items()
         if run.method == "emulate" and any(name.endswith(f", {label}") for label in three)
     }

@@ -371,8 +371,9 @@ def goodput(result: Result, flow: str) -> float:
 #: Rate in packets of 1500 bytes, round trip with the service of one packet, handshake, sampling.
 FAST, LONG, HANDSHAKE_S, SAMPLE_S = 20e6 / 12_000, 0.2 + 12_000 / 20e6, 0.201, 0.01
 #: What a control adds to a window for bursts: three of up to five segments at start-up's rate, and
-#: two in a probe (`bbr_quantization_budget` of tcp_bbr.c; `BBR.offload_budget` of the draft).
-BURSTS = 3 * 5 + 2
+#: two in a probe (`bbr_quantization_budget` of tcp_bbr.c; `BBR.offload_budget` of the draft). One
+#: further burst of five has left before the link can have sent any of it.
+BURSTS = 3 * 5 + 2 + 5
 
 
 @cache

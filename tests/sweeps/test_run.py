@@ -124,7 +124,7 @@ def test_points_share_random_numbers_unless_told_otherwise(small: Path) -> None:
 
 def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
     state = answer(
-        "sweep", "run", small, "--metric", "goodput", "--metric", "utilisation(b)",
+        "sweep", "run", small, "--metric", "goodput", "--metric", "queueing_delay(b)",
         "--until", "±2 %", "--replicates", "3..7", "-o", "s",
     )  # fmt: skip
     assert state["narrow_points"] + state["points_at_limit"] == 4
@@ -144,7 +144,7 @@ def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
 
 
 def test_a_sweep_is_drawn_as_lines_or_as_a_heat_map(small: Path) -> None:
-    ran = ("sweep", "run", small, "-o", "s", "--replicates", "2", "--metric", "utilisation(b)",
+    ran = ("sweep", "run", small, "-o", "s", "--replicates", "2", "--metric", "queueing_delay(b)",
            "--vary", "hops.b.delay=5,20 ms")  # fmt: skip
     assert ackclock(*ran).exit_code == 0
     shown = ("sweep", "show", "s", "--x", "hops.b.queue.limit", "--title", "none")

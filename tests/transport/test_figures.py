@@ -256,7 +256,7 @@ def test_several_results_have_one_page(result: Result) -> None:
     assert outcome.exit_code == 0, outcome.output
     assert json.loads(outcome.stdout) == {"report": "all.html"}
     text = Path("all.html").read_text()
-    assert text.count("<svg") == 5 + 2 + 6
+    assert text.count("<svg") == 5 + 2 + 9
     assert PEERS["send"] in text
     assert PEERS["receive"] in text
 

@@ -91,7 +91,7 @@ const BACKWARD: u8 = 0b0000_0001;
 const ECN_SHIFT: u8 = 3;
 const ECN_MASK: u8 = 0b0001_1000;
 const RETRANSMISSION: u8 = 0b0010_0000;
-/// Of ACKs; the same bit of data is [`PUSH`].
+/// In an ACK. In data the same bit is [`PUSH`].
 const ECN_ECHO: u8 = 0b0100_0000;
 const PUSH: u8 = ECN_ECHO;
 const WINDOW_REDUCED: u8 = 0b1000_0000;

@@ -161,8 +161,8 @@ fn startup_finds_the_bandwidth_and_drain_its_product() {
 }
 
 /// A cycle has its four states in order, and begins after the rounds of a product of 33 segments:
-/// 1.4 s, and longer while round trips are. No state waits for more than 3 s (draft 5.3.3.5.3), and
-/// PROBE_RTT may come between, with 0.2 s and a round trip; the rest is six round trips of the
+/// 1.4 s, and longer while round trips are. No cycle waits for more than 3 s (draft 5.3.3.5.3).
+/// PROBE_RTT may come between, with 0.2 s and a round trip. The rest is six round trips of the
 /// states that probe, of 60 ms at most.
 #[test]
 fn cycles_repeat_with_the_rounds_of_the_product() {

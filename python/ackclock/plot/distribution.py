@@ -288,7 +288,7 @@ def _lacks(result: Result, view: View) -> str | None:
     return refusal(lambda: _prepared(result, None, None))
 
 
-_METHODS = ("simulate", "emulate", "measure")
+_METHODS = ("simulate", "emulate")
 
 CDF = FigureKind(
     "cdf",

@@ -248,7 +248,9 @@ def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:
         Setting("run", f"{seconds_run(results, 'duration')} s", Origin.GUESSED),
         Setting("left out at the start", f"{seconds_run(results, 'warmup')} s", Origin.GUESSED),
         Setting("replicates", replicates_run(results), Origin.GUESSED),
-        Setting("senders", "bbr1, cubic, reno with the preset linux", Origin.GUESSED),
+        Setting(
+            "senders", "bbr1, cubic, reno with the preset linux, single segments", Origin.GUESSED
+        ),
     )
 
 

@@ -325,8 +325,8 @@ pub struct TcpParameters {
     /// burst may wait for the next ACK (`tcp_tso_should_defer`). The last of two or more segments
     /// carries PSH, so that the receiver acknowledges it at once (since Linux 5.8).
     pub segmentation_offload: bool,
-    /// Tick of the clock that timers wait for (Linux: 1/HZ). A timer expires at a tick, and one of 63
-    /// ticks or more at every eighth (`timer.c`). Zero for exact timers.
+    /// Tick of the clock that timers wait for (Linux: 1/HZ). A timer expires at a tick, and one of
+    /// 63 ticks or more at every eighth (`timer.c`). Zero for exact timers.
     pub timer_tick: Span,
     /// True if the receive buffer grows with what arrives in a round trip, as in Linux. While the
     /// advertised window grows, each segment is acknowledged at once (`tcp_grow_window`). The

@@ -430,8 +430,8 @@ fn the_ack_of_a_retransmission_from_the_recovery_before_undoes_nothing() {
     );
 }
 
-/// What fits the window and does not fill a burst waits for an ACK that is due, but not for longer
-/// than a millisecond (`tcp_tso_should_defer`; the order of the checks is ours).
+/// A segment that fits the window and does not fill a burst waits for an ACK that is due. It does
+/// not wait for longer than a millisecond (`tcp_tso_should_defer`; the times are ours).
 #[test]
 fn a_single_segment_waits_for_an_ack_that_is_due() {
     play(
