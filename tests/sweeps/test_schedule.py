@@ -39,6 +39,18 @@ def test_what_an_earlier_process_ran_is_left_out() -> None:
     assert sorted(runs) == sorted(everything - set(known))
 
 
+def test_a_lost_run_is_taken_though_later_ones_of_its_point_have_ended() -> None:
+    """Or a resumed sweep would seem complete: four runs have ended, three are known to be needed."""
+    schedule = Schedule([0], 3, Precision(0.01, least=3, most=5))
+    known = [(0, replicate) for replicate in (0, 2, 3, 4)]
+    schedule.restore(known, [(*key, "goodput", "a", float(key[1])) for key in known])
+    assert schedule.ended < schedule.wanted
+    assert schedule.take(1) == [(0, 1)]
+    schedule.report([(0, 1)], 0, 0.01, [(0, 1, "goodput", "a", 1.0)])
+    assert schedule.take(1) == []
+    assert (schedule.ended, schedule.wanted, schedule.at_limit) == (5, 5, 1)
+
+
 def test_a_lost_batch_comes_again_in_pieces() -> None:
     schedule = Schedule(range(1000), 1)
     [first] = schedule.take(1)

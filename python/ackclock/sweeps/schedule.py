@@ -70,7 +70,8 @@ class Schedule:
         self._ended: dict[int, int] = {}  # Bit r is set when replicate r has ended.
         self._sizes = dict.fromkeys(points, replicates) if precision else {}
         self._values: dict[int, dict[Measure, dict[int, float]]] = {}
-        self._left = self._first(points, replicates)
+        self._first_size = replicates
+        self._left = self._first(points)
         self._again: deque[list[Key]] = deque()
         self._more: list[tuple[float, int, list[int]]] = []  # −excess, point, replicates.
         self._durations: deque[float] = deque(maxlen=_REMEMBERED)
@@ -78,9 +79,9 @@ class Schedule:
         self.wanted = len(points) * replicates
         self.ended = self.failed = self.narrow = self.at_limit = 0
 
-    def _first(self, points: Iterable[int], replicates: int) -> Iterator[Key]:
+    def _first(self, points: Iterable[int]) -> Iterator[Key]:
         for point in points:
-            for replicate in range(replicates):
+            for replicate in range(self._first_size):
                 if not self._ended.get(point, 0) >> replicate & 1:
                     yield point, replicate
 
@@ -105,7 +106,8 @@ class Schedule:
         """
         for point, replicate in runs:
             self._ended[point] = self._ended.get(point, 0) | 1 << replicate
-            self.ended += 1
+        # A run counts when its point is known to need it.
+        self.ended = sum(_count(ended, 0, self._first_size) for ended in self._ended.values())
         self._note(values)
         for point in list(self._sizes):
             self._look(point)
@@ -207,6 +209,7 @@ class Schedule:
                 self._values.pop(point, None)
                 return
             self.wanted += more - size
+            self.ended += _count(ended, size, more)
             self._sizes[point] = more
             # An earlier process may have run some of them.
             missing = [one for one in range(size, more) if not ended >> one & 1]
@@ -214,3 +217,8 @@ class Schedule:
                 heapq.heappush(self._more, (-excess, point, missing))
                 return
             size = more
+
+
+def _count(ended: int, begin: int, end: int) -> int:
+    """Returns how many of these replicates have ended."""
+    return (ended >> begin & (1 << end - begin) - 1).bit_count()
