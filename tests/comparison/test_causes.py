@@ -333,6 +333,8 @@ def test_bursts_overflow_a_queue(reno: Evidence) -> None:
     )
     assert shows("bursts", reno, **more, metric="retransmissions") == ""  # fewer of them
     assert shows("bursts", reno, **more, metric="retransmissions", difference=gap(1.0))
+    in_bursts = beside(leaky_pipe, control={"kind": "reno"}, segmentation_offload=True)
+    assert shows("bursts", in_bursts, **more) == ""  # the simulation has them too
 
 
 def test_whole_segments(reno: Evidence, leaky_pipe: Scenario) -> None:
@@ -369,6 +371,8 @@ def test_delayed_acks(cubic: Evidence, leaky_pipe: Scenario) -> None:
         delayed_ack={"every": "1 packet"},
     )
     assert shows("delayed_acks", each, **shorter, **rtt) == ""
+    linux = beside(leaky_pipe, control={"kind": "cubic"}, preset="linux")
+    assert shows("delayed_acks", linux, **shorter, **rtt) == ""  # it acknowledges bursts too
 
 
 def test_recovery(cubic: Evidence) -> None:

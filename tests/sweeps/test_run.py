@@ -134,7 +134,7 @@ def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
     assert precision.looks == [3, 5, 7]
     for row in rows:
         assert row["replicates"] in precision.looks
-        assert row["half_width"] <= 0.02 * row["mean"] or row["replicates"] == 7
+        assert row["goodput_half_width"] <= 0.02 * row["goodput"] or row["replicates"] == 7
     # Whatever parts are lost, a sweep goes on to the same end.
     before = contents(Path("s"))
     for path in sorted(Path("s/runs").iterdir())[::2]:
@@ -154,7 +154,7 @@ def test_a_sweep_is_drawn_as_lines_or_as_a_heat_map(small: Path) -> None:
     picture = Path("map.svg").read_text(encoding="utf-8")
     [width] = re.findall(r'<svg [^>]*width="([0-9.]+)pt"', picture)
     assert float(width) == pytest.approx(7.0 * 72, rel=0.05)
-    means = {row["mean"] for row in json.loads(ackclock(*shown, "--json").stdout)}
+    means = {row["queueing_delay"] for row in json.loads(ackclock(*shown, "--json").stdout)}
     assert len(means) == 8, "two controls, buffers and delays"
     refused = ackclock(*shown, "--by", "hops.b.queue.limit", "-o", "no.svg")
     assert refused.exit_code == 2

@@ -40,7 +40,7 @@ def test_what_an_earlier_process_ran_is_left_out() -> None:
 
 
 def test_a_lost_run_is_taken_though_later_ones_of_its_point_have_ended() -> None:
-    """Or a resumed sweep would seem complete: four runs have ended, three are known to be needed."""
+    """Four have ended and three are known to be needed, but the sweep is not complete."""
     schedule = Schedule([0], 3, Precision(0.01, least=3, most=5))
     known = [(0, replicate) for replicate in (0, 2, 3, 4)]
     schedule.restore(known, [(*key, "goodput", "a", float(key[1])) for key in known])

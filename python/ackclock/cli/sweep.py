@@ -529,19 +529,20 @@ def _draw(
     output: Path, tidy: Any, axes: tuple[str | None, str | None], metric: Any, title: str,
     paper: "Paper",
 ) -> None:  # fmt: skip
-    """Draws lines over the horizontal axis, or a heat map over both."""
+    """Draws panels of lines over the horizontal axis, or a heat map over both."""
     from ackclock import plot
-    from ackclock.sweeps import summary
 
     horizontal, vertical = axes
     if horizontal is None:
         raise InputError("missing", "--x", "is missing; name the horizontal axis of the figure")
+    width = paper.width_in or plot.width_in("text")
+    title = title if paper.title is None else paper.title
     if vertical is None:
-        figure = plot.lines(summary.without_copies(tidy, horizontal), horizontal, metric, title)
+        figure = plot.small_multiples(tidy, metric.name, x=horizontal, title=title, width_in=width)
     else:
-        table = summary.named(tidy, metric.name)
-        width = {} if paper.width_in is None else {"width_in": paper.width_in}
-        figure = plot.heat_map(table, metric.name, x=horizontal, y=vertical, title=title, **width)
+        figure = plot.heat_map(
+            tidy, metric.name, x=horizontal, y=vertical, title=title, width_in=width
+        )
     plot.save(plot.printed(figure, paper), output)
 
 

@@ -31,7 +31,6 @@ from ackclock.plot.small_multiples import small_multiples
 from ackclock.plot.states import STATES, states
 from ackclock.plot.sweep import SWEEP, sweep, swept_axis
 from ackclock.plot.throughput import THROUGHPUT, throughput
-from ackclock.plot.tidy import lines
 from ackclock.plot.trade_off import Mark, Panel, trade_off
 from ackclock.plot.variation import VARIATION, variation
 from ackclock.result import Result
@@ -39,7 +38,7 @@ from ackclock.result import Result
 __all__ = [
     "FIGURES", "FONTS", "FORMATS", "OPTIONS", "Curve", "FigureKind", "Mark", "Panel", "Paper",
     "Subject", "View", "available", "box", "bursts", "catalogue", "cdf", "curves", "cwnd",
-    "figures", "heat_map", "inline", "lines", "loss_event_rate", "names", "outstanding",
+    "figures", "heat_map", "inline", "loss_event_rate", "names", "outstanding",
     "over_time", "printed", "queue", "rate_estimates", "render", "rtt", "save", "sequence",
     "small_multiples", "states", "sweep", "swept", "swept_axis", "throughput", "trade_off",
     "variation", "why_not", "width_in",

@@ -14,29 +14,27 @@ from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
 from ackclock.table import Column, Table, short, table
 
-__all__ = ["column_of", "frame", "named", "shown", "where", "without_copies"]
-
-#: Columns of a tidy table behind the swept values.
-_MEASURED = ("subject", "mean", "half_width", "replicates")
+__all__ = ["column_of", "frame", "shown", "where", "without_copies"]
 
 
 def frame(store: Store, what: Asked) -> pa.Table:
-    """Returns means over replicates as a tidy table.
+    """Returns means over replicates as a tidy table, named as those of `Result.frame`.
 
     Columns: `point`; the swept values, with units in their names; `subject`, the flow or hop;
-    `mean` and `half_width` of the interval in the metric's unit; `replicates`. A half width is null
-    for fewer than two replicates. The level is 95 %, or that of the last look (see `precision`).
+    METRIC and `METRIC_half_width` in the metric's unit; `replicates`. A half width is null for
+    fewer than two replicates. The level is 95 %, or that of the last look (see `precision`).
 
     Raises:
         InputError: The sweep did not compute the metric, or no run has ended.
     """
+    name = what.metric.name
     computed = dict.fromkeys(one.metric.name for one in store.plan.asked)
-    if what.metric.name not in computed:
+    if name not in computed:
         raise InputError(
-            "no-data", f"{store.folder}", f"has no metric {what.metric.name}; "
+            "no-data", f"{store.folder}", f"has no metric {name}; "
             f"there is {', '.join(computed)}",
         )  # fmt: skip
-    values = store.values([what.metric.name])
+    values = store.values([name])
     precision = store.plan.precision
     rows: list[tuple[int, str, Interval]] = []
     for (point, subject), columns in grouped(values, ("point", "subject"), ("value",)):
@@ -51,23 +49,17 @@ def frame(store: Store, what: Asked) -> pa.Table:
         {
             "point": pa.array([point for point, _, _ in rows], pa.int64()),
             "subject": pa.array([subject for _, subject, _ in rows], pa.string()),
-            "mean": pa.array([one.mean for *_, one in rows], pa.float64(), from_pandas=True),
-            "half_width": pa.array(
+            name: pa.array([one.mean for *_, one in rows], pa.float64(), from_pandas=True),
+            f"{name}_half_width": pa.array(
                 [one.half_width for *_, one in rows], pa.float64(), from_pandas=True
             ),
             "replicates": pa.array([one.replicates for *_, one in rows], pa.int64()),
         }
     )
     points = store.points.take(means["point"])
-    for at, name in enumerate(store.swept, 1):
-        means = means.add_column(at, store.points.schema.field(name), points[name])
+    for at, swept in enumerate(store.swept, 1):
+        means = means.add_column(at, store.points.schema.field(swept), points[swept])
     return means
-
-
-def named(tidy: pa.Table, metric: str) -> pa.Table:
-    """Returns a tidy table whose means and half widths have the metric in their names."""
-    names = {"mean": metric, "half_width": f"{metric}_half_width"}
-    return tidy.rename_columns([names.get(name, name) for name in tidy.column_names])
 
 
 def without_copies(tidy: pa.Table, kept: str | None = None) -> pa.Table:
@@ -87,7 +79,7 @@ def without_copies(tidy: pa.Table, kept: str | None = None) -> pa.Table:
 
 
 def _swept(tidy: pa.Table) -> list[str]:
-    return [one for one in tidy.column_names if one not in ("point", *_MEASURED)]
+    return [field.name for field in tidy.schema if b"path" in (field.metadata or {})]
 
 
 def where(tidy: pa.Table, conditions: tuple[str, ...]) -> pa.Table:
@@ -150,7 +142,7 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
     rows = tidy.to_pylist()
     if x is not None:
         rows.sort(key=lambda row: tuple(row[one] for one in (*others, x)))
-    scale = metric.shown_per_unit
+    name, scale = metric.name, metric.shown_per_unit
     keys = ["point", *filter(None, [x]), *others]
     columns = [
         *_heads(tidy, keys),
@@ -160,7 +152,7 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
     cells = [
         [
             *(_written(row[one]) if one in swept else row[one] for one in keys),
-            _interval(row["mean"], row["half_width"], row["replicates"], scale),
+            _interval(row[name], row[f"{name}_half_width"], row["replicates"], scale),
             row["replicates"],
         ]
         for row in rows

@@ -44,6 +44,12 @@ def _follows_linux(evidence: Evidence) -> bool:
     return bool(transport.get("arithmetic") == "linux")
 
 
+def _sends_bursts(evidence: Evidence) -> bool:
+    """Returns true if the simulated flow sends and acknowledges in bursts, as Linux does."""
+    transport: Mapping[str, Any] = (evidence.flow or {}).get("transport", {})
+    return bool(transport.get("segmentation_offload"))
+
+
 def _loses_at_random(evidence: Evidence) -> bool:
     """Returns true if packets are lost at random.
 
@@ -121,7 +127,7 @@ def _hystart(evidence: Evidence) -> str:
 
 def _bursts(evidence: Evidence) -> str:
     ours, engines = evidence.both("tail_drop_rate")
-    if not (evidence.is_kernel_beside_engine and ours - engines > 0):
+    if _sends_bursts(evidence) or not (evidence.is_kernel_beside_engine and ours - engines > 0):
         return ""
     if evidence.metric in ("retransmissions", "loss_rate") and not evidence.more:
         return ""
@@ -156,6 +162,7 @@ def _delayed_acks(evidence: Evidence) -> str:
         not evidence.is_kernel_beside_engine
         or evidence.flow is None
         or evidence.flow["transport"]["kind"] != "tcp"
+        or _sends_bursts(evidence)
     ):
         return ""
     delayed = evidence.flow["transport"]["delayed_ack"]
