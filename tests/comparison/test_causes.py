@@ -321,7 +321,7 @@ def test_hystart(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
     assert shows("hystart", cubic, **begun, **again, difference=gap(0.04)) == ""
 
 
-def test_bursts_overflow_a_queue(reno: Evidence) -> None:
+def test_bursts_overflow_a_queue(reno: Evidence, leaky_pipe: Scenario) -> None:
     more = {"saw": {"tail_drop_rate": 0.02}, "reference_saw": {"tail_drop_rate": 0.01}}
     assert (
         shows("bursts", reno, **more)
