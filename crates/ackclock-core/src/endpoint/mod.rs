@@ -21,7 +21,6 @@ pub mod rtt;
 mod scoreboard;
 pub mod sender;
 mod undo;
-mod window_growth;
 
 pub use parameters::TcpParameters;
 pub use receiver::Receiver;

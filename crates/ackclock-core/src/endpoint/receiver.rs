@@ -1,11 +1,15 @@
 //! The TCP receiver: delayed and immediate ACKs, SACK, timestamp echo, ECN echo.
 
 use super::parameters::TcpParameters;
-use super::window_growth::WindowGrowth;
 use super::{Acknowledgement, AcknowledgementKind, ReceiverStatistics, Segment, SegmentKind};
-use crate::packet::{SackBlock, SackBlocks};
 use crate::units::{Bytes, Span, Time};
-use std::collections::VecDeque;
+
+mod beyond;
+mod timing;
+mod window_growth;
+
+use beyond::{Arrival, Beyond};
+use timing::Timing;
 
 /// The receiving end of one connection.
 ///
@@ -39,246 +43,6 @@ pub struct Receiver {
     /// True if the last segment was marked.
     marked: bool,
 }
-
-/// Segments received beyond a hole. Memory grows with the number of holes; none is used without
-/// one.
-#[derive(Debug)]
-struct Beyond {
-    /// Sorted; ranges neither overlap nor touch.
-    ranges: VecDeque<SackBlock>,
-    /// Segments that changed a range, latest first, at most one per range; `u64::MAX` for none.
-    recent: [u64; SackBlocks::MOST],
-    /// A segment that is not full (the last of a transfer), and its length.
-    short: u64,
-    short_length: u32,
-    /// SACK blocks of the last ACK; allocated with the first hole or duplicate.
-    reported: Option<Box<SackBlocks>>,
-    /// Duplicate segment to be reported by the next ACK; `u64::MAX` for none.
-    duplicate: u64,
-}
-
-/// Further rules of Linux's ACKs; a receiver without any has none of this.
-#[derive(Debug)]
-struct Timing {
-    /// Tick of the clock that the delayed ACK waits for; zero for an exact timer.
-    tick: Span,
-    growth: Option<WindowGrowth>,
-    /// Longest wait of an ACK of segments beyond a hole; zero if none waits.
-    beyond_hole: Span,
-    /// The hole's first segment, and how many segments beyond it were acknowledged at once.
-    hole: u64,
-    prompt: u32,
-    /// Segments beyond the hole since the last ACK.
-    held: u32,
-}
-
-impl Timing {
-    fn new(parameters: &TcpParameters) -> Option<Timing> {
-        let (tick, beyond_hole) = (parameters.timer_tick, parameters.delayed_ack.beyond_hole);
-        let grows = parameters.receive_buffer_growth;
-        (tick > Span::ZERO || beyond_hole > Span::ZERO || grows).then(|| Timing {
-            tick,
-            growth: grows.then(|| WindowGrowth::new(parameters.mss)),
-            beyond_hole,
-            hole: u64::MAX,
-            prompt: 0,
-            held: 0,
-        })
-    }
-
-    /// True if the ACK of a segment beyond the hole before `next` waits for more of them.
-    fn holds_back(&mut self, next: u64) -> bool {
-        if self.beyond_hole == Span::ZERO {
-            return false;
-        }
-        if self.hole != next {
-            (self.hole, self.prompt, self.held) = (next, 0, 0);
-        }
-        if self.prompt < PROMPT_BEYOND_HOLE || self.held >= MOST_HELD {
-            self.prompt += 1;
-            return false;
-        }
-        self.held += 1;
-        true
-    }
-
-    /// Returns how long an ACK beyond a hole waits at most.
-    fn wait(&self) -> Span {
-        match &self.growth {
-            Some(growth) => self.beyond_hole.min(growth.round_trip() / 3),
-            None => self.beyond_hole,
-        }
-    }
-}
-
-/// Position of an arriving segment among those held beyond the hole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Arrival {
-    /// After all segments held.
-    Last,
-    /// Before a segment held.
-    Reordered,
-    /// Received before.
-    Duplicate,
-}
-
-impl Beyond {
-    fn new() -> Self {
-        Beyond {
-            ranges: VecDeque::new(),
-            recent: [u64::MAX; SackBlocks::MOST],
-            short: u64::MAX,
-            short_length: 0,
-            reported: None,
-            duplicate: u64::MAX,
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
-
-    /// Inserts a segment beyond the next one expected.
-    fn insert(&mut self, sequence: u64) -> Arrival {
-        let at = match self.ranges.back() {
-            Some(last) if sequence < last.end => {
-                self.ranges.partition_point(|range| range.end < sequence)
-            }
-            Some(last) if sequence == last.end => self.ranges.len() - 1,
-            _ => self.ranges.len(),
-        };
-        // ranges[at] is the first range that contains or touches the segment, or lies after it.
-        let is_last = self.ranges.back().is_none_or(|last| last.end <= sequence);
-        let arrival = match self.ranges.get(at).copied() {
-            Some(range) if range.contains(sequence) => Arrival::Duplicate,
-            _ if is_last => Arrival::Last,
-            _ => Arrival::Reordered,
-        };
-        match self.ranges.get_mut(at) {
-            _ if arrival == Arrival::Duplicate => {}
-            Some(range) if range.end == sequence => {
-                range.end += 1;
-                let end = range.end;
-                if let Some(following) = self
-                    .ranges
-                    .get(at + 1)
-                    .copied()
-                    .filter(|range| range.start == end)
-                {
-                    self.ranges[at].end = following.end;
-                    self.ranges.remove(at + 1);
-                }
-            }
-            Some(range) if range.start == sequence + 1 => range.start = sequence,
-            _ => self.ranges.insert(
-                at,
-                SackBlock {
-                    start: sequence,
-                    end: sequence + 1,
-                },
-            ),
-        }
-        self.remember(sequence);
-        arrival
-    }
-
-    /// Moves the range around `sequence` to the front of the recent ones. Removes those that were
-    /// merged into it or released.
-    fn remember(&mut self, sequence: u64) {
-        let (Some(changed), Some(first)) = (self.range_around(sequence), self.ranges.front())
-        else {
-            return;
-        };
-        let (first, previous) = (first.start, self.recent);
-        let others = previous
-            .into_iter()
-            .filter(|&other| other != u64::MAX && first <= other && !changed.contains(other));
-        self.recent = [u64::MAX; SackBlocks::MOST];
-        for (slot, other) in self
-            .recent
-            .iter_mut()
-            .zip(std::iter::once(sequence).chain(others))
-        {
-            *slot = other;
-        }
-    }
-
-    fn range_around(&self, sequence: u64) -> Option<SackBlock> {
-        let at = self.ranges.partition_point(|range| range.end <= sequence);
-        self.ranges
-            .get(at)
-            .copied()
-            .filter(|range| range.contains(sequence))
-    }
-
-    /// Removes the range that starts at `next`, if there is one, and returns its end.
-    fn release(&mut self, next: u64) -> Option<u64> {
-        let first = self.ranges.front().filter(|range| range.start == next)?.end;
-        self.ranges.pop_front();
-        if self.ranges.is_empty() {
-            self.recent = [u64::MAX; SackBlocks::MOST];
-            if self.ranges.capacity() > KEPT_RANGES {
-                self.ranges = VecDeque::new();
-            }
-        }
-        Some(first)
-    }
-
-    /// Returns the payload of the segments from `start` to before `end`.
-    fn payload(&self, start: u64, end: u64, mss: u32) -> Bytes {
-        let full = Bytes((end - start).saturating_mul(u64::from(mss)));
-        if (start..end).contains(&self.short) {
-            full.saturating_sub(Bytes(u64::from(mss))) + Bytes(u64::from(self.short_length))
-        } else {
-            full
-        }
-    }
-
-    /// Selects SACK blocks by RFC 2018 section 4: first the block with the segment that caused this
-    /// ACK, then the most recently reported ones. Fills up with the highest others.
-    ///
-    /// A duplicate is reported first, once (RFC 2883 section 4).
-    #[inline(never)] // rare: kept out of the path of every packet
-    fn report(&mut self) {
-        let mut blocks = match std::mem::replace(&mut self.duplicate, u64::MAX) {
-            u64::MAX => SackBlocks::default(),
-            sequence => SackBlocks::reporting(SackBlock {
-                start: sequence,
-                end: sequence + 1,
-            }),
-        };
-        let free = SackBlocks::MOST - blocks.as_slice().len();
-        for sequence in self
-            .recent
-            .into_iter()
-            .filter(|&sequence| sequence != u64::MAX)
-        {
-            if let Some(block) = self.range_around(sequence)
-                && !blocks.held().contains(&block)
-            {
-                blocks.push(block);
-            }
-        }
-        let wanted = self.ranges.len().min(free);
-        for block in self.ranges.iter().rev() {
-            if blocks.held().len() >= wanted {
-                break;
-            }
-            if !blocks.held().contains(block) {
-                blocks.push(*block);
-            }
-        }
-        **self.reported.get_or_insert_default() = blocks;
-    }
-}
-
-/// Segments beyond a hole that are acknowledged at once, and most that share an ACK after them
-/// (`TCP_FASTRETRANS_THRESH` and `tcp_comp_sack_nr` of Linux).
-const PROMPT_BEYOND_HOLE: u32 = 3;
-const MOST_HELD: u32 = 44;
-
-/// Number of ranges whose memory is kept when the last hole closes.
-const KEPT_RANGES: usize = 32;
 
 /// Converts a length to 32 bits.
 fn narrow(length: Bytes) -> u32 {
@@ -513,6 +277,7 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::endpoint::parameters::{LossRecovery, Preset};
+    use crate::packet::SackBlocks;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -19,6 +19,7 @@ use crate::units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 mod acknowledge;
+mod bursts;
 mod by_time;
 mod control;
 mod follow;
@@ -126,11 +127,10 @@ pub struct Sender {
     counted_ahead: u64,
     /// The segment whose round trip is measured, and its sending time.
     timed: Option<(u64, Time)>,
-    /// Number of segments that may still be sent before the next event, and its maximum.
+    /// Number of segments that may still be sent before the next event.
     burst_left: u32,
     /// The burst of the last new segment, if bursts are pushed.
-    burst: transmit::Burst,
-    max_burst: u32,
+    burst: bursts::Burst,
     retransmitted_syns: u32,
     state: State,
     closed: bool,
@@ -150,6 +150,14 @@ pub struct Sender {
     events: Vec<SenderEvent>,
 }
 
+/// Returns the largest number of segments sent in response to one event.
+fn most_at_once(parameters: &TcpParameters) -> u32 {
+    match parameters.max_burst.0 {
+        0 => u32::MAX,
+        most => most,
+    }
+}
+
 impl Sender {
     /// A sender that has not been opened. Draws from `jitter` only if the parameters set send
     /// jitter.
@@ -159,10 +167,6 @@ impl Sender {
         jitter: Stream,
     ) -> Self {
         let mss = parameters.mss.0.max(1);
-        let max_burst = match parameters.max_burst.0 {
-            0 => u32::MAX,
-            most => most,
-        };
         let jitter = (parameters.send_jitter > Span::ZERO)
             .then(|| Box::new(Jitter::new(jitter, parameters.send_jitter)));
         let rate = control
@@ -197,9 +201,8 @@ impl Sender {
             delivered: 0,
             counted_ahead: 0,
             timed: None,
-            burst_left: max_burst,
-            burst: transmit::Burst::default(),
-            max_burst,
+            burst_left: most_at_once(&parameters),
+            burst: bursts::Burst::default(),
             retransmitted_syns: 0,
             state: State::Closed,
             closed: false,
@@ -229,7 +232,7 @@ impl Sender {
         if self.rate.is_some() {
             self.check_application_limit();
         }
-        self.burst_left = self.max_burst;
+        self.burst_left = most_at_once(&self.parameters);
         match write {
             Write::Unlimited => self.available = u64::MAX,
             Write::Bytes(Bytes(bytes)) => {
@@ -246,7 +249,7 @@ impl Sender {
             return;
         }
         self.closed = true;
-        self.burst_left = self.max_burst;
+        self.burst_left = most_at_once(&self.parameters);
         if self.rest > 0 && self.available != u64::MAX {
             self.scoreboard.set_short(self.available, self.rest);
             self.available += 1;

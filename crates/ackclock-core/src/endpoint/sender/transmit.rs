@@ -1,7 +1,7 @@
 //! Transmission: the choice of the next segment, and the time at which it leaves.
 
 use super::super::delivery_rate::Sending;
-use super::super::pacing::{self, AVOIDANCE_GAIN, SLOW_START_GAIN};
+use super::super::pacing;
 use super::super::parameters::{
     AfterTimeout, IdleRestart, LossRecovery, Pacing, RttSampling, SackPipe, WindowValidation,
 };
@@ -10,28 +10,6 @@ use super::by_time::Retransmit;
 use super::{Sender, State, Usage, stronger};
 use crate::congestion::{RecoveryPhase, SegmentSent, SendLimit};
 use crate::units::{Bytes, Span, Time};
-
-/// A burst has what the pacing rate sends in this fraction of a second (`sk_pacing_shift` = 10),
-/// and at least so many segments (`tcp_min_tso_segs`).
-const BURSTS_PER_SECOND: f64 = 1024.0;
-const LEAST_BURST: u64 = 2;
-
-/// Time after something was sent in which new data may wait for the next ACK.
-const BURST_TIME: Span = Span::from_millis(1);
-
-/// Largest burst in bytes. On a path without delay it may leave whatever the rate; each 512 µs of
-/// the smallest round-trip time halve that (`tcp_tso_rtt_log` = 9).
-const LARGEST_BURST: u64 = 65_536;
-const BURST_HALVING_NS: u64 = 512_000;
-
-/// A burst of new segments, which leave at one instant.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Burst {
-    /// Segments of it that have not left.
-    left: u32,
-    /// True if the last one carries PSH.
-    pushed: bool,
-}
 
 /// The segment to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -391,77 +369,6 @@ impl Sender {
             window_reduced,
             pushed,
         }
-    }
-
-    /// True if new data waits for the next ACK to fill a burst (`tcp_tso_should_defer` of Linux
-    /// 6.18). It waits only if something left in the last millisecond and the ACK is due within
-    /// one: the first segment in flight left a smoothed round trip ago, or nearly. In recovery
-    /// nothing waits, nor does a third of the window.
-    #[inline(never)] // only for senders with segmentation offload
-    fn defers(&mut self, now: Time) -> bool {
-        let phase = self.recovery.phase();
-        if !matches!(phase, RecoveryPhase::Open | RecoveryPhase::Cwr) {
-            return false;
-        }
-        let Some((first, _)) = self.scoreboard.head() else {
-            return false;
-        };
-        let room = self.ready();
-        let waiting = self.available.saturating_sub(self.scoreboard.next());
-        let round_trip = self.rtt.smoothed().unwrap_or(Span::FOREVER).as_nanos();
-        let soon = BURST_TIME.as_nanos().min(round_trip / 2);
-        let defers = waiting > 1
-            && 3 * room * self.mss < self.control.cwnd().0
-            && now.since(self.active_at.max(self.pacer.next())) <= BURST_TIME
-            && now.since(first).as_nanos() >= round_trip - soon
-            && room < self.burst_length();
-        if defers {
-            // The window limits the sender all the same.
-            self.round.limited = stronger(self.round.limited, SendLimit::CongestionWindow);
-            self.usage.limited |= self.parameters.window_validation == WindowValidation::Full;
-        }
-        defers
-    }
-
-    /// Counts a segment into its burst, before it is sent. True if it ends a burst of two or more.
-    #[inline(never)] // only for senders that push bursts
-    fn ends_burst(&mut self, now: Time) -> bool {
-        if self.burst.left == 0 || self.active_at != now {
-            let half = self.control.cwnd().0 / self.mss / 2;
-            let length = self.ready().min(half).clamp(1, self.burst_length());
-            self.burst = Burst {
-                left: u32::try_from(length).unwrap_or(u32::MAX),
-                pushed: length > 1,
-            };
-        }
-        self.burst.left -= 1;
-        self.burst.left == 0 && self.burst.pushed
-    }
-
-    /// Returns the largest number of segments in a burst of Linux: what its pacing rate sends in a
-    /// millisecond, more if the round trip is short (`tcp_tso_autosize`).
-    pub fn burst_length(&self) -> u64 {
-        let control = self.control.get();
-        let (cwnd, ssthresh) = (control.cwnd().0, control.state().ssthresh);
-        let gain = if ssthresh.is_none_or(|ssthresh| cwnd < ssthresh.0 / 2) {
-            SLOW_START_GAIN
-        } else {
-            AVOIDANCE_GAIN
-        };
-        let round_trip = self.rtt.smoothed().map_or(f64::INFINITY, Span::as_seconds);
-        let rate = match control.pacing_rate() {
-            Some(rate) => rate.as_byte_per_s(),
-            None => gain * cwnd as f64 / round_trip,
-        };
-        let paced = rate / BURSTS_PER_SECOND;
-        let halvings = self.rtt.minimum().map_or(u64::MAX, Span::as_nanos) / BURST_HALVING_NS;
-        let near = if halvings < 32 {
-            LARGEST_BURST >> halvings
-        } else {
-            0
-        };
-        let bytes = (paced as u64).saturating_add(near).min(LARGEST_BURST);
-        (bytes / self.mss).max(LEAST_BURST)
     }
 
     /// Sets the timer of a sender with RACK after a segment was sent.

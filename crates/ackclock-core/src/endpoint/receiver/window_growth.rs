@@ -2,7 +2,7 @@
 //! `tcp_rcv_space_adjust`).
 
 use super::Segment;
-use crate::units::{Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// Advertised window at the start, and the largest that the initial buffer allows: what a Linux of
 /// 128 KiB (`tcp_rmem[1]`) advertises, as captured from version 6.18.
@@ -34,7 +34,7 @@ pub(super) struct WindowGrowth {
 }
 
 impl WindowGrowth {
-    pub fn new(mss: crate::units::Bytes) -> Self {
+    pub fn new(mss: Bytes) -> Self {
         WindowGrowth {
             mss: mss.0,
             window: INITIAL_WINDOW,
@@ -98,7 +98,6 @@ impl WindowGrowth {
 mod tests {
     use super::*;
     use crate::endpoint::SegmentKind;
-    use crate::units::Bytes;
 
     const MSS: u64 = 1448;
     const MS: Span = Span::from_millis(1);
