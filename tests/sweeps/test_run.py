@@ -199,7 +199,7 @@ def breaking(plan: Plan) -> places.Place:
     return Here(plan, 2, [sys.executable, str(Path(__file__).with_name("breaking.py"))])
 
 
-@pytest.mark.slow
+@pytest.mark.real_time
 @pytest.mark.usefixtures("small")
 def test_a_point_that_aborts_and_one_that_hangs_cost_themselves_only() -> None:
     plan = Plan.of(
