@@ -48,17 +48,21 @@ def small_multiples_axes(
     control, if there is one with few values, else the swept value before.
 
     Raises:
-        InputError: No quantity is swept, `x` is not swept, or there are too many panels.
+        InputError: No quantity is swept, `x` is none, or there are too many panels.
     """
     known = dimensions(table)
     numbers = [one for one in known if one.is_number]
-    if not numbers:
+    of_x = dimension(known, x, "--x") if x else next(reversed(numbers), None)
+    if of_x is None:
         raise InputError(
             "no-data",
             "",
             "sweeps no quantity with several values; choose --kind heatmap or --kind box",
         )
-    of_x = dimension(known, x, "--x") if x else numbers[-1]
+    if not of_x.is_number:
+        raise InputError(
+            "unsupported", "--x", f"{of_x.path} is not a quantity; choose another axis, or a heat map", x
+        )
     rest = [one for one in known if one != of_x]
     few = [one for one in rest if len(one.values) <= MOST_LINES]
     choices = [one for one in few if not one.is_number]
