@@ -61,8 +61,9 @@ def small_multiples_axes(
         )
     if not of_x.is_number:
         raise InputError(
-            "unsupported", "--x", f"{of_x.path} is not a quantity; choose another axis, or a heat map", x
-        )
+            "unsupported", "--x", f"{of_x.path} is not a quantity; choose another axis, "
+            "or a heat map", x,
+        )  # fmt: skip
     rest = [one for one in known if one != of_x]
     few = [one for one in rest if len(one.values) <= MOST_LINES]
     choices = [one for one in few if not one.is_number]
