@@ -1,7 +1,7 @@
 //! Decodes any bytes as a packet of any link type. Starts from the corpus in `fuzz/corpus/packet`.
 #![no_main]
 
-#[path = "../../crates/ackclock-pcap/tests/any_bytes/mod.rs"]
+#[path = "../../crates/ackclock-pcap/tests/integration/any_bytes.rs"]
 #[allow(dead_code)] // each of two targets uses its own part
 mod any_bytes;
 

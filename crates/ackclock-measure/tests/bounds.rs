@@ -5,6 +5,7 @@
 //! cargo test -p ackclock-measure --test bounds -- --nocapture` tries as many mutated captures and
 //! prints the cost of the worst.
 
+#[path = "integration/common.rs"]
 mod common;
 
 use ackclock_core::packet::Ecn;

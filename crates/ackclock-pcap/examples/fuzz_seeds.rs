@@ -1,7 +1,7 @@
 //! Writes the seeds for fuzzing of captures into `fuzz/corpus`. Run from the root: `cargo run -p
 //! ackclock-pcap --example fuzz_seeds`.
 
-#[path = "../tests/samples/mod.rs"]
+#[path = "../tests/integration/samples.rs"]
 mod samples;
 
 use std::fs;

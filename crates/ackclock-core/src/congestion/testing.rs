@@ -1,5 +1,5 @@
 //! A test bench of congestion controls: an ideal ACK clock over one bottleneck. The unit tests of
-//! controls and the contract tests in `tests/controls.rs` use it.
+//! controls and the contract tests in `tests/integration/controls.rs` use it.
 
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, RateSample,

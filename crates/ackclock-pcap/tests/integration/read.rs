@@ -1,12 +1,10 @@
 //! Reading of handmade captures. Damaged ones yield the packets that are intact, and one line that
 //! says what is wrong.
 
-mod samples;
-
+use crate::samples::*;
 use ackclock_core::packet::Ecn;
 use ackclock_pcap::packet::{Flags, Segment, Transport};
 use ackclock_pcap::{CaptureError, CapturedPacket, Merged, Reader, Skipped};
-use samples::*;
 use std::io::{self, Cursor, Read};
 
 /// Reads a file without errors.

@@ -1,15 +1,13 @@
 //! A cell of 802.11e in the engine: the throughput of TCP, consistent tables, and no effect of
 //! working ahead or of windows of time.
 
-mod common;
-
+use crate::common::{CELL, DUMBBELL, cells, scenario};
 use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::Scenario;
 use ackclock_sim::run::{Run, SimulationOutcome, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
-use common::{CELL, DUMBBELL, cells, scenario};
 
 fn simulate(scenario: &Scenario, replicate: u32) -> SimulationOutcome<NoTrace> {
     let job = Job {

@@ -3,14 +3,11 @@
 //!
 //! Skips, and says so, where tshark is not installed.
 
-mod peer;
-mod samples;
-
+use crate::peer::{Scratch, tshark, tshark_is_missing};
+use crate::samples::*;
 use ackclock_core::packet::Ecn;
 use ackclock_pcap::packet::{Flags, Segment, Transport};
 use ackclock_pcap::{CapturedPacket, Reader};
-use peer::{Scratch, tshark, tshark_is_missing};
-use samples::*;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;

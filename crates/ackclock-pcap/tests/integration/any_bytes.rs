@@ -1,4 +1,4 @@
-//! Properties that hold for any bytes. The fuzz targets try new bytes; `tests/corpus.rs` replays
+//! Properties that hold for any bytes. The fuzz targets try new bytes; `tests/integration/corpus.rs` replays
 //! recorded ones.
 
 use ackclock_pcap::decode::{LinkType, decode};

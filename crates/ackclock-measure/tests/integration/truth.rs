@@ -1,9 +1,7 @@
 //! Captures of simulated runs, compared with what the engine knows.
 
-mod common;
-
+use crate::common::*;
 use ackclock_pcap::CapturedPacket;
-use common::*;
 use std::collections::HashSet;
 
 /// Presets with methods of loss recovery, all of which react to duplicate ACKs. For a sender that
@@ -113,7 +111,7 @@ fn packets_are_counted_as_the_engine_counts_them() {
         "{} of {runs} runs on the way, {} at the receiver",
         differing[0], differing[1]
     );
-    let guide = include_str!("../../../docs/guides/measuring-accuracy.md");
+    let guide = include_str!("../../../../docs/guides/measuring-accuracy.md");
     assert!(guide.contains(&said), "the guide is to say: {said}");
 }
 

@@ -1,14 +1,11 @@
 //! BBR over a bottleneck, by what follows from its constants.
 
-#[expect(dead_code, reason = "other tests use the rest")]
-mod common;
-
+use crate::common::scenario;
 use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
-use common::scenario;
 
 /// The bandwidth-delay product is 50,000 bytes: 33 packets of 1500 bytes.
 const PATH: &str = r#"

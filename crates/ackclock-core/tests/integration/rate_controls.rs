@@ -11,8 +11,7 @@ use ackclock_core::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-mod variants;
-use variants::variants;
+use crate::variants::variants;
 
 fn entries() -> impl Iterator<Item = &'static Entry<RateControlKind>> {
     RateControlKind::entries().iter()

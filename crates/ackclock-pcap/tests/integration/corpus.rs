@@ -1,7 +1,5 @@
 //! Replay of the fuzzing corpus: runs without the fuzzer's compiler, on every machine.
 
-mod any_bytes;
-
 use std::fs;
 use std::path::Path;
 
@@ -19,10 +17,10 @@ fn each(corpus: &str, check: fn(&[u8])) -> usize {
 
 #[test]
 fn captures_that_were_kept_are_read_as_far_as_they_go() {
-    assert!(each("capture", any_bytes::capture) > 100);
+    assert!(each("capture", crate::any_bytes::capture) > 100);
 }
 
 #[test]
 fn packets_that_were_kept_are_decoded_or_skipped() {
-    assert!(each("packet", any_bytes::packet) > 100);
+    assert!(each("packet", crate::any_bytes::packet) > 100);
 }

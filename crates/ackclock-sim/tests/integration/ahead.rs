@@ -1,8 +1,7 @@
 //! Working ahead changes no table. A traced run takes every step in the order of time; an untraced
 //! one executes in advance the steps that only one flow can observe. Both fill the same tables.
 
-mod common;
-
+use crate::common::{CELL, DUMBBELL, cells, scenario};
 use ackclock_core::job::Job;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
@@ -10,7 +9,6 @@ use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::run::{Run, Supervisor, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
-use common::{CELL, DUMBBELL, cells, scenario};
 use proptest::prelude::*;
 
 fn first(scenario: &Scenario) -> Job<'_> {

@@ -1,14 +1,11 @@
 //! The table `control_states`.
 
-#[expect(dead_code, reason = "other tests use the rest")]
-mod common;
-
+use crate::common::{DUMBBELL, scenario};
 use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
-use common::{DUMBBELL, scenario};
 
 fn tables(control: &str, records: bool) -> Vec<(&'static str, Table)> {
     let control = format!("flows.bulk.transport.control={{ kind = \"{control}\" }}");

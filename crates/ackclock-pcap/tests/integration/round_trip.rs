@@ -1,8 +1,6 @@
 //! Round trip: the reader returns what the encoder and the writer put into a file, and reads any
 //! truncated file as far as possible.
 
-mod samples;
-
 use ackclock_core::endpoint::parameters::{Preset, RttSampling};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::units::Time;
@@ -158,7 +156,7 @@ proptest! {
 
     #[test]
     fn any_beginning_of_a_file_is_read_as_far_as_it_goes(which in 0..100_usize, part in 0.0..1.0) {
-        let mut files = samples::files();
+        let mut files = crate::samples::files();
         let (name, file) = files.swap_remove(which % files.len());
         let read = |file: &[u8]| {
             let mut reader = Reader::new(file).ok()?;
@@ -185,7 +183,7 @@ proptest! {
         which in 0..100_usize,
         changes in vec((0.0..1.0, any::<u8>()), 1..8),
     ) {
-        let mut files = samples::files();
+        let mut files = crate::samples::files();
         let which = which % files.len();
         let (_, mut file) = files.swap_remove(which);
         for (part, value) in changes {

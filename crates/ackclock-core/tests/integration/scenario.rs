@@ -722,13 +722,13 @@ fn arrivals_stand_in_the_place_of_a_count() {
 #[test]
 fn every_example_is_a_scenario() {
     for (text, points, flows) in [
-        (include_str!("../../../examples/first.toml"), 1, 1),
-        (include_str!("../../../examples/leaky-pipe.toml"), 14, 1),
-        (include_str!("../../../examples/leaky-pipes.toml"), 2, 16),
-        (include_str!("../../../examples/dumbbell.toml"), 1, 10),
-        (include_str!("../../../examples/markov-link.toml"), 5, 1),
-        (include_str!("../../../examples/on-off-udp.toml"), 1, 2),
-        (include_str!("../../../examples/arrivals.toml"), 1, 481), // on average
+        (include_str!("../../../../examples/first.toml"), 1, 1),
+        (include_str!("../../../../examples/leaky-pipe.toml"), 14, 1),
+        (include_str!("../../../../examples/leaky-pipes.toml"), 2, 16),
+        (include_str!("../../../../examples/dumbbell.toml"), 1, 10),
+        (include_str!("../../../../examples/markov-link.toml"), 5, 1),
+        (include_str!("../../../../examples/on-off-udp.toml"), 1, 2),
+        (include_str!("../../../../examples/arrivals.toml"), 1, 481), // on average
     ] {
         let all = expand(&from_toml(text).unwrap()).unwrap();
         assert_eq!(all.len(), points);

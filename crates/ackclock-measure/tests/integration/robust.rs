@@ -1,12 +1,10 @@
 //! Real-world captures: truncated, with packets missing, doubled, out of order. Nothing may panic,
 //! invariants must hold, and results that cannot have changed must be the same.
 
-mod common;
-
+use crate::common::*;
 use ackclock_measure::Parameters;
 use ackclock_pcap::CapturedPacket;
 use ackclock_pcap::packet::{Segment, Transport};
-use common::*;
 use proptest::prelude::*;
 use std::sync::OnceLock;
 

@@ -12,12 +12,11 @@ use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-#[path = "../src/congestion/testing.rs"]
+#[path = "../../src/congestion/testing.rs"]
 #[expect(dead_code, reason = "unit tests use the rest")]
 mod testing;
-mod variants;
+use crate::variants::variants;
 use testing::{AckClock, Bottleneck, MSS, context};
-use variants::variants;
 
 fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
     ControlKind::entries()

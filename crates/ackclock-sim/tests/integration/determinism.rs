@@ -1,8 +1,7 @@
 //! A run depends on the scenario and the replicate alone: it gives the same bytes with any number
 //! of threads, and no draw depends on other elements' draws.
 
-mod common;
-
+use crate::common::{CELL, DUMBBELL, cells, scenario};
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::Scenario;
@@ -10,7 +9,6 @@ use ackclock_sim::batch::{BatchProgress, run_each};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
-use common::{CELL, DUMBBELL, cells, scenario};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 

@@ -1,13 +1,11 @@
 //! Handmade connections, each with a difficulty and a known answer.
 
-mod common;
-
+use crate::common::{Tables, column, measure_foreign, numbers, tables, texts};
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::CapturedPacket;
 use ackclock_pcap::packet::{Flags, Segment, Transport};
-use common::{Tables, column, measure_foreign, numbers, tables, texts};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "[2001:db8::2]:80";
@@ -139,13 +137,13 @@ fn tcp(packet: &mut CapturedPacket) -> &mut Segment {
 }
 
 fn of(tables: &Tables, flow: &str, name: &str) -> f64 {
-    common::of(tables, flow, name)
+    crate::common::of(tables, flow, name)
 }
 
 fn words(tables: &Tables, flow: &str, names: &[&str]) -> Vec<String> {
     names
         .iter()
-        .map(|name| common::word_of(tables, flow, name))
+        .map(|name| crate::common::word_of(tables, flow, name))
         .collect()
 }
 

@@ -1,0 +1,10 @@
+//! Tests of what the crate offers, in one program: linking one for each file takes minutes.
+
+mod controls;
+mod elements;
+mod estimators;
+mod facts;
+mod media;
+mod rate_controls;
+mod scenario;
+mod variants;
