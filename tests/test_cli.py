@@ -350,6 +350,7 @@ def test_a_figure_that_cannot_be_drawn_is_one_line(
     assert not Path("run/figures").exists()
 
 
+@pytest.mark.slow
 def test_samples_too_far_apart_for_any_time_scale_are_said_to_be_so(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "--set", "sample_interval=1 s", "-o", "run")
     check_refusal(
@@ -436,6 +437,7 @@ cli.cli(["simulate", "leaky.toml"])
     assert (outcome.stdout, outcome.stderr) == ("[]\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_a_summary_imports_nothing_that_draws(run_python) -> None:
     code = f"""\
@@ -447,6 +449,7 @@ cli(["simulate", "leaky.toml", *{QUICK}])
     assert run_python("-c", code).stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_the_command_in_a_process_of_its_own(run_python) -> None:
     outcome = run_python("-m", "ackclock", "simulate", "leaky.toml", *QUICK)

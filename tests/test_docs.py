@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ import pytest
 from ackclock import Scenario
 from ackclock.reproduction.catalogue import chosen, experiments
 
+from .forked import served
 from .patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,16 +108,28 @@ def command_of(block: Block) -> list[str] | None:
     return commands.get(block.language)
 
 
+@pytest.fixture(scope="session")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a command `ackclock` that need not import anything."""
+    with served(tmp_path_factory.mktemp("command")) as folder:
+        yield folder
+
+
+def environment_for(document: Path, command: Path) -> dict[str, str]:
+    """Returns the environment of a document's commands; the README's are the installed ones."""
+    installed = [str(Path(sys.executable).parent), *os.get_exec_path()]
+    places = installed if document.name == "README.md" else [str(command), *installed]
+    return os.environ | {"PATH": os.pathsep.join(places)}
+
+
 @pytest.mark.parametrize("document", [as_parameter(path) for path in DOCUMENTS])
 def test_a_documents_commands_and_snippets_run(
-    document: Path, tmp_path: Path, no_emulation: str | None
+    document: Path, tmp_path: Path, no_emulation: str | None, command: Path
 ) -> None:
     for name in ("examples", "traces"):
         if (ROOT / name).exists():
             (tmp_path / name).symlink_to(ROOT / name)
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    }
+    environment = environment_for(document, command)
     left_out, output = [], ""
     for block in blocks(document.read_text(encoding="utf-8")):
         if block.mark == "emulation" and no_emulation is not None:
@@ -129,11 +143,11 @@ def test_a_documents_commands_and_snippets_run(
         if block.mark == "reproduced":
             check_experiments(block)
             continue
-        command = command_of(block)
-        if command is not None:
+        runner = command_of(block)
+        if runner is not None:
             text = _FORGIVING + block.text if block.language == "sh" else block.text
             outcome = subprocess.run(
-                [*command, text],
+                [*runner, text],
                 cwd=tmp_path,
                 env=environment,
                 capture_output=True,

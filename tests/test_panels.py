@@ -238,6 +238,7 @@ def test_what_is_not_a_width_is_refused(written: str, code: str) -> None:
         width_in(written)
 
 
+@pytest.mark.slow
 def test_print_has_width_font_and_no_title(lab: Result) -> None:
     paper = Paper(width_in("column"), "serif", 7.0, "")
     for kind in plot.FIGURES:

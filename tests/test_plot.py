@@ -214,6 +214,7 @@ def test_a_point_that_is_not_there_is_named(result: Result) -> None:
         plot.cwnd(result, point=9)
 
 
+@pytest.mark.slow
 def test_an_empty_run_draws_empty_axes(leaky_pipe: Scenario, tmp_path: Path) -> None:
     nobody = simulate(
         leaky_pipe.expand()[0].scenario.replace(flows=[], replicates=1, duration="2 s")

@@ -85,6 +85,7 @@ def test_a_partial_run_is_marked(text: str, result: Result) -> None:
     assert "<strong>Partial:</strong>" not in text
 
 
+@pytest.mark.slow
 def test_names_are_escaped(result: Result) -> None:
     assert "<b>boo</b>" not in page(
         [(Result(result.run | {"name": "<b>boo</b>"}, result.tables), None)]

@@ -148,6 +148,7 @@ def test_every_buffer_meets_the_same_seeds_and_further_batches_others(small: Sce
     assert trials.outcome(of(5)) is outcome  # a known outcome is not run again
 
 
+@pytest.mark.slow
 def test_one_flow_needs_what_the_saw_tooth_says() -> None:
     """Compares a settled single Reno flow with the model: spec 1.4 and `sawtooth` in rounds."""
     one = Scenario.from_toml(SMALL).replace(
@@ -187,6 +188,7 @@ def test_rules_of_thumb_follow_controls_and_numbers(small: Scenario) -> None:
     }
 
 
+@pytest.mark.slow
 def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> None:
     advice = advise_buffer(small, utilisation="95 %", p99_delay="29 ms", loss="1.4 %")
     assert advice.status == "infeasible"

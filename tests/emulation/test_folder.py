@@ -166,6 +166,7 @@ def killed(
     return Path("run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [True], indirect=True)
 def test_a_run_that_is_killed_leaves_what_replay_needs_and_nothing_else(
     killed: Path, pretended: Pretended
@@ -183,6 +184,7 @@ def test_a_run_that_is_killed_leaves_what_replay_needs_and_nothing_else(
     assert pretended.asked["replay"]["folder"] == str(Path.cwd())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [False], indirect=True)
 @pytest.mark.usefixtures("pretended")
 def test_a_run_that_is_killed_at_the_very_end_has_its_tables(killed: Path) -> None:

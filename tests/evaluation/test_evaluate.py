@@ -33,6 +33,7 @@ def _evaluation(evaluated: tuple[Path, Outcome]) -> dict:
     return json.loads((evaluated[0] / "evaluation.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_bbr1_passes_what_is_stated_of_startup(evaluated, evaluation: dict) -> None:
     _, outcome = evaluated
     assert outcome.exit_code == 0, outcome.stderr

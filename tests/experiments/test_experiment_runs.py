@@ -201,6 +201,7 @@ def test_what_depends_on_the_machine_never_fails() -> None:
     assert re.search(r"- “It rises” \(it falls\)$", answer.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     emulated: Toy, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

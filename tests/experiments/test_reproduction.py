@@ -123,6 +123,7 @@ def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
     assert computed["toy-figure-2.1"].times == 0
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_done_again(
     computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,6 +325,7 @@ def simulated(
     return Simulated(short), run
 
 
+@pytest.mark.slow
 def test_a_simulated_experiment_runs_its_scenarios_once(
     simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def kept_after_losses(result: Result) -> float:
     return float(pc.mean(reacted["ssthresh_after_bytes"]).as_py()) / 1000
 
 
+@pytest.mark.slow
 def test_ten_senders_packets_travel_in_trains_unless_send_times_vary() -> None:
     assert length_of_trains(ten(None)) > 20
     assert length_of_trains(ten(JITTER_S)) < 5

@@ -43,6 +43,7 @@ def pipe(leaky_pipe: Scenario) -> Scenario:
     return leaky_pipe.expand()[1].scenario.replace({"duration": "10 s", "replicates": 1})
 
 
+@pytest.mark.slow
 def test_rows_join_with_those_of_the_run(
     leaky_pipe: Scenario, measured: Callable[..., tuple[Result, Result]]
 ) -> None:
@@ -66,6 +67,7 @@ def test_rows_join_with_those_of_the_run(
     assert summarise(found, metric("utilisation")) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**32),
@@ -200,6 +202,7 @@ def tables(result: Result) -> dict[str, list]:
     }
 
 
+@pytest.mark.slow
 def test_packed_and_piped_is_the_same(capture: Path, tmp_path: Path) -> None:
     plain = tables(measure(capture, tmp_path / "plain"))
     packed = tmp_path / "packed.pcap.gz"
@@ -289,6 +292,7 @@ def test_a_folder_without_captures(pipe: Scenario, tmp_path: Path) -> None:
     check_refusal(outcome, "file", str(tmp_path / "run"), "ackclock simulate --pcap")
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
     """The file comes through a pipe that is closed only after the reader has gone."""
     script = (
@@ -323,6 +327,7 @@ def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
     assert largest(result)
 
 
+@pytest.mark.slow
 def test_figures_of_real_rows(capture: Path, tmp_path: Path) -> None:
     found = measure(capture, tmp_path / "m", segments=True)
     drawn = plot.figures(found)

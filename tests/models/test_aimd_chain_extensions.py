@@ -86,6 +86,7 @@ def test_highspeed(p: float, mean: float, rfc: float) -> None:
     assert ours == pytest.approx(rfc, rel=0.14 if p == 1e-3 else 0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-4])
 def test_highspeed_against_a_life_round_by_round(p: float) -> None:
     draw, w, total, rounds = (
@@ -151,6 +152,7 @@ def simulated(control: cubic.Cubic, p: float, w_max: int, R: float, rounds: int)
     return total / rounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "control", [cubic.Cubic(), cubic.Cubic(fast_convergence=True), cubic.Cubic(reno_friendly=False)]
 )

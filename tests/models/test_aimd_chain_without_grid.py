@@ -62,6 +62,7 @@ def test_any_increase(p: float, increase: float, kept: float) -> None:
     assert said["round_window"] == pytest.approx(expected, rel=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("window", "increase", "kept"), [(8.5, 1, 0.9), (11, 4, 0.7), (20, 3, 0.5), (300.7, 1, 0.9)]
 )

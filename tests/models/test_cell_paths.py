@@ -64,6 +64,7 @@ def test_the_published_table_from_a_scenario(cell, uploads: int) -> None:
         )
 
 
+@pytest.mark.slow
 def test_acks_of_every_other_packet_take_half_the_time(cell) -> None:
     every = {
         f"flows.{name}.transport.delayed_ack.every": "2 packets" for name in ("download", "upload")
@@ -310,6 +311,7 @@ def test_the_engine_under_saturated_udp(cell, uploads: int) -> None:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uploads", TABLE)
 def test_the_engine_under_tcp(cell, uploads: int) -> None:
     """The download is one flow among eleven: three replicates differ by some per cent.

@@ -179,6 +179,7 @@ delays = st.lists(st.floats(1e-6, 100), min_size=1, max_size=8)
 link_rates = st.floats(0, 8).map(lambda power: 10.0**power)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(routers, link_rates, delays)
 def test_there_is_one_solution_and_it_is_found(
@@ -271,6 +272,7 @@ def test_more_places_use_more_and_delay_more(
     assert larger.loss <= fewer.loss * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_the_window_simulation_of_scenario_a() -> None:
     timing = Timing(duration_s=160, warmup_s=60, step_s=2e-3)
     made = simulate(

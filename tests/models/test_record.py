@@ -96,6 +96,7 @@ def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> N
 
 
 # Models that enumerate states do not accept every rate and buffer.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [one for one in models.MODELS if all(each.backwards for each in one.inputs)],
@@ -144,6 +145,7 @@ def differs(model: Model, before: dict[str, np.ndarray], inputs: dict[str, float
     return False
 
 
+@pytest.mark.slow
 @every_model
 def test_each_input_matters_to_an_output(model: Model) -> None:
     base = given_of(model)

@@ -154,6 +154,7 @@ def test_thousands_of_arrivals_are_no_more_than_their_rows() -> None:
     assert samples < active * 100 / interval_s + 3 * 10_000
 
 
+@pytest.mark.slow
 def test_a_chosen_mean_number_is_held() -> None:
     """A long flow takes what they leave, so Little's law alone is not enough."""
     flows = [flow(tcp(), "long"), arriving(2.0, UNIFORM)]

@@ -166,6 +166,7 @@ def _fitting(parameters: Tree) -> str:
     return "unlimited" if parameters["mss"] == "9000 bytes" else parameters["receive_window"]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, derandomize=True, database=None)
 @given(st.tuples(HOP, HOP), FLOWS)
 def test_nothing_appears_or_vanishes_on_any_path(hops: tuple[Tree, Tree], flows: list) -> None:

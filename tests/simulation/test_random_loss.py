@@ -35,6 +35,7 @@ def lossy(
     return simulate(scenario(hops, [flow(start | transport)], f"{duration} s", **times, **more))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_goodput_falls_as_loss_rises(control: str) -> None:
     hops = path("20 Mbit/s", "50 ms", "100 packets", loss("0 %"))

@@ -75,6 +75,7 @@ def timeouts(result: Result) -> float:
     return float(column(result, "flows", "timeouts").mean()) * ROUND_TRIP_S / DURATION_S
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("psi", "algorithm", "expected", "timeouts_expected"),
     [

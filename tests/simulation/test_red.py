@@ -59,6 +59,7 @@ def test_adaptive_red_steers_the_queue_to_the_middle_of_its_thresholds(
     assert 0.4 < place < 0.6
 
 
+@pytest.mark.slow
 def test_static_red_has_a_queue_that_depends_on_the_load() -> None:
     queues = [mean_queue(run(RED, flows)) for flows in (5, 10, 20, 40)]
     assert all(np.diff(queues) > 2), queues

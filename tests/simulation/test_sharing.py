@@ -35,6 +35,7 @@ def test_two_identical_flows_share_fairly() -> None:
     assert (early + late).mean() == pytest.approx(10e6 * 1000 / 1040, rel=0.02)
 
 
+@pytest.mark.slow
 def test_jitter_of_less_than_a_service_time_leaves_the_phase_effect() -> None:
     # Floyd and Jacobson 1991: a random delay of one service time at the bottleneck breaks the
     # phases. With less, the packets of one flow find the full queue more often, and equally so in

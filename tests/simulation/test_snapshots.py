@@ -30,6 +30,7 @@ def test_the_file_has_no_other_numbers() -> None:
     assert list(snapshots.written()) == list(snapshots.CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", snapshots.CASES)
 def test_the_numbers_make_sense(name: str) -> None:
     lossy, clean = result(name), result(name, "0 %")

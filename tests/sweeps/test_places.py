@@ -36,6 +36,7 @@ def run(plan: Plan, folder: str, place: Any) -> driver.Progress:
     return driver.go_on(Store.begin(Path(folder), plan), place)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
     from ackclock.sweeps.places.dask import Cluster
@@ -65,6 +66,7 @@ def test_failures_are_alike_on_dask(client: Any, small: Path) -> None:
     assert small.exists()
 
 
+@pytest.mark.slow
 def test_jobs_of_slurm_run_shards(small: Path) -> None:
     """Without Slurm: submitit runs the jobs on this machine."""
     pytest.importorskip("submitit", reason="submitit is not installed: sweeps.slurm")

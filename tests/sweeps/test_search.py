@@ -199,6 +199,7 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
     assert json.loads(again.stdout) == found
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_where_it_was_interrupted(dumbbell: Path) -> None:
     asked = searching.Search.of(
         load(dumbbell).replace({"duration": "1 s", "warmup": "500 ms"}),

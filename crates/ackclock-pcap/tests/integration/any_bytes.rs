@@ -1,5 +1,5 @@
-//! Properties that hold for any bytes. The fuzz targets try new bytes; `tests/integration/corpus.rs` replays
-//! recorded ones.
+//! Properties that hold for any bytes. The fuzz targets try new bytes; `corpus.rs` replays recorded
+//! ones.
 
 use ackclock_pcap::decode::{LinkType, decode};
 use ackclock_pcap::packet::{Options, Transport};

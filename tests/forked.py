@@ -1,0 +1,119 @@
+"""The command `ackclock` without its imports: each call is a fork of a process that has made them.
+
+Importing takes most of the time of a short command. Documents have over a hundred of them. A caller
+hands over its folder, environment, arguments, standard input and outputs, and ends with the exit
+code of the fork. README.md's commands run without this.
+"""
+
+import json
+import os
+import shlex
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+#: Modules that commands import; what they import in turn is the time that is saved.
+IMPORTED = (
+    "advice", "capture", "cli", "comparison", "evaluation", "metrics", "models", "plot", "report",
+    "reproduction", "sweeps",
+)  # fmt: skip
+
+_LENGTH = struct.Struct("!I")
+
+# -S -E -s: Python alone starts in a hundredth of a second.
+_COMMAND = """\
+#!/bin/sh
+exec {python} -SEs {caller} "$@"
+"""
+_CALLER = """\
+import json, os, socket, struct, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+call = json.dumps([os.getcwd(), dict(os.environ), sys.argv[1:]]).encode()
+socket.send_fds(server, [struct.pack("!I", len(call))], [0, 1, 2])
+server.sendall(call)
+code = server.recv(1)
+if not code:
+    print("the fork of ackclock was killed", file=sys.stderr)
+sys.exit(code[0] if code else 1)
+"""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Path]:
+    """Serves calls; yields the folder of a command `ackclock` that makes them."""
+    # An address is at most 107 bytes; sockets of this kind have no file.
+    address = f"\0ackclock-tests-{os.getpid()}"
+    caller, command = folder / "caller.py", folder / "ackclock"
+    caller.write_text(_CALLER.format(address=address), encoding="utf-8")
+    python, script = shlex.quote(sys.executable), shlex.quote(str(caller))
+    command.write_text(_COMMAND.format(python=python, caller=script), encoding="utf-8")
+    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    server = subprocess.Popen([sys.executable, __file__, address[1:]], stdout=subprocess.PIPE)
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"listening\n"
+        yield folder
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def _serve(address: str) -> NoReturn:
+    for name in IMPORTED:
+        import_module(f"ackclock.{name}")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen()
+        print("listening", flush=True)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks that have ended vanish
+        while True:
+            caller, _ = listening.accept()
+            if os.fork() == 0:
+                listening.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _answer(caller)
+            caller.close()
+
+
+def _answer(caller: socket.socket) -> NoReturn:
+    """Runs one call, and ends the process."""
+    head, files, _, _ = socket.recv_fds(caller, _LENGTH.size, 3)
+    call = b""
+    while len(call) < _LENGTH.unpack(head)[0]:
+        call += caller.recv(65536)
+    folder, environment, arguments = json.loads(call)
+    for standard, file in enumerate(files):
+        os.dup2(file, standard)
+        os.close(file)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["ackclock", *arguments]
+    code = _exit_code()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    caller.send(bytes([code]))
+    os._exit(code)
+
+
+def _exit_code() -> int:
+    from ackclock.cli import main
+
+    try:
+        main()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
+
+
+if __name__ == "__main__":
+    _serve("\0" + sys.argv[1])
