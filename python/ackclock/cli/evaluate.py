@@ -36,7 +36,7 @@ _SEEDS = 5
 )  # fmt: skip
 @click.option(
     "--full", is_flag=True,
-    help="Run the cases on the corners of the suite too: the ends of its ranges.",
+    help="Run the cases on the corners of the suite too: the ends of its ranges, and with bursts.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),

@@ -72,6 +72,10 @@ class Fields:
         """Returns a whole number."""
         return int(self.take(name, int, "a whole number", default))
 
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Returns true or false."""
+        return bool(self.take(name, bool, "true or false", default))
+
     def choice(self, name: str, known: Collection[str], default: str | None = None) -> str:
         """Returns one of several names."""
         found = self.text(name, default)

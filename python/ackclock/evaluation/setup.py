@@ -178,6 +178,7 @@ class Cell:
             "transport": {
                 "kind": "tcp",
                 "preset": "linux",
+                "segmentation_offload": self.path.segmentation_offload,
                 "mss": f"{self.path.segment_bytes} bytes",
                 "header": f"{self.path.header_bytes} bytes",
                 "control": dict(self.control),

@@ -94,6 +94,8 @@ class Path_:  # noqa: N801 - `Path` is that of files
         least_buffer_packets: Least buffer in packets.
         segment_bytes: Payload of a full segment.
         header_bytes: Headers of a segment.
+        segmentation_offload: True if segments leave in bursts, as of a Linux host; False if each
+            leaves at its own time.
         policer: A policer, if there is one.
         is_fixed: True if the case needs this path and no other.
     """
@@ -105,6 +107,7 @@ class Path_:  # noqa: N801 - `Path` is that of files
     least_buffer_packets: int
     segment_bytes: int
     header_bytes: int
+    segmentation_offload: bool = False
     policer: Policer | None = None
     is_fixed: bool = False
 
@@ -396,6 +399,7 @@ def _path(fields: Fields, name: str) -> Path_:
         least_buffer_packets=fields.whole("least_buffer_packets", 1),
         segment_bytes=fields.whole("segment_bytes", 1448),
         header_bytes=fields.whole("header_bytes", 52),
+        segmentation_offload=fields.flag("segmentation_offload", default=False),
     )
     fields.done()
     return path
@@ -405,8 +409,9 @@ def _corner(fields: Fields, path: Path_) -> Path_:
     corner = replace(
         path,
         name=fields.text("name"),
-        rate_bit_per_s=_rate(fields, "rate"),
-        round_trip_s=_time(fields, "round_trip"),
+        rate_bit_per_s=_rate(fields, "rate") if fields.has("rate") else path.rate_bit_per_s,
+        round_trip_s=_time(fields, "round_trip") if fields.has("round_trip") else path.round_trip_s,
+        segmentation_offload=fields.flag("segmentation_offload", default=path.segmentation_offload),
     )
     fields.done()
     return corner
