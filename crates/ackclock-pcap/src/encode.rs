@@ -266,7 +266,7 @@ impl Connection {
             syn: is_syn,
             ack: kind != PacketKind::Syn,
             psh: payload > 0 && (self.total == Some(end) || packet.is_pushed()),
-            ece: packet.has_ecn_echo() || asks_for_ecn || agrees_to_ecn,
+            ece: asks_for_ecn || agrees_to_ecn || (!packet.is_forward() && packet.has_ecn_echo()),
             cwr: packet.has_window_reduced() || asks_for_ecn,
             window_size: self.window_field(is_syn, is_forward),
             options: options.finish(),

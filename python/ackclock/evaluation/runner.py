@@ -78,11 +78,14 @@ class Plan:
         return self.suite.dialects.get(kind, Dialect(kind, kind, {}))
 
     def parts(self) -> Iterator[tuple[Case, Path_]]:
-        """Returns each case with each path that it can be run on."""
+        """Returns each case with each path that it can be run on.
+
+        A case with its own rate or round trip is run on no path that differs by these.
+        """
         for case in self.cases:
+            is_fixed = all(setup.is_fixed for setup in case.setups)
             for path in self.paths:
-                is_fixed = all(setup.is_fixed for setup in case.setups)
-                if path is self.paths[0] or not is_fixed:
+                if not is_fixed or path.is_as_far_and_fast_as(self.paths[0]):
                     yield case, path
 
 

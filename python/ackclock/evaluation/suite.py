@@ -131,6 +131,13 @@ class Path_:  # noqa: N801 - `Path` is that of files
         """Buffer in full packets."""
         return max(round(self.buffer_bdp * self.bdp_packets), self.least_buffer_packets)
 
+    def is_as_far_and_fast_as(self, other: "Path_") -> bool:
+        """Returns true if rate and round trip are those of another path."""
+        return (self.rate_bit_per_s, self.round_trip_s) == (
+            other.rate_bit_per_s,
+            other.round_trip_s,
+        )
+
     def __str__(self) -> str:
         rate, delay = (
             units.shown(self.rate_bit_per_s, "bit/s"),

@@ -10,6 +10,7 @@ mod window_growth;
 
 use beyond::{Arrival, Beyond};
 use timing::Timing;
+use window_growth::WindowGrowth;
 
 /// The receiving end of one connection.
 ///
@@ -83,18 +84,11 @@ impl Receiver {
     ///   segment ends a transfer.
     /// * A pushed segment, because the application reads it at once (`tcp_cleanup_rbuf` of Linux).
     /// * A segment whose CE mark differs from that of the previous one.
-    #[inline]
+    #[inline(always)] // so that the driver's segment need not be in memory
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, congestion_experienced: bool) {
         self.keep_stamp(segment);
         if segment.kind == SegmentKind::Syn {
-            self.answer_syn = true;
-            if let Some(growth) = self
-                .timing
-                .as_mut()
-                .and_then(|timing| timing.growth.as_mut())
-            {
-                growth.begin(now);
-            }
+            self.handle_syn(now);
             return;
         }
         self.statistics.received_segments += 1;
@@ -115,10 +109,7 @@ impl Receiver {
         self.next += 1;
         self.statistics.delivered += segment.length;
         self.unacknowledged += 1;
-        if let Some(timing) = &mut self.timing
-            && let Some(growth) = &mut timing.growth
-            && growth.handle_segment(now, segment)
-        {
+        if self.timing.is_some() && self.window_grows(now, segment.stamp, segment.length) {
             self.quick |= 1;
         }
         if self.unacknowledged >= self.every
@@ -141,6 +132,25 @@ impl Receiver {
         if newer && segment.sequence <= self.last_sent {
             self.recent_stamp = segment.stamp;
         }
+    }
+
+    #[cold]
+    fn handle_syn(&mut self, now: Time) {
+        self.answer_syn = true;
+        if let Some(growth) = self.growth() {
+            growth.begin(now);
+        }
+    }
+
+    /// Counts a segment in order. True if the advertised window grows, which is acknowledged.
+    #[inline(never)] // few receivers have such a window
+    fn window_grows(&mut self, now: Time, sent: Time, length: Bytes) -> bool {
+        self.growth()
+            .is_some_and(|growth| growth.handle_segment(now, sent, length))
+    }
+
+    fn growth(&mut self) -> Option<&mut WindowGrowth> {
+        self.timing.as_mut()?.growth.as_mut()
     }
 
     /// Processes a segment that is not the next one, or is the next one below other segments held.

@@ -127,9 +127,10 @@ pub struct Sender {
     counted_ahead: u64,
     /// The segment whose round trip is measured, and its sending time.
     timed: Option<(u64, Time)>,
-    /// Number of segments that may still be sent before the next event.
+    /// Number of segments that may still be sent before the next event, and its maximum.
     burst_left: u32,
-    /// The burst of the last new segment, if bursts are pushed.
+    max_burst: u32,
+    /// The burst of the last new segment, if the sender has bursts.
     burst: bursts::Burst,
     retransmitted_syns: u32,
     state: State,
@@ -150,14 +151,6 @@ pub struct Sender {
     events: Vec<SenderEvent>,
 }
 
-/// Returns the largest number of segments sent in response to one event.
-fn most_at_once(parameters: &TcpParameters) -> u32 {
-    match parameters.max_burst.0 {
-        0 => u32::MAX,
-        most => most,
-    }
-}
-
 impl Sender {
     /// A sender that has not been opened. Draws from `jitter` only if the parameters set send
     /// jitter.
@@ -167,6 +160,10 @@ impl Sender {
         jitter: Stream,
     ) -> Self {
         let mss = parameters.mss.0.max(1);
+        let max_burst = match parameters.max_burst.0 {
+            0 => u32::MAX,
+            most => most,
+        };
         let jitter = (parameters.send_jitter > Span::ZERO)
             .then(|| Box::new(Jitter::new(jitter, parameters.send_jitter)));
         let rate = control
@@ -201,8 +198,9 @@ impl Sender {
             delivered: 0,
             counted_ahead: 0,
             timed: None,
-            burst_left: most_at_once(&parameters),
-            burst: bursts::Burst::default(),
+            burst_left: max_burst,
+            max_burst,
+            burst: bursts::Burst::new(parameters.segmentation_offload),
             retransmitted_syns: 0,
             state: State::Closed,
             closed: false,
@@ -232,7 +230,7 @@ impl Sender {
         if self.rate.is_some() {
             self.check_application_limit();
         }
-        self.burst_left = most_at_once(&self.parameters);
+        self.burst_left = self.max_burst;
         match write {
             Write::Unlimited => self.available = u64::MAX,
             Write::Bytes(Bytes(bytes)) => {
@@ -249,7 +247,7 @@ impl Sender {
             return;
         }
         self.closed = true;
-        self.burst_left = most_at_once(&self.parameters);
+        self.burst_left = self.max_burst;
         if self.rest > 0 && self.available != u64::MAX {
             self.scoreboard.set_short(self.available, self.rest);
             self.available += 1;

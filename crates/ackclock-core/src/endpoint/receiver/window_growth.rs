@@ -1,7 +1,6 @@
 //! Growth of Linux's receive buffer and of the window that it advertises (`tcp_grow_window`,
 //! `tcp_rcv_space_adjust`).
 
-use super::Segment;
 use crate::units::{Bytes, Span, Time};
 
 /// Advertised window at the start, and the largest that the initial buffer allows: what a Linux of
@@ -59,8 +58,8 @@ impl WindowGrowth {
     }
 
     /// Counts a segment that arrived in order. Returns true if the advertised window grows.
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment) -> bool {
-        let way = now.since(segment.stamp);
+    pub fn handle_segment(&mut self, now: Time, sent: Time, length: Bytes) -> bool {
+        let way = now.since(sent);
         if self.began.is_never() {
             self.began = now;
             if !self.syn_at.is_never() {
@@ -71,7 +70,7 @@ impl WindowGrowth {
         if grows {
             self.window = (self.window + 2 * self.mss).min(self.limit);
         }
-        self.arrived += segment.length.0;
+        self.arrived += length.0;
         // The queue's delay is part of the round trip.
         let round_trip = self.round_trip + (way - self.first_way);
         if now.since(self.began) >= round_trip {
@@ -97,7 +96,6 @@ impl WindowGrowth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::SegmentKind;
 
     const MSS: u64 = 1448;
     const MS: Span = Span::from_millis(1);
@@ -107,16 +105,7 @@ mod tests {
     fn round(growth: &mut WindowGrowth, at_ms: u64, segments: u64) -> usize {
         let grows = |index: u64| {
             let sent = Time::ZERO + MS * (at_ms - 100) + Span::from_nanos(index * 600_000);
-            let segment = Segment {
-                kind: SegmentKind::Data,
-                sequence: index,
-                length: Bytes(MSS),
-                retransmission: false,
-                stamp: sent,
-                window_reduced: false,
-                pushed: false,
-            };
-            growth.handle_segment(sent + MS * 100, &segment)
+            growth.handle_segment(sent + MS * 100, sent, Bytes(MSS))
         };
         (0..segments).map(grows).filter(|grows| *grows).count()
     }

@@ -8,7 +8,7 @@ use super::super::parameters::{
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
-use super::{Sender, State, Timer, most_at_once, stronger};
+use super::{Sender, State, Timer, stronger};
 use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, RecoveryPhase, SendLimit};
 use crate::units::{Bytes, Span, Time};
 
@@ -42,7 +42,7 @@ impl Sender {
         if self.state != State::Established || stale || first == self.highest {
             return self.take_late(now, ack);
         }
-        self.burst_left = most_at_once(&self.parameters);
+        self.burst_left = self.max_burst;
         if self.rate.is_none() && self.is_plain(ack) {
             self.take::<true, false>(now, ack);
         } else {
@@ -621,7 +621,7 @@ impl Sender {
         self.statistics.timeouts += 1;
         self.retransmit_at = Time::NEVER;
         self.rtt.back_off();
-        self.burst_left = most_at_once(&self.parameters);
+        self.burst_left = self.max_burst;
         if let State::Opening { due, .. } = &mut self.state {
             *due = true;
             return;

@@ -20,15 +20,32 @@ const LARGEST_BURST: u64 = 65_536;
 const BURST_HALVING_NS: u64 = 512_000;
 
 /// A burst of new segments, which leave at one instant.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
+    /// True if the sender has bursts.
+    pub(super) on: bool,
     /// Segments of it that have not left.
-    pub(super) left: u16,
+    left: u16,
     /// True if the last one carries PSH.
     pushed: bool,
 }
 
+impl Burst {
+    pub(super) fn new(on: bool) -> Burst {
+        Burst {
+            on,
+            left: 0,
+            pushed: false,
+        }
+    }
+}
+
 impl Sender {
+    /// True if new data leaves with what has left at this instant.
+    pub(super) fn is_within_burst(&self, now: Time) -> bool {
+        self.burst.left > 0 && self.active_at == now
+    }
+
     /// True if new data waits for the next ACK to fill a burst (`tcp_tso_should_defer` of Linux
     /// 6.18). It waits only if something left in the last millisecond and the ACK is due within
     /// one: the first segment in flight left a smoothed round trip ago, or nearly. In recovery
@@ -36,7 +53,9 @@ impl Sender {
     #[inline(never)] // only for senders with segmentation offload
     pub(super) fn defers(&mut self, now: Time) -> bool {
         let phase = self.recovery.phase();
-        if !matches!(phase, RecoveryPhase::Open | RecoveryPhase::Cwr) {
+        if now.since(self.active_at.max(self.pacer.next())) > BURST_TIME
+            || !matches!(phase, RecoveryPhase::Open | RecoveryPhase::Cwr)
+        {
             return false;
         }
         let Some((first, _)) = self.scoreboard.head() else {
@@ -48,7 +67,6 @@ impl Sender {
         let soon = BURST_TIME.as_nanos().min(round_trip / 2);
         let defers = waiting > 1
             && 3 * room * self.mss < self.control.cwnd().0
-            && now.since(self.active_at.max(self.pacer.next())) <= BURST_TIME
             && now.since(first).as_nanos() >= round_trip - soon
             && room < self.burst_length();
         if defers {
@@ -62,13 +80,16 @@ impl Sender {
     /// Counts a segment into its burst, before it is sent. True if it ends a burst of two or more.
     #[inline(never)] // only for senders that push bursts
     pub(super) fn ends_burst(&mut self, now: Time) -> bool {
-        if self.burst.left == 0 || self.active_at != now {
-            let half = self.control.cwnd().0 / self.mss / 2;
-            let length = self.ready().min(half).clamp(1, self.burst_length());
-            self.burst = Burst {
-                left: u16::try_from(length).unwrap_or(u16::MAX),
-                pushed: length > 1,
-            };
+        if !self.is_within_burst(now) {
+            let mut length = self
+                .ready()
+                .min(self.control.cwnd().0 / self.mss / 2)
+                .max(1);
+            if length > LEAST_BURST {
+                length = length.min(self.burst_length());
+            }
+            self.burst.left = u16::try_from(length).unwrap_or(u16::MAX);
+            self.burst.pushed = length > 1;
         }
         self.burst.left -= 1;
         self.burst.left == 0 && self.burst.pushed

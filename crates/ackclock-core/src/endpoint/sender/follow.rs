@@ -1,7 +1,7 @@
 //! A sender that follows the decisions of another stack, so that they can be compared with its own.
 
 use super::transmit::Choice;
-use super::{Sender, State, Timer, most_at_once};
+use super::{Sender, State, Timer};
 use crate::endpoint::Segment;
 use crate::units::{Span, Time};
 
@@ -66,7 +66,7 @@ impl Sender {
             _ if sequence == next => Choice::Next,
             _ => Choice::Again(sequence),
         };
-        self.burst_left = most_at_once(&self.parameters);
+        self.burst_left = self.max_burst;
         Some(self.send(now, choice))
     }
 

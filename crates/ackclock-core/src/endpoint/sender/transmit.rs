@@ -48,14 +48,14 @@ impl Sender {
             }
             return None;
         };
-        let in_burst = choice == Choice::Next && self.burst.left > 0 && self.active_at == now;
-        if !in_burst {
+        let in_bursts = self.burst.on && choice == Choice::Next;
+        if !in_bursts || !self.is_within_burst(now) {
             let release = self.release(now);
             if release > now {
                 self.release_at = release;
                 return None;
             }
-            if self.parameters.segmentation_offload && choice == Choice::Next && self.defers(now) {
+            if in_bursts && self.defers(now) {
                 return None;
             }
         }
@@ -320,8 +320,7 @@ impl Sender {
             }
         };
         let length = self.scoreboard.length(sequence);
-        let pushed =
-            self.parameters.segmentation_offload && choice == Choice::Next && self.ends_burst(now);
+        let pushed = self.burst.on && choice == Choice::Next && self.ends_burst(now);
         if self.counts_pipe() && !self.recovery.resend_first {
             self.recovery.counted_pipe += 1;
         }
