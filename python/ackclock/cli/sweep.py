@@ -434,6 +434,10 @@ def show(
     if output is not None and output.suffix[1:].lower() in _PICTURES:
         from ackclock.plot import Paper
 
+        hop = summary.bottleneck(store, tidy)
+        if hop is not None:
+            tidy = summary.where(tidy, (f"subject={hop}",))
+            heading = heading.replace(" of ", f" at {hop} of ", 1)
         vertical = None if by is None else summary.column_of(tidy, by, "--by")
         paper = Paper(width, font, font_size, "" if title == "none" else title)
         _draw(output, tidy, (column, vertical), what.metric, heading, paper)

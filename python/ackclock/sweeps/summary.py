@@ -14,7 +14,7 @@ from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
 from ackclock.table import Column, Table, short, table
 
-__all__ = ["column_of", "frame", "shown", "where", "without_copies"]
+__all__ = ["bottleneck", "column_of", "frame", "shown", "where", "without_copies"]
 
 
 # What tells rows of a point apart.
@@ -71,6 +71,32 @@ def frame(store: Store, what: Asked) -> pa.Table:
     for at, swept in enumerate(store.swept, 1):
         means = means.add_column(at, store.points.schema.field(swept), of_points[swept])
     return means
+
+
+def bottleneck(store: Store, tidy: pa.Table) -> str | None:
+    """Returns the hop that a figure shows unless asked for another.
+
+    It is the busiest one on the data's route, on average over the points.
+
+    Args:
+        store: The sweep.
+        tidy: From `frame`.
+
+    Returns:
+        None if the table is not about several hops, or utilisation was not computed.
+    """
+    tree = store.plan.base.replace(store.plan.points[0]).resolve().tree
+    hops = {hop["name"] for hop in tree["hops"]}
+    subjects = set(tidy["subject"].to_pylist())
+    if len(subjects) < 2 or not subjects <= hops:
+        return None
+    on_route = subjects & {name for flow in tree["flows"] for name in flow["route"]}
+    busy = {
+        hop: float(np.mean(columns["value"]))
+        for (hop,), columns in grouped(store.values(["utilisation"]), ("subject",), ("value",))
+        if hop in on_route
+    }
+    return max(busy, key=lambda hop: busy[hop], default=None)
 
 
 def without_copies(tidy: pa.Table, kept: str | None = None) -> pa.Table:

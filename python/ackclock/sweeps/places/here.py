@@ -54,8 +54,8 @@ class Here:
         self._processes = processes or cores()
         self._command = tuple(command)
         self._workers: list[_Worker] = []
-        # Records of emulations, which a process that is killed leaves behind.
-        self._aside = tempfile.TemporaryDirectory(prefix="ackclock-sweep-")
+        # Has the records of emulations, which a process that is killed leaves behind.
+        self._aside: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def capacity(self) -> int:
@@ -64,6 +64,8 @@ class Here:
 
     def submit(self, batch: Batch) -> None:
         """Begins a batch in an idle process."""
+        if batch.method == "emulate" and self._aside is None:
+            self._aside = tempfile.TemporaryDirectory(prefix="ackclock-")
         idle = next((one for one in self._workers if one.batch is None), None)
         worker = idle or self._start()
         worker.batch = batch
@@ -95,7 +97,8 @@ class Here:
             worker.process.wait()
             worker.errors.close()
         self._workers = []
-        self._aside.cleanup()
+        if self._aside is not None:
+            self._aside.cleanup()
 
     def _start(self) -> _Worker:
         ours, theirs = Pipe()
@@ -107,7 +110,7 @@ class Here:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                env={**os.environ, "TMPDIR": self._aside.name},
+                env=None if self._aside is None else {**os.environ, "TMPDIR": self._aside.name},
             )
         worker = _Worker(process, ours, errors)
         self._workers.append(worker)
