@@ -206,3 +206,18 @@ def test_metrics_of_a_simulation_are_those_of_its_result() -> None:
     assert {row["replicate"]: row["value"] for row in found} == {0: want[0], 2: want[2]}
     with refused("unknown-name", "--method"):
         Plan.of(scenario(), methods=())
+
+
+def test_runs_that_are_too_short_are_marked_as_those_of_simulate(small: Path) -> None:
+    from ackclock import simulate
+    from ackclock.stationarity import judge
+
+    answer("sweep", "run", small, "--replicates", 1, "-o", "s")
+    verdicts = judge(simulate(scenario().replace({"replicates": 1})))
+    rows = Sweep.load("s").frame("goodput").to_pylist()
+    marks = [row["goodput_unsettled"] for row in rows]
+    assert marks == [verdicts.marks("goodput", point, "a") for point in range(4)]
+    assert any(marks)  # Two seconds have not five congestion epochs.
+    shown = ackclock("sweep", "show", "s", "--y", "goodput").stdout
+    assert "*" in shown
+    assert "has not settled" in shown

@@ -18,7 +18,7 @@ from ackclock.cli.options import (
     read_scenario,
     side_by_side_option,
 )
-from ackclock.cli.output import print_json, print_rows, say
+from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 
@@ -421,6 +421,7 @@ def show(
     Example:
       ackclock sweep show out/first-sweep --x hops.bottleneck.queue.limit --y utilisation
     """
+    from ackclock.stationarity import NOTE
     from ackclock.sweeps import summary
     from ackclock.sweeps.plan import asked
     from ackclock.sweeps.store import Store
@@ -451,6 +452,8 @@ def show(
         print_json(tidy.to_pylist())
     else:
         print_rows(shown)
+        if any(tidy[f"{what.metric.name}_unsettled"].to_pylist()):
+            say_wrapped(NOTE)
 
 
 @sweep.command()

@@ -406,6 +406,7 @@ _SCHEMAS = {
             ("subject", pa.string()),
             ("value", pa.float64()),
             ("model", pa.string()),
+            ("settled", pa.bool_()),
         ]
     ),
 }

@@ -9,6 +9,7 @@ from ackclock.errors import InputError
 from ackclock.metrics import Metric
 from ackclock.metrics.confidence import Interval, interval
 from ackclock.metrics.tables import grouped
+from ackclock.stationarity import starred
 from ackclock.suggestion import suggestion
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
@@ -25,10 +26,10 @@ def frame(store: Store, what: Asked) -> pa.Table:
     """Returns means over replicates as a tidy table, named as those of `Result.frame`.
 
     Columns: `point`; the swept values, with units in their names; `method`; `subject`, the flow or
-    hop; METRIC and `METRIC_half_width` in the metric's unit; `replicates`. A half width is null for
-    fewer than two replicates. The level is 95 %, or that of the last look (see `precision`).
-    Unreliable runs are left out. A prediction is that of the model that fits best, and the last
-    column, `model`, names it.
+    hop; METRIC and `METRIC_half_width` in the metric's unit; `METRIC_unsettled`, true if the runs
+    are too short for it; `replicates`. A half width is null for fewer than two replicates. The
+    level is 95 %, or that of the last look (see `precision`). Unreliable runs are left out. A
+    prediction is that of the model that fits best, and the last column, `model`, names it.
 
     Raises:
         InputError: The sweep did not compute the metric, or no run has ended.
@@ -41,19 +42,21 @@ def frame(store: Store, what: Asked) -> pa.Table:
             f"there is {', '.join(computed)}",
         )  # fmt: skip
     values = store.values([name])
-    rows: list[tuple[int, str, str, Interval, str | None]] = []
-    keys, columns = ("point", "method", "subject"), ("value", "model")
+    rows: list[tuple[int, str, str, Interval, str | None, bool]] = []
+    keys = ("point", "method", "subject")
+    columns = ("value", "model", "settled")
     for (point, method, subject), found in grouped(values, keys, columns):
         if what.subject in (None, subject):
             _, precision = store.plan.wanted_of(method)
             known = found["value"]
             mean = interval(known) if precision is None else precision.interval(known.tolist())
-            rows.append((point, method, subject, mean, found["model"][0]))
+            unsettled = any(one is False for one in found["settled"].tolist())
+            rows.append((point, method, subject, mean, found["model"][0], unsettled))
     if not rows:
         raise InputError("no-data", f"{store.folder}", f"has no values of {what} yet")
     order = {method: at for at, method in enumerate(store.plan.methods)}
     rows.sort(key=lambda row: (row[0], order[row[1]], row[2]))
-    points, methods, subjects, intervals, models = zip(*rows, strict=True)
+    points, methods, subjects, intervals, models, unsettled_rows = zip(*rows, strict=True)
     means = pa.table(
         {
             "point": pa.array(points, pa.int64()),
@@ -63,6 +66,7 @@ def frame(store: Store, what: Asked) -> pa.Table:
             f"{name}_half_width": pa.array(
                 [one.half_width for one in intervals], pa.float64(), from_pandas=True
             ),
+            f"{name}_unsettled": pa.array(unsettled_rows, pa.bool_()),
             "replicates": pa.array([one.replicates for one in intervals], pa.int64()),
             **({"model": pa.array(models, pa.string())} if any(models) else {}),
         }
@@ -189,7 +193,10 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
     cells = [
         [
             *(_written(row[one]) if one in swept else row[one] for one in keys),
-            _interval(row[name], row[f"{name}_half_width"], row["replicates"], scale),
+            starred(
+                _interval(row[name], row[f"{name}_half_width"], row["replicates"], scale),
+                row[f"{name}_unsettled"],
+            ),
             row["replicates"],
             *([row["model"]] if "model" in row else []),
         ]

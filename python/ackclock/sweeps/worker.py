@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,10 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from ackclock.errors import InputError, LackingError
+from ackclock.metrics import Value
 from ackclock.result import Result
 from ackclock.run import address
 from ackclock.run.memory import free_bytes
 from ackclock.scenario import Point, Scenario
+from ackclock.stationarity import judge
 from ackclock.sweeps import methods
 from ackclock.sweeps.methods import Runs
 from ackclock.sweeps.plan import Batch, Key, Plan
@@ -156,13 +158,14 @@ def _together(plan: Plan, batch: Batch, runs: tuple[Key, ...], memory: int | Non
 def _metrics(plan: Plan, result: Result) -> pa.Table:
     """Returns the metrics of all runs: one row for each run, metric and subject."""
     kinds = {one.metric.name: one.metric for one in plan.asked}
+    judged = _judged(result)
     rows = [
-        (name, *told.value, told.model or None)
+        (name, *told.value, told.model or None, judged(name, told.value))
         for name, kind in kinds.items()
         for told in methods.values(kind, result)
     ]
-    names, points, replicates, subjects, values, models = (
-        zip(*rows, strict=True) if rows else ((),) * 6
+    names, points, replicates, subjects, values, models, settled = (
+        zip(*rows, strict=True) if rows else ((),) * 7
     )
     return pa.table(
         {
@@ -172,8 +175,27 @@ def _metrics(plan: Plan, result: Result) -> pa.Table:
             "subject": pa.array(subjects, pa.string()),
             "value": pa.array(values, pa.float64(), from_pandas=True),
             "model": pa.array(models, pa.string()),
+            "settled": pa.array(settled, pa.bool_()),
         }
     )
+
+
+def _judged(result: Result) -> Callable[[str, Value], bool | None]:
+    """Returns what says whether a metric of a run is that of a steady state.
+
+    It says false if the run was too short, and None if it does not know. Only the first replicate
+    of a point is judged: others are as long, and judging takes as long as the metrics do.
+    """
+    needed = ("flows", "samples", "events")
+    first = {name: result.rows(name, replicate=0) for name in needed if name in result.tables}
+    verdicts = judge(Result(result.run, first)) if first and first["flows"].num_rows else None
+
+    def settled(metric: str, value: Value) -> bool | None:
+        if verdicts is None or value.replicate != 0:
+            return None
+        return False if verdicts.marks(metric, value.point, value.subject) else None
+
+    return settled
 
 
 def _numbered(table: pa.Table, numbers: list[int]) -> pa.Table:
