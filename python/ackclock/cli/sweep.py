@@ -68,7 +68,8 @@ def _place_options(command: _Command) -> _Command:
         click.option(
             "--time-limit", metavar="TIME", callback=checked_time("10 min"),
             help="Longest duration of one run; a longer one is a failure. An emulation may take "
-            "so much longer than its scenario.  [default: ten times the slowest so far]",
+            "so much longer than its scenario.  [default: ten times the slowest so far; for a "
+            "search 10 min]",
         ),
         click.option(
             "--on", "place", default="here", show_default=True, metavar="PLACE",
@@ -429,7 +430,10 @@ def show(
     store = Store(folder)
     with _of("--y"):
         what = asked(y or store.plan.metrics[0])
-    tidy = summary.where(summary.frame(store, what), conditions)
+    tidy = summary.frame(store, what)
+    if "predict" in store.plan.methods and "predict" not in tidy["method"].to_pylist():
+        say(f"predict: no chosen model tells {what}; see the table predictions", err=True)
+    tidy = summary.where(tidy, conditions)
     column = None if x is None else summary.column_of(tidy, x, "--x")
     heading = f"{what.metric.label} of {store.plan.scenario.get('name', folder.name)}: means ± 95 %"
     if output is not None and output.suffix[1:].lower() in _PICTURES:
@@ -492,8 +496,7 @@ def show(
 def search(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, minimise: str,
     vary: tuple[str, ...], below: float | None, budget: int, replicates: int, optimiser: str,
-    output: Path | None, force: bool, place: str, time_limit: str,
-    as_json: bool,
+    output: Path | None, force: bool, place: str, time_limit: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Find the scenario in which something breaks, and make it plain.
 
@@ -509,6 +512,7 @@ def search(
     from ackclock.cli.progress import progress
     from ackclock.sweeps import parameters, where
     from ackclock.sweeps import search as searching
+    from ackclock.sweeps.plan import RUN_LIMIT_S
     from ackclock.sweeps.search import objective
 
     with _of("--vary"):
@@ -532,7 +536,7 @@ def search(
         try:
             found = searching.run(
                 asked, folder, opened, lambda left: tell(1 - left / budget, f"{left} runs left"),
-                units.seconds(time_limit),
+                RUN_LIMIT_S if time_limit is None else units.seconds(time_limit),
             )  # fmt: skip
         except KeyboardInterrupt:
             raise KeyboardInterrupt("interrupted; the same command goes on") from None

@@ -9,11 +9,10 @@ flows/*.parquet     the tables that are kept of each run
 predictions/*       one row for each point, flow and model, of the method predict
 ```
 
-Every table has the swept values, the method and the reliability as columns, so that a reader needs
-no join. The files of a batch
-have the same name. That in `runs` is written last: a batch whose file is there is whole, and files
-without it are removed when the sweep goes on. So whatever ends a sweep, only batches under way are
-lost.
+Every table has the swept values and the method as columns, so that a reader needs no join. The
+column `reliable` is false for unreliable emulations. The files of a batch have the same name. That
+in `runs` is written last: a batch whose file is there is whole, and files without it are removed
+when the sweep goes on. So whatever ends a sweep, only batches under way are lost.
 """
 
 import contextlib
