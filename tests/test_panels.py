@@ -95,7 +95,7 @@ def test_a_heat_map_has_the_axes_that_are_asked_for() -> None:
     assert made.columns is not None
     assert {made.columns.label, *(one.label for one in made.rows)} == {"delay", "limit"}
     figure = plot.heat_map(table(), "utilisation", x="rate", y="control.kind")
-    assert figure.get_supxlabel() == "rate (Mbit/s)"
+    assert figure.get_supxlabel() == "link rate (Mbit/s)"
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(CONTROLS)
     assert [text.get_text() for text in figure.axes[-2].get_xticklabels()] == ["1", "10", "100"]
 
@@ -209,7 +209,7 @@ def test_a_cdf_is_of_the_samples_of_the_queue(lab: Result) -> None:
 def test_a_distribution_is_of_the_subject_that_is_asked_for(lab: Result) -> None:
     assert plot.cdf(lab, subject="f").get_supxlabel() == "round-trip time of f (ms)"
     figure = plot.box(lab, subject="f", x="hops.b.queue.limit")
-    assert figure.get_supxlabel() == "limit (BDP)"
+    assert figure.get_supxlabel() == "queue limit (BDP)"
     low = min(rtt for rtt in lab.rows("samples", flow="f")["rtt_s"].to_pylist() if rtt)
     drawn = [line.get_ydata() for axes in figure.axes for line in axes.lines]
     assert min(np.min(values) for values in drawn) >= 1e3 * low

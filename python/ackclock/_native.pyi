@@ -90,10 +90,11 @@ def emulate(
     device: str,
     pcap: bool,
     side_by_side: int,
+    finished: Set[tuple[int, int]],
     progress: Callable[[str], None] | None,
     take: Callable[[str, dict[str, Any]], None],
 ) -> dict[str, Any]:
-    """Runs every replicate of every point in real time, `side_by_side` runs at once.
+    """Runs every replicate of every point that is not in `finished`, `side_by_side` runs at once.
 
     Writes `record/point-P-replicate-R.ackrec` and, if `pcap`, captures in `pcap/` to `output` as it
     goes. Calls `progress` with a JSON object about ten times a second, and `take` with rows of the

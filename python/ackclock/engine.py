@@ -204,10 +204,11 @@ def emulate(
     device: str,
     pcap: bool,
     side_by_side: int,
+    finished: Iterable[tuple[int, int]],
     progress: Callable[[Tree], None] | None,
     take: Callable[[str, Columns], None],
 ) -> dict[str, Any]:
-    """Runs every replicate of every resolved point in real time.
+    """Runs every replicate of every resolved point that is not in `finished`, in real time.
 
     Writes records and, on request, captures to `output` as it goes. Calls `take` with rows of
     `tcp_info` as they come.
@@ -224,6 +225,7 @@ def emulate(
         device=device,
         pcap=pcap,
         side_by_side=side_by_side,
+        finished=set(finished),
         progress=None if progress is None else _parsing(progress),
         take=take,
     )

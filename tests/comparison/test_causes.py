@@ -9,10 +9,10 @@ import pytest
 
 from ackclock import Scenario, load
 from ackclock.comparison import CAUSES, Evidence, cause, findings
-from ackclock.comparison.predicted import Prediction
 from ackclock.metrics import Interval
 from ackclock.models import flow_path, model
 from ackclock.models.path import Loss
+from ackclock.models.told import Prediction
 
 CELL = Path(__file__).parents[2] / "examples" / "wifi-cell.toml"
 

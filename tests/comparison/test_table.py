@@ -20,10 +20,10 @@ from ackclock.comparison import (
     rendering,
 )
 from ackclock.comparison.explanation import explanations, tally
-from ackclock.comparison.predicted import best
 from ackclock.comparison.rows import FIELDS, rows
-from ackclock.metrics import METRICS, metric
+from ackclock.metrics import METRICS
 from ackclock.models import MODELS, model
+from ackclock.models.told import best
 
 from .made_up import SWEEP, compared, made_up
 
@@ -136,20 +136,20 @@ def answer(name: str, *violated: str, applies: bool = True) -> dict[str, Any]:
 def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
     flow = {"transport": {"mss": "1000 bytes"}}
     asked = [answer("square_root", "greedy"), answer("pftk"), answer("mathis", applies=False)]
-    said = best(asked, metric("goodput"), flow)
+    said = best(asked, "goodput", flow)
     assert said is not None
     assert said.model.name == "pftk"
     # PFTK does not predict the mean window.
-    window = best(asked, metric("cwnd"), flow)
+    window = best(asked, "cwnd", flow)
     assert window is not None
     assert (window.model.name, window.value, window.violated) == (
         "square_root",
         7000.0,
         ("greedy",),
     )
-    assert best(asked, metric("rtt"), flow) is None
+    assert best(asked, "rtt", flow) is None
     # With as few violated assumptions, the model with fewer assumptions is taken.
-    equal = best([answer("square_root"), answer("cubic_response")], metric("goodput"), flow)
+    equal = best([answer("square_root"), answer("cubic_response")], "goodput", flow)
     assert equal is not None
     fewer = min(("square_root", "cubic_response"), key=lambda name: len(model(name).assumptions))
     assert equal.model.name == fewer

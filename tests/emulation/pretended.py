@@ -101,6 +101,7 @@ class Pretended:
         device: str,
         pcap: bool,
         side_by_side: int,
+        finished: set[tuple[int, int]],
         progress: Callable[[str], None] | None,
         take: Callable[[str, Columns], None],
     ) -> dict[str, Any]:
@@ -113,6 +114,7 @@ class Pretended:
             (point, run)
             for point, tree in enumerate(points)
             for run in range(json.loads(tree)["replicates"])
+            if (point, run) not in finished
         ]
         for kind, ending in (("record", ".ackrec"), ("pcap", "-to-senders.pcap")):
             if kind == "record" or pcap:
@@ -128,7 +130,7 @@ class Pretended:
             take("tcp_info", columns(block))
         self.midway(Path(output))
         simulated = _native.simulate(
-            points, folder, threads=1, packets=False, pcap_folder=None, finished=set(),
+            points, folder, threads=1, packets=False, pcap_folder=None, finished=finished,
             memory=None, take=None, progress=None,
         )["tables"]  # fmt: skip
         simulated["events"] = {

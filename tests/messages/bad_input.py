@@ -251,6 +251,9 @@ no-unit         hops.wired.delay    sweep run leaky.toml --vary 'hops.wired.dela
 unknown-name    --design        sweep run leaky.toml --design gird
 out-of-range    --design        sweep run leaky.toml --design sobol:100
 out-of-range    --design        sweep run leaky.toml --design latin
+unknown-name    --method        sweep run leaky.toml --method simulate,measure
+unsupported     --on            sweep run leaky.toml --method emulate --on dask:tcp://head:8786
+unknown-name    --models        sweep run leaky.toml --method predict --models pftkk
 unknown-name    --metric        sweep run leaky.toml --metric utilization
 unknown-name    --metric        sweep run leaky.toml --metric 'utilisation(wird)'
 contradiction   replicates      sweep run leaky.toml --vary replicates=1,2

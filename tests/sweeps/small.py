@@ -68,7 +68,7 @@ def answer(*arguments: object) -> Any:
 
 def in_order(table: pa.Table) -> list[dict[str, Any]]:
     """The rows by point, replicate, and whatever else tells rows of a run apart."""
-    keys = ("point", "replicate", "flow", "instance", "metric", "subject")
+    keys = ("point", "replicate", "method", "flow", "instance", "metric", "subject")
     names = [name for name in keys if name in table.column_names]
     plain = table.set_column(0, "point", table["point"])
     for at, field in enumerate(plain.schema):

@@ -43,8 +43,8 @@ def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
     from ackclock.sweeps.places.here import Here
 
     plan = Plan.of(scenario())
-    here = run(plan, "here", lambda plan: Here(plan, 1))
-    dask = run(plan, "dask", lambda plan: Cluster(plan, client))
+    here = run(plan, "here", lambda plan, _: Here(plan, 1))
+    dask = run(plan, "dask", lambda plan, _: Cluster(plan, client))
     assert here == dask
     assert contents(Path("here")) == contents(Path("dask"))
 
@@ -52,7 +52,7 @@ def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
 @pytest.mark.usefixtures("small")
 def test_dask_is_reached_by_its_address(client: Any) -> None:
     plan = Plan.of(scenario(), replicates=(1, 1))
-    go_on = where.parse(f"dask:{client.scheduler.address}")
+    go_on = where.parse(f"dask:{client.scheduler.address}", plan)
     store = Store.begin(Path("s"), plan)
     assert go_on(store, Shard(), lambda _: None, 600.0).ended == 4
 
@@ -61,7 +61,7 @@ def test_failures_are_alike_on_dask(client: Any, small: Path) -> None:
     from ackclock.sweeps.places.dask import Cluster
 
     plan = Plan.of(scenario(), vary=["duration=1,3 s", "warmup=0.5,2 s"], replicates=(1, 1))
-    done = run(plan, "s", lambda plan: Cluster(plan, client))
+    done = run(plan, "s", lambda plan, _: Cluster(plan, client))
     assert (done.ended, done.failed) == (16, 4)
     assert small.exists()
 

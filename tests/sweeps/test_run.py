@@ -40,10 +40,10 @@ def test_a_scenarios_own_sweep_gives_the_rows_of_simulate(small: Path) -> None:
     assert store.swept == swept
     for name in ("flows", "hops", "samples", "events"):
         found = store.dataset(name).to_table()
-        assert found.column_names[2:4] == swept
+        assert found.column_names[2:6] == [*swept, "method", "reliable"]
         keys = [("point", "ascending"), ("replicate", "ascending")]
         # Rows of a run keep their order: the sort is stable.
-        same = found.sort_by(keys).drop_columns(swept)
+        same = found.sort_by(keys).drop_columns([*swept, "method", "reliable"])
         want = result.tables[name].sort_by(keys)
         assert plain(same) == plain(want), name
     flows = store.dataset("flows").to_table(filter=pa.compute.field("point") == 3)
@@ -200,7 +200,7 @@ def test_a_failing_point_is_isolated_named_and_run_again(small: Path) -> None:
     check_refusal(ackclock("sweep", "retry", "s", "--point", fine), "no-data", "s")
 
 
-def breaking(plan: Plan) -> places.Place:
+def breaking(plan: Plan, _method: str) -> places.Place:
     """This machine, with workers of which point 123 kills and point 321 never ends."""
     from ackclock.sweeps.places.here import Here
 
@@ -220,7 +220,7 @@ def test_a_point_that_aborts_and_one_that_hangs_cost_themselves_only() -> None:
     failed = {row["point"]: row["message"] for row in store.runs().to_pylist() if row["failure"]}
     assert set(failed) == {123, 321}
     assert "SIGABRT" in failed[123]
-    assert failed[321] == "took longer than 10 s"
+    assert failed[321] == "took longer than 10 s; --time-limit allows more"
     assert (done.ended, done.failed) == (500, 2)
     assert store.dataset("flows").count_rows() == 498
     # Alone, and on workers that do not break, both are fine.

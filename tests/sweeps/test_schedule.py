@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ackclock.sweeps.plan import Key
+from ackclock.sweeps.plan import RUN_LIMIT_S, Key
 from ackclock.sweeps.precision import Precision
 from ackclock.sweeps.schedule import AIM_S, Schedule
 
@@ -63,6 +63,20 @@ def test_a_lost_batch_comes_again_in_pieces() -> None:
         pieces.append(schedule.take(1))
     assert [run for piece in pieces for run in piece] == lost
     assert 32 <= len(pieces) <= 64
+
+
+def test_the_limit_of_a_run_follows_from_the_slowest_so_far() -> None:
+    schedule = Schedule(range(10), 3)
+    assert schedule.run_limit_s == RUN_LIMIT_S  # Nothing is known yet.
+    runs = schedule.take(1)
+    schedule.report(runs, 0, 0.002 * len(runs))
+    assert schedule.run_limit_s == 5.0  # The machine may have been busy with something else.
+    runs = schedule.take(1)
+    schedule.report(runs, 0, 3.0 * len(runs))
+    assert schedule.run_limit_s == 30.0
+    runs = schedule.take(1)
+    schedule.report(runs, 0, 0.002 * len(runs))
+    assert schedule.run_limit_s == 30.0  # Slow points may come again.
 
 
 def test_the_widest_interval_is_first() -> None:

@@ -211,12 +211,12 @@ def test_a_search_goes_on_where_it_was_interrupted(dumbbell: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        searching.run(asked, Path("s"), lambda plan: Here(plan, 1), stop)
+        searching.run(asked, Path("s"), lambda plan, _: Here(plan, 1), stop)
     kept = Path("s/evaluations.jsonl").read_text()
     assert kept
-    found = searching.run(asked, Path("s"), lambda plan: Here(plan, 1))
+    found = searching.run(asked, Path("s"), lambda plan, _: Here(plan, 1))
     assert Path("s/evaluations.jsonl").read_text().startswith(kept)
-    assert searching.run(asked, Path("t"), lambda plan: Here(plan, 1)) == found
+    assert searching.run(asked, Path("t"), lambda plan, _: Here(plan, 1)) == found
 
 
 def test_bad_searches_are_refused_before_a_run(dumbbell: Path) -> None:

@@ -5,6 +5,7 @@ mod capture;
 mod captures;
 mod emulate;
 mod estimators;
+mod key;
 mod markov;
 mod measure;
 mod replay;

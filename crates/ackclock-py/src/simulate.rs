@@ -2,6 +2,7 @@
 //! interrupted.
 
 use crate::capture::Listener;
+use crate::key::{Key, key};
 use crate::tables::{Tables, append, by_name};
 use crate::watch::watch;
 use crate::{LackingError, refuse, scenario_of};
@@ -23,9 +24,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Number of progress calls, ten per second, after which finished runs are handed over.
 const HAND_OVER: u32 = 10;
-
-/// Point and replicate of a run.
-type Key = (u32, u32);
 
 /// Runs every replicate of every point that is not in `finished`. Refuses to begin if the runs need
 /// more than `memory` bytes.
@@ -147,10 +145,6 @@ fn fit(need: &Need, memory: f64) -> PyResult<()> {
         gigabytes(memory),
     );
     Err(LackingError::new_err(("lacking", field, sentence)))
-}
-
-fn key(job: &Job<'_>) -> Key {
-    (job.point, job.replicate)
 }
 
 /// Runs that have ended and have not been handed over, by their job's position.

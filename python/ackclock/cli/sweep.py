@@ -13,10 +13,12 @@ from ackclock.cli.options import (
     changed_scenario,
     checked_time,
     json_option,
+    models_option,
     paper_options,
     read_scenario,
+    side_by_side_option,
 )
-from ackclock.cli.output import print_json, print_rows, say
+from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from ackclock.sweeps.plan import Plan
     from ackclock.sweeps.search import Found
     from ackclock.sweeps.store import Store
+    from ackclock.sweeps.where import GoOn
     from ackclock.table import Cell, Table
 
 __all__ = ["sweep"]
@@ -46,6 +49,10 @@ def sweep() -> None:
     """
 
 
+def _methods(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
+    return [name.strip() for name in names.split(",")]
+
+
 def _shard_option(command: _Command) -> _Command:
     """Adds the option for a part of the points."""
     return click.option(
@@ -59,9 +66,10 @@ def _place_options(command: _Command) -> _Command:
     for option in (
         json_option,
         click.option(
-            "--time-limit", metavar="TIME", default="10 min", show_default=True,
-            callback=checked_time("10 min"),
-            help="Longest duration of one run; a longer one is a failure.",
+            "--time-limit", metavar="TIME", callback=checked_time("10 min"),
+            help="Longest duration of one run; a longer one is a failure. An emulation may take "
+            "so much longer than its scenario.  [default: ten times the slowest so far; for a "
+            "search 10 min]",
         ),
         click.option(
             "--on", "place", default="here", show_default=True, metavar="PLACE",
@@ -86,6 +94,12 @@ folder_argument = click.argument("folder", type=click.Path(path_type=Path))
     "--design", default="grid", show_default=True, metavar="KIND:SIZE",
     help="Points: grid:LEVELS, or random, latin or sobol with a number of points.",
 )  # fmt: skip
+@click.option(
+    "--method", "methods", default="simulate", show_default=True, metavar="NAMES",
+    callback=_methods,
+    help="Methods, separated by commas: predict, simulate, emulate.",
+)  # fmt: skip
+@models_option("usual")
 @click.option(
     "--metric", "metrics", multiple=True, metavar="NAME",
     help="Metric to compute, such as goodput or 'utilisation(HOP)'; may be repeated.",
@@ -113,12 +127,13 @@ folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 )  # fmt: skip
 @force_option
 @_shard_option
+@side_by_side_option
 @_place_options
 def run(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, vary: tuple[str, ...],
-    design: str, metrics: tuple[str, ...], until: str | None, replicates: str | None, keep: str,
-    independent: bool, output: Path | None, force: bool, place: str, shard: str | None,
-    time_limit: str, as_json: bool,
+    design: str, methods: list[str], models: str, metrics: tuple[str, ...], until: str | None,
+    replicates: str | None, keep: str, independent: bool, output: Path | None, force: bool,
+    place: str, shard: str | None, side_by_side: int, time_limit: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Begin a sweep, or go on with it.
 
@@ -132,8 +147,8 @@ def run(
     from ackclock.sweeps.store import SWEEP, Store, is_begun
 
     plan = _planned(
-        scenario, assignments, seed, vary, design, metrics, until, replicates, keep,
-        independent=independent,
+        scenario, assignments, seed, vary, design, methods, models, metrics, until, replicates,
+        keep, independent=independent,
     )  # fmt: skip
     folder = claim(
         output,
@@ -142,14 +157,14 @@ def run(
         may_hold=SWEEP,
         goes_on=lambda one: is_begun(one, plan),
     )
-    where.parse(place)  # Before anything is written.
-    return _go_on(Store.begin(folder, plan), place, shard, time_limit, as_json)
+    go_on = where.parse(place, plan, side_by_side)  # Before anything is written.
+    return _go_on(Store.begin(folder, plan), go_on, shard, time_limit, as_json)
 
 
 def _planned(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, vary: tuple[str, ...],
-    design: str, metrics: tuple[str, ...], until: str | None, replicates: str | None, keep: str, *,
-    independent: bool,
+    design: str, methods: list[str], models: str, metrics: tuple[str, ...], until: str | None,
+    replicates: str | None, keep: str, *, independent: bool,
 ) -> "Plan":  # fmt: skip
     """Returns the plan of the options, each of whose mistakes names its option."""
     from ackclock.sweeps import designs, parameters, precision
@@ -185,6 +200,8 @@ def _planned(
         read_scenario(scenario, assignments, seed, None),
         design=design,
         vary=vary,
+        methods=methods,
+        models=models,
         metrics=metrics or METRICS_BY_DEFAULT,
         keep=[one.strip() for one in keep.split(",")],
         replicates=counts,
@@ -205,17 +222,24 @@ def _of(option: str) -> Iterator[None]:
 @sweep.command()
 @folder_argument
 @_shard_option
+@side_by_side_option
 @_place_options
-def resume(folder: Path, place: str, shard: str | None, time_limit: str, as_json: bool) -> int:
+def resume(
+    folder: Path, place: str, shard: str | None, side_by_side: int, time_limit: str | None,
+    as_json: bool,
+) -> int:  # fmt: skip
     """Run what is left of a sweep.
 
     \b
     Example:
       ackclock sweep resume out/first-sweep
     """
+    from ackclock.sweeps import where
     from ackclock.sweeps.store import Store
 
-    return _go_on(Store(folder), place, shard, time_limit, as_json)
+    store = Store(folder)
+    go_on = where.parse(place, store.plan, side_by_side)
+    return _go_on(store, go_on, shard, time_limit, as_json)
 
 
 @sweep.command()
@@ -223,10 +247,11 @@ def resume(folder: Path, place: str, shard: str | None, time_limit: str, as_json
 @click.option("--failed", is_flag=True, help="Every run that failed.")
 @click.option("--point", "points", multiple=True, type=click.IntRange(0), help="Number of a point.")
 @_shard_option
+@side_by_side_option
 @_place_options
 def retry(
     folder: Path, failed: bool, points: tuple[int, ...], place: str, shard: str | None,
-    time_limit: str, as_json: bool,
+    side_by_side: int, time_limit: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run again what failed.
 
@@ -234,6 +259,7 @@ def retry(
     Example:
       ackclock sweep retry out/first-sweep --failed --time-limit '1 h'
     """
+    from ackclock.sweeps import where
     from ackclock.sweeps.store import Store
 
     if failed == bool(points):
@@ -244,19 +270,21 @@ def retry(
     if not chosen:
         whose = "" if failed else f" of point {', '.join(map(str, points))}"
         raise InputError("no-data", f"{folder}", f"no run{whose} failed; see ackclock sweep status")
+    go_on = where.parse(place, store.plan, side_by_side)
     with store.locked():
-        store.forget([(row["point"], row["replicate"]) for row in chosen])
-    return _go_on(store, place, shard, time_limit, as_json)
+        store.forget([(row["method"], row["point"], row["replicate"]) for row in chosen])
+    return _go_on(store, go_on, shard, time_limit, as_json)
 
 
-def _go_on(store: "Store", place: str, shard: str | None, time_limit: str, as_json: bool) -> int:
+def _go_on(
+    store: "Store", go_on: "GoOn", shard: str | None, time_limit: str | None, as_json: bool
+) -> int:
     """Runs what is left, with progress, and prints how it ended."""
     from ackclock import units
     from ackclock.cli.progress import progress
-    from ackclock.sweeps import where
     from ackclock.sweeps.store import WHOLE, Shard
 
-    go_on = where.parse(place)
+    limit_s = None if time_limit is None else units.seconds(time_limit)
     part = WHOLE if shard is None else Shard.parse(shard)
     last: list[Progress] = []
     with progress(f"sweep {store.folder.name}") as tell:
@@ -267,7 +295,7 @@ def _go_on(store: "Store", place: str, shard: str | None, time_limit: str, as_js
             tell(now.share, f"{now.ended} of {now.wanted} runs{failed}")
 
         try:
-            done = go_on(store, part, told, units.seconds(time_limit))
+            done = go_on(store, part, told, limit_s)
         except KeyboardInterrupt:
             kept = f"; {last[0].ended} of {last[0].wanted} runs are kept" if last else ""
             raise KeyboardInterrupt(
@@ -286,12 +314,19 @@ def _conclude(store: "Store", done: "Progress", as_json: bool) -> int:
         say()
         say(f"  data    {folder}")
         say(f"  next    ackclock sweep show {folder}")
+    more = f"ackclock sweep status {shlex.quote(str(store.folder))}"
     if done.failed:
+        return complain(f"{done.failed} runs failed: {more}", UNRELIABLE)
+    doubtful = _unreliable(runs.to_pylist())
+    if doubtful:
         return complain(
-            f"{done.failed} runs failed: ackclock sweep status {shlex.quote(str(store.folder))}",
-            UNRELIABLE,
+            f"unreliable: {len(doubtful)} runs; averages leave them out: {more}", UNRELIABLE
         )
     return 0
+
+
+def _unreliable(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in runs if not row["reliable"]]
 
 
 def _sentence(store: "Store", done: "Progress") -> str:
@@ -314,6 +349,7 @@ def _state(store: "Store", done: "Progress", runs: list[dict[str, Any]]) -> dict
         "points_at_limit": done.at_limit,
         "cpu_s": sum(row["cpu_s"] for row in runs),
         "failures": failures,
+        "unreliable": _unreliable(runs),
     }
 
 
@@ -338,23 +374,24 @@ def status(folder: Path, as_json: bool) -> None:
         return
     say(_sentence(store, done))
     say(f"{sum(row['cpu_s'] for row in runs):.1f} s of CPU time")
-    failures = [row for row in runs if row["failure"]]
-    if failures:
-        say()
-        print_rows(_failures(store, failures))
+    bad = {"failed": [row for row in runs if row["failure"]], "unreliable": _unreliable(runs)}
+    for kind, rows in bad.items():
+        if rows:
+            say()
+            print_rows(_reasons(store, kind, rows))
 
 
-def _failures(store: "Store", failures: list[dict[str, Any]]) -> "Table":
+def _reasons(store: "Store", kind: str, runs: list[dict[str, Any]]) -> "Table":
+    """Returns the runs that failed or are unreliable, with their values and the reason."""
     from ackclock.table import table
 
-    swept = store.swept
-    rows = [
-        [row["point"], row["replicate"], *(row[name] for name in swept), row["message"]]
-        for row in failures[:_SHOWN_FAILURES]
-    ]
-    more = len(failures) - len(rows)
-    title = f"failed runs{f', and {more} more' if more else ''}"
-    return table(title, ["point", "replicate", *swept, "why"], rows)
+    keys = ["point", "replicate", *store.swept]
+    if len(store.plan.methods) > 1:
+        keys.append("method")
+    rows = [[*(row[name] for name in keys), row["message"]] for row in runs[:_SHOWN_FAILURES]]
+    more = len(runs) - len(rows)
+    title = f"{kind} runs{f', and {more} more' if more else ''}"
+    return table(title, [*keys, "why"], rows)
 
 
 @sweep.command()
@@ -366,7 +403,7 @@ def _failures(store: "Store", failures: list[dict[str, Any]]) -> "Table":
 @click.option("--y", metavar="METRIC", help="Metric, such as 'utilisation(HOP)'.")
 @click.option(
     "--where", "conditions", multiple=True, metavar="PATH=VALUE",
-    help="Only points with this swept value, or subject=NAME; may be repeated.",
+    help="Only points with this swept value, or subject=NAME, method=NAME; may be repeated.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
@@ -385,6 +422,7 @@ def show(
     Example:
       ackclock sweep show out/first-sweep --x hops.bottleneck.queue.limit --y utilisation
     """
+    from ackclock.stationarity import NOTE
     from ackclock.sweeps import summary
     from ackclock.sweeps.plan import asked
     from ackclock.sweeps.store import Store
@@ -392,12 +430,19 @@ def show(
     store = Store(folder)
     with _of("--y"):
         what = asked(y or store.plan.metrics[0])
-    tidy = summary.where(summary.frame(store, what), conditions)
+    tidy = summary.frame(store, what)
+    if "predict" in store.plan.methods and "predict" not in tidy["method"].to_pylist():
+        say(f"predict: no chosen model tells {what}; see the table predictions", err=True)
+    tidy = summary.where(tidy, conditions)
     column = None if x is None else summary.column_of(tidy, x, "--x")
     heading = f"{what.metric.label} of {store.plan.scenario.get('name', folder.name)}: means ± 95 %"
     if output is not None and output.suffix[1:].lower() in _PICTURES:
         from ackclock.plot import Paper
 
+        hop = summary.bottleneck(store, tidy)
+        if hop is not None:
+            tidy = summary.where(tidy, (f"subject={hop}",))
+            heading = heading.replace(" of ", f" at {hop} of ", 1)
         vertical = None if by is None else summary.column_of(tidy, by, "--by")
         paper = Paper(width, font, font_size, "" if title == "none" else title)
         _draw(output, tidy, (column, vertical), what.metric, heading, paper)
@@ -411,6 +456,8 @@ def show(
         print_json(tidy.to_pylist())
     else:
         print_rows(shown)
+        if any(tidy[f"{what.metric.name}_unsettled"].to_pylist()):
+            say_wrapped(NOTE)
 
 
 @sweep.command()
@@ -449,8 +496,7 @@ def show(
 def search(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, minimise: str,
     vary: tuple[str, ...], below: float | None, budget: int, replicates: int, optimiser: str,
-    output: Path | None, force: bool, place: str, time_limit: str,
-    as_json: bool,
+    output: Path | None, force: bool, place: str, time_limit: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Find the scenario in which something breaks, and make it plain.
 
@@ -466,6 +512,7 @@ def search(
     from ackclock.cli.progress import progress
     from ackclock.sweeps import parameters, where
     from ackclock.sweeps import search as searching
+    from ackclock.sweeps.plan import RUN_LIMIT_S
     from ackclock.sweeps.search import objective
 
     with _of("--vary"):
@@ -489,7 +536,7 @@ def search(
         try:
             found = searching.run(
                 asked, folder, opened, lambda left: tell(1 - left / budget, f"{left} runs left"),
-                units.seconds(time_limit),
+                RUN_LIMIT_S if time_limit is None else units.seconds(time_limit),
             )  # fmt: skip
         except KeyboardInterrupt:
             raise KeyboardInterrupt("interrupted; the same command goes on") from None

@@ -12,9 +12,9 @@ import numpy as np
 
 from ackclock import units
 from ackclock.comparison.column import Column
-from ackclock.comparison.predicted import Prediction, best
 from ackclock.metrics import Metric, metric
 from ackclock.models import FlowPath, flow_paths
+from ackclock.models.told import Prediction, best
 from ackclock.result.flows import control_of, is_controlled, rivals
 
 __all__ = ["Observations", "Topic"]
@@ -133,7 +133,9 @@ class Observations:
         """Returns the prediction of the model that fits best."""
         rows = self.predictions(column, topic)
         return (
-            best(rows, what, dict(topic.flow)) if topic.is_flow and topic.flow is not None else None
+            best(rows, what.name, dict(topic.flow))
+            if topic.is_flow and topic.flow is not None
+            else None
         )
 
     def of_both(self, column: Column, reference: Column, topic: Topic) -> dict[str, Any]:

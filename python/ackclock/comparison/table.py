@@ -11,8 +11,8 @@ from ackclock.comparison.causes.cause import NOTICEABLE
 from ackclock.comparison.causes.trust import TOO_FEW_REPLICATES
 from ackclock.comparison.column import Column, reference_of
 from ackclock.comparison.observed import Observations, Topic
-from ackclock.comparison.predicted import Prediction, why_none
 from ackclock.metrics import Interval, Metric, difference, interval, metric
+from ackclock.models.told import Prediction, why_none
 
 __all__ = [
     "COMPARED",
@@ -226,7 +226,9 @@ def _cell(column: Column, what: Metric, topic: Topic, observations: Observations
         if said is None:
             asked = observations.predictions(column, topic)
             return Cell(
-                unknown, {}, why_none(asked, what) if topic.is_flow else "models apply to flows"
+                unknown,
+                {},
+                why_none(asked, what.name) if topic.is_flow else "models apply to flows",
             )
         verdict = f"violated: {', '.join(said.violated)}" if said.violated else "applies"
         return Cell(Interval(said.value, math.nan, 0), {}, "", verdict, said)

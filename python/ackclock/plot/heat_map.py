@@ -48,6 +48,9 @@ _NUMBER_WIDTH, _CELL_HEIGHT, _FRAME_HEIGHT, _FRAME_WIDTH = 0.28, 0.26, 0.55, 1.3
 # Points, and inches of a character of that size.
 _NUMBER_SIZE, _CHARACTER = 7.0, 0.058
 
+# Inches of a character of a tick's label.
+_TICK_CHARACTER = 0.066
+
 
 class _Scale(NamedTuple):
     """Common to all panels."""
@@ -182,7 +185,9 @@ def _draw(axes: Axes, rows: list[dict[str, Any]], metric: str, scale: _Scale) ->
         np.arange(len(x.values)), np.arange(len(y.values)), np.ma.masked_invalid(values),
         cmap=_COLOURS, norm=scale.norm, edgecolors="white", linewidth=0.8, shading="nearest",
     )  # fmt: skip
-    axes.set_xticks(range(len(x.values)), [x.value_text(value) for value in x.values])
+    ticks = [x.value_text(value) for value in x.values]
+    upright = x.is_number and _TICK_CHARACTER * (max(map(len, ticks)) + 1) > scale.cell_width
+    axes.set_xticks(range(len(x.values)), ticks, rotation=90 if upright else 0)
     axes.set_yticks(range(len(y.values)), [y.value_text(value) for value in y.values])
     axes.tick_params(length=0, labelsize=8)
     axes.grid(visible=False)

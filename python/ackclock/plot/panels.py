@@ -36,7 +36,7 @@ MOST_PANELS = 24
 UNSETTLED = "_unsettled"
 
 #: Columns of a tidy table that are not swept.
-_OTHER_COLUMNS = frozenset({"point", "replicate", "replicates"})
+_OTHER_COLUMNS = frozenset({"point", "replicate", "replicates", "model"})
 
 # Width of a character in the title of a panel and in a legend, of the rest of an entry of a legend,
 # and heights of a line of a figure's title and of a legend, in inches.
@@ -78,8 +78,15 @@ class Dimension:
 
     @property
     def axis_label(self) -> str:
-        """Label of an axis: name and unit."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+        """Label of an axis: name and unit.
+
+        The field of an element has the element's name before it: in print, a "limit" could be that
+        of anything.
+        """
+        parts = self.path.split(".")
+        is_of_element = len(parts) > 3 and self.label == parts[-1]
+        name = " ".join(parts[-2:]) if is_of_element else self.label
+        return f"{name} ({self.unit})" if self.unit else name
 
     def value_text(self, value: Any) -> str:
         """Returns a value as a tick label."""

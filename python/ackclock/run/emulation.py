@@ -73,6 +73,7 @@ def emulate(
             device=device,
             pcap=pcap,
             side_by_side=side_by_side,
+            finished=(),
             progress=progress,
             take=lambda name, columns: growing.append(name, table_of(columns)),
         )

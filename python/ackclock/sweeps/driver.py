@@ -1,18 +1,21 @@
 """The loop of a sweep: the schedule says what is next, a place runs it, the store keeps it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ackclock.sweeps.places import Open, Place
 from ackclock.sweeps.plan import Batch, Key, Plan
 from ackclock.sweeps.schedule import Schedule
-from ackclock.sweeps.store import WHOLE, Lock, Shard, Store
+from ackclock.sweeps.store import WHOLE, Shard, Store
 from ackclock.sweeps.worker import Failure, Report
 
-__all__ = ["RUN_LIMIT_S", "Progress", "go_on", "progress", "restored"]
+__all__ = ["Progress", "go_on", "progress", "restored"]
 
-#: Longest duration of one run, unless a sweep says otherwise. A guess: runs of a sweep are short.
-RUN_LIMIT_S = 600.0
+#: Point, replicate, metric, subject and value.
+Value = tuple[int, int, str, str, float]
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,8 @@ class Progress:
         wanted: Number of runs that are known to be needed.
         ended: Number of them that have ended.
         failed: Number of them that failed.
-        narrow: Number of points whose interval is narrow enough.
-        at_limit: Number of points whose interval is wide after the most replicates.
+        narrow: Number of intervals that are narrow enough, one for each point and method.
+        at_limit: Number of intervals that are wide after the most replicates.
     """
 
     wanted: int
@@ -44,63 +47,71 @@ def go_on(
     place: Open,
     shard: Shard = WHOLE,
     tell: Callable[[Progress], None] = lambda _progress: None,
-    run_limit_s: float = RUN_LIMIT_S,
+    run_limit_s: float | None = None,
 ) -> Progress:
     """Runs what is left of a sweep, or of a shard of it.
 
     Args:
         store: The folder of the sweep.
-        place: Where to run.
+        place: Where to run; opened once for each method, the cheapest first.
         shard: The points that this process looks after.
         tell: Takes the progress after each batch.
-        run_limit_s: Longest duration of one run; a longer one is a failure.
+        run_limit_s: Longest duration of one run; a longer one is a failure. None for the one that
+            follows from the runs that have ended. An emulation lasts so much longer than asked.
 
     Raises:
         InputError: Another process runs the sweep, or a worker has another engine.
         KeyboardInterrupt: It was interrupted; batches that had ended are kept.
     """
     with store.locked(shard) as lock:
-        schedule = restored(store, shard)
-        tell(progress(schedule))
-        if schedule.ended < schedule.wanted:
-            opened = place(store.plan)
-            try:
-                _loop(store, schedule, opened, shard, lock, tell, run_limit_s)
-            finally:
-                opened.close()
-    return progress(schedule)
+        schedules = restored(store, shard)
+        tell(progress(schedules))
+        for method, schedule in schedules.items():
+            if schedule.ended < schedule.wanted:
+                opened = place(store.plan, method)
+                try:
+                    for _ in _batches(store, method, schedule, opened, shard, run_limit_s):
+                        lock.touch()
+                        tell(progress(schedules))
+                finally:
+                    opened.close()
+    return progress(schedules)
 
 
-def restored(store: Store, shard: Shard = WHOLE) -> Schedule:
-    """Returns the schedule of a sweep, with what is already in its folder."""
-    plan = store.plan
+def restored(store: Store, shard: Shard = WHOLE) -> dict[str, Schedule]:
+    """Returns the schedule of each method, with what is already in the sweep's folder."""
     points = [point for point in range(store.points.num_rows) if shard.has(point)]
-    schedule = Schedule(points, plan.least, plan.precision)
+    return {method: _restored(store, method, points, shard) for method in store.plan.methods}
+
+
+def _restored(store: Store, method: str, points: list[int], shard: Shard) -> Schedule:
+    plan = store.plan
+    least, precision = plan.wanted_of(method)
+    schedule = Schedule(points, least, precision)
     runs = store.runs()
-    keys = zip(runs["point"].to_pylist(), runs["replicate"].to_pylist(), strict=True)
-    asked = [one.metric.name for one in plan.asked]
-    values = [] if plan.precision is None else _rows(plan, store.values(asked).to_pylist())
+    runs = runs.filter(pc.equal(runs["method"], method))
+    rows = zip(*(runs[name].to_pylist() for name in ("point", "replicate", "failure")), strict=True)
+    known = [row for row in rows if shard.has(row[0])]
+    values: Iterator[Value] = iter(())
+    if precision is not None:
+        values = _values(plan, store.values([one.metric.name for one in plan.asked], method))
     schedule.restore(
-        (key for key in keys if shard.has(key[0])), (row for row in values if shard.has(row[0]))
+        ((point, replicate) for point, replicate, _ in known),
+        (value for value in values if shard.has(value[0])),
     )
-    schedule.failed = sum(
-        failure is not None and shard.has(point)
-        for failure, point in zip(
-            runs["failure"].to_pylist(), runs["point"].to_pylist(), strict=True
-        )
-    )
+    schedule.failed = sum(failure is not None for *_, failure in known)
     return schedule
 
 
-def _loop(
+def _batches(
     store: Store,
+    method: str,
     schedule: Schedule,
     place: Place,
     shard: Shard,
-    lock: Lock,
-    tell: Callable[[Progress], None],
-    run_limit_s: float,
-) -> None:
+    run_limit_s: float | None,
+) -> Iterator[None]:
+    """Runs what is left of a schedule; yields after each batch."""
     under_way = 0
     lost_alone: set[Key] = set()
     while True:
@@ -108,7 +119,7 @@ def _loop(
             runs = schedule.take(place.capacity)
             if not runs:
                 break
-            place.submit(_batch(store, schedule, runs, run_limit_s))
+            place.submit(_batch(store, method, schedule, runs, run_limit_s))
             under_way += 1
         if not under_way:
             return
@@ -120,38 +131,50 @@ def _loop(
             lost_alone |= set(batch.runs) if len(batch.runs) == 1 else set()
             schedule.give_back(batch.runs)
         else:
+            [run] = batch.runs
             failure = Failure(answer.code, answer.message)
-            _keep(store, schedule, Report({batch.runs[0]: 0.0}, {batch.runs[0]: failure}), shard)
-        lock.touch()
-        tell(progress(schedule))
+            _keep(store, schedule, Report(method, {run: 0.0}, failures={run: failure}), shard)
+        yield
 
 
-def _batch(store: Store, schedule: Schedule, runs: list[Key], run_limit_s: float) -> Batch:
+def _batch(
+    store: Store, method: str, schedule: Schedule, runs: list[Key], run_limit_s: float | None
+) -> Batch:
     points = store.plan.points
     assignments = {point: points[point] for point in dict.fromkeys(point for point, _ in runs)}
-    return Batch(tuple(runs), assignments, schedule.run_s * len(runs), run_limit_s)
+    limit_s = schedule.run_limit_s if run_limit_s is None else run_limit_s
+    return Batch(tuple(runs), assignments, schedule.run_s * len(runs), limit_s, method)
 
 
 def _keep(store: Store, schedule: Schedule, report: Report, shard: Shard) -> None:
     store.write(report, shard)
-    rows = []
+    values: Iterator[Value] = iter(())
     if store.plan.precision is not None and "metrics" in report.tables:
-        rows = list(_rows(store.plan, report.tables["metrics"].to_pylist()))
-    schedule.report(list(report.seconds), len(report.failures), sum(report.seconds.values()), rows)
+        values = (
+            value
+            for value in _values(store.plan, report.tables["metrics"])
+            if value[:2] not in report.unreliable
+        )
+    schedule.report(list(report.seconds), len(report.failures), report.elapsed_s, values)
 
 
-def _rows(plan: Plan, rows: list[dict[str, object]]) -> Iterator[tuple[int, int, str, str, float]]:
+def _values(plan: Plan, metrics: pa.Table) -> Iterator[Value]:
     """Yields the values that decide about replicates."""
     wanted = {(one.metric.name, one.subject) for one in plan.asked}
-    for row in rows:
-        metric, subject = str(row["metric"]), str(row["subject"])
+    for row in metrics.to_pylist():
+        metric, subject = row["metric"], row["subject"]
         if (metric, None) in wanted or (metric, subject) in wanted:
-            value = float("nan") if row["value"] is None else float(str(row["value"]))
-            yield int(str(row["point"])), int(str(row["replicate"])), metric, subject, value
+            value = float("nan") if row["value"] is None else row["value"]
+            yield row["point"], row["replicate"], metric, subject, value
 
 
-def progress(schedule: Schedule) -> Progress:
-    """Returns how far a schedule is."""
+def progress(schedules: Mapping[str, Schedule]) -> Progress:
+    """Returns how far the schedules of all methods are together."""
+    every = schedules.values()
     return Progress(
-        schedule.wanted, schedule.ended, schedule.failed, schedule.narrow, schedule.at_limit
+        wanted=sum(one.wanted for one in every),
+        ended=sum(one.ended for one in every),
+        failed=sum(one.failed for one in every),
+        narrow=sum(one.narrow for one in every),
+        at_limit=sum(one.at_limit for one in every),
     )

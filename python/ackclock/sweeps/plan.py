@@ -21,16 +21,32 @@ from ackclock.suggestion import suggestion
 from ackclock.sweeps import designs, parameters
 from ackclock.sweeps.precision import Precision
 
-__all__ = ["METRICS_BY_DEFAULT", "TABLES", "Asked", "Batch", "Key", "Plan", "asked"]
+__all__ = [
+    "METHODS",
+    "METRICS_BY_DEFAULT",
+    "RUN_LIMIT_S",
+    "TABLES",
+    "Asked",
+    "Batch",
+    "Key",
+    "Plan",
+    "asked",
+]
 
 # Version of `sweep.json`.
-_SCHEMA = 1
+_SCHEMA = 2
+
+#: Methods of a sweep in execution order, the most expensive last.
+METHODS = ("predict", "simulate", "emulate")
 
 #: Tables of a run that a sweep can keep.
 TABLES = ("flows", "hops", "samples", "events")
 
 #: Metrics of a sweep that names none.
 METRICS_BY_DEFAULT = ("goodput", "utilisation", "queueing_delay", "rtt", "loss_rate")
+
+#: Longest duration of a run, in seconds, as long as no run has ended. A guess.
+RUN_LIMIT_S = 600.0
 
 # Points beyond which a sweep is refused: they are in memory, about 0.3 kB each.
 _MOST_POINTS = 1_000_000
@@ -65,19 +81,21 @@ def asked(text: str) -> Asked:
 
 
 class Batch(NamedTuple):
-    """Runs that one worker executes together.
+    """Runs of one method that one worker executes together.
 
     Attributes:
         runs: Point and replicate of each.
         assignments: Values of the swept paths of each point.
         expected_s: Expected duration; 0 if unknown.
         run_limit_s: Longest duration of one run.
+        method: One of `METHODS`.
     """
 
     runs: tuple[Key, ...]
     assignments: dict[int, dict[str, Any]]
     expected_s: float = 0.0
-    run_limit_s: float = 600.0
+    run_limit_s: float = RUN_LIMIT_S
+    method: str = "simulate"
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,8 @@ class Plan:
         folder: Folder in which the scenario's files are looked up.
         design: Kind and size, such as `sobol:64`.
         vary: Parameters, as `ackclock.sweeps.parameters.parse` reads them.
+        methods: Some of `METHODS`, in that order.
+        models: Models that predict, as `ackclock.models.chosen` reads them.
         metrics: Metrics, as `asked` reads them.
         keep: Tables that are kept of each run.
         least: Replicates of each point at the first look.
@@ -104,6 +124,8 @@ class Plan:
     folder: str
     design: str
     vary: tuple[str, ...]
+    methods: tuple[str, ...]
+    models: str
     metrics: tuple[str, ...]
     keep: tuple[str, ...]
     least: int
@@ -121,6 +143,8 @@ class Plan:
         *,
         design: str = "grid",
         vary: Sequence[str] = (),
+        methods: Sequence[str] = ("simulate",),
+        models: str = "usual",
         metrics: Sequence[str] = METRICS_BY_DEFAULT,
         keep: Sequence[str] = ("flows",),
         replicates: tuple[int, int] | None = None,
@@ -149,6 +173,8 @@ class Plan:
             folder=str(base.folder.absolute()),
             design=str(designs.parse(design)),
             vary=tuple(vary),
+            methods=tuple(one for one in METHODS if one in _known(methods)),
+            models=models,
             metrics=tuple(str(asked(one)) for one in metrics),
             keep=tuple(keep),
             least=least,
@@ -175,7 +201,7 @@ class Plan:
             raise InputError(
                 "file", "sweep.json", "is damaged or of another version; run the sweep again"
             )
-        lists = {name: tuple(tree[name]) for name in ("vary", "metrics", "keep")}
+        lists = {name: tuple(tree[name]) for name in ("vary", "methods", "metrics", "keep")}
         return cls(**{**tree, **lists})
 
     def to_json(self) -> dict[str, Any]:
@@ -224,6 +250,13 @@ class Plan:
         varied = list(design.points(read, self.seed))
         return [{**one, **other} for one, other in itertools.product(own, varied)]
 
+    def wanted_of(self, method: str) -> tuple[int, Precision | None]:
+        """Returns the replicates of each point at the first look, and the interval asked for.
+
+        A prediction is a number without spread.
+        """
+        return (1, None) if method == "predict" else (self.least, self.precision)
+
     def tree(self, point: int, assignments: Mapping[str, Any], replicates: int) -> dict[str, Any]:
         """Returns the scenario of a point, with so many replicates."""
         changes: dict[str, Any] = {**assignments, "replicates": replicates}
@@ -271,6 +304,21 @@ class Plan:
                     # A value that only does not fit to others is a failure of those points.
                     if error.code != "contradiction":
                         raise
+
+
+def _known(methods: Sequence[str]) -> Sequence[str]:
+    """Returns the names of methods.
+
+    Raises:
+        InputError: One is unknown, or there is none.
+    """
+    for one in methods or [""]:
+        if one not in METHODS:
+            raise InputError(
+                "unknown-name", "--method", f'unknown method "{one}"; '
+                f"{suggestion(one, list(METHODS))}", one,
+            )  # fmt: skip
+    return methods
 
 
 def _subjects(tree: dict[str, Any]) -> Iterator[str]:

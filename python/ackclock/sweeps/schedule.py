@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
-from ackclock.sweeps.plan import Key
+from ackclock.sweeps.plan import RUN_LIMIT_S, Key
 from ackclock.sweeps.precision import Precision
 
 __all__ = ["AIM_S", "Schedule"]
@@ -33,6 +33,10 @@ _MOST_RUNS = 5_000
 # Near the end batches shrink so that all processes end together, but not below this duration:
 # starting a batch costs some milliseconds.
 _LEAST_S = 0.25
+
+# The longest duration of a run is this many times the slowest batch's mean, and at least so many
+# seconds. The run that never ends may cost this three times: in a batch, in a piece, and alone.
+_TIMES_SLOWEST, _LEAST_LIMIT_S = 10.0, 5.0
 
 # Batches from whose durations the next ones are estimated.
 _REMEMBERED = 20
@@ -75,6 +79,7 @@ class Schedule:
         self._again: deque[list[Key]] = deque()
         self._more: list[tuple[float, int, list[int]]] = []  # −excess, point, replicates.
         self._durations: deque[float] = deque(maxlen=_REMEMBERED)
+        self._slowest_s = 0.0
         self._under_way = 0
         self.wanted = len(points) * replicates
         self.ended = self.failed = self.narrow = self.at_limit = 0
@@ -139,6 +144,17 @@ class Schedule:
         """Expected duration of a run; 0 if none has ended yet."""
         return median(self._durations) if self._durations else 0.0
 
+    @property
+    def run_limit_s(self) -> float:
+        """Duration beyond which a run probably never ends.
+
+        It follows from the slowest batch so far, not from the median: in a sweep over rates the
+        durations of runs differ a thousandfold.
+        """
+        if not self._slowest_s:
+            return RUN_LIMIT_S
+        return max(_TIMES_SLOWEST * self._slowest_s, _LEAST_LIMIT_S)
+
     def _size(self, places: int) -> int:
         if not self._durations:
             return 1 if self._under_way < _PROBES else 0
@@ -165,6 +181,7 @@ class Schedule:
         """
         if seconds > 0:
             self._durations.append(seconds / len(runs))
+            self._slowest_s = max(self._slowest_s, self._durations[-1])
         self._under_way -= len(runs)
         self.ended += len(runs)
         self.failed += failed

@@ -62,7 +62,7 @@ def go_on(
     store: Store,
     shard: Shard,
     tell: Callable[[Progress], None],
-    run_limit_s: float,
+    run_limit_s: float | None,
 ) -> Progress:
     """Submits the jobs and waits for them.
 
@@ -96,7 +96,7 @@ def go_on(
     return done
 
 
-def _submit(options: dict[str, str], store: Store, run_limit_s: float) -> list[Any]:
+def _submit(options: dict[str, str], store: Store, run_limit_s: float | None) -> list[Any]:
     try:
         import submitit
     except ImportError:
@@ -130,9 +130,8 @@ def _submit(options: dict[str, str], store: Store, run_limit_s: float) -> list[A
         ]
 
 
-def _shard(folder: str, number: int, count: int, processes: int, run_limit_s: float) -> None:
+def _shard(folder: str, number: int, count: int, processes: int, run_limit_s: float | None) -> None:
     """Runs one shard, in a job."""
     store = Store(Path(folder))
-    driver.go_on(
-        store, lambda plan: Here(plan, processes), Shard(number, count), run_limit_s=run_limit_s
-    )
+    part = Shard(number, count)
+    driver.go_on(store, lambda plan, _method: Here(plan, processes), part, run_limit_s=run_limit_s)

@@ -6,12 +6,13 @@ points.parquet      number and swept values of each point
 runs/*.parquet      one row for each run that has ended, with its failure if it has one
 metrics/*.parquet   one row for each run, metric and flow or hop
 flows/*.parquet     the tables that are kept of each run
+predictions/*       one row for each point, flow and model, of the method predict
 ```
 
-Every table has the swept values as columns, so that a reader needs no join. The files of a batch
-have the same name. That in `runs` is written last: a batch whose file is there is whole, and files
-without it are removed when the sweep goes on. So whatever ends a sweep, only batches under way are
-lost.
+Every table has the swept values and the method as columns, so that a reader needs no join. The
+column `reliable` is false for unreliable emulations. The files of a batch have the same name. That
+in `runs` is written last: a batch whose file is there is whole, and files without it are removed
+when the sweep goes on. So whatever ends a sweep, only batches under way are lost.
 """
 
 import contextlib
@@ -47,13 +48,15 @@ __all__ = ["SWEEP", "WHOLE", "Shard", "Store"]
 
 _PLAN, _POINTS, _RUNS, _METRICS = "sweep.json", "points.parquet", "runs", "metrics"
 
+_TABLES = (_RUNS, _METRICS, "predictions", *TABLES)
+
 #: What the folder of a sweep may hold.
 SWEEP = Contents(
     "sweep",
     _PLAN,
     re.compile(
         rf"sweep\.json|points\.parquet|lock-[\w-]+|figures(/[^/]+\.(svg|png|pdf))?"
-        rf"|slurm(/.*)?|({'|'.join((_RUNS, _METRICS, *TABLES))})(/[\w-]+\.parquet)?"
+        rf"|slurm(/.*)?|({'|'.join(_TABLES)})(/[\w-]+\.parquet)?"
     ),
 )
 
@@ -142,7 +145,7 @@ class Store:
                 lock.unlink(missing_ok=True)
             for name in (_PLAN, _POINTS):
                 (folder / name).unlink(missing_ok=True)
-            for name in (_RUNS, _METRICS, *TABLES):
+            for name in _TABLES:
                 shutil.rmtree(folder / name, ignore_errors=True)
 
     @cached_property
@@ -177,7 +180,7 @@ class Store:
         """
         files = self._parts(name)
         if not files:
-            kept = [table for table in (_RUNS, _METRICS, *TABLES) if self._parts(table)]
+            kept = [table for table in _TABLES if self._parts(table)]
             raise InputError(
                 "no-data", f"{self.folder}", f"has no rows of {name} yet; "
                 f"there is {', '.join(kept) or 'nothing'}",
@@ -188,10 +191,20 @@ class Store:
         """Returns the rows of all runs that have ended."""
         return self._columns(_RUNS, None)
 
-    def values(self, names: list[str]) -> pa.Table:
-        """Returns the rows of some metrics, without swept values."""
-        table = self._columns(_METRICS, ["point", "replicate", "metric", "subject", "value"])
-        return table.filter(pc.is_in(table["metric"], pa.array(names, pa.string())))
+    def values(self, names: list[str], method: str | None = None) -> pa.Table:
+        """Returns the rows of some metrics of reliable runs, without swept values.
+
+        They are in order: a mean does not depend on which batches there were.
+
+        Args:
+            names: Names of the metrics.
+            method: The method; None for all.
+        """
+        table = self._columns(_METRICS, _SCHEMAS[_METRICS].names)
+        chosen = pc.and_(table["reliable"], pc.is_in(table["metric"], pa.array(names, pa.string())))
+        if method is not None:
+            chosen = pc.and_(chosen, pc.equal(table["method"], method))
+        return table.filter(chosen).sort_by([("point", "ascending"), ("replicate", "ascending")])
 
     def _columns(self, name: str, columns: list[str] | None) -> pa.Table:
         if not self._parts(name):
@@ -209,21 +222,32 @@ class Store:
     def write(self, report: Report, shard: Shard = WHOLE) -> None:
         """Adds what came of a batch."""
         runs = list(report.seconds)
-        made_of = address.of({"plan": self.plan.address, "runs": runs})
+        made_of = address.of({"plan": self.plan.address, "method": report.method, "runs": runs})
         part = f"{shard}-{made_of}.parquet"
-        for name, table in report.tables.items():
-            if table.num_rows:
-                self._write(self.folder / name / part, self._with_swept(table))
-        self._write(self.folder / _RUNS / part, self._with_swept(_table_of_runs(report)))
+        for name, table in {**report.tables, _RUNS: _table_of_runs(report)}.items():
+            if table.num_rows or name == _RUNS:
+                self._write(self.folder / name / part, self._with_keys(table, report))
 
-    def _with_swept(self, table: pa.Table) -> pa.Table:
-        """Returns a table with the swept values behind point and replicate."""
+    def _with_keys(self, table: pa.Table, report: Report) -> pa.Table:
+        """Returns a table with the rest of the keys behind point and replicate.
+
+        They are the swept values, the method, and whether the run is reliable.
+        """
         points = table["point"].to_numpy()
-        for at, name in enumerate(self.swept, 2):
-            if name in table.column_names:
-                raise AssertionError(f"a swept column is called {name}, as one of the table")
-            field = self.points.schema.field(name)
-            table = table.add_column(at, field, self.points[name].take(pa.array(points)))
+        keys = [(self.points.schema.field(name), self.points[name]) for name in self.swept]
+        added = [(field, column.take(pa.array(points))) for field, column in keys]
+        method = pa.DictionaryArray.from_arrays(
+            pa.array(np.zeros(len(points), np.int32)), pa.array([report.method])
+        )
+        reliable = np.ones(len(points), bool)
+        if report.unreliable:
+            reliable[:] = [run not in report.unreliable for run in _keys(table)]
+        added += [(pa.field("method", method.type), method)]
+        added += [(pa.field("reliable", pa.bool_()), pa.array(reliable))]
+        for at, (field, column) in enumerate(added, 1 + ("replicate" in table.column_names)):
+            if field.name in table.column_names:
+                raise AssertionError(f"a key is called {field.name}, as a column of the table")
+            table = table.add_column(at, field, column)
         return table
 
     def _write(self, place: Path, table: pa.Table) -> None:
@@ -235,13 +259,19 @@ class Store:
         parquet.write_table(table, aside, compression=COMPRESSION)
         aside.replace(place)
 
-    def forget(self, runs: Iterable[Key]) -> None:
-        """Forgets failed runs, so that the sweep runs them again."""
+    def forget(self, runs: Iterable[tuple[str, int, int]]) -> None:
+        """Forgets failed runs, so that the sweep runs them again.
+
+        Args:
+            runs: Method, point and replicate of each.
+        """
         keys = set(runs)
         for path in self._parts(_RUNS):
             table = parquet.read_table(path)
             failed = pc.is_valid(table["failure"]).to_numpy(zero_copy_only=False)
-            chosen = np.array([key in keys for key in _keys(table)], bool) & failed
+            methods = table["method"].to_pylist()
+            known = ((method, *key) for method, key in zip(methods, _keys(table), strict=True))
+            chosen = np.array([one in keys for one in known], bool) & failed
             if chosen.all():
                 path.unlink()  # Its name may come again; what else has it is removed with it.
             elif chosen.any():
@@ -273,7 +303,7 @@ class Store:
         whole = {path.name for path in (self.folder / _RUNS).glob("*.parquet")}
         for path in self.folder.glob(f"{UNFINISHED}*-{mine}"):
             path.unlink(missing_ok=True)
-        for name in (_METRICS, *TABLES):
+        for name in _TABLES[1:]:
             for path in (self.folder / name).glob(f"{mine}.parquet"):
                 if path.name not in whole:
                     path.unlink(missing_ok=True)
@@ -351,11 +381,15 @@ def _array(column: parameters.Column) -> pa.Array:
     return pa.array(column.values)
 
 
+_METHOD = pa.dictionary(pa.int32(), pa.string())
+
 _SCHEMAS = {
     _RUNS: pa.schema(
         [
             ("point", pa.int64()),
             ("replicate", pa.int64()),
+            ("method", _METHOD),
+            ("reliable", pa.bool_()),
             ("cpu_s", pa.float64()),
             ("failure", pa.string()),
             ("message", pa.string()),
@@ -365,9 +399,13 @@ _SCHEMAS = {
         [
             ("point", pa.int64()),
             ("replicate", pa.int64()),
+            ("method", _METHOD),
+            ("reliable", pa.bool_()),
             ("metric", pa.string()),
             ("subject", pa.string()),
             ("value", pa.float64()),
+            ("model", pa.string()),
+            ("settled", pa.bool_()),
         ]
     ),
 }
@@ -380,9 +418,13 @@ def _table_of_runs(report: Report) -> pa.Table:
         "replicate": [replicate for _, replicate in report.seconds],
         "cpu_s": list(report.seconds.values()),
         "failure": [one and one.code for one in failures],
-        "message": [one and one.message for one in failures],
+        "message": [
+            one.message if one else report.unreliable.get(run)
+            for run, one in zip(report.seconds, failures, strict=True)
+        ],
     }
-    return pa.table(columns, schema=_SCHEMAS[_RUNS])
+    own = [field for field in _SCHEMAS[_RUNS] if field.name in columns]
+    return pa.table(columns, schema=pa.schema(own))
 
 
 def _keys(table: pa.Table) -> list[Key]:

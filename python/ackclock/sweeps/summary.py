@@ -9,20 +9,27 @@ from ackclock.errors import InputError
 from ackclock.metrics import Metric
 from ackclock.metrics.confidence import Interval, interval
 from ackclock.metrics.tables import grouped
+from ackclock.stationarity import starred
 from ackclock.suggestion import suggestion
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
 from ackclock.table import Column, Table, short, table
 
-__all__ = ["column_of", "frame", "shown", "where", "without_copies"]
+__all__ = ["bottleneck", "column_of", "frame", "shown", "where", "without_copies"]
+
+
+# What tells rows of a point apart.
+_KEYS = ("method", "subject")
 
 
 def frame(store: Store, what: Asked) -> pa.Table:
     """Returns means over replicates as a tidy table, named as those of `Result.frame`.
 
-    Columns: `point`; the swept values, with units in their names; `subject`, the flow or hop;
-    METRIC and `METRIC_half_width` in the metric's unit; `replicates`. A half width is null for
-    fewer than two replicates. The level is 95 %, or that of the last look (see `precision`).
+    Columns: `point`; the swept values, with units in their names; `method`; `subject`, the flow or
+    hop; METRIC and `METRIC_half_width` in the metric's unit; `METRIC_unsettled`, true if the runs
+    are too short for it; `replicates`. A half width is null for fewer than two replicates. The
+    level is 95 %, or that of the last look (see `precision`). Unreliable runs are left out. A
+    prediction is that of the model that fits best, and the last column, `model`, names it.
 
     Raises:
         InputError: The sweep did not compute the metric, or no run has ended.
@@ -35,31 +42,65 @@ def frame(store: Store, what: Asked) -> pa.Table:
             f"there is {', '.join(computed)}",
         )  # fmt: skip
     values = store.values([name])
-    precision = store.plan.precision
-    rows: list[tuple[int, str, Interval]] = []
-    for (point, subject), columns in grouped(values, ("point", "subject"), ("value",)):
+    rows: list[tuple[int, str, str, Interval, str | None, bool]] = []
+    keys = ("point", "method", "subject")
+    columns = ("value", "model", "settled")
+    for (point, method, subject), found in grouped(values, keys, columns):
         if what.subject in (None, subject):
-            known = columns["value"]
-            found = interval(known) if precision is None else precision.interval(known.tolist())
-            rows.append((point, subject, found))
+            _, precision = store.plan.wanted_of(method)
+            known = found["value"]
+            mean = interval(known) if precision is None else precision.interval(known.tolist())
+            unsettled = any(one is False for one in found["settled"].tolist())
+            rows.append((point, method, subject, mean, found["model"][0], unsettled))
     if not rows:
         raise InputError("no-data", f"{store.folder}", f"has no values of {what} yet")
-    rows.sort(key=lambda row: row[:2])
+    order = {method: at for at, method in enumerate(store.plan.methods)}
+    rows.sort(key=lambda row: (row[0], order[row[1]], row[2]))
+    points, methods, subjects, intervals, models, unsettled_rows = zip(*rows, strict=True)
     means = pa.table(
         {
-            "point": pa.array([point for point, _, _ in rows], pa.int64()),
-            "subject": pa.array([subject for _, subject, _ in rows], pa.string()),
-            name: pa.array([one.mean for *_, one in rows], pa.float64(), from_pandas=True),
+            "point": pa.array(points, pa.int64()),
+            "method": pa.array(methods, pa.string()),
+            "subject": pa.array(subjects, pa.string()),
+            name: pa.array([one.mean for one in intervals], pa.float64(), from_pandas=True),
             f"{name}_half_width": pa.array(
-                [one.half_width for *_, one in rows], pa.float64(), from_pandas=True
+                [one.half_width for one in intervals], pa.float64(), from_pandas=True
             ),
-            "replicates": pa.array([one.replicates for *_, one in rows], pa.int64()),
+            f"{name}_unsettled": pa.array(unsettled_rows, pa.bool_()),
+            "replicates": pa.array([one.replicates for one in intervals], pa.int64()),
+            **({"model": pa.array(models, pa.string())} if any(models) else {}),
         }
     )
-    points = store.points.take(means["point"])
+    of_points = store.points.take(means["point"])
     for at, swept in enumerate(store.swept, 1):
-        means = means.add_column(at, store.points.schema.field(swept), points[swept])
+        means = means.add_column(at, store.points.schema.field(swept), of_points[swept])
     return means
+
+
+def bottleneck(store: Store, tidy: pa.Table) -> str | None:
+    """Returns the hop that a figure shows unless asked for another.
+
+    It is the busiest one on the data's route, on average over the points.
+
+    Args:
+        store: The sweep.
+        tidy: From `frame`.
+
+    Returns:
+        None if the table is not about several hops, or utilisation was not computed.
+    """
+    tree = store.plan.base.replace(store.plan.points[0]).resolve().tree
+    hops = {hop["name"] for hop in tree["hops"]}
+    subjects = set(tidy["subject"].to_pylist())
+    if len(subjects) < 2 or not subjects <= hops:
+        return None
+    on_route = subjects & {name for flow in tree["flows"] for name in flow["route"]}
+    busy = {
+        hop: float(np.mean(columns["value"]))
+        for (hop,), columns in grouped(store.values(["utilisation"]), ("subject",), ("value",))
+        if hop in on_route
+    }
+    return max(busy, key=lambda hop: busy[hop], default=None)
 
 
 def without_copies(tidy: pa.Table, kept: str | None = None) -> pa.Table:
@@ -94,7 +135,7 @@ def where(tidy: pa.Table, conditions: tuple[str, ...]) -> pa.Table:
         name, sign, wanted = (part.strip() for part in condition.partition("="))
         if not sign:
             raise InputError("syntax", "--where", f'"{condition}" is not COLUMN=VALUE', condition)
-        column = name if name == "subject" else column_of(tidy, name, "--where")
+        column = name if name in _KEYS else column_of(tidy, name, "--where")
         texts = [_written(one) for one in tidy[column].to_pylist()]
         number = re.match(r"[-+.\deE]+", wanted)
         kept = np.array([text in (wanted, number and number[0]) for text in texts])
@@ -137,8 +178,7 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
     swept = _swept(tidy)
     varying = [one for one in swept if len(set(tidy[one].to_pylist())) > 1]
     others = [one for one in varying if one != x]
-    if len(set(tidy["subject"].to_pylist())) > 1:
-        others.append("subject")
+    others += [one for one in _KEYS if len(set(tidy[one].to_pylist())) > 1]
     rows = tidy.to_pylist()
     if x is not None:
         rows.sort(key=lambda row: tuple(row[one] for one in (*others, x)))
@@ -148,12 +188,17 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
         *_heads(tidy, keys),
         Column(metric.label, metric.shown_unit),
         Column("replicates"),
+        *([Column("model")] if "model" in tidy.column_names else []),
     ]
     cells = [
         [
             *(_written(row[one]) if one in swept else row[one] for one in keys),
-            _interval(row[name], row[f"{name}_half_width"], row["replicates"], scale),
+            starred(
+                _interval(row[name], row[f"{name}_half_width"], row["replicates"], scale),
+                row[f"{name}_unsettled"],
+            ),
             row["replicates"],
+            *([row["model"]] if "model" in row else []),
         ]
         for row in rows
     ]

@@ -9,7 +9,7 @@ import pyarrow.dataset as ds
 
 from ackclock.errors import InputError
 from ackclock.scenario import Scenario, load
-from ackclock.sweeps import driver, precision, summary, where
+from ackclock.sweeps import precision, summary, where
 from ackclock.sweeps.driver import Progress
 from ackclock.sweeps.plan import METRICS_BY_DEFAULT, Plan, asked
 from ackclock.sweeps.store import WHOLE, Store, is_begun
@@ -76,13 +76,16 @@ def sweep(
     *,
     vary: Mapping[str, str] | None = None,
     design: str = "grid",
+    methods: Sequence[str] = ("simulate",),
+    models: str = "usual",
     metrics: Sequence[str] = METRICS_BY_DEFAULT,
     until: str | None = None,
     replicates: tuple[int, int] | None = None,
     keep: Sequence[str] = ("flows",),
     independent: bool = False,
     on: str = "here",
-    run_limit_s: float = driver.RUN_LIMIT_S,
+    side_by_side: int = 1,
+    run_limit_s: float | None = None,
     progress: Callable[[Progress], None] = lambda _progress: None,
 ) -> Sweep:
     """Runs a scenario over parameters and replicates, or goes on with it.
@@ -92,13 +95,16 @@ def sweep(
         folder: Folder of the sweep. One that holds the same sweep goes on.
         vary: Path to range or values, as on the command line: `{"hops.b.delay": "1..100 ms log"}`.
         design: `grid:LEVELS`, or `random`, `latin` or `sobol` with a number of points.
+        methods: Any of `predict`, `simulate` and `emulate`.
+        models: Models that predict: `all`, `usual`, or names separated by commas.
         metrics: Metrics to compute; with `until` all of them must be narrow enough.
         until: Half width of the interval at which a point has enough replicates, such as `±1 %`.
         replicates: Least and largest number of replicates; without `until` they are equal.
         keep: Tables to keep of each run.
         independent: True to give each point its own random numbers.
         on: Where to run: `here`, `here:8`, `dask:ADDRESS` or `slurm:OPTIONS`.
-        run_limit_s: Longest duration of one run.
+        side_by_side: Number of emulations at once.
+        run_limit_s: Longest duration of one run; by default ten times the slowest so far.
         progress: Takes the progress after each batch.
 
     Raises:
@@ -113,6 +119,8 @@ def sweep(
         read,
         vary=[f"{path}={values}" for path, values in (vary or {}).items()],
         design=design,
+        methods=methods,
+        models=models,
         metrics=metrics,
         keep=keep,
         replicates=replicates,
@@ -122,7 +130,7 @@ def sweep(
     folder = Path(folder)
     if folder.exists() and any(folder.iterdir()) and not is_begun(folder, plan):
         raise InputError("file", f"{folder}", "holds something else; choose another folder")
-    go_on = where.parse(on)
+    go_on = where.parse(on, plan, side_by_side)
     store = Store.begin(folder, plan)
     go_on(store, WHOLE, progress, run_limit_s)
     return Sweep(store)

@@ -3,35 +3,59 @@
 from collections.abc import Callable
 from functools import partial
 
+from ackclock import engine
 from ackclock.errors import InputError
+from ackclock.run.host import HOST_COMMAND
 from ackclock.sweeps import driver
 from ackclock.sweeps.driver import Progress
 from ackclock.sweeps.places import Open
+from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.store import Shard, Store
 
 __all__ = ["GoOn", "parse", "place"]
 
 #: Runs what is left of a sweep or of a shard. Takes what hears of the progress, and the longest
-#: duration of a run in seconds.
-GoOn = Callable[[Store, Shard, Callable[[Progress], None], float], Progress]
+#: duration of a run in seconds, None for the one that follows from the runs that have ended.
+GoOn = Callable[[Store, Shard, Callable[[Progress], None], float | None], Progress]
 
 
-def parse(text: str) -> GoOn:
+def parse(text: str, plan: Plan, side_by_side: int = 1) -> GoOn:
     """Reads `here`, `here:8`, `dask:tcp://head:8786` or `slurm:partition=short,max=200`.
 
+    Args:
+        text: The place.
+        plan: The sweep that is to run there.
+        side_by_side: Number of emulations at once.
+
     Raises:
-        InputError: It is none of them.
-        LackingError: A package that it needs is not installed.
+        InputError: It is none of them, or cannot run the sweep's methods.
+        LackingError: A package is not installed, or this machine cannot emulate.
     """
     kind, _, rest = text.partition(":")
+    if "emulate" in plan.methods:
+        _check_emulation(kind, text, plan)
     if kind == "slurm":
         from ackclock.sweeps import slurm
 
         return partial(slurm.go_on, slurm.parse(rest))
-    return _at(place(text))
+    return _at(place(text, side_by_side))
 
 
-def place(text: str) -> Open:
+def _check_emulation(kind: str, text: str, plan: Plan) -> None:
+    """Raises an error if emulations cannot run at a place."""
+    if kind != "here":
+        raise InputError(
+            "unsupported", "--on", f'"{text}" does not emulate; choose here, or leave emulate out '
+            "of --method", text,
+        )  # fmt: skip
+    first = plan.base.replace(plan.points[0])
+    with first.places():
+        engine.prepare_emulation(
+            [first.resolve().tree], first.folder.resolve(), HOST_COMMAND, device="automatic"
+        )
+
+
+def place(text: str, side_by_side: int = 1) -> Open:
     """Reads a place that executes single batches: one of the above, other than Slurm.
 
     Raises:
@@ -41,11 +65,12 @@ def place(text: str) -> Open:
     if kind == "here" and (not rest or (rest.isdecimal() and int(rest) > 0)):
         from ackclock.sweeps.places.here import Here
 
-        return lambda plan: Here(plan, int(rest) if rest else None)
+        processes = int(rest) if rest else None
+        return lambda plan, method: Here(plan, side_by_side if method == "emulate" else processes)
     if kind == "dask" and rest:
         from ackclock.sweeps.places.dask import Cluster
 
-        return lambda plan: Cluster.at(plan, rest)
+        return lambda plan, _method: Cluster.at(plan, rest)
     if kind == "slurm":
         raise InputError(
             "unsupported", "--on", "a search needs here or dask: it waits for each run"
@@ -59,7 +84,7 @@ def place(text: str) -> Open:
 
 def _at(place: Open) -> GoOn:
     def go_on(
-        store: Store, shard: Shard, tell: Callable[[Progress], None], run_limit_s: float
+        store: Store, shard: Shard, tell: Callable[[Progress], None], run_limit_s: float | None
     ) -> Progress:
         return driver.go_on(store, place, shard, tell, run_limit_s)
 

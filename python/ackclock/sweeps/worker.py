@@ -11,8 +11,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,14 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ackclock import engine
 from ackclock.errors import InputError, LackingError
+from ackclock.metrics import Value
 from ackclock.result import Result
-from ackclock.result.columns import table_of
 from ackclock.run import address
-from ackclock.run.description import describe
 from ackclock.run.memory import free_bytes
 from ackclock.scenario import Point, Scenario
+from ackclock.stationarity import judge
+from ackclock.sweeps import methods
+from ackclock.sweeps.methods import Runs
 from ackclock.sweeps.plan import Batch, Key, Plan
 
 __all__ = ["TOO_LONG", "Failure", "Report", "execute"]
@@ -56,13 +57,19 @@ class Report:
     """The results of a batch.
 
     Attributes:
+        method: The method of its runs.
         seconds: CPU time of each run.
+        elapsed_s: Time that all of them took together.
         failures: Runs without a result.
+        unreliable: Unreliable emulations, with the reason.
         tables: Tables by name; `metrics` has a row for each run, metric and subject.
     """
 
+    method: str
     seconds: dict[Key, float]
+    elapsed_s: float = 0.0
     failures: dict[Key, Failure] = field(default_factory=dict)
+    unreliable: dict[Key, str] = field(default_factory=dict)
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 
@@ -84,14 +91,17 @@ def execute(plan: Plan, batch: Batch, share_of_memory: float = 1.0) -> Report:
         )  # fmt: skip
     free = free_bytes()
     memory = None if free is None else int(free * share_of_memory)
-    with _ended_after(batch.run_limit_s + _PATIENCE * batch.expected_s):
+    chosen = [batch.assignments[point] for point, _ in batch.runs]
+    least_s = methods.least_s(batch.method, plan, chosen)
+    began = time.monotonic()
+    with _ended_after(least_s + batch.run_limit_s + _PATIENCE * batch.expected_s):
         try:
-            return _together(plan, batch, batch.runs, memory)
+            report = _together(plan, batch, batch.runs, memory)
         except KeyboardInterrupt:
             raise
         except BaseException:  # A panic of the engine is not an Exception.
-            reports = [_alone(plan, batch, run, memory) for run in batch.runs]
-    return _joined(reports)
+            report = _joined([_alone(plan, batch, run, memory) for run in batch.runs])
+    return replace(report, elapsed_s=time.monotonic() - began)
 
 
 def _alone(plan: Plan, batch: Batch, run: Key, memory: int | None) -> Report:
@@ -104,11 +114,12 @@ def _alone(plan: Plan, batch: Batch, run: Key, memory: int | None) -> Report:
         failure = Failure(error.code, " ".join(str(error).split()))
     except BaseException as error:
         failure = Failure("internal", " ".join(f"internal error: {error}".split()))
-    return Report({run: time.process_time() - began}, {run: failure})
+    spent = {run: time.process_time() - began}
+    return Report(batch.method, spent, failures={run: failure})
 
 
 def _together(plan: Plan, batch: Batch, runs: tuple[Key, ...], memory: int | None) -> Report:
-    """Executes runs in one call of the engine."""
+    """Executes runs as one result."""
     began = time.process_time()
     wanted: dict[int, set[int]] = {}
     for point, replicate in runs:
@@ -124,40 +135,37 @@ def _together(plan: Plan, batch: Batch, runs: tuple[Key, ...], memory: int | Non
         )
         for point in numbers
     ]
-    resolved = [point.scenario.resolve().tree for point in points]
-    outcome = engine.simulate(
-        [point.scenario.tree for point in points],
-        Path(plan.folder),
-        threads=1,
-        memory=memory,
-        packets=False,
-        pcap_folder=None,
-        finished=[
-            (position, replicate)
-            for position, point in enumerate(numbers)
-            for replicate in range(max(wanted[point]))
-            if replicate not in wanted[point]
-        ],
-        take=None,
-        progress=None,
-    )
-    if not outcome["complete"]:
-        raise KeyboardInterrupt
-    made = {name: table_of(columns) for name, columns in outcome["tables"].items()}
-    result = Result(describe("simulate", points[0].scenario, points, resolved), made)
-    tables = {name: made[name] for name in plan.keep if name in made}
+    left_out = [
+        (position, replicate)
+        for position, point in enumerate(numbers)
+        for replicate in range(max(wanted[point]))
+        if replicate not in wanted[point]
+    ]
+    result = methods.execute(batch.method, plan, Runs(points, left_out), memory)
+    kept = ("predictions",) if batch.method == "predict" else plan.keep
+    tables = {name: result.tables[name] for name in kept if name in result.tables}
     tables["metrics"] = _metrics(plan, result)
     tables = {name: _numbered(table, numbers) for name, table in tables.items()}
     each = (time.process_time() - began) / len(runs)
-    return Report(dict.fromkeys(runs, each), {}, tables)
+    unreliable = {
+        (numbers[row["point"]], row["replicate"]): row["verdict"]
+        for row in (result.tables["fidelity"].to_pylist() if result.unreliable else ())
+        if not row["reliable"]
+    }
+    return Report(batch.method, dict.fromkeys(runs, each), unreliable=unreliable, tables=tables)
 
 
 def _metrics(plan: Plan, result: Result) -> pa.Table:
     """Returns the metrics of all runs: one row for each run, metric and subject."""
     kinds = {one.metric.name: one.metric for one in plan.asked}
-    rows = [(name, *value) for name, kind in kinds.items() for value in kind.values(result)]
-    names, points, replicates, subjects, values = (
-        zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    judged = _judged(result)
+    rows = [
+        (name, *told.value, told.model or None, judged(name, told.value))
+        for name, kind in kinds.items()
+        for told in methods.values(kind, result)
+    ]
+    names, points, replicates, subjects, values, models, settled = (
+        zip(*rows, strict=True) if rows else ((),) * 7
     )
     return pa.table(
         {
@@ -166,8 +174,28 @@ def _metrics(plan: Plan, result: Result) -> pa.Table:
             "metric": pa.array(names, pa.string()),
             "subject": pa.array(subjects, pa.string()),
             "value": pa.array(values, pa.float64(), from_pandas=True),
+            "model": pa.array(models, pa.string()),
+            "settled": pa.array(settled, pa.bool_()),
         }
     )
+
+
+def _judged(result: Result) -> Callable[[str, Value], bool | None]:
+    """Returns what says whether a metric of a run is that of a steady state.
+
+    It says false if the run was too short, and None if it does not know. Only the first replicate
+    of a point is judged: others are as long, and judging takes as long as the metrics do.
+    """
+    needed = ("flows", "samples", "events")
+    first = {name: result.rows(name, replicate=0) for name in needed if name in result.tables}
+    verdicts = judge(Result(result.run, first)) if first and first["flows"].num_rows else None
+
+    def settled(metric: str, value: Value) -> bool | None:
+        if verdicts is None or value.replicate != 0:
+            return None
+        return False if verdicts.marks(metric, value.point, value.subject) else None
+
+    return settled
 
 
 def _numbered(table: pa.Table, numbers: list[int]) -> pa.Table:
@@ -183,9 +211,11 @@ def _joined(reports: list[Report]) -> Report:
         for name, table in report.tables.items():
             tables.setdefault(name, []).append(table)
     return Report(
+        reports[0].method,
         {run: each for report in reports for run, each in report.seconds.items()},
-        {run: failure for report in reports for run, failure in report.failures.items()},
-        {name: pa.concat_tables(some).unify_dictionaries() for name, some in tables.items()},
+        failures={run: failure for report in reports for run, failure in report.failures.items()},
+        unreliable={run: why for report in reports for run, why in report.unreliable.items()},
+        tables={name: pa.concat_tables(some).unify_dictionaries() for name, some in tables.items()},
     )
 
 
@@ -201,18 +231,28 @@ def _ended_after(seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
+class _WithoutPandas:
+    """Lets imports of pandas fail.
+
+    Arrow imports it, if there is one, for its first array. That takes as long as a hundred short
+    runs, and a worker has no use for it.
+    """
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ImportError(f"a worker does without {name}")
+
+
 def serve(channel: "Connection[Any, Any]") -> None:
     """Executes batches that arrive on a channel, until the other end closes.
 
     The first message is the plan as JSON and the share of memory.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The driver decides what an interrupt means.
+    sys.meta_path.insert(0, _WithoutPandas())
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         tree, share = channel.recv()
         plan = Plan.from_json(tree)
-        # Arrow imports pandas, if there is one, for its first array. That takes a second or more,
-        # which does not count against the limit of a run.
-        pa.array(np.zeros(1), from_pandas=True)
         while True:
             batch = channel.recv()
             try:

@@ -1,6 +1,7 @@
 //! Runs in real time, one after the other or several side by side.
 
 use super::program_of;
+use crate::key::{Key, key};
 use crate::tables::{Tables, append, by_name, to_python};
 use crate::watch::watch;
 use crate::{LackingError, refuse, scenario_of};
@@ -15,6 +16,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -77,11 +79,12 @@ pub fn prepare_emulation(
     serde_json::to_string(&machine).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Runs every replicate of every point, `side_by_side` at a time. Ctrl-C stops and returns the
-/// results so far, with `complete` false.
+/// Runs every replicate of every point that is not in `finished`, `side_by_side` at a time. Ctrl-C
+/// stops and returns the results so far, with `complete` false.
 #[pyfunction]
 #[pyo3(signature = (
-    points, folder, output, host_command, *, device, pcap, side_by_side, progress, take
+    points, folder, output, host_command, *, device, pcap, side_by_side, finished, progress,
+    take
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn emulate<'py>(
@@ -93,6 +96,7 @@ pub fn emulate<'py>(
     device: &str,
     pcap: bool,
     side_by_side: NonZeroUsize,
+    finished: HashSet<Key>,
     progress: Option<Bound<'py, PyAny>>,
     take: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -103,7 +107,8 @@ pub fn emulate<'py>(
         folder: output.into(),
         captures: pcap,
     };
-    let jobs = jobs(&scenarios);
+    let mut jobs = jobs(&scenarios);
+    jobs.retain(|job| !finished.contains(&key(job)));
     let state = State::of(&jobs);
     let tell = || {
         let rows = std::mem::take(&mut state.shared().tcp_info);

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ackclock.comparison.predicted import Prediction
 from ackclock.metrics import Interval
 from ackclock.models import FlowPath
+from ackclock.models.told import Prediction
 
 __all__ = ["NOTICEABLE", "OF_THE_WINDOW", "Cause", "Evidence", "percent"]
 

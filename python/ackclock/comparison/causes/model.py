@@ -3,9 +3,8 @@
 import math
 
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
-from ackclock.comparison.predicted import told_by
-from ackclock.metrics import metric
 from ackclock.models import Model
+from ackclock.models.told import told_by
 
 __all__ = [
     "NOT_SETTLED", "OTHER_LOSS", "OTHER_ROUND_TRIPS", "SENDING_RATE", "TIMEOUTS_SEEN",
@@ -68,7 +67,7 @@ def _round_trips(evidence: Evidence) -> str:
     A rate is a window over a round-trip time, so both are off by the same factor.
     """
     said, seen = evidence.prediction, evidence.reference_saw.get("rtt", math.nan)
-    if said is None or evidence.metric != "goodput" or told_by(said.model, metric("rtt")):
+    if said is None or evidence.metric != "goodput" or told_by(said.model, "rtt"):
         return ""
     if _assumes(said.model, "saturated"):
         return ""  # The rate in a saturated cell is not a window over a round-trip time.

@@ -51,5 +51,5 @@ class Place(Protocol):
         ...
 
 
-#: Opens a place for a plan.
-Open = Callable[[Plan], Place]
+#: Opens a place for a method of a plan.
+Open = Callable[[Plan, str], Place]

@@ -89,7 +89,7 @@ class Cluster:
             return batch, future.result()
         if type(error).__name__ in ("KilledWorker", "CancelledError", "FutureCancelledError"):
             return batch, Lost(
-                "failed", f"ended its worker, or took longer than {batch.run_limit_s:g} s"
+                "failed", f"ended its worker, or took longer than {batch.run_limit_s:.3g} s"
             )
         raise error
 

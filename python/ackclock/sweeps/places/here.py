@@ -54,6 +54,8 @@ class Here:
         self._processes = processes or cores()
         self._command = tuple(command)
         self._workers: list[_Worker] = []
+        # Has the records of emulations, which a process that is killed leaves behind.
+        self._aside: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def capacity(self) -> int:
@@ -62,6 +64,8 @@ class Here:
 
     def submit(self, batch: Batch) -> None:
         """Begins a batch in an idle process."""
+        if batch.method == "emulate" and self._aside is None:
+            self._aside = tempfile.TemporaryDirectory(prefix="ackclock-")
         idle = next((one for one in self._workers if one.batch is None), None)
         worker = idle or self._start()
         worker.batch = batch
@@ -93,6 +97,8 @@ class Here:
             worker.process.wait()
             worker.errors.close()
         self._workers = []
+        if self._aside is not None:
+            self._aside.cleanup()
 
     def _start(self) -> _Worker:
         ours, theirs = Pipe()
@@ -104,6 +110,7 @@ class Here:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
+                env=None if self._aside is None else {**os.environ, "TMPDIR": self._aside.name},
             )
         worker = _Worker(process, ours, errors)
         self._workers.append(worker)
@@ -121,7 +128,8 @@ class Here:
         lines = worker.errors.read().decode(errors="replace").split("\n")
         worker.errors.close()
         if code == TOO_LONG:
-            return Lost("failed", f"took longer than {batch.run_limit_s:g} s", again=False)
+            why = f"took longer than {batch.run_limit_s:.3g} s; --time-limit allows more"
+            return Lost("failed", why, again=False)
         words = next((line.strip() for line in reversed(lines) if line.strip()), "")
         ended = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         said = f": {words[:_MOST_CHARACTERS]}" if words else ""

@@ -27,7 +27,7 @@ from ackclock.suggestion import suggestion
 from ackclock.sweeps import parameters
 from ackclock.sweeps.parameters import Parameter
 from ackclock.sweeps.places import Open
-from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.plan import RUN_LIMIT_S, Plan
 from ackclock.sweeps.search import objective as objectives
 from ackclock.sweeps.search.evaluation import Evaluator
 from ackclock.sweeps.search.optimiser import OPTIMISERS, Spent
@@ -163,7 +163,7 @@ def run(
     folder: Path,
     place: Open,
     tell: Callable[[int], None] = lambda _left: None,
-    run_limit_s: float = 600.0,
+    run_limit_s: float = RUN_LIMIT_S,
 ) -> Found:
     """Searches, confirms and shrinks; writes `found.toml` and `found.json`.
 
@@ -180,7 +180,7 @@ def run(
         described = {"address": search.address, "minimise": search.minimise,
                      "vary": list(search.vary), "plan": search.plan.to_json()}  # fmt: skip
         write_whole(folder / "search.json", json_text(described))
-    opened = place(search.plan)
+    opened = place(search.plan, "simulate")
     evaluator = Evaluator(
         search.plan, objectives.parse(search.minimise), opened, folder / "evaluations.jsonl",
         search.budget, run_limit_s, tell,

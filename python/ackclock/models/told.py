@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ackclock import units
-from ackclock.metrics import Metric
 from ackclock.models import Model, model
 
 __all__ = ["Prediction", "best", "told_by", "why_none"]
@@ -30,7 +29,7 @@ class Prediction(NamedTuple):
     inputs: Mapping[str, float]
 
 
-def best(rows: Iterable[Row], what: Metric, flow: Row) -> Prediction | None:
+def best(rows: Iterable[Row], metric: str, flow: Row) -> Prediction | None:
     """Returns the prediction of the model that fits a flow best; None if none applies.
 
     It is the model whose assumptions the flow violates least. Ties go to the model with fewer
@@ -38,34 +37,34 @@ def best(rows: Iterable[Row], what: Metric, flow: Row) -> Prediction | None:
 
     Args:
         rows: Rows of the table `predictions` about one flow of one point.
-        what: The metric.
+        metric: Name of the metric.
         flow: The flow, as in the resolved scenario.
     """
-    found = [said for row in rows if (said := _said(row, what, flow)) is not None]
+    found = [said for row in rows if (said := _said(row, metric, flow)) is not None]
     return min(found, key=lambda one: (len(one.violated), len(one.model.assumptions)), default=None)
 
 
-def why_none(rows: Iterable[Row], what: Metric) -> str:
+def why_none(rows: Iterable[Row], metric: str) -> str:
     """Returns why no model has a number."""
-    asked = [row for row in rows if told_by(model(row["model"]), what)]
+    asked = [row for row in rows if told_by(model(row["model"]), metric)]
     if not asked:
         return "no model asked predicts it"
     return "; ".join(f"{row['label']}: {row['note']}" for row in asked)
 
 
-def told_by(record: Model, what: Metric) -> bool:
+def told_by(record: Model, metric: str) -> bool:
     """Returns true if a model gives the metric for flows to which it applies."""
-    return what.name == "goodput" or any(output.metric == what.name for output in record.outputs)
+    return metric == "goodput" or any(output.metric == metric for output in record.outputs)
 
 
-def _said(row: Row, what: Metric, flow: Row) -> Prediction | None:
+def _said(row: Row, metric: str, flow: Row) -> Prediction | None:
     record = model(row["model"])
     if row["verdict"] == "does not apply":
         return None
-    if what.name == "goodput":
+    if metric == "goodput":
         value = row["goodput_bit_per_s"]
     else:
-        output = next((one for one in record.outputs if one.metric == what.name), None)
+        output = next((one for one in record.outputs if one.metric == metric), None)
         if output is None:
             return None
         value = row["outputs"][output.name] * (_mss_bytes(flow) if output.unit == "segments" else 1)
