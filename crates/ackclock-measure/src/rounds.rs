@@ -182,17 +182,22 @@ struct Wait {
     before: Option<Round>,
 }
 
-/// Consecutive round trips whose peaks do not grow by more than a segment, and after a loss do not
-/// fall by more either.
+/// Consecutive round trips whose peaks hardly grow, and after a loss do not fall either: by a
+/// segment at most.
 ///
 /// Before the first loss a congestion window never falls, and grows if it is used. So a lower peak
-/// shows that something else was the limit, and not that a window grows again.
+/// shows that something else was the limit, and not that a window grows again. Then a segment in
+/// [`SLOWER_THAN`] round trips is allowed, too.
 #[derive(Clone, Copy, Debug, Default)]
 struct Band {
     low: u64,
     high: u64,
     still: Stillness,
 }
+
+/// Round trips per segment of a growth that no congestion window has. The slowest takes four:
+/// CUBIC's Reno-friendly half segment (RFC 9438 section 4.3) with an ACK for two segments.
+const SLOWER_THAN: u32 = 6;
 
 impl Band {
     /// Adds a peak. Returns false, and changes nothing, if it lies outside.
@@ -203,7 +208,11 @@ impl Band {
             self.low
         };
         let high = self.high.max(peak);
-        let inside = self.still.rounds > 0 && high - low <= mss;
+        let segments = match self.still.after_loss {
+            true => 1,
+            false => u64::from(self.still.rounds / SLOWER_THAN).max(1),
+        };
+        let inside = self.still.rounds > 0 && high - low <= segments * mss;
         if inside {
             (self.low, self.high) = (low, high);
         }
@@ -489,7 +498,16 @@ impl Rounds {
             // There was more to send than the window held.
             self.resolve_doubt(LimitingFactor::CongestionWindow);
         }
-        let limit = judge(&evidence);
+        // After a pause a window may be full at once, and ACKs release the rest.
+        let is_released = round.after_pause
+            && round.prompt > 0
+            && evidence.sent == evidence.unasked + round.prompt
+            && round.idle == 0;
+        let limit = if is_released {
+            Some(LimitingFactor::CongestionWindow)
+        } else {
+            judge(&evidence)
+        };
         if limit == Some(LimitingFactor::Application) && round.after_pause {
             self.release();
             self.doubted = Some(Stretch {
@@ -544,11 +562,12 @@ impl Rounds {
                 // They are decided by the band that they were in.
                 self.release();
             }
-            self.growth = if self.band_ends {
-                0
+            if self.band_ends {
+                self.undecided.shrink();
+                self.growth = 0;
             } else {
-                self.growth + self.band.still.rounds
-            };
+                self.growth += self.band.still.rounds;
+            }
             let still = Stillness {
                 after_loss: self.reduced,
                 ..Stillness::default()

@@ -21,6 +21,9 @@ pub enum Depends {
 #[derive(Clone, Debug, Default)]
 pub struct Undecided {
     periods: Vec<(Stretch, Depends)>,
+    /// True if something else than the congestion window has held the window. Then that has room,
+    /// and is not known to be the limit of the periods that follow.
+    has_room: bool,
 }
 
 impl Undecided {
@@ -44,6 +47,11 @@ impl Undecided {
         self.periods.len() > MOST
     }
 
+    /// Records that the congestion window was reduced, or may have shrunk in a pause.
+    pub fn shrink(&mut self) {
+        self.has_room = false;
+    }
+
     /// Records that the window has grown out of the band in which it might have stood still.
     pub fn grow(&mut self) {
         for (_, depends) in &mut self.periods {
@@ -53,20 +61,32 @@ impl Undecided {
         }
     }
 
+    /// Returns how long periods of a kind last together, in nanoseconds.
+    fn lasts(&self, kind: impl Fn(&&(Stretch, Depends)) -> bool) -> u64 {
+        let those = self.periods.iter().filter(kind);
+        those.map(|(stretch, _)| stretch.end - stretch.start).sum()
+    }
+
     /// Takes out the periods, decided by the band that they end in.
     ///
     /// Whatever holds the window where it stands still may have held it while it grew: a send
     /// buffer grows with the size of what it holds. So if that is not the congestion window, the
-    /// limit of the growth is unknown.
+    /// limit of the growth is unknown. Where the receiver or the network holds it for most of the
+    /// time, the rest tells nothing of a buffer.
     pub fn decide(&mut self, still: &Stillness) -> impl Iterator<Item = Stretch> + use<> {
         let limit = judge_still(still);
-        let lasts = |of: Depends| -> u64 {
-            let those = self.periods.iter().filter(|(_, depends)| *depends == of);
-            those.map(|(stretch, _)| stretch.end - stretch.start).sum()
+        let is_held = |(stretch, depends): &&(Stretch, Depends)| {
+            *depends == Depends::Nothing && stretch.limit != LimitingFactor::Application
         };
-        let stands = still.rounds >= STILL_ROUNDS
-            && limit != LimitingFactor::CongestionWindow
-            && lasts(Depends::Stillness) > lasts(Depends::Nothing);
+        let is_still = |(_, depends): &&(Stretch, Depends)| *depends == Depends::Stillness;
+        let (held, stood) = (self.lasts(is_held), self.lasts(is_still));
+        let limit = match limit {
+            _ if held > stood => LimitingFactor::CongestionWindow,
+            LimitingFactor::CongestionWindow if self.has_room => LimitingFactor::Unknown,
+            limit => limit,
+        };
+        let stands = still.rounds >= STILL_ROUNDS && limit != LimitingFactor::CongestionWindow;
+        self.has_room |= stands && stood > 0 && !still.after_loss;
         let decided = move |(stretch, depends): (Stretch, Depends)| {
             let limit = match depends {
                 Depends::Stillness => limit,
@@ -152,8 +172,34 @@ mod tests {
     }
 
     #[test]
-    fn growth_that_ends_at_a_certain_limit_is_as_it_seems() {
+    fn a_window_that_had_room_is_not_the_limit_until_it_shrinks() {
+        let mut undecided = Undecided::default();
+        let brief = Stillness {
+            rounds: 2,
+            ..STANDS
+        };
+        let mut told = |still: &Stillness, shrinks: bool| {
+            if shrinks {
+                undecided.shrink();
+            }
+            let next = period(0, 1, LimitingFactor::CongestionWindow);
+            undecided.add(next, Depends::Stillness);
+            undecided.decide(still).next().unwrap().limit.name()
+        };
+        assert_eq!(told(&brief, false), "congestion_window");
+        assert_eq!(told(&STANDS, false), "unknown");
+        assert_eq!(told(&brief, false), "unknown");
+        assert_eq!(told(&brief, true), "congestion_window");
+    }
+
+    #[test]
+    fn what_ends_at_a_certain_limit_is_as_it_seems() {
         let told = decided(&STANDS, 20);
-        assert_eq!(told[..2], [(2, "slow_start"), (4, "congestion_window")]);
+        let as_it_seems = [
+            (2, "slow_start"),
+            (4, "congestion_window"),
+            (9, "congestion_window"),
+        ];
+        assert_eq!(told[..3], as_it_seems);
     }
 }
