@@ -537,10 +537,10 @@ impl Rounds {
         self.extend(&round, end, limit, depends);
     }
 
-    /// True before the first reduction, as long as the growth takes fewer round trips than are
-    /// needed to see that a window stands still.
+    /// True before the first reduction, as long as the growth takes fewer than twice the round trips
+    /// that are needed to see that a window stands still. We chose the factor.
     fn may_only_seem_to_grow(&self) -> bool {
-        !self.reduced && self.growth < STILL_ROUNDS
+        !self.reduced && self.growth < 2 * STILL_ROUNDS
     }
 
     /// Records the peak: within the band of those before it, or the beginning of a new band.
