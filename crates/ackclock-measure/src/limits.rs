@@ -196,8 +196,8 @@ fn grows(evidence: &Evidence) -> bool {
     evidence.peak > evidence.previous_peak + evidence.mss
 }
 
-/// Consecutive round trips whose peaks do not grow by more than a segment, although nothing was lost
-/// and there was no standing queue. After a loss they do not fall by more either.
+/// Consecutive round trips whose peaks do not grow by more than a segment, although nothing was
+/// lost and there was no standing queue. After a loss they do not fall by more either.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stillness {
     /// Number of round trips.

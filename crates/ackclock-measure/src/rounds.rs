@@ -482,7 +482,7 @@ impl Rounds {
         // Part of a round trip is too short to tell.
         evidence.silent = round.events == 0 && self.outstanding > 0 && end >= round.end;
         let least = self.least_round_trip.filter(|least| *least > Span::ZERO);
-        // A queue that stands for less than two round trips is one that the sender's own burst made.
+        // A queue that stands for less than two round trips may come from one burst of the sender.
         let standing = match (self.last_least, round.least_round_trip) {
             (Some(before), Some(now)) => Some(before.min(now)),
             (before, now) => before.or(now),
@@ -537,8 +537,8 @@ impl Rounds {
         self.extend(&round, end, limit, depends);
     }
 
-    /// True before the first reduction, as long as the growth takes fewer than twice the round trips
-    /// that are needed to see that a window stands still. We chose the factor.
+    /// True before the first reduction, as long as the growth takes fewer than twice the round
+    /// trips that are needed to see that a window stands still. We chose the factor.
     fn may_only_seem_to_grow(&self) -> bool {
         !self.reduced && self.growth < 2 * STILL_ROUNDS
     }

@@ -9,11 +9,11 @@ const MOST: usize = 1_024;
 /// The decision that a limit depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depends {
-    /// None: the limit is certain, and only waits for the periods before it.
+    /// No decision: the limit is certain, and only waits for the periods before it.
     Nothing,
-    /// Whether the window stands still.
+    /// The window stands still or not.
     Stillness,
-    /// Whether the growth of the window ends where it stands still.
+    /// The growth of the window ends where it stands still, or not.
     Growth,
 }
 
