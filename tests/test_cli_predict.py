@@ -121,7 +121,7 @@ def test_no_solution_is_one_line_or_one_row() -> None:
         "--utilisation",
         "75 %",
         "buffer = 0 segments",
-        "40 %",
+        "is 40%",
     )
     rows = answers(*asked, "40%,98%")
     assert [len(row["values"]) for row in rows] == [0, 1]
@@ -131,12 +131,12 @@ def test_no_solution_is_one_line_or_one_row() -> None:
 @pytest.mark.parametrize(
     ("arguments", "field", "quoted"),
     [
-        ("pftk --loss 1% --rtt -5ms", "--rtt", ("-5 ms", "0 ms")),
-        ("aimd_chain --loss 1% --rtt 1s --window 1kB", "--window", ("1 kB", "2.92 kB")),
+        ("pftk --loss 1% --rtt -5ms", "--rtt", ("-5ms", "0 ms")),
+        ("aimd_chain --loss 1% --rtt 1s --window 1kB", "--window", ("1kB", "2.92 kB")),
         (
             "mm1k --rate 1Gbit/s --rtt 120ms --places 100 --flows 1e12",
             "--flows",
-            ("1e+12", "1,000,000"),
+            ("1e12", "1,000,000"),
         ),
         ("pftk --rtt 1s --loss " + ",".join(["1%"] * 10_001), "--loss", ("10,001", "10,000")),
     ],
@@ -160,7 +160,95 @@ def test_no_solution_is_in_the_units_that_were_asked() -> None:
         "5Gbit/s",
     )
     check_refusal(
-        predict(*asked), "no-solution", "--throughput", "0.008 Gbit/s", "the target is 5 Gbit/s"
+        predict(*asked), "no-solution", "--throughput", "0.008 Gbit/s", "the target is 5Gbit/s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "quoted"),
+    [
+        (
+            "tcp_alone --rate 2Mbit/s --low-rate 300packets/s --rtt 200ms --psi 5 --buffer 9",
+            "--low-rate",
+            ("300packets/s", "2Mbit/s"),
+        ),
+        (
+            "tcp_alone --rate 2Mbit/s --low-rate 1packets/s --rtt 2ms,3s --psi 5 --buffer 9",
+            "--rtt",
+            ("2ms", "1000 ms"),
+        ),
+        (
+            "effective_capacity --rate 2Mbit/s --low-rate 1Gbit/s --rtt 1s --psi 5 --decay 0.1",
+            "--low-rate",
+            ("1Gbit/s", "2Mbit/s"),
+        ),
+        (
+            "hstcp_window_sim --rate 1Mbit/s --rtt 100ms --buffer 9 --warmup 2min --duration 60s",
+            "--warmup",
+            ("2min", "60s"),
+        ),
+        (
+            "hstcp_window_sim --rate 100Mbit/s --rtt 100ms --buffer 10 --step 1min",
+            "--step",
+            ("1min", "100 ms"),
+        ),
+        (
+            "hstcp_red --rate 100Mbit/s --rtt 1s --places 90 --min-th 30kB --max-th 15kB",
+            "--min-th",
+            ("30kB", "15kB", "max-th"),
+        ),
+        ("mm1k --rate 1Gbit/s --rtt 0.5s --places 9 --shortest 2s", "--shortest", ("2s", "0.5s")),
+        (
+            "mm1k_burst --rate 1Gbit/s --rtt 1s --places 15kB --burst 20kB",
+            "--burst",
+            ("20kB", "15kB"),
+        ),
+        (
+            "short_transfer --size 1MB --rate 1Gbit/s --rtt 1s --buffer 15kB "
+            "--initial-window 29200bytes",
+            "--initial-window",
+            ("29200bytes", "15kB", "16060 bytes"),
+        ),
+    ],
+)
+def test_a_contradiction_quotes_values_as_written(
+    arguments: str, field: str, quoted: tuple[str, ...]
+) -> None:
+    check_refusal(predict(*arguments.split()), "contradiction", field, *quoted)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_refusals_name_options(model) -> None:
+    """For each input out of its domain, where the names in Python have underscores."""
+    internal = {one.name for one in (*model.inputs, *model.outputs) if "_" in one.name}
+    unit = {"s": " s", "segments/s": " packets/s"}
+    given = {
+        one.name: f"{0.3 if one.domain.holds(0.3) else 2}{unit.get(one.unit, '')}"
+        for one in model.inputs
+        if one.default is None
+    }
+    refused = 0
+    for one in model.inputs:
+        wrong = given | {one.name: f"-1{unit.get(one.unit, '')}"}
+        options = [part for name, text in wrong.items() for part in (option(name), text)]
+        outcome = predict(model.name, *options)
+        if outcome.exit_code == 0:
+            continue  # an input that may be negative
+        refused += 1
+        told = outcome.stderr
+        assert told.startswith(f"ackclock: {option(one.name)}: -1"), told
+        assert not internal & set(re.findall(r"\w+", told)), told
+    assert refused
+
+
+def option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def test_no_solution_names_the_option_that_is_solved_for() -> None:
+    asked = "cardwell --size 10 --loss 30% --rtt 100ms --solve syn-timer --time 1e9h"
+    check_refusal(
+        predict(*asked.split()), "no-solution", "--time", "at syn-timer = ", "the target is 1e9h"
     )
 
 

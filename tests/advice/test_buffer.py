@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -689,6 +691,19 @@ def test_a_machine_that_cannot_emulate_says_why(
     outcome = ackclock(file, "--utilisation", "80%", "--emulate")
     assert outcome.exit_code == 0, outcome.stderr
     assert "Not confirmed by emulation: no namespaces here; say sudo" in outcome.stdout
+
+
+def test_a_signal_while_it_emulates_keeps_the_runs(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def terminated(*_arguments: object, **_options: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(emulation, "emulate", terminated)
+    outcome = ackclock(file, "--utilisation", "80%", "--emulate", "-o", tmp_path / "out")
+    assert outcome.exit_code == 143
+    assert outcome.stderr.endswith("interrupted: the same command goes on\n")
+    assert list((tmp_path / "out" / "runs").iterdir())
 
 
 @pytest.mark.usefixtures("emulation")

@@ -403,11 +403,22 @@ def namespaces() -> Iterator[str]:
                 continue  # it has just ended, or belongs to another user
 
 
-def test_ctrl_c_leaves_a_partial_result_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        # A terminal interrupts the whole group; who terminates a command names only that.
+        (lambda process: os.killpg(process.pid, signal.SIGINT), 130),
+        (lambda process: process.terminate(), 143),
+    ],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_what_ends_it_leaves_a_partial_result_and_nothing_else(
+    tmp_path: Path, end: Callable[[subprocess.Popen], None], code: int
+) -> None:
     with long_run(tmp_path) as running:
-        os.killpg(running.process.pid, signal.SIGINT)
+        end(running.process)
         errors = running.wait()
-    assert running.process.returncode == 130, errors
+    assert running.process.returncode == code, errors
     assert "interrupted" in errors
     assert "Traceback" not in errors
     nothing_is_left(tmp_path, running)

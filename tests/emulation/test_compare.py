@@ -1,7 +1,9 @@
 """`ackclock compare` with a stand-in for the machine: output, kept files and exit codes."""
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -409,15 +411,18 @@ def test_throughput_is_averaged_over_as_long_however_often_there_are_samples(
 
 
 @pytest.mark.usefixtures("pretended")
-def test_ctrl_c_before_any_answer_leaves_nothing(
-    scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+)
+def test_a_signal_before_any_answer_leaves_nothing(
+    scenario_file: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
     def interrupt(*_arguments: object, **_options: object) -> None:
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), number)
 
     monkeypatch.setattr(simulation, "simulate", interrupt)
     outcome = ackclock("compare", scenario_file, *QUICK, "--methods", "simulate,emulate")
-    assert (outcome.exit_code, outcome.stdout) == (130, "")
+    assert (outcome.exit_code, outcome.stdout) == (code, "")
     check(error_of(outcome), "interrupted", "")
     assert not FOLDER.exists()
 

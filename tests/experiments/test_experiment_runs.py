@@ -1,7 +1,9 @@
 """Runs and measurements of experiments, with stand-ins: which ones are kept."""
 
 import json
+import os
 import re
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -51,6 +53,7 @@ class Machine:
     verdict: str = "reliable"
     ends: bool = True
     measures: bool = True
+    terminated: bool = False
     failure: str = ""
     side_by_side: int = 1
     done: list[str] = field(default_factory=list)
@@ -69,6 +72,8 @@ class Machine:
         if self.lacking:
             raise LackingError("lacking", "", self.lacking)
         self.done.append("emulate")
+        if self.terminated:
+            os.kill(os.getpid(), signal.SIGTERM)
         assert callable(progress)
         progress({"fraction": 0.5})
         found = self.computed(scenario)
@@ -317,6 +322,18 @@ def test_an_interrupted_emulation_is_done_again(machine: Machine) -> None:
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 130
     assert not Path("gallery/toy-validation").exists()
     machine.ends = True
+    assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
+    assert machine.done == ["emulate", "emulate", "measure"]
+
+
+@pytest.mark.usefixtures("emulated")
+def test_an_emulation_that_is_terminated_is_done_again(machine: Machine) -> None:
+    machine.terminated = True
+    answer = ackclock("reproduce", "toy", "-o", "gallery")
+    assert answer.exit_code == 143
+    assert answer.stderr.endswith("the same command continues\n")
+    assert not Path("gallery/toy-validation").exists()
+    machine.terminated = False
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
     assert machine.done == ["emulate", "emulate", "measure"]
 

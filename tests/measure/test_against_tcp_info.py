@@ -2,8 +2,8 @@
 
 The kernel knows when it had nothing to send, and when the receiver's window or its own buffer held
 it back (tcp_info). While it is busy for none of these reasons, the network was the limit. Our
-account uses the packets alone. Full send buffers and constant rates are not accurate enough yet:
-see `OPEN` and the guide on accuracy.
+account uses the packets alone. Full send buffers are not accurate in all runs: see `OPEN` and the
+guide on accuracy.
 
 Two definitions differ:
 
@@ -68,10 +68,8 @@ TRANSFERS = {
 
 #: Cases in which our account still differs from the kernel's, and our account.
 OPEN = {
-    "small send buffer": "a full send buffer is called the congestion window",
-    "send buffer of 60 kB": "a full send buffer is called the congestion window",
-    "constant rate": "on a busy machine a tenth of the time is called the network's",
-    "fast constant rate": "on a busy machine a tenth of the time is called the network's",
+    "small send buffer": "its size in bytes grows by steps, which may look like a window",
+    "send buffer of 60 kB": "its size in bytes grows by steps, which may look like a window",
 }
 
 

@@ -401,6 +401,8 @@ def seen_from_both_ends(scenario: Scenario, folder: Path) -> tuple[dict, dict]:
 #: The preset with timestamps, and a standing queue.
 CLEAN = {"hops.wireless.impairments.0.probability": "0 %", "flows.main.transport.preset": "linux"}
 SEGMENT_BYTES, SERVICE_S = 1000, 1052 * 8 / 11e6
+#: Width of the bins of round-trip times around 0.1 s.
+BIN_S = 2**20 * 1e-9
 
 
 @pytest.mark.parametrize("every", ["1 packet", "2 packets"])
@@ -411,15 +413,12 @@ def test_both_ends_tell_the_same_of_a_window_that_stands(
     window = {
         "flows.main.transport.receive_window": "150 packets",
         "flows.main.transport.delayed_ack.every": every,
-        # Packets of a burst leave the link one behind the other, which at the receiver looks like a
-        # bottleneck.
-        "flows.main.transport.segmentation_offload": False,
     }
     sender, receiver = seen_from_both_ends(pipe.replace(CLEAN | window), tmp_path)
     assert sender["limit"] == receiver["limit"] == "receive_window"
     # An ACK for two waits for the second of them, and packets on the link have left the sender.
     assert receiver["rtt_mean_s"] == pytest.approx(sender["rtt_mean_s"], abs=SERVICE_S)
-    assert receiver["rtt_p99_s"] == pytest.approx(sender["rtt_p99_s"], abs=SERVICE_S)
+    assert receiver["rtt_p99_s"] == pytest.approx(sender["rtt_p99_s"], abs=SERVICE_S + BIN_S)
     assert receiver["in_flight_mean_bytes"] == pytest.approx(
         sender["in_flight_mean_bytes"], abs=SEGMENT_BYTES
     )

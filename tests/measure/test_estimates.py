@@ -47,6 +47,8 @@ def test_sums_wrap_around_and_count_every_interval() -> None:
     assert sums.tolist() == [[90.0] * 7]  # nine whole blocks
     assert middle(np.array([math.nan, 1.0, 2.0]), 0.5) == (1.25, 1.75)
     assert all(math.isnan(end) for end in middle(np.array([math.nan])))
+    infinite = np.array([1.0, *[math.inf] * 9])
+    assert middle(infinite, 0.5) == (math.inf, math.inf)
 
 
 def _of(pretended: Pretended, folder: Path, **rows: list) -> Result:

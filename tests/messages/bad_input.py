@@ -107,6 +107,7 @@ out-of-range    flows.main.count                    flows.main.count=0
 out-of-range    flows.main.start                    flows.main.start=["2 s", "1 s"]
 out-of-range    sweep.seed                          sweep={seed = []}
 contradiction   warmup                              warmup=10 s
+contradiction   warmup                              warmup=2 h & duration=1 h
 contradiction   hops.1.name                         hops.wireless.name=wired
 contradiction   flows.main.stop                     flows.main.stop=1 s & flows.main.start=2 s
 contradiction   flows.main.return                   flows.main.return=[]
@@ -203,7 +204,11 @@ unknown-name    --solve         predict pftk --rtt 1s --solve los --goodput 1Mbi
 contradiction   --loss          predict pftk --rtt 1s --loss 1% --solve loss --goodput 1Mbit/s
 no-solution     --utilisation   predict sawtooth --rate 100Mbit/s --rtt 50ms --solve buffer --utilisation 40%
 unsupported     --buffer        predict instcap --rate 200packets/s --rtt 200ms --psi 5 --solve buffer --efficiency 90%
-contradiction   --low-rate      predict tcp_alone --rate 200packets/s --low-rate 300packets/s --rtt 200ms --psi 5 --buffer 9
+contradiction   --low-rate      predict tcp_alone --rate 2Mbit/s --low-rate 300packets/s --rtt 200ms --psi 5 --buffer 9
+contradiction   --warmup        predict hstcp_window_sim --rate 1Mbit/s --rtt 100ms --buffer 9 --warmup 2min --duration 60s
+contradiction   --min-th        predict hstcp_red --rate 100Mbit/s --rtt 100ms --places 90 --min-th 30kB --max-th 15kB
+out-of-range    --low-psi       predict instcap --rate 200packets/s --rtt 200ms --psi 5 --buffer 9 --low-psi 0.5
+no-solution     --time          predict cardwell --size 10 --loss 30% --rtt 100ms --solve syn-timer --time 1e9h
 unknown-name    -               predict pftc --loss 1%
 unknown-name    -               predict zzz
 unknown-name    --methods          compare leaky.toml --methods simulate,guess

@@ -337,7 +337,7 @@ def test_what_a_flow_violates_is_named(resolved, change: dict, violated: str) ->
         ({"flows.main.transport.delayed_ack.every": "200 packets",
           "flows.main.transport.byte_counting": "per_ack"}, "segments_per_ack: 200 "),
         ({"hops.wireless.queue": {"kind": "droptail", "limit": "5 packets"}},
-         "initial_window: 10 segments overflow a buffer of 5 before any ACK"),
+         "initial_window: 10 segments overflow a buffer of 5 segments before any ACK"),
     ],
 )  # fmt: skip
 def test_where_it_has_no_answer(resolved, change: dict, why_not: str) -> None:

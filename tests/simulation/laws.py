@@ -69,7 +69,7 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         grown = {name: np.diff(rows[name]) for name in ("busy_s", "time_s")}
         assert (grown["busy_s"] <= grown["time_s"] + 2e-9).all(), "busy no longer than time passes"
         assert ((rows["backlog_packets"] == 0) == (rows["backlog_bytes"] == 0)).all()
-        limit = hop["queue"]["limit"]
+        limit = hop["queue"].get("limit", "")
         if limit.endswith(("packets", "packet")):
             assert rows["backlog_packets"].max() <= float(limit.split()[0]), (
                 "no queue exceeds its limit"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from ackclock import Scenario, simulate
 from ackclock.metrics import interval
+from ackclock.registry import registry
 
 from . import laws
 from .paths import RECOVERIES, Tree, flow, hop, loss, path, scenario, tcp, udp
@@ -162,6 +164,14 @@ FLOWS = st.lists(
 )
 
 
+def _known_on_arrival(hop: Tree) -> Tree:
+    """Returns the queue; the wait for a shared medium is unknown when a packet arrives."""
+    is_time = hop["queue"].get("limit") == "10 ms"
+    if hop["link"]["kind"] == "edca" and is_time:
+        return hop["queue"] | {"limit": "7 packets"}
+    return hop["queue"]
+
+
 def _fitting(parameters: Tree) -> str:
     return "unlimited" if parameters["mss"] == "9000 bytes" else parameters["receive_window"]
 
@@ -201,6 +211,121 @@ def test_nothing_appears_or_vanishes_where_one_hop_follows_the_other(
     _check((follower | {"link": link}, followed), flows)
 
 
+EVERY_QUEUE = st.one_of(
+    QUEUES,
+    st.sampled_from(
+        [
+            {
+                "kind": "red",
+                "limit": "30 packets",
+                "minimum_threshold": "2 packets",
+                "maximum_threshold": "8 packets",
+            },
+            {"kind": "adaptive_red", "limit": "40 packets"},
+            {"kind": "codel"},
+            {"kind": "codel", "limit": "9 packets"},
+            {"kind": "ebdp"},
+            {"kind": "alt"},
+            {"kind": "a_star"},
+        ]
+    ),
+)
+STEPS = ["0 s", "200 ms", "600 ms"]
+EVERY_IMPAIRMENT = st.one_of(
+    IMPAIRMENTS,
+    st.fixed_dictionaries(
+        {
+            "kind": st.just("scheduled_loss"),
+            "steps": st.tuples(PROBABILITIES, PROBABILITIES, PROBABILITIES).map(
+                lambda losses: [
+                    {"from": time, "probability": loss}
+                    for time, loss in zip(STEPS, losses, strict=True)
+                ]
+            ),
+        }
+    ),
+    st.fixed_dictionaries({"kind": st.just("periodic_loss"), "every": st.integers(2, 30)}),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just("policer"),
+            "rate": st.sampled_from(["64 kbit/s", "3 Mbit/s"]),
+            "burst": st.sampled_from(["9100 bytes", "60 kB"]),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just("scheduled_delay"),
+            "steps": st.tuples(SPANS, SPANS, SPANS).map(
+                lambda delays: [
+                    {"from": time, "delay": delay}
+                    for time, delay in zip(STEPS, delays, strict=True)
+                ]
+            ),
+        }
+    ),
+    st.fixed_dictionaries(
+        {"kind": st.just("aggregation"), "interval": st.sampled_from(["1 ms", "70 ms"])}
+    ),
+)
+TRACES = st.sampled_from(
+    [
+        {"kind": "trace", "file": "moving-link.csv", "format": "csv"},
+        {"kind": "trace", "file": "swinging-downlink.mahimahi", "format": "mahimahi"},
+    ]
+)
+CONTENDERS = st.sampled_from(["6 Mbit/s", "54 Mbit/s"]).map(
+    lambda rate: {"kind": "edca", "medium": "cell", "rate": rate}
+)
+EVERY_HOP = st.fixed_dictionaries(
+    {
+        "link": st.one_of(LINKS, TRACES, CONTENDERS),
+        "queue": EVERY_QUEUE,
+        "delay": SPANS,
+        "impairments": st.lists(EVERY_IMPAIRMENT, max_size=3),
+    }
+).map(lambda hop: hop | {"queue": _known_on_arrival(hop)})
+EVERY_CONTROL = st.sampled_from([one["name"] for one in registry()["controls"] if one["simulated"]])
+EVERY_TRANSPORT = st.one_of(
+    st.builds(
+        lambda transport, control, ecn: transport | {"control": {"kind": control}, "ecn": ecn},
+        TCP,
+        EVERY_CONTROL,
+        st.booleans(),
+    ),
+    st.sampled_from(registry()["rate_controls"]).map(
+        lambda control: {"kind": "udp", "control": {"kind": control["name"]}}
+    ),
+)
+EVERY_TRAFFIC = st.one_of(
+    TRAFFIC,
+    st.just({"kind": "on_off", "rate": "5 Mbit/s", "mean_on": "30 ms", "mean_off": "90 ms"}),
+)
+EVERY_FLOW = st.lists(
+    st.tuples(
+        EVERY_TRANSPORT,
+        ROUTES,
+        EVERY_TRAFFIC,
+        st.sampled_from(["0 s", "300 ms"]),
+        st.sampled_from(["end", "700 ms"]),
+        st.integers(1, 3),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+#: `SCENARIOS=600 python -m pytest tests/simulation/test_hops.py -k whatever` tries as many.
+SCENARIOS = int(os.environ.get("SCENARIOS", "25"))
+TRACES_FOLDER = Path(__file__).parents[2] / "traces"
+
+
+@settings(max_examples=SCENARIOS, derandomize=True, database=None, deadline=None)
+@given(st.tuples(EVERY_HOP, EVERY_HOP), EVERY_FLOW)
+def test_nothing_appears_or_vanishes_whatever_the_elements(
+    hops: tuple[Tree, Tree], flows: list
+) -> None:
+    _check(hops, flows)
+
+
 def _check(hops: tuple[Tree, Tree], flows: list) -> None:
     described = [{"name": name, **one} for name, one in zip("ab", hops, strict=True)]
     senders = [
@@ -214,7 +339,13 @@ def _check(hops: tuple[Tree, Tree], flows: list) -> None:
         | {"start": start, "stop": stop, "count": count}
         for number, (transport, (there, back), traffic, start, stop, count) in enumerate(flows)
     ]
-    laws.check(simulate(scenario(described, senders, "1 s", sample_interval="13 ms"), threads=1))
+    media = (
+        {"shared_media": [{"name": "cell", "kind": "edca"}]}
+        if any(one["link"]["kind"] == "edca" for one in hops)
+        else {}
+    )
+    tree = scenario(described, senders, "1 s", sample_interval="13 ms", **media).tree
+    laws.check(simulate(Scenario(tree, TRACES_FOLDER), threads=1))
 
 
 def test_constant_bit_rate_arrives_at_its_rate() -> None:

@@ -218,15 +218,23 @@ def test_who_is_left_alone_stops_and_says_why(
     assert 10 <= session["silence_s"] < 20
 
 
-@pytest.mark.parametrize("interrupted", ["sender", "receiver"])
-def test_ctrl_c_ends_both_in_good_order(
-    place: Path, run: contextlib.ExitStack, interrupted: str
+@pytest.mark.parametrize(
+    ("interrupted", "number"),
+    [
+        ("sender", signal.SIGINT),
+        ("receiver", signal.SIGINT),
+        ("sender", signal.SIGTERM),
+        ("receiver", signal.SIGTERM),
+    ],
+)
+def test_a_signal_ends_both_in_good_order(
+    place: Path, run: contextlib.ExitStack, interrupted: str, number: signal.Signals
 ) -> None:
     sender = sending(run, place, *KEY)
     receiver = receiving(run, place, sender.address, "-", *KEY)
     assert receiver.process.stdout is not None
     assert receiver.process.stdout.read(5000)
-    (sender if interrupted == "sender" else receiver).process.send_signal(signal.SIGINT)
+    (sender if interrupted == "sender" else receiver).process.send_signal(number)
     ends = receiver.finish(), sender.finish()
     assert [end[0] for end in ends] == [0, 0], ends
     here, there = (
@@ -247,15 +255,18 @@ def test_who_wants_no_more_ends_the_session(place: Path, run: contextlib.ExitSta
     assert sender.finish()[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+)
 def test_a_sender_that_is_interrupted_before_its_end_says_so(
-    place: Path, run: contextlib.ExitStack
+    place: Path, run: contextlib.ExitStack, number: signal.Signals, code: int
 ) -> None:
     sender = sending(run, place, *KEY, "--bytes", "1 GB", "--max-rate", "1 Mbit/s")
     receiver = receiving(run, place, sender.address, "-", *KEY)
     assert receiver.process.stdout is not None
     assert receiver.process.stdout.read(2000)
-    sender.process.send_signal(signal.SIGINT)
-    assert sender.finish()[0] == 130
+    sender.process.send_signal(number)
+    assert sender.finish()[0] == code
     assert Result.load(place / "sent").partial
 
 

@@ -29,6 +29,9 @@ mod sending;
 /// more allows for varying round trips. We chose the value.
 const LATELY: f64 = 1.5;
 
+/// Segments of a window of which one may be uncertain. We chose the value.
+const FEW: u64 = 8;
+
 pub use acknowledging::Ack;
 
 /// Counts of data sent by a side.
@@ -448,12 +451,19 @@ impl Direction {
             return self.window.raw == Some(0);
         }
         let known = self.known_to_sender(at);
+        let mss = self.mss_or_guess();
+        let window = known.edge.saturating_sub(known.acknowledged);
+        // Away from the sender, packets that left together pass one after the other, and the sender
+        // seems to have known the ACK of the time between.
+        let uncertain = match self.way_to_sender() {
+            Some(_) => mss.min(window / FEW),
+            None => 0,
+        };
         let room = Room {
-            free: known.edge.saturating_sub(self.numbers.highest),
-            window: known.edge.saturating_sub(known.acknowledged),
+            free: known.edge.saturating_sub(self.numbers.highest + uncertain),
+            window,
             largest: self.window.size.most().unwrap_or(0),
         };
-        let mss = self.mss_or_guess();
         let filled = window_is_full(&room, mss, false, false);
         if filled {
             self.window.filled_at = at;

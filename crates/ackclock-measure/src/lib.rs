@@ -54,6 +54,7 @@ mod sequence;
 mod time_average;
 mod timestamp_echoes;
 pub mod twin;
+mod undecided;
 pub mod vantage;
 
 pub use measurement::Measurement;

@@ -78,9 +78,11 @@ pub struct Evidence {
     pub blocked: f64,
     /// Largest amount of data in flight, in bytes.
     pub peak: u64,
-    /// The same for the last round trip before in which data was sent; 0 if there was none.
+    /// The same for the last round trip before in which data was sent; 0 if there was none. Before
+    /// the first reduction of the congestion window, the largest of all since the last pause.
     pub previous_peak: u64,
-    /// Least round-trip time, divided by the least ever, if there was a sample.
+    /// Least round-trip time of this round trip and the one before, divided by the least ever, if
+    /// there was a sample.
     pub stretched: Option<f64>,
     /// Payload of a full segment, in bytes.
     pub mss: u64,
@@ -164,6 +166,12 @@ fn grows_by_leaps(evidence: &Evidence) -> bool {
     evidence.sent > 0 && (before == 0 || leaps)
 }
 
+/// True for the first data, or if the data in flight doubles, as only slow start does. A tenth less
+/// is enough: the end of a round trip may fall between two ACKs. We chose the value.
+pub fn doubles(evidence: &Evidence) -> bool {
+    evidence.peak as f64 >= 1.8 * evidence.previous_peak as f64
+}
+
 /// True if even the shortest round trip had to wait in a queue.
 fn queue_stands(evidence: &Evidence) -> bool {
     evidence.sent > 0
@@ -188,15 +196,15 @@ fn grows(evidence: &Evidence) -> bool {
     evidence.peak > evidence.previous_peak + evidence.mss
 }
 
-/// Consecutive round trips whose peaks are within a segment of each other, although nothing was
-/// lost and there was no standing queue.
+/// Consecutive round trips whose peaks do not grow by more than a segment, although nothing was
+/// lost and there was no standing queue. After a loss they do not fall by more either.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stillness {
     /// Number of round trips.
     pub rounds: u32,
     /// Time that they took.
     pub lasted: Span,
-    /// True if anything was lost before them.
+    /// True if the congestion window was reduced before them, after a loss or a mark.
     pub after_loss: bool,
     /// Number of packets with new data.
     pub sent: u64,
@@ -212,7 +220,7 @@ pub struct Stillness {
 
 /// Number of round trips after which an unchanged peak is not growing. Congestion avoidance with
 /// delayed ACKs takes two round trips per segment.
-const STILL_ROUNDS: u32 = 12;
+pub const STILL_ROUNDS: u32 = 12;
 
 /// Least time after which a still window is not a CUBIC plateau. Around the window at which it
 /// lost, a CUBIC window stays within a segment for 2 (0.5 / C)^(1/3) = 2.2 s whatever the round

@@ -1,7 +1,10 @@
 //! Division of a direction's time into round trips, each with its limit, merged into periods with
 //! the same limit.
 
-use crate::limits::{Evidence, LimitingFactor, Stillness, judge, judge_still};
+use crate::limits::{
+    Evidence, LimitingFactor, STILL_ROUNDS, Stillness, doubles, judge, judge_still,
+};
+use crate::undecided::{Depends, Undecided};
 use ackclock_core::units::Span;
 
 /// Shortest round trip used. Shorter ones, of a hundred microseconds, would make more rows than
@@ -25,6 +28,14 @@ pub struct Stretch {
     pub sums: Sums,
 }
 
+impl Stretch {
+    /// Adds the period that follows.
+    pub fn join(&mut self, next: &Stretch) {
+        self.end = next.end;
+        self.sums.add(&next.sums);
+    }
+}
+
 /// Sums over a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
@@ -43,6 +54,17 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// No time.
+    #[cfg(test)]
+    pub const NONE: Sums = Sums {
+        outstanding: 0.0,
+        window: 0.0,
+        acknowledged: 0,
+        sent: 0,
+        resent: 0,
+        round_trips: (0, 0),
+    };
+
     /// Returns the increase since `before`.
     fn since(&self, before: &Sums) -> Sums {
         Sums {
@@ -160,12 +182,42 @@ struct Wait {
     before: Option<Round>,
 }
 
-/// Consecutive round trips with the same peak, within a segment.
+/// Consecutive round trips whose peaks hardly grow, and after a loss do not fall either: by a
+/// segment at most.
+///
+/// Before the first loss a congestion window never falls, and grows if it is used. So a lower peak
+/// shows that something else was the limit, and not that a window grows again. Then a segment in
+/// [`SLOWER_THAN`] round trips is allowed, too.
 #[derive(Clone, Copy, Debug, Default)]
 struct Band {
     low: u64,
     high: u64,
     still: Stillness,
+}
+
+/// Round trips per segment of a growth that no congestion window has. The slowest takes four:
+/// CUBIC's Reno-friendly half segment (RFC 9438 section 4.3) with an ACK for two segments.
+const SLOWER_THAN: u32 = 6;
+
+impl Band {
+    /// Adds a peak. Returns false, and changes nothing, if it lies outside.
+    fn admit(&mut self, peak: u64, mss: u64) -> bool {
+        let low = if self.still.after_loss {
+            self.low.min(peak)
+        } else {
+            self.low
+        };
+        let high = self.high.max(peak);
+        let segments = match self.still.after_loss {
+            true => 1,
+            false => u64::from(self.still.rounds / SLOWER_THAN).max(1),
+        };
+        let inside = self.still.rounds > 0 && high - low <= segments * mss;
+        if inside {
+            (self.low, self.high) = (low, high);
+        }
+        inside
+    }
 }
 
 /// Division of a direction's time into round trips.
@@ -177,13 +229,21 @@ pub struct Rounds {
     outstanding: u64,
     window: u64,
     wait: Option<Wait>,
-    /// Peak of the data in flight in the last round trip with data.
+    /// Peak of the data in flight in the last round trip with data. Before the first reduction of
+    /// the congestion window, and since the last pause, it is the highest so far.
     peak: u64,
+    /// Least round-trip time of the last round trip, if there was a sample.
+    last_least: Option<Span>,
     band: Band,
-    /// True if anything was retransmitted so far, apart from probes.
-    lost: bool,
-    /// Period limited by the congestion window, unless the window turns out to stand still.
-    pending: Option<Stretch>,
+    /// True if the congestion window was reduced so far: anything was retransmitted, apart from
+    /// probes, or the sender said so.
+    reduced: bool,
+    /// True if the next peak begins a new band: after a loss, or after a pause of the application.
+    band_ends: bool,
+    /// Round trips with data in which the window has grown since the beginning, or since a pause.
+    growth: u32,
+    /// Periods that are decided when it is known whether the window stands still.
+    undecided: Undecided,
     /// A round trip after a pause in which data left independently of ACKs. The application limits
     /// it, unless ACKs release more right after it.
     doubted: Option<Stretch>,
@@ -288,10 +348,12 @@ impl Rounds {
         let is_apart = self.wait.is_some_and(|wait| wait.before.is_none());
         self.wait = None;
         if is_apart && let Some(round) = self.round.take() {
-            self.extend(&round, now, wait.waits_for.limit());
+            self.extend(&round, now, wait.waits_for.limit(), Depends::Nothing);
             self.begin(now, smoothed);
             if let Some(round) = &mut self.round {
                 round.after_pause = wait.waits_for == WaitsFor::Application;
+                // A window that shrank in the pause may grow to where it was.
+                self.band_ends |= round.after_pause;
             }
         }
     }
@@ -348,11 +410,19 @@ impl Rounds {
 
     /// Records a retransmission; `loss` is false for a mere probe.
     pub fn resend(&mut self, loss: bool) {
-        self.lost |= loss;
+        if loss {
+            self.reduce();
+        }
         if let Some(round) = &mut self.round {
             round.sums.resent += 1;
             round.evidence.recovering |= loss;
         }
+    }
+
+    /// Records that the sender has reduced its congestion window.
+    pub fn reduce(&mut self) {
+        self.reduced = true;
+        self.band_ends = true;
     }
 
     /// Records an ACK of `bytes`. It may measure a round-trip time, and one without the delay of
@@ -380,6 +450,7 @@ impl Rounds {
     /// Forgets the round-trip times so far, which cannot be compared with those to come.
     pub fn forget_round_trips(&mut self) {
         self.least_round_trip = None;
+        self.last_least = None;
         if let Some(round) = &mut self.round {
             round.least_round_trip = None;
         }
@@ -411,8 +482,14 @@ impl Rounds {
         // Part of a round trip is too short to tell.
         evidence.silent = round.events == 0 && self.outstanding > 0 && end >= round.end;
         let least = self.least_round_trip.filter(|least| *least > Span::ZERO);
+        // A queue that stands for less than two round trips may come from one burst of the sender.
+        let standing = match (self.last_least, round.least_round_trip) {
+            (Some(before), Some(now)) => Some(before.min(now)),
+            (before, now) => before.or(now),
+        };
+        self.last_least = round.least_round_trip.or(self.last_least);
         evidence.stretched = least
-            .zip(round.least_round_trip)
+            .zip(standing)
             .map(|(least, span)| span.as_nanos() as f64 / least.as_nanos() as f64);
         let goes_on = self
             .doubted
@@ -421,7 +498,16 @@ impl Rounds {
             // There was more to send than the window held.
             self.resolve_doubt(LimitingFactor::CongestionWindow);
         }
-        let limit = judge(&evidence);
+        // After a pause a window may be full at once, and ACKs release the rest.
+        let is_released = round.after_pause
+            && round.prompt > 0
+            && evidence.sent == evidence.unasked + round.prompt
+            && round.idle == 0;
+        let limit = if is_released {
+            Some(LimitingFactor::CongestionWindow)
+        } else {
+            judge(&evidence)
+        };
         if limit == Some(LimitingFactor::Application) && round.after_pause {
             self.release();
             self.doubted = Some(Stretch {
@@ -437,26 +523,53 @@ impl Rounds {
             self.note_peak(&evidence, &round, length);
         }
         let before = self
-            .pending
-            .or(self.doubted)
-            .or(self.stretch)
-            .map(|stretch| stretch.limit);
-        match limit.or(before).unwrap_or(LimitingFactor::Unknown) {
-            LimitingFactor::CongestionWindow => self.hold(&round, end),
-            limit => self.extend(&round, end, limit),
-        }
+            .undecided
+            .last_limit()
+            .or_else(|| Some(self.doubted.or(self.stretch)?.limit));
+        let limit = limit.or(before).unwrap_or(LimitingFactor::Unknown);
+        let depends = match limit {
+            LimitingFactor::CongestionWindow => Depends::Stillness,
+            LimitingFactor::SlowStart if self.may_only_seem_to_grow() && !doubles(&evidence) => {
+                Depends::Growth
+            }
+            _ => Depends::Nothing,
+        };
+        self.extend(&round, end, limit, depends);
     }
 
-    /// Records the peak: within a segment of those before it, or the beginning of a new band.
+    /// True before the first reduction, as long as the growth takes fewer than twice the round
+    /// trips that are needed to see that a window stands still. We chose the factor.
+    fn may_only_seem_to_grow(&self) -> bool {
+        !self.reduced && self.growth < 2 * STILL_ROUNDS
+    }
+
+    /// Records the peak: within the band of those before it, or the beginning of a new band.
     fn note_peak(&mut self, evidence: &Evidence, round: &Round, length: u64) {
         let peak = evidence.peak;
-        self.peak = peak;
-        let (low, high) = (self.band.low.min(peak), self.band.high.max(peak));
-        if self.band.still.rounds == 0 || high - low > evidence.mss {
-            // The pending period is judged by the band that it was in.
-            self.release();
+        self.peak = if self.reduced || self.band_ends {
+            peak
+        } else {
+            self.peak.max(peak)
+        };
+        let inside = !self.band_ends && self.band.admit(peak, evidence.mss);
+        if !inside {
+            let grows = !self.band_ends
+                && self.may_only_seem_to_grow()
+                && judge_still(&self.band.still) == LimitingFactor::CongestionWindow;
+            if grows {
+                self.undecided.grow();
+            } else {
+                // They are decided by the band that they were in.
+                self.release();
+            }
+            if self.band_ends {
+                self.undecided.shrink();
+                self.growth = 0;
+            } else {
+                self.growth += self.band.still.rounds;
+            }
             let still = Stillness {
-                after_loss: self.lost,
+                after_loss: self.reduced,
                 ..Stillness::default()
             };
             self.band = Band {
@@ -464,8 +577,7 @@ impl Rounds {
                 high: peak,
                 still,
             };
-        } else {
-            (self.band.low, self.band.high) = (low, high);
+            self.band_ends = false;
         }
         let still = &mut self.band.still;
         still.rounds += 1;
@@ -477,60 +589,44 @@ impl Rounds {
         still.late += u64::from(round.late);
     }
 
-    /// Holds a round trip limited by the congestion window, in case the window turns out to stand
-    /// still.
-    fn hold(&mut self, round: &Round, end: u64) {
-        match &mut self.pending {
-            Some(pending) => {
-                pending.end = end;
-                pending.sums.add(&round.sums);
-            }
-            None => {
-                self.resolve_doubt(LimitingFactor::Application);
-                self.pending = Some(Stretch {
-                    start: round.start,
-                    end,
-                    limit: LimitingFactor::CongestionWindow,
-                    sums: round.sums,
-                });
-            }
-        }
-    }
-
     fn resolve_doubt(&mut self, limit: LimitingFactor) {
         if let Some(doubted) = self.doubted.take() {
             self.append(Stretch { limit, ..doubted });
         }
     }
 
-    /// Judges the pending periods.
+    /// Decides on the periods that wait.
     fn release(&mut self) {
         self.resolve_doubt(LimitingFactor::Application);
-        if let Some(pending) = self.pending.take() {
-            let limit = judge_still(&self.band.still);
-            self.append(Stretch { limit, ..pending });
+        for decided in self.undecided.decide(&self.band.still) {
+            self.append(decided);
         }
     }
 
-    fn extend(&mut self, round: &Round, end: u64, limit: LimitingFactor) {
-        if end > round.start {
+    /// Adds a round trip with its limit.
+    fn extend(&mut self, round: &Round, end: u64, limit: LimitingFactor, depends: Depends) {
+        if end <= round.start {
+            return;
+        }
+        self.resolve_doubt(LimitingFactor::Application);
+        let next = Stretch {
+            start: round.start,
+            end,
+            limit,
+            sums: round.sums,
+        };
+        if let Some(next) = self.undecided.add(next, depends) {
+            self.append(next);
+        }
+        if self.undecided.is_full() {
             self.release();
-            self.append(Stretch {
-                start: round.start,
-                end,
-                limit,
-                sums: round.sums,
-            });
         }
     }
 
     fn append(&mut self, next: Stretch) {
         self.totals[next.limit as usize] += next.end - next.start;
         match &mut self.stretch {
-            Some(stretch) if stretch.limit == next.limit => {
-                stretch.end = next.end;
-                stretch.sums.add(&next.sums);
-            }
+            Some(stretch) if stretch.limit == next.limit => stretch.join(&next),
             current => self.finished.extend(current.replace(next)),
         }
     }
@@ -657,6 +753,57 @@ mod tests {
         let (limit, share) = rounds.dominant().unwrap();
         assert_eq!(limit.name(), "application");
         assert!(share > 0.7 && share < 0.8, "{share}");
+    }
+
+    /// Twenty round trips, in turn with twenty and with fifteen segments in flight. `reduces` says
+    /// that the sender has reduced its window before each that is lower.
+    fn zigzag(reduces: bool) -> Rounds {
+        let mut rounds = Rounds::default();
+        for trip in 0..20 {
+            let lower = trip % 2 == 1;
+            if lower && reduces {
+                rounds.reduce();
+            }
+            let segments = if lower { 15 } else { 20 };
+            for segment in 1..=segments {
+                send(&mut rounds, trip * 100 + segment, segment * 1_000);
+            }
+            acknowledge(
+                &mut rounds,
+                trip * 100 + 95,
+                segments * 1_000 - 1_000,
+                1_000,
+            );
+        }
+        rounds.finish(2_000 * MS, TRIP);
+        rounds
+    }
+
+    #[test]
+    fn a_peak_that_falls_without_a_reduction_is_not_the_congestion_window() {
+        let (limit, share) = zigzag(false).dominant().unwrap();
+        assert_eq!(limit.name(), "sender_buffer");
+        assert!(share > 0.9, "{share}");
+        let (limit, _) = zigzag(true).dominant().unwrap();
+        assert_ne!(limit.name(), "sender_buffer");
+    }
+
+    #[test]
+    fn a_queue_stands_for_more_than_one_round_trip() {
+        let stretched = |longer: std::ops::Range<u64>| {
+            let mut rounds = Rounds::default();
+            for trip in 0..5 {
+                let took = if longer.contains(&trip) { 150 } else { 100 };
+                send(&mut rounds, trip * 100, (trip + 1) * 1_000);
+                let quickest = Some(Span::from_millis(took));
+                rounds.acknowledge(0, TRIP, quickest);
+            }
+            rounds.finish(500 * MS, TRIP);
+            let limits = rounds.take_finished().map(|stretch| stretch.limit.name());
+            limits.filter(|limit| *limit == "bottleneck_rate").count()
+        };
+        assert_eq!(stretched(3..4), 0);
+        assert_eq!(stretched(3..5), 1);
     }
 
     #[test]

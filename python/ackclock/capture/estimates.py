@@ -185,7 +185,7 @@ def _resample(samples: pa.Table, row: Row) -> Resampled | None:
         np.diff(column(samples, name).astype(float)) for name in names
     )
     rtt = column(samples, "rtt_s").astype(float)[1:]
-    if time.size == 0 or row["rtt_mean_s"] is None:
+    if time.size == 0 or not row["rtt_mean_s"]:  # unknown, or 0 where times are wrong
         return None
     # Intervals before the first round-trip time do not count in the mean.
     timed = np.where(np.isnan(rtt), 0, time)

@@ -3,6 +3,7 @@
 The options of a model's own command are its inputs, and its outputs for inverse questions.
 """
 
+import re
 from collections.abc import Iterable
 from itertools import product
 from math import inf, isfinite, prod
@@ -173,7 +174,9 @@ class _Units:
     """Converts quantities between the units of people and those of a model."""
 
     def __init__(self, mss: str, header: str) -> None:
+        # The unit of the first value of each input or output, and every value as it is written.
         self._written: dict[str, tuple[float, str]] = {}
+        self._texts: dict[tuple[str, float], str] = {}
         self.mss_bytes = self._bytes("--mss", mss)
         self.header_bytes = self._bytes("--header", header)
         if self.mss_bytes <= 0 or self.header_bytes < 0:
@@ -192,10 +195,17 @@ class _Units:
 
     def read(self, one: "Input | Output", written: str) -> list[float]:
         """Reads a comma-separated list of numbers."""
-        return [self._number(one, part.strip()) for part in written.split(",")]
+        parts = [part.strip() for part in written.split(",")]
+        numbers = [self._number(one, part) for part in parts]
+        self._texts.update(
+            ((one.name, number), part) for number, part in zip(numbers, parts, strict=True)
+        )
+        return numbers
 
     def say(self, one: "Input | Output", value: float) -> str:
-        """Formats a value for an error message, in the unit of the first value of its kind."""
+        """Formats a value for an error message: as written, or in the unit of the first value."""
+        if (one.name, value) in self._texts:
+            return self._texts[one.name, value]
         if one.name not in self._written or not isfinite(value):
             return self.words(one, value)
         scale, unit = self._written[one.name]
@@ -266,15 +276,27 @@ def _run(
 
 
 def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
-    """Returns the error about an option, with a value outside its domain in the unit as written."""
+    """Returns the error about an option, with values and names as written on the command line."""
+    from ackclock.models.refusal import RefusedInputsError
+
     if error.field.startswith("--"):
         return error
     one = next((one for one in model.inputs if one.name == error.field), None)
-    value = error.value
-    if one is not None and isinstance(value, float) and not one.domain.holds(value):
+    value, message = error.value, error.message
+    if isinstance(error, RefusedInputsError):
+        message = error.said(lambda name, number: units.say(model.input(name), number)).message
+    elif one is not None and isinstance(value, float) and not one.domain.holds(value):
         asked = one.domain.refusal(one.name, value, lambda number: units.say(one, number))
-        return InputError(error.code, _option(one.name), f"{units.say(one, value)} {asked}", value)
-    return error.at(_option(error.field))
+        message = f"{units.say(one, value)} {asked}"
+    return InputError(error.code, _option(error.field), _in_options(message, model), value)
+
+
+def _in_options(message: str, model: "Model") -> str:
+    """Returns the message with the names of inputs and outputs as options have them."""
+    names = {one.name for one in model.inputs} | {one.name for one in model.outputs}
+    return re.sub(
+        r"\w+", lambda word: word[0].replace("_", "-") if word[0] in names else word[0], message
+    )
 
 
 # Shorter answers need no announcement.
@@ -401,7 +423,7 @@ def _solve(
                 found = solve(model, unknown, aim, output=target.name, say=units.say, **known)
                 rows.append(row | {"values": list(found.values)})
             except NoSolutionError as error:
-                rows.append(row | {"values": [], "why_not": str(error)})
+                rows.append(row | {"values": [], "why_not": _in_options(str(error), model)})
     if len(rows) == 1 and not rows[0]["values"]:
         raise InputError("no-solution", target.name, rows[0]["why_not"])
     if as_json:

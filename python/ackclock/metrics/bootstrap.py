@@ -6,6 +6,8 @@ end (Politis and Romano, "A circular block-resampling procedure for stationary d
 draws are the same each time.
 """
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,5 +49,7 @@ def middle(values: Array, confidence: float = 0.95) -> tuple[float, float]:
     known = values[~np.isnan(values)]
     if known.size == 0:
         return float("nan"), float("nan")
-    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    # Between infinite values there is nothing to interpolate.
+    method: Literal["linear", "nearest"] = "linear" if np.isfinite(known).all() else "nearest"
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], method=method)
     return float(low), float(high)

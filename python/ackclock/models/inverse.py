@@ -12,7 +12,7 @@ from math import inf, isfinite
 import numpy as np
 
 from ackclock.errors import InputError
-from ackclock.models.model import Array, Input, Model, Output
+from ackclock.models.model import Array, Input, Model, Output, in_unit
 
 
 class NoSolutionError(InputError):
@@ -90,7 +90,7 @@ def solve(
         raise InputError(
             "out-of-range", wanted.name, f"{target:g} is not finite; give a finite number", target
         )
-    say = say or (lambda one, value: _in(value, one.unit))
+    say = say or (lambda one, value: in_unit(value, one.unit))
     if asked.domain.values:
         return _among(model, asked, target, wanted, known, say)
 
@@ -230,7 +230,3 @@ def _explained(
         f"at {unknown.name} = {say(unknown, float(grid[nearest]))}"
     )
     return f"no solution: {output.name} is {best}; the target is {wanted}"
-
-
-def _in(value: float, unit: str) -> str:
-    return f"{value:.6g} {unit}".rstrip()

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ackclock.errors import InputError
 from ackclock.models.domain import POSITIVE, Domain
 from ackclock.models.path import FlowPath
+from ackclock.models.refusal import RefusedInputsError, refuse_inputs
 
 Array = NDArray[np.float64]
 
@@ -103,14 +104,19 @@ class Bound:
         if not total <= self.most:
             value = float(np.ravel(asked[0])[np.argmax(asked[1])])
             words = (
-                f"{value:g} asks for {total:.3g} {self.what}; give less, at most {self.most:,.0f} "
-                "are allowed"
+                f"{{{self.input}}} asks for {total:.3g} {self.what}; give less, at most "
+                f"{self.most:,.0f} are allowed"
             )
-            raise InputError("out-of-range", self.input, words, value)
+            refuse_inputs("out-of-range", words, value=value, **{self.input: value})
 
 
 #: Larger and smaller numbers are refused: their squares and products leave the range of doubles.
 SMALLEST, LARGEST = 1e-100, 1e100
+
+
+def in_unit(value: float, unit: str) -> str:
+    """Formats a value with its unit."""
+    return f"{value:.6g} {unit}".rstrip()
 
 
 def _cannot_tell(_path: FlowPath) -> str:
@@ -268,12 +274,13 @@ class Model:
             far = (numbers != 0) & (size < np.inf) & ((size < SMALLEST) | (size > LARGEST))
             if far.any():
                 bad = float(numbers[far].flat[0])
-                least_or_most = f"at most {LARGEST:g}" if abs(bad) > 1 else f"at least {SMALLEST:g}"
-                raise InputError(
+                end, limit = ("most", LARGEST) if abs(bad) > 1 else ("least", SMALLEST)
+                limited = f"{end}_{one.name}"
+                refuse_inputs(
                     "out-of-range",
-                    one.name,
-                    f"{bad:g} is too extreme to compute; give {least_or_most}",
-                    bad,
+                    f"{{{one.name}}} is too extreme to compute; give at {end} {{{limited}}}",
+                    value=bad,
+                    **{one.name: bad, limited: limit},
                 )
             known[one.name] = numbers
         for bound in self.bounds:
@@ -335,13 +342,19 @@ class Model:
         try:
             with np.errstate(all="ignore"):
                 given = self.evaluate(**known)
+        except RefusedInputsError as error:
+            raise self._in_units(error) from None
         except (ArithmeticError, MemoryError):
             raise self._beyond(known, self.outputs[0].name) from None
         return {
             one.name: _shaped(np.asarray(given[one.name], float), shape) for one in self.outputs
         }
 
-    def _beyond(self, known: Mapping[str, Array], output: str) -> InputError:
+    def _in_units(self, error: RefusedInputsError) -> RefusedInputsError:
+        """Returns the error with quantities in the units of the record."""
+        return error.said(lambda name, number: in_unit(number, self.input(name).unit))
+
+    def _beyond(self, known: Mapping[str, Array], output: str) -> RefusedInputsError:
         """Returns the error for an answer that is NaN; it names the most extreme input."""
         sizes = {
             one.name: np.abs(np.ravel(known[one.name]))
@@ -357,11 +370,9 @@ class Model:
             np.ravel(known[name])[np.argmax(np.abs(np.log(np.maximum(sizes[name], SMALLEST))))]
         )
         side = "less" if abs(value) > 1 else "more"
-        return InputError(
-            "out-of-range",
-            name,
-            f"{value:g} makes {output} undefined with the other inputs; give {side}",
-            value,
+        words = f"{{{name}}} makes {output} undefined with the other inputs; give {side}"
+        return self._in_units(
+            RefusedInputsError("out-of-range", name, words, value, {name: (name, value)})
         )
 
     def goodputs(self, **inputs: ArrayLike) -> Array:

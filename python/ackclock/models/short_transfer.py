@@ -29,7 +29,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ackclock.errors import InputError
 from ackclock.models import slow_start_overflow as overflowing
 from ackclock.models.assumptions import (
     QUEUE_ALONE_DELAYS,
@@ -44,6 +43,7 @@ from ackclock.models.assumptions import (
 from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, PROPER_SHARE, Domain
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath
+from ackclock.models.refusal import refuse_inputs
 
 # Kinds of loss recovery, as numbers of the record's input.
 RENO, NEWRENO, SACK = 0, 1, 2
@@ -280,11 +280,14 @@ def _evaluate(
     )  # fmt: skip
     if (w1 > B + 1).any():
         at = np.flatnonzero((w1 > B + 1).ravel())[0]
-        problem = (
-            f"{w1.flat[at]:g} segments overflow a buffer of {B.flat[at]:g} before any ACK; "
-            f"give at most {B.flat[at] + 1:g}"
+        refuse_inputs(
+            "contradiction",
+            "{initial_window} overflow a buffer of {buffer} before any ACK; "
+            "give at most {most_initial_window}",
+            initial_window=float(w1.flat[at]),
+            buffer=float(B.flat[at]),
+            most_initial_window=float(B.flat[at]) + 1,
         )
-        raise InputError("contradiction", "initial_window", problem)
     met = loss(B, mu * T, d, w1, W_th, decrease_factor, recovery, reductions)
     times = np.empty((len(Transfer._fields), *S.shape))
     for at in np.ndindex(S.shape):

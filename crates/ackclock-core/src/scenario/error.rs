@@ -1,6 +1,7 @@
 //! Bad input: a code, the field, the value, and a sentence with a remedy, on one line.
 
 use super::parse::to_tree;
+use super::tree::value;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -319,6 +320,30 @@ impl Error {
         self.compared = self.compared.into_iter().map(within).collect();
         self.field = within(self.field);
         self
+    }
+    /// Quotes values as they are written in the tree, each at the field of its error: "2 h", which
+    /// was read as "7200 s".
+    #[must_use]
+    pub(super) fn quoting(mut self, tree: &Value) -> Self {
+        self.quote(tree);
+        for other in &mut self.others {
+            other.quote(tree);
+        }
+        self
+    }
+    fn quote(&mut self, tree: &Value) {
+        let (Some(read), Some(written)) = (self.value(), value(tree, &self.field)) else {
+            return;
+        };
+        let is_like = match read {
+            Value::Array(_) => written.is_array(),
+            Value::String(_) | Value::Number(_) => written.is_string() || written.is_number(),
+            _ => false,
+        };
+        if is_like && let Some(rest) = self.message.strip_prefix(&shortened(read)) {
+            self.message = format!("{}{rest}", shortened(written)).into();
+            self.value = Some(Box::new(written.clone()));
+        }
     }
     /// Returns the code.
     pub fn code(&self) -> Code {

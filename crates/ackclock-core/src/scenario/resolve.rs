@@ -5,6 +5,7 @@ use super::check::{
     check_acknowledged, check_control_states, check_hops, check_instances, check_route, check_run,
     check_samples, check_times, check_traffic,
 };
+use super::derive::Plain;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Code, Error, Result, all, both, every};
 use super::files::Files;
@@ -34,6 +35,10 @@ impl Scenario {
     /// all that can be known at once. Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
         let plain = derive::plain(tree, files)?;
+        Scenario::from_plain(plain, files).map_err(|error| error.quoting(tree))
+    }
+
+    fn from_plain(plain: Plain, files: &dyn Files) -> Result<Scenario> {
         let (document, mistakes) = Document::read(&plain.tree)?;
         let mistakes = plain
             .mistakes

@@ -214,13 +214,16 @@ fn places(tree: &Value, path: &str) -> Vec<String> {
 
 /// True if the tree states a value there.
 fn holds(tree: &Value, path: &str) -> bool {
-    path.split('.')
-        .try_fold(tree, |here, step| match here {
-            Value::Array(list) => find(list, step).and_then(|at| list.get(at)),
-            Value::Object(map) => map.get(step),
-            _ => None,
-        })
-        .is_some()
+    value(tree, path).is_some()
+}
+
+/// Returns the value at a path, as [`set`] reads it; `None` if the tree states none there.
+pub(super) fn value<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(tree, |here, step| match here {
+        Value::Array(list) => find(list, step).and_then(|at| list.get(at)),
+        Value::Object(map) => map.get(step),
+        _ => None,
+    })
 }
 
 /// Returns a field of a table; adds it if it is the last step or a table with defaults.

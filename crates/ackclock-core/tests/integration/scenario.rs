@@ -661,6 +661,30 @@ fn mistakes_at_the_top_have_a_code_and_a_field() {
 }
 
 #[test]
+fn values_are_quoted_as_they_are_written() {
+    let quoted = |path: &str, value: Value| {
+        let error = read(&changed(path, value)).expect_err(path);
+        (error.to_string(), error.value().cloned())
+    };
+    let (message, value) = quoted("warmup", json!("2 h"));
+    assert!(message.starts_with("warmup: \"2 h\" leaves"), "{message}");
+    assert_eq!(value, Some(json!("2 h")));
+    let (message, _) = quoted("flows.abse.transport.mss", json!("70 kB"));
+    assert!(
+        message.starts_with("flows.abse.transport.mss: \"70 kB\" makes packets of 70040 bytes"),
+        "{message}"
+    );
+    let (message, _) = quoted("flows.cross.start", json!(["2 min", "1000 ms"]));
+    let times = r#"flows.cross.start: ["2 min","1000 ms"] has"#;
+    assert!(message.starts_with(times), "{message}");
+    let (message, _) = quoted("warmup", json!("2 * 1 h"));
+    assert!(
+        message.starts_with("warmup: \"2 * 1 h\" leaves"),
+        "{message}"
+    );
+}
+
+#[test]
 fn arrivals_stand_in_the_place_of_a_count() {
     let with = |changes: &[(&str, Value)]| {
         let mut tree = sample();

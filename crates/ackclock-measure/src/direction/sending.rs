@@ -36,7 +36,11 @@ impl Direction {
             Ecn::Marked => counts.marked += 1,
         }
         // CWR on a SYN requests ECN (RFC 3168 section 6.1.1).
-        counts.window_reduced += u64::from(seen.segment.flags.cwr && !seen.segment.flags.syn);
+        let is_reduced = seen.segment.flags.cwr && !seen.segment.flags.syn;
+        counts.window_reduced += u64::from(is_reduced);
+        if is_reduced {
+            self.rounds.reduce();
+        }
         self.stamped |= seen.segment.options.timestamps.is_some();
     }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ackclock.advice.buffer.advise import BufferAdvice
 from ackclock.advice.buffer.measures import intervals, values
-from ackclock.advice.buffer.trials import Outcome, Setting
+from ackclock.advice.buffer.trials import Outcome, Setting, goes_on
 from ackclock.errors import LackingError
 from ackclock.result import Result
 from ackclock.run import address, cache
@@ -75,6 +75,8 @@ def confirm(
                 outcomes.append(_outcome(setting, result, advice.hop.name, name))
         except (LackingError, ScenarioError) as error:
             return Confirmation((), 0, str(error))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(goes_on(folder)) from None
     return Confirmation(tuple(outcomes), unreliable, "")
 
 
@@ -93,7 +95,7 @@ def _emulated(scenario: Scenario, place: Path, tell: Tell) -> tuple[Result, str]
             "failed", "", next(line for line in result.run["warnings"] if "failed" in line)
         )
     if result.partial:
-        raise KeyboardInterrupt("interrupted: the same command goes on")
+        raise KeyboardInterrupt
     return result, made_of
 
 

@@ -114,6 +114,11 @@ class Outcome:
         return all(self.judge(target) == MET for target in targets)
 
 
+def goes_on(folder: str | Path | None) -> str:
+    """Returns the message of an interrupted search; empty if runs are not kept in a folder."""
+    return "interrupted: the same command goes on" if folder else ""
+
+
 class Runs:
     """Simulates, or loads results that are kept.
 
@@ -147,13 +152,12 @@ class Runs:
 
     def _simulated(self, scenario: Scenario, words: str) -> Result:
         self._tell(words)
-        goes_on = "interrupted: the same command goes on" if self._folder else ""
         try:
             result = simulation.simulate(scenario, progress=lambda _share: self._tell(words))
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(goes_on) from None
+            raise KeyboardInterrupt(goes_on(self._folder)) from None
         if result.partial:
-            raise KeyboardInterrupt(goes_on)
+            raise KeyboardInterrupt(goes_on(self._folder))
         return result
 
 

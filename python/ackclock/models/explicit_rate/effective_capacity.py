@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE, check
 from ackclock.models.explicit_rate import on_a_path
-from ackclock.models.explicit_rate.record import LOW_PSI, LOW_RATE, PSI, RATE, RTT, not_below
+from ackclock.models.explicit_rate.record import LOW_PSI, LOW_RATE, PSI, RATE, RTT
 from ackclock.models.model import Assumption, Input, Model, Output
-from ackclock.models.refusal import refuse
+from ackclock.models.refusal import refuse, refuse_inputs
 
 Array = NDArray[np.float64]
 
@@ -197,8 +197,14 @@ def _checked(capacities: ArrayLike, transitions: ArrayLike) -> tuple[Array, Arra
 def _evaluate(
     rate: Array, low_rate: Array, rtt: Array, psi: Array, low_psi: Array, decay: Array
 ) -> dict[str, Array]:
-    if (low_rate > rate).any():
-        raise not_below(float(np.max(low_rate)), float(np.min(rate)))
+    low, high = np.broadcast_arrays(low_rate, rate)
+    if (above := low > high).any():
+        refuse_inputs(
+            "contradiction",
+            "{low_rate} is above the high rate; give at most {rate}",
+            low_rate=float(low[above][0]),
+            rate=float(high[above][0]),
+        )
     fall, rise = 1 / psi, 1 / low_psi
     mean = (rate * rise + low_rate * fall) / (fall + rise)
     gamma = of_two_rates(rate * rtt, low_rate * rtt, fall, rise, decay) / rtt

@@ -30,7 +30,6 @@ from math import floor, inf
 
 import numpy as np
 
-from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, UP_TO_ONE, Domain
 from ackclock.models.explicit_rate import on_a_path
 from ackclock.models.explicit_rate.link import TwoRateLink
@@ -39,6 +38,7 @@ from ackclock.models.explicit_rate.renewal import Renewal, solve
 from ackclock.models.explicit_rate.sources import ConstantRate, InstantaneousCapacity, Unregulated
 from ackclock.models.explicit_rate.states import TooManyStatesError, enumerate_states
 from ackclock.models.model import Array, Input, Model, Output, Rule
+from ackclock.models.refusal import RefusedInputsError, refuse_inputs
 
 REFERENCE = "Shakkottai, Kumar, Karnik, Anvekar 2001, reconstructed from its prose"
 
@@ -47,13 +47,15 @@ REFERENCE = "Shakkottai, Kumar, Karnik, Anvekar 2001, reconstructed from its pro
 _AMPLE = 1.3
 
 
-def not_below(low: float, rate: float) -> InputError:
-    """Returns the error for a low rate that is not below the high rate."""
-    return InputError(
-        "contradiction",
-        "low_rate",
-        f"{low:g} segments/s is not below the high rate; give less than {rate:g}",
-    )
+def check_rates(low: float, rate: float) -> None:
+    """Refuses a low rate that is not below the high rate."""
+    if low >= rate:
+        refuse_inputs(
+            "contradiction",
+            "{low_rate} is not below the high rate; give less than {rate}",
+            low_rate=low,
+            rate=rate,
+        )
 
 
 def _evaluating(
@@ -76,13 +78,13 @@ def _evaluating(
 
 def _renewal(numbers: Mapping[str, float], source: Source) -> Renewal:
     rate, low, rtt = numbers["rate"], numbers["low_rate"], numbers["rtt"]
-    if low >= rate:
-        raise not_below(low, rate)
+    check_rates(low, rate)
     if low * rtt < 1 - ROUNDING:
-        raise InputError(
+        refuse_inputs(
             "contradiction",
-            "rtt",
-            f"{rtt:g} s is less than a segment lasts at the low rate; give at least {1 / low:g} s",
+            "{rtt} is less than a segment lasts at the low rate; give at least {least_rtt}",
+            rtt=rtt,
+            least_rtt=1 / low,
         )
     window = numbers.get("ample_window", numbers.get("window", inf))
     buffer = floor(numbers["buffer"] + ROUNDING)
@@ -96,10 +98,9 @@ def _renewal(numbers: Mapping[str, float], source: Source) -> Renewal:
     try:
         states = enumerate_states(loop, source)
     except TooManyStatesError as error:
-        raise InputError(
-            "out-of-range",
-            "rate",
-            f"{rate:g} segments/s are {rate * rtt:g} in a round trip; {error}",
+        words = f"{{rate}} makes {rate * rtt:g} segments in a round trip; {error}"
+        raise RefusedInputsError(
+            "out-of-range", "rate", words, quantities={"rate": ("rate", rate)}
         ) from None
     return solve(states, TwoRateLink.of_sojourns(numbers["psi"], numbers["low_psi"]))
 

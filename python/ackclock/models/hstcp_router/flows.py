@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE
 from ackclock.models.model import Array, Bound, Input, Rule
+from ackclock.models.refusal import refuse_inputs
 
 REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later summary"
 
@@ -57,29 +57,32 @@ def check(numbers: Mapping[str, Array]) -> None:
     flows, rtt = numbers["flows"], numbers["rtt"]
     shortest, longest = numbers["shortest"], numbers["longest"]
     for name, code, wrong, problem in (
-        ("flows", "out-of-range", flows % 1 != 0, "is not a whole number of flows"),
+        ("flows", "out-of-range", flows % 1 != 0, "{flows} is not a whole number of flows"),
         (
             "shortest",
             "contradiction",
             shortest > rtt,
-            "s is longer than this flow's own; give at most the input rtt",
+            "{shortest} is longer than this flow's own; give at most {rtt}",
         ),
         (
             "longest",
             "contradiction",
             longest < rtt,
-            "s is shorter than this flow's own; give at least the input rtt",
+            "{longest} is shorter than this flow's own; give at least {rtt}",
         ),
         (
             "flows",
             "contradiction",
             (flows == 1) & (shortest < longest),
-            "flow has one round-trip time; remove shortest and longest",
+            "{flows} flow has one round-trip time; remove shortest and longest",
         ),
     ):
         if np.any(wrong):
-            bad = np.broadcast_to(numbers[name], np.shape(wrong))[wrong]
-            raise InputError(code, name, f"{float(np.ravel(bad)[0]):g} {problem}")
+            bad = {
+                each: float(np.broadcast_to(numbers[each], np.shape(wrong))[wrong].flat[0])
+                for each in (name, "rtt")
+            }
+            refuse_inputs(code, problem, **bad)
 
 
 def round_trips(shortest: Array, longest: Array, flows: int) -> Array:

@@ -23,7 +23,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE
 from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import on_a_path
@@ -31,6 +30,7 @@ from ackclock.models.hstcp_router.fixed_point import FixedPoint, solve
 from ackclock.models.hstcp_router.flows import OF_THE_FLOWS, PLACES, REFERENCE
 from ackclock.models.hstcp_router.occupancy import DropTail
 from ackclock.models.model import Array, Input, Model, Output
+from ackclock.models.refusal import refuse_inputs
 
 # Fitted to the shape of a published curve, as described above.
 _FITTED_BURST = 8
@@ -72,10 +72,11 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     flow_inputs.check(given)
     burst = given.get("burst", np.ones_like(given["rate"]))
     if (too_large := burst > given["places"]).any():
-        raise InputError(
+        refuse_inputs(
             "contradiction",
-            "burst",
-            f"{burst[too_large][0]:g} segments are more than the router holds; give at most K",
+            "{burst} is more than the router holds; give at most {places}",
+            burst=float(burst[too_large][0]),
+            places=float(given["places"][too_large][0]),
         )
     answer = {one.name: np.empty(given["rate"].shape) for one in OUTPUTS}
     for count in np.unique(given["flows"]):

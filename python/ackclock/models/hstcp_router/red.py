@@ -21,7 +21,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ackclock.errors import InputError
 from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE
 from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import mm1k, on_a_path
@@ -29,6 +28,7 @@ from ackclock.models.hstcp_router.fixed_point import solve
 from ackclock.models.hstcp_router.flows import OF_THE_FLOWS, PLACES, REFERENCE
 from ackclock.models.hstcp_router.occupancy import Red
 from ackclock.models.model import Array, Bound, Input, Model, Output, Rule
+from ackclock.models.refusal import refuse_inputs
 
 # From the publication, as described above; p_max is a guess.
 _LOW, _P_MAX = 0.4, 0.1
@@ -44,8 +44,11 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     flow_inputs.check(given)
     if (wrong := given["min_th"] >= given["max_th"]).any():
         low, high = given["min_th"][wrong][0], given["max_th"][wrong][0]
-        raise InputError(
-            "contradiction", "min_th", f"{low:g} is not below max_th; give less than {high:g}"
+        refuse_inputs(
+            "contradiction",
+            "{min_th} is not below max_th; give less than {max_th}",
+            min_th=float(low),
+            max_th=float(high),
         )
     shape = given["rate"].shape
     rows = [

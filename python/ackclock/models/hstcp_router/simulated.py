@@ -20,13 +20,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, Domain
 from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import on_a_path
 from ackclock.models.hstcp_router.flows import OF_THE_FLOWS
 from ackclock.models.hstcp_router.window_simulation import Simulated, Timing, simulate
 from ackclock.models.model import Array, Bound, Input, Model, Output, Rule
+from ackclock.models.refusal import refuse_inputs
 
 # In longest round trips. A cycle of the saw-tooth takes about fifty at 1500 segments, so that about
 # twenty are measured.
@@ -62,22 +62,24 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
     rate, rtt, flows = numbers["rate"], numbers["rtt"], int(numbers["flows"])
     steps = numbers["duration"] / numbers["step"]
     if steps > _MOST_STEPS:
-        raise InputError(
+        refuse_inputs(
             "out-of-range",
-            "step",
-            f"{numbers['step']:g} s makes {steps:.3g} steps; the most is {_MOST_STEPS:,}",
+            f"{{step}} makes {steps:.3g} steps; the most is {_MOST_STEPS:,}",
+            step=numbers["step"],
         )
     if numbers["step"] > numbers["shortest"] / 2:
-        raise InputError(
+        refuse_inputs(
             "contradiction",
-            "step",
-            f"{numbers['step']:g} s is more than half a round trip; give less",
+            "{step} is more than half of the shortest round trip, {shortest}; give less",
+            step=numbers["step"],
+            shortest=numbers["shortest"],
         )
     if numbers["duration"] - numbers["warmup"] < numbers["step"]:
-        raise InputError(
+        refuse_inputs(
             "contradiction",
-            "warmup",
-            f"{numbers['warmup']:g} s leaves nothing of {numbers['duration']:g} s; give less",
+            "{warmup} leaves nothing of the duration, {duration}; give less",
+            warmup=numbers["warmup"],
+            duration=numbers["duration"],
         )
     ends = numbers["shortest"], numbers["longest"]
     timing = Timing(numbers["duration"], numbers["warmup"], numbers["step"])
