@@ -19,11 +19,16 @@ pub mod adaptive_red;
 pub mod alt;
 mod buffer;
 pub mod codel;
+mod controlled_delay;
 pub mod droptail;
 mod early_detection;
 pub mod ebdp;
 pub mod facts;
+pub mod fq_codel;
+pub mod pie;
 pub mod red;
+#[cfg(test)]
+mod testing;
 
 /// The state of a hop that a packet finds on arrival.
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,6 +142,8 @@ impl Kind for QueueKind {
             Entry::of::<red::Red>(),
             Entry::of::<adaptive_red::AdaptiveRed>(),
             Entry::of::<codel::Codel>(),
+            Entry::of::<pie::Pie>(),
+            Entry::of::<fq_codel::FqCodel>(),
             Entry::of::<ebdp::Ebdp>(),
             Entry::of::<alt::Alt>(),
             Entry::of::<a_star::AStar>(),
