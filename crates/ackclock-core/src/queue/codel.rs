@@ -3,12 +3,13 @@
 //! wait that long.
 
 use super::buffer::{Buffer, check_limit};
+use super::controlled_delay::{ControlledDelay, Law, Line, check_times};
 use super::facts::{Capacity, Drops, QueueFacts};
 use super::{Discipline, Queue, QueueContext, QueueKind};
-use crate::observe::{Context, DropReason};
+use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every, in_range};
+use crate::scenario::error::{Result, every};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::QueueLimit;
 use crate::units::{Bytes, Span, Time};
@@ -65,25 +66,8 @@ impl Element<QueueKind> for Codel {
         "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        let (target, interval) = (self.target, self.interval);
-        let longer = format!(
-            "is not longer than the target, {}; for example twenty times as long",
-            json!(target)
-        );
         every([
-            in_range(
-                target != Span::ZERO,
-                "target",
-                &target,
-                "is too short; for example \"5 ms\"",
-            ),
-            consistent(
-                interval > target,
-                "interval",
-                &interval,
-                &["target"],
-                &longer,
-            ),
+            check_times(self.target, self.interval),
             check_limit("limit", self.limit),
         ])
     }
@@ -107,108 +91,36 @@ impl Factory<QueueKind> for Codel {
     }
 }
 
-/// The state of RFC 8289 section 5.2: first_above_time_ is `late_from`, lastcount_ `last_count`.
+/// A first-in first-out buffer under the control law.
 #[derive(Debug)]
-struct CodelQueue {
-    parameters: Codel,
+pub(super) struct CodelQueue {
+    law: Law,
+    state: ControlledDelay,
     buffer: Buffer,
-    /// Time at which the delay will have exceeded the target for an interval; `None` while it does
-    /// not exceed it.
-    late_from: Option<Time>,
-    /// True while packets are being dropped; then, the time of the next drop.
-    dropping: bool,
-    drop_next: Time,
-    /// Drops in this dropping state, and the count with which it began.
-    count: u64,
-    last_count: u64,
-}
-
-/// The packet taken from the head of the buffer.
-#[derive(Clone, Copy, Debug)]
-enum Head {
-    Empty,
-    InTime(PacketId),
-    /// May be dropped: ok_to_drop.
-    Late(PacketId),
-}
-
-impl Head {
-    const fn packet(self) -> Option<PacketId> {
-        match self {
-            Head::Empty => None,
-            Head::InTime(id) | Head::Late(id) => Some(id),
-        }
-    }
 }
 
 impl CodelQueue {
-    fn new(parameters: &Codel) -> Self {
+    pub fn new(parameters: &Codel) -> Self {
         CodelQueue {
+            law: Law {
+                target: parameters.target,
+                interval: parameters.interval,
+                ecn: parameters.ecn,
+                mtu: parameters.mtu,
+            },
+            state: ControlledDelay::default(),
             buffer: Buffer::new(parameters.limit),
-            parameters: parameters.clone(),
-            late_from: None,
-            dropping: false,
-            drop_next: Time::ZERO,
-            count: 0,
-            last_count: 0,
         }
-    }
-
-    /// dodequeue of RFC 8289 section 5.6: takes the next packet, and determines whether the delay
-    /// has exceeded the target for an interval.
-    fn take(&mut self, now: Time, context: &mut Context<'_>) -> Head {
-        let Some((arrival, id)) = self.buffer.dequeue(context) else {
-            self.late_from = None;
-            return Head::Empty;
-        };
-        let in_time = now.since(arrival) < self.parameters.target;
-        if in_time || self.buffer.backlog().bytes <= self.parameters.mtu {
-            self.late_from = None;
-            return Head::InTime(id);
-        }
-        let late_from = *self.late_from.get_or_insert(now + self.parameters.interval);
-        if now >= late_from {
-            Head::Late(id)
-        } else {
-            Head::InTime(id)
-        }
-    }
-
-    /// Returns the time of the next drop: control_law of RFC 8289 section 5.6. Throughput is
-    /// proportional to one over the square root of the drop probability, so intervals of this
-    /// length make it fall linearly with time.
-    fn after(&self, time: Time) -> Time {
-        let interval = self.parameters.interval.as_seconds();
-        time + Span::from_seconds(interval / libm::sqrt(self.count as f64))
-    }
-
-    /// Marks a packet if possible, as Linux does. Otherwise drops it and takes the next.
-    fn signal(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Signal {
-        if self.parameters.ecn && context.mark_packet(now, id) {
-            return Signal::Marked;
-        }
-        context.drop_packet(now, id, DropReason::Aqm);
-        Signal::Dropped(self.take(now, context))
-    }
-
-    /// Enters the dropping state (RFC 8289 section 5.5). If the last one ended less than 16
-    /// intervals ago, its final rate is a better start than one drop per interval.
-    fn begin_dropping(&mut self, now: Time) {
-        let drops = self.count - self.last_count;
-        let recent = now.since(self.drop_next) < self.parameters.interval * 16;
-        self.count = if drops > 1 && recent { drops } else { 1 };
-        self.last_count = self.count;
-        self.drop_next = self.after(now);
-        self.dropping = true;
     }
 }
 
-/// Result of a signal to a late packet.
-#[derive(Clone, Copy, Debug)]
-enum Signal {
-    Marked,
-    /// The packet behind it.
-    Dropped(Head),
+impl Line for Buffer {
+    fn take(&mut self, context: &mut Context<'_>) -> Option<(Time, PacketId)> {
+        self.dequeue(context)
+    }
+    fn bytes(&self) -> Bytes {
+        self.backlog().bytes
+    }
 }
 
 impl Queue for CodelQueue {
@@ -216,34 +128,9 @@ impl Queue for CodelQueue {
         self.buffer.enqueue(now, id, in_service, context);
     }
 
-    /// Follows RFC 8289 section 5.5.
     fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
-        let mut head = self.take(now, context);
-        if self.dropping {
-            // With a large backlog several drops may be due at once.
-            while let Head::Late(id) = head
-                && now >= self.drop_next
-            {
-                self.count += 1;
-                match self.signal(now, id, context) {
-                    Signal::Marked => {
-                        self.drop_next = self.after(self.drop_next);
-                        return Some(id);
-                    }
-                    Signal::Dropped(next) => head = next,
-                }
-                if matches!(head, Head::Late(_)) {
-                    self.drop_next = self.after(self.drop_next);
-                }
-            }
-            self.dropping = matches!(head, Head::Late(_));
-        } else if let Head::Late(id) = head {
-            if let Signal::Dropped(next) = self.signal(now, id, context) {
-                head = next;
-            }
-            self.begin_dropping(now);
-        }
-        head.packet()
+        self.state
+            .dequeue(now, &self.law, &mut self.buffer, context)
     }
 
     fn backlog(&self) -> Backlog {
@@ -254,109 +141,16 @@ impl Queue for CodelQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::Observer;
-    use crate::packet::{Ecn, FlowId, Packet, PacketKind, PacketPool};
+    use crate::observe::DropReason;
+    use crate::packet::Ecn;
+    use crate::queue::testing::Bench;
     use crate::registry::choose;
     use crate::scenario::files::NoFiles;
 
     const INTERVAL: f64 = 0.1;
 
-    /// Drops and marks, in seconds.
-    #[derive(Debug, Default)]
-    struct Log {
-        drops: Vec<(f64, DropReason)>,
-        marks: Vec<f64>,
-    }
-    impl Observer for Log {
-        fn dropped(&mut self, now: Time, _: &Packet, reason: DropReason) {
-            self.drops.push((now.as_seconds(), reason));
-        }
-        fn marked(&mut self, now: Time, _: &Packet) {
-            self.marks.push(now.as_seconds());
-        }
-    }
-
-    /// A CoDel queue and a server with the same service time for each packet.
-    struct Bench {
-        queue: CodelQueue,
-        pool: PacketPool,
-        log: Log,
-        service: Span,
-        ecn: Ecn,
-        serving: Option<(Time, PacketId)>,
-        /// Start of each packet's service, and the packet's wait, in seconds.
-        waits: Vec<(f64, f64)>,
-    }
-
-    impl Bench {
-        fn new(parameters: Codel, service_ms: u64) -> Self {
-            Bench {
-                queue: CodelQueue::new(&parameters),
-                pool: PacketPool::new(),
-                log: Log::default(),
-                service: Span::from_millis(service_ms),
-                ecn: Ecn::NotCapable,
-                serving: None,
-                waits: Vec::new(),
-            }
-        }
-
-        fn arrive(&mut self, seconds: f64) {
-            let now = Time::from_seconds(seconds);
-            self.serve_until(now);
-            let mut packet = Packet::new(PacketKind::Data, FlowId(0), 0, 1500, now);
-            packet.set_ecn(self.ecn);
-            let id = self.pool.insert(packet);
-            let in_service = self.serving.map_or_else(Backlog::default, |_| Backlog {
-                packets: 1,
-                bytes: Bytes(1500),
-            });
-            let mut context = Context {
-                packets: &mut self.pool,
-                observer: &mut self.log,
-            };
-            self.queue.enqueue(now, id, in_service, &mut context);
-            if self.serving.is_none() {
-                self.start(now);
-            }
-        }
-
-        fn start(&mut self, now: Time) {
-            let mut context = Context {
-                packets: &mut self.pool,
-                observer: &mut self.log,
-            };
-            self.serving = self.queue.dequeue(now, &mut context).map(|id| {
-                let waited = now.since(self.pool[id].stamp);
-                self.waits.push((now.as_seconds(), waited.as_seconds()));
-                (now + self.service, id)
-            });
-        }
-
-        fn serve_until(&mut self, now: Time) {
-            while let Some((done, id)) = self.serving
-                && done <= now
-            {
-                self.pool.remove(id);
-                self.start(done);
-            }
-        }
-
-        /// Offers a packet every `gap` seconds.
-        fn load(&mut self, from: f64, until: f64, gap: f64) {
-            let packets = ((until - from) / gap) as u32;
-            (0..packets).for_each(|n| self.arrive(from + f64::from(n) * gap));
-            self.serve_until(Time::from_seconds(until));
-        }
-        /// Returns the times of the early drops.
-        fn early(&self) -> Vec<f64> {
-            let early = self
-                .log
-                .drops
-                .iter()
-                .filter(|(_, why)| *why == DropReason::Aqm);
-            early.map(|(at, _)| *at).collect()
-        }
+    fn bench(parameters: &Codel, service_ms: u64) -> Bench<CodelQueue> {
+        Bench::new(CodelQueue::new(parameters), service_ms)
     }
 
     fn unlimited() -> Codel {
@@ -371,7 +165,7 @@ mod tests {
     /// service.
     #[test]
     fn the_interval_between_drops_shrinks_with_the_square_root_of_their_number() {
-        let mut bench = Bench::new(unlimited(), 1);
+        let mut bench = bench(&unlimited(), 1);
         bench.load(0.0, 4.0, 0.000_5);
         let late = bench
             .waits
@@ -403,7 +197,7 @@ mod tests {
                 ecn,
                 ..Codel::default()
             };
-            let mut bench = Bench::new(parameters, 1);
+            let mut bench = bench(&parameters, 1);
             bench.ecn = Ecn::Capable;
             let (mut now, mut rate, mut seen) = (0.0, 1000.0, 0);
             while now < 60.0 {
@@ -428,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_burst_that_drains_within_an_interval_is_let_through() {
-        let mut bench = Bench::new(unlimited(), 1);
+        let mut bench = bench(&unlimited(), 1);
         for burst in 0..20 {
             let at = f64::from(burst) * 0.3;
             (0..90).for_each(|_| bench.arrive(at));
@@ -440,7 +234,7 @@ mod tests {
     /// Returns the gap between the first two drops of an overload that begins `pause` seconds after
     /// another.
     fn second_gap(pause: f64) -> f64 {
-        let mut bench = Bench::new(unlimited(), 1);
+        let mut bench = bench(&unlimited(), 1);
         bench.load(0.0, 3.0, 0.000_8);
         let again = bench.early().last().unwrap() + pause;
         bench.serve_until(Time::from_seconds(again));
@@ -461,7 +255,7 @@ mod tests {
     /// A slow link: each packet waits for ten times the target, but at most one packet waits.
     #[test]
     fn the_last_packet_is_never_dropped() {
-        let mut bench = Bench::new(unlimited(), 50);
+        let mut bench = bench(&unlimited(), 50);
         (0..2).for_each(|_| bench.arrive(0.0));
         bench.load(0.001, 20.0, 0.05);
         let waits = bench.waits[2..].iter();
@@ -472,7 +266,7 @@ mod tests {
     #[test]
     fn capable_packets_are_marked_and_the_others_dropped() {
         let outcome = |ecn: bool, packets: Ecn| {
-            let mut bench = Bench::new(Codel { ecn, ..unlimited() }, 1);
+            let mut bench = bench(&Codel { ecn, ..unlimited() }, 1);
             bench.ecn = packets;
             bench.load(0.0, 2.0, 0.000_9);
             (bench.early().len(), bench.log.marks.len())
@@ -493,13 +287,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_dropped_at_the_tail() {
         let limit = QueueLimit::Packets(10);
-        let mut bench = Bench::new(
-            Codel {
-                limit,
-                ..unlimited()
-            },
-            1,
-        );
+        let limited = Codel {
+            limit,
+            ..unlimited()
+        };
+        let mut bench = bench(&limited, 1);
         (0..50).for_each(|_| bench.arrive(0.0));
         assert_eq!(bench.queue.backlog().packets, 10);
         assert_eq!(bench.log.drops, [(0.0, DropReason::QueueFull); 39]);

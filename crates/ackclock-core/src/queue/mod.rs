@@ -19,11 +19,14 @@ pub mod adaptive_red;
 pub mod alt;
 mod buffer;
 pub mod codel;
+mod controlled_delay;
 pub mod droptail;
 mod early_detection;
 pub mod ebdp;
 pub mod facts;
 pub mod red;
+#[cfg(test)]
+mod testing;
 
 /// The state of a hop that a packet finds on arrival.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,134 @@
+//! A bench for the tests of disciplines: a queue and a link of constant rate that serves it.
+
+use super::Queue;
+use crate::observe::{Context, DropReason, Observer};
+use crate::packet::{Backlog, Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use crate::units::{Bytes, Span, Time};
+
+/// Drops and marks, in seconds.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    pub drops: Vec<(f64, DropReason)>,
+    pub marks: Vec<f64>,
+    /// Flow and number of each packet dropped.
+    pub dropped: Vec<(FlowId, u64)>,
+}
+
+impl Observer for Log {
+    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+        self.drops.push((now.as_seconds(), reason));
+        self.dropped.push((packet.flow, packet.sequence));
+    }
+    fn marked(&mut self, now: Time, _: &Packet) {
+        self.marks.push(now.as_seconds());
+    }
+}
+
+/// A queue and a link that serves it.
+pub(super) struct Bench<Q> {
+    pub queue: Q,
+    pub pool: PacketPool,
+    pub log: Log,
+    /// Service time of a packet of 1500 bytes.
+    service: Span,
+    pub ecn: Ecn,
+    pub serving: Option<(Time, PacketId)>,
+    /// Start of each packet's service, and the packet's wait, in seconds.
+    pub waits: Vec<(f64, f64)>,
+    /// Flow, number and size of each packet served.
+    pub served: Vec<(FlowId, u64, u16)>,
+    arrived: u64,
+}
+
+impl<Q: Queue> Bench<Q> {
+    pub fn new(queue: Q, service_ms: u64) -> Self {
+        Bench {
+            queue,
+            pool: PacketPool::new(),
+            log: Log::default(),
+            service: Span::from_millis(service_ms),
+            ecn: Ecn::NotCapable,
+            serving: None,
+            waits: Vec::new(),
+            served: Vec::new(),
+            arrived: 0,
+        }
+    }
+
+    /// Offers a packet of 1500 bytes of flow 0.
+    pub fn arrive(&mut self, seconds: f64) {
+        self.arrive_of(seconds, FlowId(0), 1500);
+    }
+
+    /// Offers a packet of a flow and a size. Its number counts all packets.
+    pub fn arrive_of(&mut self, seconds: f64, flow: FlowId, size: u16) {
+        let now = Time::from_seconds(seconds);
+        self.serve_until(now);
+        let mut packet = Packet::new(PacketKind::Data, flow, self.arrived, size, now);
+        self.arrived += 1;
+        packet.set_ecn(self.ecn);
+        let id = self.pool.insert(packet);
+        let in_service = self
+            .serving
+            .map_or_else(Backlog::default, |(_, id)| Backlog {
+                packets: 1,
+                bytes: self.pool[id].bytes(),
+            });
+        let mut context = Context {
+            packets: &mut self.pool,
+            observer: &mut self.log,
+        };
+        self.queue.enqueue(now, id, in_service, &mut context);
+        if self.serving.is_none() {
+            self.start(now);
+        }
+        self.check();
+    }
+
+    fn start(&mut self, now: Time) {
+        let mut context = Context {
+            packets: &mut self.pool,
+            observer: &mut self.log,
+        };
+        self.serving = self.queue.dequeue(now, &mut context).map(|id| {
+            let packet = &self.pool[id];
+            let waited = now.since(packet.stamp);
+            self.waits.push((now.as_seconds(), waited.as_seconds()));
+            self.served
+                .push((packet.flow, packet.sequence, packet.size));
+            (now + self.service * packet.bytes().0 / 1500, id)
+        });
+    }
+
+    pub fn serve_until(&mut self, now: Time) {
+        while let Some((done, id)) = self.serving
+            && done <= now
+        {
+            self.pool.remove(id);
+            self.start(done);
+        }
+    }
+
+    /// Offers a packet every `gap` seconds.
+    pub fn load(&mut self, from: f64, until: f64, gap: f64) {
+        let packets = ((until - from) / gap) as u32;
+        (0..packets).for_each(|n| self.arrive(from + f64::from(n) * gap));
+        self.serve_until(Time::from_seconds(until));
+    }
+
+    /// Returns the times of the early drops.
+    pub fn early(&self) -> Vec<f64> {
+        let drops = self.log.drops.iter();
+        let early = drops.filter(|(_, why)| *why == DropReason::Aqm);
+        early.map(|(at, _)| *at).collect()
+    }
+
+    /// Checks that every packet is in exactly one place.
+    fn check(&self) {
+        let (backlog, serving) = (self.queue.backlog(), self.serving.iter().count());
+        assert_eq!(self.pool.live() as u64, backlog.packets + serving as u64);
+        assert_eq!(backlog.packets == 0, backlog.bytes == Bytes::ZERO);
+        let gone = self.served.len() - serving + self.log.drops.len();
+        assert_eq!(self.arrived, (gone + self.pool.live()) as u64);
+    }
+}
