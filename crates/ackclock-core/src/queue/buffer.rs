@@ -34,19 +34,37 @@ impl Buffer {
         in_service: Backlog,
         context: &mut Context<'_>,
     ) {
-        let occupancy = Occupancy {
+        if self
+            .tail
+            .admit(now, id, &self.occupancy(in_service), context)
+        {
+            self.waiting.push_back(now, id, context.packets);
+        }
+    }
+
+    /// Returns true if there is room for a packet.
+    pub fn fits(&self, id: PacketId, in_service: Backlog, context: &Context<'_>) -> bool {
+        let size = context.packets[id].bytes();
+        self.tail.fits(size, &self.occupancy(in_service))
+    }
+
+    fn occupancy(&self, in_service: Backlog) -> Occupancy {
+        Occupancy {
             waiting: self.waiting.backlog(),
             in_service,
             ..Occupancy::default()
-        };
-        if self.tail.admit(now, id, &occupancy, context) {
-            self.waiting.push_back(now, id, context.packets);
         }
     }
 
     /// Removes the first packet and returns it with its arrival time.
     pub fn dequeue(&mut self, context: &mut Context<'_>) -> Option<(Time, PacketId)> {
         self.waiting.pop_front(context.packets)
+    }
+
+    /// Returns the arrival time of the first packet.
+    pub fn first_at(&self) -> Option<Time> {
+        let at = self.waiting.first_at();
+        (!at.is_never()).then_some(at)
     }
 
     /// Returns the packets that wait.

@@ -113,6 +113,11 @@ impl ControlledDelay {
         head.packet()
     }
 
+    /// Counts a drop for another reason than the delay as one in the present dropping state.
+    pub const fn count_drop(&mut self) {
+        self.count += 1;
+    }
+
     /// dodequeue of RFC 8289 section 5.6: takes the next packet, and determines whether the delay
     /// has exceeded the target for an interval.
     fn take(

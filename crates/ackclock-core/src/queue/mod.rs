@@ -24,6 +24,8 @@ pub mod droptail;
 mod early_detection;
 pub mod ebdp;
 pub mod facts;
+pub mod fq_codel;
+pub mod pie;
 pub mod red;
 #[cfg(test)]
 mod testing;
@@ -140,6 +142,8 @@ impl Kind for QueueKind {
             Entry::of::<red::Red>(),
             Entry::of::<adaptive_red::AdaptiveRed>(),
             Entry::of::<codel::Codel>(),
+            Entry::of::<pie::Pie>(),
+            Entry::of::<fq_codel::FqCodel>(),
             Entry::of::<ebdp::Ebdp>(),
             Entry::of::<alt::Alt>(),
             Entry::of::<a_star::AStar>(),
