@@ -77,8 +77,8 @@ const MOST_QUANTUM: Bytes = Bytes(1 << 20);
 impl Element<QueueKind> for FqCodel {
     const NAME: &'static str = "fq_codel";
     const LABEL: &'static str = "FQ-CoDel";
-    const SUMMARY: &'static str = "A queue for each flow, served in turn, with CoDel in each; flows \
-        that send little go first.";
+    const SUMMARY: &'static str = "A queue for each flow, served in turn, with CoDel in each; \
+        flows that send little go first.";
     const REFERENCE: &'static str = "RFC 8290; Shreedhar and Varghese (1996), Efficient Fair \
         Queuing Using Deficit Round Robin";
 

@@ -129,8 +129,8 @@ impl Element<QueueKind> for Pie {
     const LABEL: &'static str = "PIE";
     const SUMMARY: &'static str = "First in, first out; drops or marks arrivals at random, with a \
         probability that is adapted until the delay meets a target.";
-    const REFERENCE: &'static str = "RFC 8033; Pan et al. (2013), PIE: A Lightweight Control Scheme to Address the Bufferbloat \
-        Problem";
+    const REFERENCE: &'static str = "RFC 8033; Pan et al. (2013), PIE: A Lightweight Control \
+        Scheme to Address the Bufferbloat Problem";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         every([
@@ -202,7 +202,7 @@ struct ControllerState {
     probability: f64,
     /// qdelay_old_: the delay at the last update, in seconds.
     delay: f64,
-    /// What is left of the burst allowance.
+    /// Rest of the burst allowance.
     burst: Span,
 }
 
