@@ -198,7 +198,7 @@ impl FqCodelQueue {
     fn queue_of(&self, packet: &Packet) -> usize {
         let key = u64::from(packet.flow.0) << 1 | u64::from(packet.is_forward());
         let hash = mix(mix(key) ^ self.perturbation);
-        ((hash >> 32) * self.queues.len() as u64 >> 32) as usize
+        (((hash >> 32) * self.queues.len() as u64) >> 32) as usize
     }
 
     /// Drops up to half of the bytes of the queue with the most, from its head, but at most a batch
