@@ -44,8 +44,7 @@ pub struct FqCodel {
     /// Number of queues, from 1 to 65,536, the most of Linux. A hash of flow and direction, with a
     /// random number of the run, chooses the queue. So flows may share one.
     pub queues: u32,
-    /// Bytes that a queue may send in its turn. From 256 bytes to 1 MiB, as in Linux; RFC 8290
-    /// section 5.2.4 has 300 bytes for slow links.
+    /// Bytes that a queue may send in its turn. From 256 bytes to 1 MiB, as in Linux.
     pub quantum: Bytes,
     /// Most packets dropped at a time when the limit is exceeded. Above 0.
     pub drop_batch: u32,
@@ -55,7 +54,7 @@ pub struct FqCodel {
 }
 
 impl Default for FqCodel {
-    /// The values of RFC 8290 section 5.2. Batches of at most 64 packets are section 4.1's.
+    /// The values of RFC 8290, as Linux has them.
     fn default() -> Self {
         FqCodel {
             target: Span::from_millis(5),
@@ -197,7 +196,7 @@ impl FqCodelQueue {
     /// and protocol of RFC 8290 section 4.1.1.
     fn queue_of(&self, packet: &Packet) -> usize {
         let key = u64::from(packet.flow.0) << 1 | u64::from(packet.is_forward());
-        let hash = mix(mix(key) ^ self.perturbation);
+        let hash = mix(key ^ self.perturbation);
         (((hash >> 32) * self.queues.len() as u64) >> 32) as usize
     }
 
@@ -272,7 +271,10 @@ impl Queue for FqCodelQueue {
     fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
         loop {
             let from_new = !self.new.is_empty();
-            let number = *self.new.front().or_else(|| self.old.front())?;
+            let Some(&number) = self.new.front().or_else(|| self.old.front()) else {
+                debug_assert_eq!(self.backlog, Backlog::default(), "who waits is in a list");
+                return None;
+            };
             let queue = &mut self.queues[number];
             if queue.deficit <= 0 {
                 queue.deficit += self.quantum;

@@ -74,7 +74,7 @@ fn a_single_flow_has_codel() {
 }
 
 /// Deficit round robin: in any interval, the bytes of two flows that always have packets differ by
-/// less than a quantum and two packets (Shreedhar and Varghese 1996, section IV).
+/// less than a quantum and two packets (Shreedhar and Varghese 1996).
 #[test]
 fn greedy_flows_get_equal_shares_whatever_their_packets() {
     for sizes in [&[1500, 300][..], &[1500; 8], &[1500, 700, 40]] {
