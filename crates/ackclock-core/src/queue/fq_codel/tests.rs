@@ -16,8 +16,14 @@ fn queue(parameters: &FqCodel, seed: u64) -> FqCodelQueue {
     FqCodelQueue::new(parameters, stream(seed))
 }
 
+/// Returns a bench whose first ten flows have queues of their own.
 fn bench(parameters: &FqCodel, service_ms: u64) -> Bench<FqCodelQueue> {
-    Bench::new(queue(parameters, 7), service_ms)
+    let apart = |seed: &u64| {
+        let numbers = queues_of(&queue(parameters, *seed), 10);
+        numbers.iter().collect::<BTreeSet<_>>().len() == 10
+    };
+    let seed = (0..).find(apart).unwrap();
+    Bench::new(queue(parameters, seed), service_ms)
 }
 
 fn unlimited() -> FqCodel {
@@ -79,8 +85,6 @@ fn a_single_flow_has_codel() {
 fn greedy_flows_get_equal_shares_whatever_their_packets() {
     for sizes in [&[1500, 300][..], &[1500; 8], &[1500, 700, 40]] {
         let mut bench = bench(&unlimited(), 1);
-        let apart: BTreeSet<usize> = queues_of(&bench.queue, 8).into_iter().collect();
-        assert_eq!(apart.len(), 8, "no collision with this seed");
         let gap = 0.000_8 * f64::from(*sizes.iter().min().unwrap()) / 1500.0;
         load(&mut bench, sizes, 2.0, gap);
         let sent = sent(&bench, sizes.len() as u32, 0.5);
@@ -94,7 +98,6 @@ fn greedy_flows_get_equal_shares_whatever_their_packets() {
 #[test]
 fn a_sparse_flow_waits_for_the_packet_in_service_only() {
     let mut bench = bench(&unlimited(), 1);
-    assert!(!queues_of(&bench.queue, 8).contains(&queues_of(&bench.queue, 9)[8]));
     for round in 0..3000_u32 {
         let at = f64::from(round) * 0.001;
         (0..8).for_each(|flow| bench.arrive_of(at, FlowId(flow), 1500));
