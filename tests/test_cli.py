@@ -526,10 +526,12 @@ def _folder(path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("scenario_file")
 def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number_of_threads(
-    run_python,
+    scenario_file: Path, run_python
 ) -> None:
+    fewer = scenario_file.read_text("utf-8").replace('["0 %", "0.5 %", "5 %"]', '["0 %", "5 %"]')
+    scenario_file.write_text(fewer, encoding="utf-8")
+
     def made(*command: str) -> dict[str, bytes]:
         # A process of its own: nothing left by a first run can make the second one equal.
         outcome = run_python("-m", "ackclock", *command)
