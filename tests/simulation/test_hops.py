@@ -150,18 +150,27 @@ TRAFFIC = st.sampled_from(
         {"kind": "cbr", "rate": "2 Mbit/s"},
     ]
 )
-FLOWS = st.lists(
-    st.tuples(
-        TCP,
-        ROUTES,
-        TRAFFIC,
-        st.sampled_from(["0 s", "300 ms"]),
-        st.sampled_from(["end", "700 ms"]),
-        st.integers(1, 3),
-    ),
-    min_size=1,
-    max_size=3,
-)
+
+
+def _flows(
+    transport: st.SearchStrategy[Tree], traffic: st.SearchStrategy[Tree]
+) -> st.SearchStrategy[list]:
+    """Draws one to three flows: transport, route, traffic, start, end and count of each."""
+    return st.lists(
+        st.tuples(
+            transport,
+            ROUTES,
+            traffic,
+            st.sampled_from(["0 s", "300 ms"]),
+            st.sampled_from(["end", "700 ms"]),
+            st.integers(1, 3),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+
+
+FLOWS = _flows(TCP, TRAFFIC)
 
 
 def _known_on_arrival(hop: Tree) -> Tree:
@@ -211,25 +220,33 @@ def test_nothing_appears_or_vanishes_where_one_hop_follows_the_other(
     _check((follower | {"link": link}, followed), flows)
 
 
-EVERY_QUEUE = st.one_of(
-    QUEUES,
-    st.sampled_from(
-        [
-            {
-                "kind": "red",
-                "limit": "30 packets",
-                "minimum_threshold": "2 packets",
-                "maximum_threshold": "8 packets",
-            },
-            {"kind": "adaptive_red", "limit": "40 packets"},
-            {"kind": "codel"},
-            {"kind": "codel", "limit": "9 packets"},
-            {"kind": "ebdp"},
-            {"kind": "alt"},
-            {"kind": "a_star"},
-        ]
-    ),
-)
+# Kinds of queues other than drop-tail, with limits that a run reaches.
+FURTHER_QUEUES = [
+    {
+        "kind": "red",
+        "limit": "30 packets",
+        "minimum_threshold": "2 packets",
+        "maximum_threshold": "8 packets",
+    },
+    {"kind": "adaptive_red", "limit": "40 packets"},
+    {"kind": "codel"},
+    {"kind": "codel", "limit": "9 packets"},
+    {"kind": "pie", "burst_allowance": "0 s"},
+    {"kind": "pie", "limit": "9 packets", "delay_measure": "departure_rate"},
+    {"kind": "fq_codel"},
+    {"kind": "fq_codel", "limit": "9 packets", "queues": 2, "quantum": "300 bytes"},
+    {"kind": "ebdp"},
+    {"kind": "alt"},
+    {"kind": "a_star"},
+]
+EVERY_QUEUE = st.one_of(QUEUES, st.sampled_from(FURTHER_QUEUES))
+
+
+def test_every_kind_of_queue_is_tried() -> None:
+    tried = {"droptail"} | {queue["kind"] for queue in FURTHER_QUEUES}
+    assert tried == {one["name"] for one in registry()["queues"]}
+
+
 STEPS = ["0 s", "200 ms", "600 ms"]
 EVERY_IMPAIRMENT = st.one_of(
     IMPAIRMENTS,
@@ -300,18 +317,7 @@ EVERY_TRAFFIC = st.one_of(
     TRAFFIC,
     st.just({"kind": "on_off", "rate": "5 Mbit/s", "mean_on": "30 ms", "mean_off": "90 ms"}),
 )
-EVERY_FLOW = st.lists(
-    st.tuples(
-        EVERY_TRANSPORT,
-        ROUTES,
-        EVERY_TRAFFIC,
-        st.sampled_from(["0 s", "300 ms"]),
-        st.sampled_from(["end", "700 ms"]),
-        st.integers(1, 3),
-    ),
-    min_size=1,
-    max_size=3,
-)
+EVERY_FLOW = _flows(EVERY_TRANSPORT, EVERY_TRAFFIC)
 
 #: `SCENARIOS=600 python -m pytest tests/simulation/test_hops.py -k whatever` tries as many.
 SCENARIOS = int(os.environ.get("SCENARIOS", "25"))

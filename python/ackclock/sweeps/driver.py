@@ -80,16 +80,19 @@ def go_on(
 
 def restored(store: Store, shard: Shard = WHOLE) -> dict[str, Schedule]:
     """Returns the schedule of each method, with what is already in the sweep's folder."""
-    points = [point for point in range(store.points.num_rows) if shard.has(point)]
-    return {method: _restored(store, method, points, shard) for method in store.plan.methods}
+    runs = store.runs()
+    return {
+        method: _restored(store, method, runs.filter(pc.equal(runs["method"], method)), shard)
+        for method in store.plan.methods
+    }
 
 
-def _restored(store: Store, method: str, points: list[int], shard: Shard) -> Schedule:
+def _restored(store: Store, method: str, runs: pa.Table, shard: Shard) -> Schedule:
+    """Returns the schedule of a method, whose runs have ended."""
     plan = store.plan
     least, precision = plan.wanted_of(method)
+    points = [point for point in range(store.points.num_rows) if shard.has(point)]
     schedule = Schedule(points, least, precision)
-    runs = store.runs()
-    runs = runs.filter(pc.equal(runs["method"], method))
     rows = zip(*(runs[name].to_pylist() for name in ("point", "replicate", "failure")), strict=True)
     known = [row for row in rows if shard.has(row[0])]
     values: Iterator[Value] = iter(())

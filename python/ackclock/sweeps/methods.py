@@ -85,11 +85,7 @@ def _simulate(plan: Plan, runs: Runs, memory: int | None) -> Result:
         take=None,
         progress=None,
     )
-    if not outcome["complete"]:
-        raise KeyboardInterrupt
-    tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
-    run = describe("simulate", runs.points[0].scenario, runs.points, runs.resolved)
-    return Result(run, tables)
+    return _complete("simulate", runs, outcome)
 
 
 def _emulate(plan: Plan, runs: Runs, _memory: int | None) -> Result:
@@ -108,10 +104,15 @@ def _emulate(plan: Plan, runs: Runs, _memory: int | None) -> Result:
         )
     if outcome["failure"] is not None:
         raise LackingError("failed", "", outcome["failure"])
+    return _complete("emulate", runs, outcome)
+
+
+def _complete(method: str, runs: Runs, outcome: dict[str, Any]) -> Result:
+    """Returns the result of what the engine gave, unless it was interrupted."""
     if not outcome["complete"]:
         raise KeyboardInterrupt
     tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
-    run = describe("emulate", runs.points[0].scenario, runs.points, runs.resolved)
+    run = describe(method, runs.points[0].scenario, runs.points, runs.resolved)
     return Result(run, tables)
 
 

@@ -405,7 +405,7 @@ _SCHEMAS = {
             ("subject", pa.string()),
             ("value", pa.float64()),
             ("model", pa.string()),
-            ("settled", pa.bool_()),
+            ("unsettled", pa.bool_()),
         ]
     ),
 }

@@ -44,13 +44,13 @@ def frame(store: Store, what: Asked) -> pa.Table:
     values = store.values([name])
     rows: list[tuple[int, str, str, Interval, str | None, bool]] = []
     keys = ("point", "method", "subject")
-    columns = ("value", "model", "settled")
+    columns = ("value", "model", "unsettled")
     for (point, method, subject), found in grouped(values, keys, columns):
         if what.subject in (None, subject):
             _, precision = store.plan.wanted_of(method)
             known = found["value"]
             mean = interval(known) if precision is None else precision.interval(known.tolist())
-            unsettled = any(one is False for one in found["settled"].tolist())
+            unsettled = bool(found["unsettled"].any())
             rows.append((point, method, subject, mean, found["model"][0], unsettled))
     if not rows:
         raise InputError("no-data", f"{store.folder}", f"has no values of {what} yet")

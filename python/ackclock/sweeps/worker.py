@@ -158,13 +158,13 @@ def _together(plan: Plan, batch: Batch, runs: tuple[Key, ...], memory: int | Non
 def _metrics(plan: Plan, result: Result) -> pa.Table:
     """Returns the metrics of all runs: one row for each run, metric and subject."""
     kinds = {one.metric.name: one.metric for one in plan.asked}
-    judged = _judged(result)
+    is_unsettled = _judged(result)
     rows = [
-        (name, *told.value, told.model or None, judged(name, told.value))
+        (name, *told.value, told.model or None, is_unsettled(name, told.value))
         for name, kind in kinds.items()
         for told in methods.values(kind, result)
     ]
-    names, points, replicates, subjects, values, models, settled = (
+    names, points, replicates, subjects, values, models, unsettled = (
         zip(*rows, strict=True) if rows else ((),) * 7
     )
     return pa.table(
@@ -175,27 +175,25 @@ def _metrics(plan: Plan, result: Result) -> pa.Table:
             "subject": pa.array(subjects, pa.string()),
             "value": pa.array(values, pa.float64(), from_pandas=True),
             "model": pa.array(models, pa.string()),
-            "settled": pa.array(settled, pa.bool_()),
+            "unsettled": pa.array(unsettled, pa.bool_()),
         }
     )
 
 
-def _judged(result: Result) -> Callable[[str, Value], bool | None]:
-    """Returns what says whether a metric of a run is that of a steady state.
+def _judged(result: Result) -> Callable[[str, Value], bool]:
+    """Returns what says whether a run was too short for a metric to have settled.
 
-    It says false if the run was too short, and None if it does not know. Only the first replicate
-    of a point is judged: others are as long, and judging takes as long as the metrics do.
+    Only the first replicate of a point is judged: others are as long, and judging takes as long as
+    the metrics do.
     """
     needed = ("flows", "samples", "events")
     first = {name: result.rows(name, replicate=0) for name in needed if name in result.tables}
-    verdicts = judge(Result(result.run, first)) if first and first["flows"].num_rows else None
-
-    def settled(metric: str, value: Value) -> bool | None:
-        if verdicts is None or value.replicate != 0:
-            return None
-        return False if verdicts.marks(metric, value.point, value.subject) else None
-
-    return settled
+    if not first or not first["flows"].num_rows:
+        return lambda _metric, _value: False
+    verdicts = judge(Result(result.run, first))
+    return lambda metric, value: (
+        value.replicate == 0 and verdicts.marks(metric, value.point, value.subject)
+    )
 
 
 def _numbered(table: pa.Table, numbers: list[int]) -> pa.Table:

@@ -4,7 +4,7 @@
 
 use super::buffer::{Buffer, check_limit};
 use super::controlled_delay::{ControlledDelay, Law, Line, check_times};
-use super::facts::{Capacity, Drops, QueueFacts};
+use super::facts::QueueFacts;
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
@@ -73,15 +73,7 @@ impl Element<QueueKind> for Codel {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts {
-            capacity: Some(Capacity::Limit {
-                limit: self.limit,
-                counts_packet_in_service: false,
-            }),
-            drops: Some(Drops::Head),
-            marks: Some(self.ecn),
-            thresholds: None,
-        }
+        QueueFacts::head(self.limit, self.ecn)
     }
 }
 
@@ -189,7 +181,6 @@ mod tests {
         }
     }
 
-    /// A load that slows down by a third at each drop, and speeds up gradually.
     #[test]
     fn the_delay_stays_near_the_target_under_a_load_that_reacts() {
         for ecn in [false, true] {
@@ -199,18 +190,7 @@ mod tests {
             };
             let mut bench = bench(&parameters, 1);
             bench.ecn = Ecn::Capable;
-            let (mut now, mut rate, mut seen) = (0.0, 1000.0, 0);
-            while now < 60.0 {
-                now += 1.0 / rate;
-                bench.arrive(now);
-                let signals = bench.log.drops.len() + bench.log.marks.len();
-                rate = if signals > seen {
-                    rate / 1.5
-                } else {
-                    rate + 400.0 / rate
-                };
-                seen = signals;
-            }
+            bench.load_that_reacts(60.0);
             let steady = bench.waits.iter().filter(|(at, _)| *at > 10.0);
             let mut waits: Vec<f64> = steady.map(|(_, waited)| *waited).collect();
             waits.sort_by(f64::total_cmp);

@@ -90,6 +90,15 @@ impl QueueFacts {
         }
     }
 
+    /// Returns the facts of a queue that drops at the head, before a limit is reached. The packet in
+    /// service does not count towards the limit.
+    pub(super) fn head(limit: QueueLimit, marks: bool) -> Self {
+        QueueFacts {
+            drops: Some(Drops::Head),
+            ..QueueFacts::early(limit, marks, None)
+        }
+    }
+
     /// Returns the limit and the thresholds, as far as they are stated.
     pub(crate) fn limits(&self) -> impl Iterator<Item = QueueLimit> {
         let capacity = self.capacity.map(|capacity| match capacity {

@@ -3,7 +3,7 @@
 
 use super::buffer::check_limit;
 use super::controlled_delay::{ControlledDelay, Law, Line, check_times};
-use super::facts::{Capacity, Drops, QueueFacts};
+use super::facts::QueueFacts;
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Packet, PacketId, TimedFifo};
@@ -107,15 +107,7 @@ impl Element<QueueKind> for FqCodel {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts {
-            capacity: Some(Capacity::Limit {
-                limit: self.limit,
-                counts_packet_in_service: false,
-            }),
-            drops: Some(Drops::Head),
-            marks: Some(self.ecn),
-            thresholds: None,
-        }
+        QueueFacts::head(self.limit, self.ecn)
     }
 }
 

@@ -116,6 +116,27 @@ impl<Q: Queue> Bench<Q> {
         self.serve_until(Time::from_seconds(until));
     }
 
+    /// Offers a load, of 1000 packets a second at first, that slows down by a third at each drop or
+    /// mark, and speeds up gradually.
+    pub fn load_that_reacts(&mut self, until: f64) {
+        let (mut now, mut rate, mut seen) = (0.0, 1000.0, 0);
+        while now < until {
+            now += 1.0 / rate;
+            self.arrive(now);
+            rate = if self.signals() > seen {
+                rate / 1.5
+            } else {
+                rate + 400.0 / rate
+            };
+            seen = self.signals();
+        }
+    }
+
+    /// Returns the number of drops and marks.
+    pub fn signals(&self) -> usize {
+        self.log.drops.len() + self.log.marks.len()
+    }
+
     /// Returns the times of the early drops.
     pub fn early(&self) -> Vec<f64> {
         let drops = self.log.drops.iter();

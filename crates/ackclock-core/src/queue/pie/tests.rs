@@ -187,25 +187,15 @@ fn the_mean_delay_meets_the_target_under_a_load_that_reacts() {
             1,
         );
         bench.ecn = Ecn::Capable;
-        let (mut now, mut rate, mut seen) = (0.0, 1000.0, 0);
-        while now < 120.0 {
-            now += 1.0 / rate;
-            bench.arrive(now);
-            let signals = bench.log.drops.len() + bench.log.marks.len();
-            rate = if signals > seen {
-                rate / 1.5
-            } else {
-                rate + 400.0 / rate
-            };
-            seen = signals;
-        }
+        bench.load_that_reacts(120.0);
         let steady = bench.waits.iter().filter(|(at, _)| *at > 20.0);
         let waits: Vec<f64> = steady.map(|(_, waited)| *waited).collect();
         let mean = waits.iter().sum::<f64>() / waits.len() as f64;
         // Half the target to twice it: the load reacts within a millisecond, which no TCP does.
         assert!((0.0075..0.030).contains(&mean), "{delay_measure:?}: {mean}");
         // From two thirds of its rate back to it, the load takes 0.8 s: 144 signals.
-        assert!(seen > 100, "{delay_measure:?}: {seen} signals");
+        let signals = bench.signals();
+        assert!(signals > 100, "{delay_measure:?}: {signals} signals");
         assert_eq!(bench.log.marks.is_empty(), !ecn);
     }
 }
