@@ -185,6 +185,23 @@ def test_a_path_that_holds_too_little_is_told_so() -> None:
     )
 
 
+def test_a_path_with_bursts_has_all_cases_and_a_distant_one_not() -> None:
+    suite = load("bbr-draft")
+    plan = Plan(suite, suite.cases, {"kind": "bbr3"}, (suite.path, *suite.corners), (1,))
+    cases: dict[str, set[str]] = {}
+    for case, path in plan.parts():
+        cases.setdefault(path.name, set()).add(case.id)
+    everything = {case.id for case in suite.cases}
+    assert cases["P0 with bursts"] == everything
+    own_rate = {"sub-packet", "rate-up", "rate-down", "policer"}
+    assert cases["slow and far"] == everything - own_rate
+    for path in (suite.path, *suite.corners):
+        cell = runner.Cell("startup-plateau", suite.cases[0].setups[0], path, plan.control, 1)
+        [flow] = cell.scenario({}).tree["flows"]
+        bursts = path.name == "P0 with bursts"
+        assert flow["transport"]["segmentation_offload"] is bursts, path.name
+
+
 def test_list_names_every_case() -> None:
     outcome = ackclock("evaluate", "--list", "--json")
     assert [one["number"] for one in json.loads(outcome.stdout)] == [str(n) for n in range(1, 23)]
