@@ -90,8 +90,8 @@ impl QueueFacts {
         }
     }
 
-    /// Returns the facts of a queue that drops at the head, before a limit is reached. The packet in
-    /// service does not count towards the limit.
+    /// Returns the facts of a queue that drops at the head before a limit is reached. The packet
+    /// in service does not count towards the limit.
     pub(super) fn head(limit: QueueLimit, marks: bool) -> Self {
         QueueFacts {
             drops: Some(Drops::Head),
