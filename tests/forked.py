@@ -1,4 +1,4 @@
-"""The command `ackclock` without its imports: each call is a fork of a process that has made them.
+"""The commands `ackclock` and `python -c` without imports: forks of a process that has made them.
 
 Importing takes most of the time of a short command. Documents have over a hundred of them. A caller
 hands over its folder, environment, arguments, standard input and outputs, and ends with the exit
@@ -14,10 +14,12 @@ import stat
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 #: Modules that commands import; what they import in turn is the time that is saved.
@@ -31,7 +33,7 @@ _LENGTH = struct.Struct("!I")
 # -S -E -s: Python alone starts in a hundredth of a second.
 _COMMAND = """\
 #!/bin/sh
-exec {python} -SEs {caller} "$@"
+exec {python} -SEs {caller} {name} "$@"
 """
 _CALLER = """\
 import json, os, socket, struct, sys
@@ -49,14 +51,17 @@ sys.exit(code[0] if code else 1)
 
 @contextmanager
 def served(folder: Path) -> Iterator[Path]:
-    """Serves calls; yields the folder of a command `ackclock` that makes them."""
+    """Serves calls; yields the folder of the commands that make them."""
     # An address is at most 107 bytes; sockets of this kind have no file.
     address = f"\0ackclock-tests-{os.getpid()}"
-    caller, command = folder / "caller.py", folder / "ackclock"
+    caller = folder / "caller.py"
     caller.write_text(_CALLER.format(address=address), encoding="utf-8")
     python, script = shlex.quote(sys.executable), shlex.quote(str(caller))
-    command.write_text(_COMMAND.format(python=python, caller=script), encoding="utf-8")
-    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    for name in _PROGRAMS:
+        command = folder / name
+        text = _COMMAND.format(python=python, caller=script, name=name)
+        command.write_text(text, encoding="utf-8")
+        command.chmod(command.stat().st_mode | stat.S_IXUSR)
     server = subprocess.Popen([sys.executable, __file__, address[1:]], stdout=subprocess.PIPE)
     try:
         assert server.stdout is not None
@@ -90,29 +95,48 @@ def _answer(caller: socket.socket) -> NoReturn:
     call = b""
     while len(call) < _LENGTH.unpack(head)[0]:
         call += caller.recv(65536)
-    folder, environment, arguments = json.loads(call)
+    folder, environment, (name, *arguments) = json.loads(call)
     for standard, file in enumerate(files):
         os.dup2(file, standard)
         os.close(file)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = ["ackclock", *arguments]
-    code = _exit_code()
+    sys.argv = [name, *arguments]
+    code = _exit_code(_PROGRAMS[name])
     sys.stdout.flush()
     sys.stderr.flush()
     caller.send(bytes([code]))
     os._exit(code)
 
 
-def _exit_code() -> int:
-    from ackclock.cli import main
-
+def _exit_code(program: Callable[[], None]) -> int:
     try:
-        main()
+        program()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
     return 0
+
+
+def _ackclock() -> None:
+    from ackclock.cli import main
+
+    main()
+
+
+def _python() -> None:
+    """Runs a program that was given as text, in a main module of its own."""
+    option, text = sys.argv[1:]
+    assert option == "-c"
+    sys.argv, sys.path[0] = ["-c"], ""
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    exec(compile(text, "<string>", "exec"), vars(module))
+
+
+_PROGRAMS = {"ackclock": _ackclock, "python": _python}
 
 
 if __name__ == "__main__":

@@ -104,13 +104,13 @@ def command_of(block: Block) -> list[str] | None:
     """Returns the command that takes a block's text; None if it is not run here."""
     if block.mark == "readers":
         return None
-    commands = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
+    commands = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["python", "-c"]}
     return commands.get(block.language)
 
 
 @pytest.fixture(scope="session")
 def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a command `ackclock` that need not import anything."""
+    """The folder of commands `ackclock` and `python` that need not import anything."""
     with served(tmp_path_factory.mktemp("command")) as folder:
         yield folder
 
