@@ -15,8 +15,11 @@ import pytest
 from ackclock import simulate
 from ackclock.metrics import metric
 from ackclock.sweeps import driver, places
-from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.places.here import Here
+from ackclock.sweeps.plan import Batch, Plan
+from ackclock.sweeps.schedule import Schedule
 from ackclock.sweeps.store import Shard, Store
+from ackclock.sweeps.worker import Failure, Report, execute
 
 from ..patience import PATIENCE_S
 from ..refusals import check_refusal, refused
@@ -202,8 +205,6 @@ def test_a_failing_point_is_isolated_named_and_run_again(small: Path) -> None:
 
 def breaking(plan: Plan, _method: str) -> places.Place:
     """This machine, with workers of which point 123 kills and point 321 never ends."""
-    from ackclock.sweeps.places.here import Here
-
     return Here(plan, 2, [sys.executable, str(Path(__file__).with_name("breaking.py"))])
 
 
@@ -227,6 +228,69 @@ def test_a_point_that_aborts_and_one_that_hangs_cost_themselves_only() -> None:
     assert answer("sweep", "retry", "s", "--failed")["runs"] == {
         "wanted": 500, "ended": 500, "failed": 0,
     }  # fmt: skip
+
+
+@pytest.mark.real_time
+@pytest.mark.usefixtures("small")
+def test_a_simulation_that_does_not_end_costs_its_time_limit_once() -> None:
+    plan = Plan.of(
+        scenario().replace({"sweep": {}, "replicates": 30, "sample_interval": "1000 s"}),
+        vary=["duration=600 ms,1000000 s,700 ms"], metrics=["goodput"],
+    )  # fmt: skip
+    batch = Batch(tuple((point, one) for point in range(3) for one in range(30)), plan.points, 0, 2)
+    place = Here(plan, 1)
+    with contextlib.closing(place):
+        place.submit(batch)
+        _, answer = place.completed()
+        assert isinstance(answer, Report)
+        # Simulations run in turn: those before it are reported, those after it are not.
+        assert answer.is_last
+        assert set(answer.seconds) == {*((0, one) for one in range(30)), (1, 0)}
+        assert answer.failures == {
+            (1, 0): Failure("failed", "took longer than 2 s; --time-limit allows more")
+        }
+        rows = answer.tables["flows"].select(["point", "replicate"]).to_pylist()
+        assert {(row["point"], row["replicate"]) for row in rows} == {(0, one) for one in range(30)}
+        # The place goes on with another process.
+        place.submit(batch._replace(runs=((2, 0),)))
+        _, answer = place.completed()
+        assert isinstance(answer, Report)
+        assert (set(answer.seconds), answer.is_last, answer.failures) == ({(2, 0)}, False, {})
+
+
+class CutShort:
+    """A place whose first process ends itself after a report of the first run."""
+
+    capacity = 1
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.batches: list[Batch] = []
+
+    def submit(self, batch: Batch) -> None:
+        self.batches.append(batch)
+
+    def completed(self) -> tuple[Batch, Report]:
+        batch = self.batches[-1]
+        if len(self.batches) > 1:
+            return batch, execute(self.plan, batch)
+        [run, *_] = batch.runs
+        failures = {run: Failure("failed", "took longer than 2 s")}
+        return batch, Report("simulate", {run: 0.0}, is_last=True, failures=failures)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_left_of_a_batch_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Schedule, "_size", lambda _schedule, _places: 4)
+    plan = Plan.of(scenario().replace({"sweep": {}, "replicates": 9}), metrics=["goodput"])
+    place = CutShort(plan)
+    store = Store.begin(Path("s"), plan)
+    done = driver.go_on(store, lambda _plan, _method: place)
+    assert (done.ended, done.failed) == (9, 1)
+    assert sorted(row["replicate"] for row in store.runs().to_pylist()) == list(range(9))
 
 
 def test_two_processes_do_not_run_one_sweep(small: Path) -> None:

@@ -130,6 +130,7 @@ def _batches(
         under_way -= 1
         if isinstance(answer, Report):
             _keep(store, schedule, answer, shard)
+            schedule.give_back([run for run in batch.runs if run not in answer.seconds])
         elif len(batch.runs) > 1 or (answer.again and batch.runs[0] not in lost_alone):
             lost_alone |= set(batch.runs) if len(batch.runs) == 1 else set()
             schedule.give_back(batch.runs)

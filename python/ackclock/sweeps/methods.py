@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from ackclock import engine, units
 from ackclock.errors import LackingError
 from ackclock.metrics import Metric, Value
@@ -18,7 +20,7 @@ from ackclock.run.host import HOST_COMMAND
 from ackclock.scenario import Point
 from ackclock.sweeps.plan import Key, Plan
 
-__all__ = ["Runs", "Told", "execute", "least_s", "values"]
+__all__ = ["Runs", "Simulated", "Told", "Watch", "execute", "least_s", "values"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,45 @@ class Runs:
         return [point.scenario.resolve().tree for point in self.points]
 
 
+class Simulated:
+    """The simulations that have ended so far, of runs that one process simulates in turn.
+
+    Attributes:
+        runs: Their points, numbered from 0, and replicates.
+    """
+
+    def __init__(self, asked: Runs) -> None:
+        """Begins with none.
+
+        Args:
+            asked: The runs that are simulated.
+        """
+        self.runs: list[Key] = []
+        self._asked = asked
+        self._tables: dict[str, list[pa.Table]] = {}
+
+    def add(self, runs: list[Key], tables: dict[str, engine.Columns]) -> None:
+        """Adds runs that have ended."""
+        self.runs += runs
+        for name, columns in tables.items():
+            self._tables.setdefault(name, []).append(table_of(columns))
+
+    def result(self) -> Result:
+        """Returns the runs as one result."""
+        return _result(
+            "simulate",
+            self._asked,
+            {
+                name: pa.concat_tables(parts).unify_dictionaries()
+                for name, parts in self._tables.items()
+            },
+        )
+
+
+#: Hears of the simulations that have ended, ten times a second while others go on.
+Watch = Callable[[Simulated], None]
+
+
 class Told(NamedTuple):
     """The value of a metric, and the model that told it; empty if none did."""
 
@@ -46,7 +87,7 @@ class Told(NamedTuple):
     model: str = ""
 
 
-def execute(method: str, plan: Plan, runs: Runs, memory: int | None) -> Result:
+def execute(method: str, plan: Plan, runs: Runs, memory: int | None, watch: Watch) -> Result:
     """Executes runs of a method.
 
     Args:
@@ -54,26 +95,29 @@ def execute(method: str, plan: Plan, runs: Runs, memory: int | None) -> Result:
         plan: The sweep.
         runs: The runs.
         memory: Bytes that a simulation may use; None for no limit.
+        watch: Hears of simulations.
 
     Raises:
         ScenarioError: The method refuses a point.
         LackingError: The memory does not suffice, this machine cannot emulate, or a run failed.
         KeyboardInterrupt: It was interrupted.
     """
-    return _EXECUTED[method](plan, runs, memory)
+    if method == "simulate":
+        return _simulate(plan, runs, memory, watch)
+    return _predict(plan, runs) if method == "predict" else _emulate(plan, runs)
 
 
-def _predict(plan: Plan, runs: Runs, _memory: int | None) -> Result:
+def _predict(plan: Plan, runs: Runs) -> Result:
     from ackclock.capture.predictions import prediction_table  # Slow to import, as models are.
     from ackclock.models import chosen, predictions
 
     resolved = runs.resolved
     answers = predictions(resolved, chosen(plan.models))
-    run = describe("predict", runs.points[0].scenario, runs.points, resolved)
-    return Result(run, {"predictions": prediction_table(answers)})
+    return _result("predict", runs, {"predictions": prediction_table(answers)})
 
 
-def _simulate(plan: Plan, runs: Runs, memory: int | None) -> Result:
+def _simulate(plan: Plan, runs: Runs, memory: int | None, watch: Watch) -> Result:
+    so_far = Simulated(runs)
     outcome = engine.simulate(
         [point.scenario.tree for point in runs.points],
         plan.base.folder,
@@ -82,13 +126,15 @@ def _simulate(plan: Plan, runs: Runs, memory: int | None) -> Result:
         packets=False,
         pcap_folder=None,
         finished=runs.finished,
-        take=None,
-        progress=None,
+        take=so_far.add,
+        progress=lambda _share: watch(so_far),
     )
-    return _complete("simulate", runs, outcome)
+    _refuse_interrupted(outcome)
+    so_far.add(outcome["keys"], outcome["tables"])
+    return so_far.result()
 
 
-def _emulate(plan: Plan, runs: Runs, _memory: int | None) -> Result:
+def _emulate(plan: Plan, runs: Runs) -> Result:
     with tempfile.TemporaryDirectory(prefix="ackclock-") as records:
         outcome = engine.emulate(
             runs.resolved,
@@ -104,23 +150,19 @@ def _emulate(plan: Plan, runs: Runs, _memory: int | None) -> Result:
         )
     if outcome["failure"] is not None:
         raise LackingError("failed", "", outcome["failure"])
-    return _complete("emulate", runs, outcome)
+    _refuse_interrupted(outcome)
+    tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
+    return _result("emulate", runs, tables)
 
 
-def _complete(method: str, runs: Runs, outcome: dict[str, Any]) -> Result:
-    """Returns the result of what the engine gave, unless it was interrupted."""
+def _refuse_interrupted(outcome: Mapping[str, Any]) -> None:
     if not outcome["complete"]:
         raise KeyboardInterrupt
-    tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
+
+
+def _result(method: str, runs: Runs, tables: dict[str, pa.Table]) -> Result:
     run = describe(method, runs.points[0].scenario, runs.points, runs.resolved)
     return Result(run, tables)
-
-
-_EXECUTED: dict[str, Callable[[Plan, Runs, int | None], Result]] = {
-    "predict": _predict,
-    "simulate": _simulate,
-    "emulate": _emulate,
-}
 
 
 def least_s(method: str, plan: Plan, assignments: Sequence[Mapping[str, Any]]) -> float:

@@ -35,7 +35,8 @@ _MOST_RUNS = 5_000
 _LEAST_S = 0.25
 
 # The longest duration of a run is this many times the slowest batch's mean, and at least so many
-# seconds. The run that never ends may cost this three times: in a batch, in a piece, and alone.
+# seconds. On a cluster the run that never ends costs this three times: in a batch, in a piece, and
+# alone.
 _TIMES_SLOWEST, _LEAST_LIMIT_S = 10.0, 5.0
 
 # Batches from whose durations the next ones are estimated.
@@ -199,7 +200,7 @@ class Schedule:
         So the run that ends its process is found after a few losses.
         """
         self._under_way -= len(runs)
-        size = math.ceil(len(runs) / _PIECES)
+        size = max(1, math.ceil(len(runs) / _PIECES))
         self._again.extend(list(runs[at : at + size]) for at in range(0, len(runs), size))
 
     def _note(self, values: Iterable[tuple[int, int, str, str, float]]) -> None:

@@ -1,18 +1,17 @@
 """Executes batches of runs: in a process of its own, or wherever a place calls `execute`.
 
 A run that is refused, panics or needs too much memory becomes a failure, and the others of its
-batch go on. A run that takes too long ends the process: native code cannot be interrupted
-otherwise.
+batch go on. A run that takes too long ends the process. If it is a simulation, the process first
+reports those that have ended, and the one that did not.
 """
 
 import contextlib
-import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,16 +27,17 @@ from ackclock.run.memory import free_bytes
 from ackclock.scenario import Point, Scenario
 from ackclock.stationarity import judge
 from ackclock.sweeps import methods
-from ackclock.sweeps.methods import Runs
+from ackclock.sweeps.methods import Runs, Simulated
 from ackclock.sweeps.plan import Batch, Key, Plan
+from ackclock.sweeps.time_limit import TimeLimit
 
-__all__ = ["TOO_LONG", "Failure", "Report", "execute"]
-
-#: Exit code of a process that ended itself because a run took too long.
-TOO_LONG = 86
+__all__ = ["Failure", "Report", "execute", "too_long"]
 
 # A batch may take this many times its expected duration, and the limit of one run in addition.
 _PATIENCE = 3.0
+
+# The engine tells of simulations that have ended within this time.
+_TOLD_WITHIN_S = 1.5
 
 
 class Failure(NamedTuple):
@@ -52,6 +52,11 @@ class Failure(NamedTuple):
     message: str
 
 
+def too_long(limit_s: float) -> Failure:
+    """Returns the failure of a run that took longer than it may."""
+    return Failure("failed", f"took longer than {limit_s:.3g} s; --time-limit allows more")
+
+
 @dataclass(frozen=True)
 class Report:
     """The results of a batch.
@@ -59,7 +64,8 @@ class Report:
     Attributes:
         method: The method of its runs.
         seconds: CPU time of each run.
-        elapsed_s: Time that all of them took together.
+        elapsed_s: Time that all of them took together; 0 if unknown.
+        is_last: True if the process ended itself thereafter. Then runs of the batch may be missing.
         failures: Runs without a result.
         unreliable: Unreliable emulations, with the reason.
         tables: Tables by name; `metrics` has a row for each run, metric and subject.
@@ -68,18 +74,25 @@ class Report:
     method: str
     seconds: dict[Key, float]
     elapsed_s: float = 0.0
+    is_last: bool = False
     failures: dict[Key, Failure] = field(default_factory=dict)
     unreliable: dict[Key, str] = field(default_factory=dict)
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 
-def execute(plan: Plan, batch: Batch, share_of_memory: float = 1.0) -> Report:
+def execute(
+    plan: Plan,
+    batch: Batch,
+    share_of_memory: float = 1.0,
+    last_words: Callable[[Report], None] = lambda _report: None,
+) -> Report:
     """Executes a batch.
 
     Args:
         plan: The sweep.
         batch: Its runs.
         share_of_memory: Share of the free memory that the batch may use.
+        last_words: Takes the report of a process that ends because a simulation takes too long.
 
     Raises:
         InputError: This machine has another engine than the sweep was begun with.
@@ -91,68 +104,133 @@ def execute(plan: Plan, batch: Batch, share_of_memory: float = 1.0) -> Report:
         )  # fmt: skip
     free = free_bytes()
     memory = None if free is None else int(free * share_of_memory)
-    chosen = [batch.assignments[point] for point, _ in batch.runs]
-    least_s = methods.least_s(batch.method, plan, chosen)
     began = time.monotonic()
-    with _ended_after(least_s + batch.run_limit_s + _PATIENCE * batch.expected_s):
+    with _Overseer(plan, batch, last_words) as overseer:
         try:
-            report = _together(plan, batch, batch.runs, memory)
+            report = _Part(plan, batch, batch.runs).execute(memory, overseer)
         except KeyboardInterrupt:
             raise
         except BaseException:  # A panic of the engine is not an Exception.
-            report = _joined([_alone(plan, batch, run, memory) for run in batch.runs])
+            report = _joined([_alone(plan, batch, run, memory, overseer) for run in batch.runs])
     return replace(report, elapsed_s=time.monotonic() - began)
 
 
-def _alone(plan: Plan, batch: Batch, run: Key, memory: int | None) -> Report:
+class _Overseer(TimeLimit):
+    """Ends the process if a batch takes too long, or one of its simulations does."""
+
+    def __init__(self, plan: Plan, batch: Batch, last_words: Callable[[Report], None]) -> None:
+        chosen = [batch.assignments[point] for point, _ in batch.runs]
+        least_s = methods.least_s(batch.method, plan, chosen)
+        self._limit_s = batch.run_limit_s
+        self._whole_s = least_s + batch.run_limit_s + _PATIENCE * batch.expected_s
+        self._report_to = last_words
+        self._part: _Part | None = None
+        self._so_far: Simulated | None = None
+        self._ended = 0
+        super().__init__(self._whole_s, self._tell)
+
+    def hear(self, part: "_Part", so_far: Simulated) -> None:
+        """Hears of simulations; whenever some have ended, the next may take the limit of one."""
+        if self._so_far is not so_far or self._ended != len(so_far.runs):
+            self._part, self._so_far, self._ended = part, so_far, len(so_far.runs)
+            self.count_anew(self._limit_s + _TOLD_WITHIN_S)
+
+    def hear_the_end(self) -> None:
+        """Hears that the simulations have ended."""
+        self._part = self._so_far = None
+        self.count_anew(self._whole_s)
+
+    def _tell(self) -> None:
+        if self._part is not None and self._so_far is not None:
+            self._report_to(self._part.cut_short(self._so_far))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Runs of a batch that are executed as one result.
+
+    Attributes:
+        plan: The sweep.
+        batch: The batch.
+        runs: Point and replicate of each run, with the sweep's numbers.
+    """
+
+    plan: Plan
+    batch: Batch
+    runs: tuple[Key, ...]
+
+    @cached_property
+    def _replicates(self) -> dict[int, set[int]]:
+        """The replicates of each point; the result numbers the points in this order."""
+        wanted: dict[int, set[int]] = {}
+        for point, replicate in self.runs:
+            wanted.setdefault(point, set()).add(replicate)
+        return wanted
+
+    def execute(self, memory: int | None, overseer: _Overseer) -> Report:
+        """Executes the runs."""
+        began = time.process_time()
+        result = methods.execute(
+            self.batch.method, self.plan, self._asked(), memory, partial(overseer.hear, self)
+        )
+        overseer.hear_the_end()
+        return self._report(result, self.runs, began)
+
+    def cut_short(self, so_far: Simulated) -> Report:
+        """Reports simulations that have ended, and the next one as a failure."""
+        numbers = list(self._replicates)
+        ended = {(numbers[point], replicate) for point, replicate in so_far.runs}
+        hanging = next(
+            (point, replicate)
+            for point, replicates in self._replicates.items()
+            for replicate in sorted(replicates)
+            if (point, replicate) not in ended
+        )
+        failure = {hanging: too_long(self.batch.run_limit_s)}
+        report = Report(self.batch.method, {hanging: 0.0}, failures=failure)
+        if ended:
+            report = _joined([self._report(so_far.result(), tuple(ended)), report])
+        return replace(report, is_last=True)
+
+    def _asked(self) -> Runs:
+        points, left_out = [], []
+        for position, (point, replicates) in enumerate(self._replicates.items()):
+            assignments = self.batch.assignments[point]
+            tree = self.plan.tree(point, assignments, max(replicates) + 1)
+            points.append(Point(assignments, Scenario(tree, Path(self.plan.folder))))
+            left_out += [(position, one) for one in range(max(replicates)) if one not in replicates]
+        return Runs(points, left_out)
+
+    def _report(self, result: Result, runs: tuple[Key, ...], began: float | None = None) -> Report:
+        """Reports runs; `began` is the CPU time before them, None if it is not known."""
+        numbers = list(self._replicates)
+        kept = ("predictions",) if self.batch.method == "predict" else self.plan.keep
+        tables = {name: result.tables[name] for name in kept if name in result.tables}
+        tables["metrics"] = _metrics(self.plan, result)
+        tables = {name: _numbered(table, numbers) for name, table in tables.items()}
+        unreliable = {
+            (numbers[row["point"]], row["replicate"]): row["verdict"]
+            for row in (result.tables["fidelity"].to_pylist() if result.unreliable else ())
+            if not row["reliable"]
+        }
+        spent = 0.0 if began is None else time.process_time() - began
+        each = dict.fromkeys(runs, spent / len(runs))
+        return Report(self.batch.method, each, unreliable=unreliable, tables=tables)
+
+
+def _alone(plan: Plan, batch: Batch, run: Key, memory: int | None, overseer: _Overseer) -> Report:
     began = time.process_time()
     try:
-        return _together(plan, batch, (run,), memory)
+        return _Part(plan, batch, (run,)).execute(memory, overseer)
     except KeyboardInterrupt:
         raise
     except (InputError, LackingError) as error:
         failure = Failure(error.code, " ".join(str(error).split()))
     except BaseException as error:
         failure = Failure("internal", " ".join(f"internal error: {error}".split()))
+    overseer.hear_the_end()
     spent = {run: time.process_time() - began}
     return Report(batch.method, spent, failures={run: failure})
-
-
-def _together(plan: Plan, batch: Batch, runs: tuple[Key, ...], memory: int | None) -> Report:
-    """Executes runs as one result."""
-    began = time.process_time()
-    wanted: dict[int, set[int]] = {}
-    for point, replicate in runs:
-        wanted.setdefault(point, set()).add(replicate)
-    numbers = list(wanted)
-    points = [
-        Point(
-            batch.assignments[point],
-            Scenario(
-                plan.tree(point, batch.assignments[point], max(wanted[point]) + 1),
-                Path(plan.folder),
-            ),
-        )
-        for point in numbers
-    ]
-    left_out = [
-        (position, replicate)
-        for position, point in enumerate(numbers)
-        for replicate in range(max(wanted[point]))
-        if replicate not in wanted[point]
-    ]
-    result = methods.execute(batch.method, plan, Runs(points, left_out), memory)
-    kept = ("predictions",) if batch.method == "predict" else plan.keep
-    tables = {name: result.tables[name] for name in kept if name in result.tables}
-    tables["metrics"] = _metrics(plan, result)
-    tables = {name: _numbered(table, numbers) for name, table in tables.items()}
-    each = (time.process_time() - began) / len(runs)
-    unreliable = {
-        (numbers[row["point"]], row["replicate"]): row["verdict"]
-        for row in (result.tables["fidelity"].to_pylist() if result.unreliable else ())
-        if not row["reliable"]
-    }
-    return Report(batch.method, dict.fromkeys(runs, each), unreliable=unreliable, tables=tables)
 
 
 def _metrics(plan: Plan, result: Result) -> pa.Table:
@@ -217,18 +295,6 @@ def _joined(reports: list[Report]) -> Report:
     )
 
 
-@contextlib.contextmanager
-def _ended_after(seconds: float) -> Iterator[None]:
-    """Ends the process if the body takes longer."""
-    timer = threading.Timer(seconds, os._exit, (TOO_LONG,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 class _WithoutPandas:
     """Lets imports of pandas fail.
 
@@ -254,7 +320,7 @@ def serve(channel: "Connection[Any, Any]") -> None:
         while True:
             batch = channel.recv()
             try:
-                answer: Report | Exception = execute(plan, batch, share)
+                answer: Report | Exception = execute(plan, batch, share, channel.send)
             except InputError as error:
                 answer = error
             channel.send(answer)

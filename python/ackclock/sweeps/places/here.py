@@ -19,7 +19,8 @@ from typing import IO, Any
 from ackclock.run.simulation import cores
 from ackclock.sweeps.places import Lost
 from ackclock.sweeps.plan import Batch, Plan
-from ackclock.sweeps.worker import TOO_LONG, Report
+from ackclock.sweeps.time_limit import TOO_LONG
+from ackclock.sweeps.worker import Report, too_long
 
 __all__ = ["Here"]
 
@@ -84,6 +85,8 @@ class Here:
             answer = worker.channel.recv()
         except (EOFError, ConnectionResetError):
             answer = self._bury(worker, batch)
+        if isinstance(answer, Report) and answer.is_last:
+            self._bury(worker, batch)
         if isinstance(answer, Exception):
             raise answer
         return batch, answer
@@ -128,8 +131,7 @@ class Here:
         lines = worker.errors.read().decode(errors="replace").split("\n")
         worker.errors.close()
         if code == TOO_LONG:
-            why = f"took longer than {batch.run_limit_s:.3g} s; --time-limit allows more"
-            return Lost("failed", why, again=False)
+            return Lost(*too_long(batch.run_limit_s), again=False)
         words = next((line.strip() for line in reversed(lines) if line.strip()), "")
         ended = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         said = f": {words[:_MOST_CHARACTERS]}" if words else ""
