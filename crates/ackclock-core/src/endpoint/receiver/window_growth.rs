@@ -1,5 +1,5 @@
 //! Growth of Linux's receive buffer and of the window that it advertises (`tcp_grow_window`,
-//! `tcp_rcv_space_adjust`).
+//! `tcp_rcv_rtt_update`, `tcp_rcv_space_adjust`).
 
 use crate::units::{Bytes, Span, Time};
 
@@ -10,6 +10,8 @@ const INITIAL_LIMIT: u64 = 81_920;
 
 /// Largest window: that of 6 MiB (`tcp_rmem[2]`).
 const LARGEST: u64 = INITIAL_LIMIT * 48;
+
+const NANOS_PER_MS: u64 = 1_000_000;
 
 /// Segments counted at first as if they had arrived in a round trip (`TCP_INIT_CWND`).
 const INITIAL_SEGMENTS: u64 = 10;
@@ -30,6 +32,10 @@ pub(super) struct WindowGrowth {
     /// The round trip of the handshake, and how long its first segment was under way.
     round_trip: Span,
     first_way: Span,
+    /// The receiver's estimate of the round trip, in eighths of a microsecond; zero if unknown.
+    estimate: u64,
+    /// When the segments of the last sample were sent, in milliseconds.
+    sampled_ms: u64,
 }
 
 impl WindowGrowth {
@@ -44,6 +50,8 @@ impl WindowGrowth {
             syn_at: Time::NEVER,
             round_trip: Span::FOREVER,
             first_way: Span::ZERO,
+            estimate: 0,
+            sampled_ms: u64::MAX,
         }
     }
 
@@ -71,12 +79,37 @@ impl WindowGrowth {
             self.window = (self.window + 2 * self.mss).min(self.limit);
         }
         self.arrived += length.0;
-        // The queue's delay is part of the round trip.
-        let round_trip = self.round_trip + (way - self.first_way);
-        if now.since(self.began) >= round_trip {
+        if self.round_trip < Span::FOREVER {
+            self.measure(now, sent);
+        }
+        let elapsed_us = now.since(self.began).as_nanos() / 1_000;
+        if self.estimate > 0 && elapsed_us >= self.estimate / 8 {
             self.end_round(now);
         }
         grows
+    }
+
+    /// Estimates the round trip: a shorter one counts at once, a longer one for an eighth.
+    ///
+    /// Linux subtracts timestamps of whole milliseconds. It takes one sample of the segments that
+    /// echo the same one; here these are those sent in the same millisecond.
+    fn measure(&mut self, now: Time, sent: Time) {
+        let sent_ms = sent.as_nanos() / NANOS_PER_MS;
+        if std::mem::replace(&mut self.sampled_ms, sent_ms) == sent_ms {
+            return;
+        }
+        // The queue's delay is part of the round trip.
+        let round_trip = self.round_trip + now.since(sent) - self.first_way;
+        let echoed = now.as_nanos().saturating_sub(round_trip.as_nanos());
+        let sample = 1_000 * (now.as_nanos() / NANOS_PER_MS - echoed / NANOS_PER_MS);
+        if sample == 0 {
+            return;
+        }
+        self.estimate = if self.estimate == 0 || 8 * sample < self.estimate {
+            8 * sample
+        } else {
+            self.estimate - self.estimate / 8 + sample
+        };
     }
 
     /// Sizes the buffer for twice what arrived, and more while that still grows.
@@ -123,6 +156,23 @@ mod tests {
         assert_eq!(growth.window / 2048 * 2048, 151_552);
         round(&mut growth, 900, 80);
         assert_eq!(growth.limit / 2048 * 2048, 346_112);
+    }
+
+    /// A shorter round trip counts at once, a longer one for an eighth, both in whole milliseconds.
+    #[test]
+    fn the_round_trip_is_estimated_as_in_linux() {
+        let mut growth = WindowGrowth::new(Bytes(MSS));
+        growth.begin(Time::ZERO + MS * 100);
+        let mut estimate_us = |sent_ms: u64, way_us: u64| {
+            let sent = Time::ZERO + MS * sent_ms;
+            growth.handle_segment(sent + Span::from_micros(way_us), sent, Bytes(MSS));
+            growth.estimate as f64 / 8.0
+        };
+        assert_eq!(estimate_us(200, 100_000), 200_000.0);
+        assert_eq!(estimate_us(201, 108_000), 201_000.0); // 200 + (208 - 200) / 8
+        assert_eq!(estimate_us(201, 116_000), 201_000.0); // echoes the same timestamp
+        assert_eq!(estimate_us(250, 99_400), 199_000.0); // from 150.0 to 349.4
+        assert_eq!(estimate_us(260, 99_600), 199_000.0);
     }
 
     #[test]
