@@ -30,6 +30,10 @@ pub(super) struct Document {
     /// Name for titles and folders.
     #[serde(default = "unnamed")]
     pub name: String,
+    /// The question that the scenario answers, as the heading of its pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("examples" = ["How much of the link does CUBIC use?"]))]
+    pub question: Option<String>,
     /// Length of the run.
     #[schemars(extend("examples" = ["100 s"]))]
     pub duration: Span,

@@ -51,6 +51,8 @@ mod values;
 pub struct Scenario {
     /// Name for titles and folders.
     pub name: String,
+    /// The question that it answers.
+    pub question: Option<String>,
     /// Length of the run.
     pub duration: Span,
     /// Time from which on means are taken.

@@ -102,6 +102,7 @@ impl Scenario {
             .unwrap_or_else(|| sample_interval(document.duration, &flows));
         let mut scenario = Scenario {
             name: document.name,
+            question: document.question,
             duration: document.duration,
             warmup: document.warmup,
             seed: document.seed.0,
@@ -155,6 +156,7 @@ impl Scenario {
         parse::to_tree(&Document {
             schema: VERSION,
             name: self.name.clone(),
+            question: self.question.clone(),
             duration: self.duration,
             warmup: self.warmup,
             seed: Seed(self.seed),
