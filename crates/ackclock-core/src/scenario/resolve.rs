@@ -174,6 +174,7 @@ impl Scenario {
                 .collect(),
             values: None,
             sweep: None,
+            lab: None,
         })
     }
 }
