@@ -102,9 +102,10 @@ def test_no_other_file_is_served(server: LabServer, path: str) -> None:
 
 def test_calls_are_bounded_and_known(server: LabServer) -> None:
     assert ask(server, "POST", "/call/emulate", "{}")[0].status == 404
-    assert ask(server, "POST", "/call/check", "{}", **{"Content-Length": "99999999999"})[
-        0
-    ].status == 413
+    assert (
+        ask(server, "POST", "/call/check", "{}", **{"Content-Length": "99999999999"})[0].status
+        == 413
+    )
     for body in ("", "[]", "nonsense", "[" * 100_000):
         answer, content = ask(server, "POST", "/call/check", body)
         assert answer.status == 200

@@ -145,8 +145,9 @@ pub fn write(tree: &Value) -> Value {
     json!(text::to_toml(tree))
 }
 
-/// Returns the changed tree (`scenario`), its first point with all defaults (`resolved`), and the
-/// values that its sweep gives that point (`assignments`).
+/// Returns the changed tree (`scenario`), its first `point` as written and with all defaults
+/// (`resolved`), the values that its sweep gives that point (`assignments`), and how many `points`
+/// there are.
 ///
 /// The request is that of [`Laboratory::begin`]; with the `text` that the scenario was read from,
 /// mistakes have their line and column.
@@ -158,13 +159,15 @@ pub fn check(request: &Value) -> Answer {
         Some(text) => Source::read(text).map_or(error.clone(), |source| source.place_in(error)),
         None => error,
     })?;
-    let points = tree::expand(&changed)?;
-    let assignments = points.first().map(|point| json!(point.assignments));
+    let mut points = tree::expand(&changed)?;
+    let count = points.len();
+    let first = points.swap_remove(0);
     Ok(json!({
         "scenario": changed,
+        "point": first.tree,
         "resolved": scenario.resolved,
-        "assignments": assignments,
-        "points": points.len(),
+        "assignments": first.assignments,
+        "points": count,
     }))
 }
 

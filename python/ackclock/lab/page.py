@@ -152,7 +152,6 @@ def export(begin: Beginning, folder: Path) -> None:
         (staging / _SCENARIO).write_text(begin.to_json(server=False), encoding="utf-8")
 
 
-
 def engine_of_page() -> str:
     """Returns version and digest of the page's engine, as links carry them."""
     return f"{engine.version()} {digest()[:12]}".strip()

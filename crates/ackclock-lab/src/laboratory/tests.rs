@@ -67,6 +67,7 @@ fn the_first_point_of_a_sweep_runs_with_its_files() {
         json!([["flows.download.transport.control.kind", "reno"]])
     );
     assert_eq!(found["points"], 2);
+    assert!(found["scenario"]["sweep"].is_object() && found["point"]["sweep"].is_null());
     let error = check(&json!({ "scenario": scenario })).unwrap_err();
     assert_eq!(error.key(), "file hops.downlink.link.file");
 }
