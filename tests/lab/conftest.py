@@ -4,8 +4,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import lab_engine
 import pytest
+
+import lab_engine
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

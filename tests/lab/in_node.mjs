@@ -34,7 +34,8 @@ for (const request of JSON.parse(readFileSync(0, "utf8")).requests) {
   const { resolved } = engine.check(request);
   const { metrics, hop } = summary(tables, resolved);
   const digests = Object.entries(tables).map(([name, columns]) => [
-    name, Object.fromEntries(Object.entries(columns).map(([column, rows]) => [column, digest(rows)])),
+    name,
+    Object.fromEntries(Object.entries(columns).map(([column, rows]) => [column, digest(rows)])),
   ]);
   found.push({ digests: Object.fromEntries(digests), metrics, hop: hop.name });
 }

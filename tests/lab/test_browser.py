@@ -273,7 +273,7 @@ def test_an_exported_page_needs_no_server_of_ours(browser: Any, tmp_path: Path) 
         assert not shown.complaints
 
 
-def test_without_an_engine_in_the_page_the_server_runs(browser: Any, first: LabServer) -> None:
+def test_without_an_engine_in_the_page_the_server_runs(browser: Any) -> None:
     tables = []
     for without_engine in (False, True):
         with lab(load(FIRST).replace(SHORT), without_engine=without_engine) as server:

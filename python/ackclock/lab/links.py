@@ -30,7 +30,7 @@ _NOT_A_LINK = "is not a link of ackclock lab; copy it whole, from #v1. on"
 
 @dataclass(frozen=True)
 class LabState:
-    """What a lab page shows.
+    """The state of a lab page.
 
     Attributes:
         scenario: Tree of the scenario.
@@ -123,5 +123,5 @@ def _loaded(text: str) -> dict[str, Any]:
         raise ValueError(deepest)
     written = json.loads(text)
     if not isinstance(written, dict):
-        raise ValueError(written)  # noqa: TRY004
+        raise ValueError(written)
     return written

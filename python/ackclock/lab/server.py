@@ -21,7 +21,10 @@ __all__ = ["LabServer"]
 
 _COOKIE = "ackclock-lab"
 #: Nothing but the page's own files, and WebAssembly. Figures are styled by script only.
-_POLICY = "default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval'; frame-ancestors 'none'"
+_POLICY = (
+    "default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval'; "
+    "frame-ancestors 'none'"
+)
 _MOST_BYTES = 25_000_000
 #: Runs at the same time; more wait.
 _SIDE_BY_SIDE = 2
@@ -63,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = 60
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         if not self._is_host():
             return
         asked = urlsplit(self.path)
@@ -87,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._refuse(404, "no such page")
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         if not self._is_host() or not self._is_ours():
             return
         origin = self.headers.get("Origin")
