@@ -1,7 +1,7 @@
 """The lab page: a scenario as sliders, the engine behind them, a link to share.
 
-`links` turns a scenario into the part of an address after `#` and back. `page` has the files of the
-page, and `server` serves it on this machine. `calls` answers it in place of an engine of its own.
+A link is the part of the page's address after `#`. The page runs an engine of its own, or has the
+server run it.
 """
 
 from ackclock.lab.links import LabState, decode, encode
