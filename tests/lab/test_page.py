@@ -98,6 +98,16 @@ def test_link_prints_the_scenario_with_its_changes() -> None:
     assert state.scenario == load(FIRST).replace(duration="7 s", seed="3").tree
 
 
+def test_exercises_have_a_question_and_sliders() -> None:
+    exercises = sorted((FIRST.parent / "lab").glob("*.toml"))
+    assert len(exercises) == 6
+    for path in exercises:
+        scenario = load(path)
+        scenario.check()
+        assert scenario.lab.text.count("?") == 1
+        assert len(scenario.lab.sliders) >= 2
+
+
 @pytest.mark.parametrize("verb", [[], ["export"], ["link"]])
 def test_a_wrong_scenario_is_refused_before_anything_is_served(
     verb: list[str], tmp_path: Path

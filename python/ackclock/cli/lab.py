@@ -10,6 +10,7 @@ from ackclock.cli.errors import Commands
 from ackclock.cli.options import changed_scenario, read_scenario
 from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
+from ackclock.errors import LackingError
 
 __all__ = ["lab"]
 
@@ -75,7 +76,12 @@ def open_page(
         begin, link = _linked(scenario)
     else:
         begin = _beginning(Path(scenario), assignments, None)
-    with LabServer(begin, port) as server:
+    try:
+        serving = LabServer(begin, port)
+    except OSError as error:
+        words = f"{port}: {error.strerror}; choose another port, or none for a free one"
+        raise LackingError("lacking", "--port", words) from None
+    with serving as server:
         if not page.digest():
             say("this installation has no engine for pages: runs are slower, made here", err=True)
         address = f"{server.address}{link}"
@@ -85,11 +91,11 @@ def open_page(
             import webbrowser
 
             webbrowser.open(address)
-        serving = threading.Thread(target=server.serve_forever, daemon=True)
-        serving.start()
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
         try:
-            while serving.is_alive():
-                serving.join(1)
+            while thread.is_alive():
+                thread.join(1)
         except KeyboardInterrupt:
             server.shutdown()
 

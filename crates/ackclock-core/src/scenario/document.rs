@@ -4,6 +4,7 @@
 //! Elements (links, queues, …) stay trees here; their registries read them.
 
 use super::error::{Code, Error, Result};
+use super::lab::LabDocument;
 use super::parse;
 use super::{Range, Scope};
 use crate::arrivals::Arrivals;
@@ -12,7 +13,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// Version of the format that this crate reads and writes.
 pub(super) const VERSION: u32 = 1;
@@ -80,38 +80,6 @@ pub(super) struct Document {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "LabDocument")]
     pub lab: Option<LabDocument>,
-}
-
-/// The page of `ackclock lab`: its sliders, its figures and a text.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(rename = "Lab")]
-pub(super) struct LabDocument {
-    /// Sliders by the path of their field: a range with its unit and, for a logarithmic scale,
-    /// `log`. By default, what is usual to vary: rate, delay and limit of the hops on the routes of
-    /// data, losses, number of flows.
-    #[schemars(extend("examples" = [{ "hops.bottleneck.queue.limit": "5..500 packets log" }]))]
-    pub sliders: BTreeMap<String, String>,
-    /// Figures over time, from above. By default all.
-    #[schemars(extend("examples" = [["cwnd", "queue"]]))]
-    pub figures: Vec<LabFigure>,
-    /// Text above the figures: a question, or what to look at.
-    #[schemars(length(max = 1000))]
-    pub text: String,
-}
-
-/// A figure over time.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum LabFigure {
-    /// Congestion window and slow start threshold.
-    Cwnd,
-    /// Packets or bytes in the queue.
-    Queue,
-    /// Round-trip time.
-    Rtt,
-    /// Goodput.
-    Goodput,
 }
 
 /// One hop.

@@ -112,6 +112,10 @@ fn the_page_of_a_scenario_changes_no_run() {
     });
     let after = check(&json!({ "scenario": tree })).unwrap();
     assert_eq!(before["resolved"], after["resolved"]);
+    tree["lab"]["sliders"] = json!({ "hops.bottelneck.delay": "5..500 ms" });
+    let error = check(&json!({ "scenario": tree })).unwrap_err();
+    assert_eq!(error.field(), "lab.sliders.hops.bottelneck");
+    tree["lab"]["sliders"] = json!({});
     tree["lab"]["figures"] = json!(["cwmd"]);
     let error = check(&json!({ "scenario": tree })).unwrap_err();
     assert_eq!(error.field(), "lab.figures.0");

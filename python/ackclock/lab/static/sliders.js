@@ -37,6 +37,8 @@ export function controls({ point: scenario, resolved }, schema, kernelControls) 
   const chosen = choices(resolved).map((path) =>
     choice(path, value(path), schema, resolved, kernelControls),
   );
+  const marks = onRoutes(resolved).map(({ name }) => `hops.${name}.queue.ecn`);
+  chosen.push(...marks.map((path) => answer(path, value(path))));
   return [...ranges, ...chosen].filter(Boolean).map((one) => ({
     ...one,
     label: labelOf(one.path),
@@ -144,6 +146,16 @@ function choice(path, element, schema, resolved, kernelControls) {
   return options.length > 1 ? { path, value: element, options: options.filter(Boolean) } : null;
 }
 
+// Returns the choice between no and yes.
+function answer(path, value) {
+  const options = [false, true].map((sets) => ({
+    name: String(sets),
+    title: sets ? "yes" : "no",
+    sets,
+  }));
+  return typeof value === "boolean" ? { path, value, options } : null;
+}
+
 // Returns what choosing a kind sets: it keeps a limit, and has defaults otherwise.
 function option(kind, element) {
   const name = kind.properties.kind.const;
@@ -182,6 +194,7 @@ function variant(here, value, schema) {
 }
 
 const LABELS = {
+  "queue ecn": "queue marks (ECN)",
   "queue limit": "buffer",
   count: "instances",
   impairments: "random loss",
@@ -305,7 +318,7 @@ function inputs(control, side, value, change) {
       },
       ...control.options.map((one) => element("option", { value: one.name }, one.title)),
     );
-    select.value = value?.kind;
+    select.value = value?.kind ?? String(value);
     return [text, select];
   }
   const number = element("input", {
