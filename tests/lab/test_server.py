@@ -1,10 +1,15 @@
 """The server of lab pages answers its own page and nobody else."""
 
+import base64
 import json
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -13,7 +18,8 @@ from ackclock import load, metrics, simulate
 from ackclock.lab import page
 from ackclock.lab.server import LabServer
 
-from .test_page import FIRST, TRACED
+from ..patience import PATIENCE_S
+from .test_page import FIRST, TRACED, ackclock
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +128,6 @@ def test_a_mistake_is_told_with_its_field(server: LabServer) -> None:
 def test_a_run_here_has_the_rows_of_simulate(server: LabServer) -> None:
     changes = {"duration": "6 s", "warmup": "1 s"}
     found = call(server, "run", scenario=load(FIRST).tree, set=changes, replicate=1)
-    import base64
-
     columns = {name: data for name, kind, data, *_ in found["samples"] if kind == "f8"}
     cwnd = np.frombuffer(base64.b64decode(columns["cwnd_bytes"]), "<f8")
     whole = simulate(load(FIRST).replace({**changes, "replicates": 2})).tables["samples"]
@@ -142,6 +146,39 @@ def test_the_first_point_of_a_sweep_is_shown(server: LabServer) -> None:
 def test_a_run_that_is_too_large_is_refused(server: LabServer) -> None:
     found = call(server, "run", scenario=load(FIRST).tree, set={"flows.download.count": 10_000_000})
     assert "memory" in found["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("replicate", ["1", None, -1, 10**9, [], 1.5])
+def test_a_replicate_is_a_small_number(server: LabServer, replicate: object) -> None:
+    found = call(server, "run", scenario=load(FIRST).tree, replicate=replicate)
+    assert found["errors"][0]["field"] == "replicate"
+
+
+def test_the_command_serves_until_it_is_interrupted() -> None:
+    command = [sys.executable, "-m", "ackclock", "lab", str(FIRST), "--no-browser"]
+    with subprocess.Popen(
+        [*command, "--set", "duration=7 s"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as serving:  # fmt: skip
+        assert serving.stdout is not None
+        assert serving.stderr is not None
+        address = urlsplit(serving.stdout.readline().strip())
+        connection = HTTPConnection(str(address.hostname), address.port or 0, timeout=PATIENCE_S)
+        token = address.query.removeprefix("token=")
+        connection.request("GET", "/scenario.json", headers={"Cookie": f"ackclock-lab={token}"})
+        begun = json.loads(connection.getresponse().read())
+        connection.close()
+        assert begun["scenario"]["duration"] == "7 s"
+        assert begun["options"] == ["--set", "duration=7 s"]
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(PATIENCE_S) == 0
+        assert "Traceback" not in serving.stderr.read()
+
+
+def test_a_port_that_is_taken_is_refused(server: LabServer) -> None:
+    done = ackclock("lab", FIRST, "--no-browser", "--port", server.server_port)
+    assert done.exit_code == 3
+    assert f"--port: {server.server_port}: " in done.output
 
 
 def test_models_answer(server: LabServer) -> None:

@@ -144,7 +144,10 @@ def link(scenario: Path, assignments: tuple[str, ...], seed: int | None) -> None
 def _beginning(path: Path, assignments: tuple[str, ...], seed: int | None) -> Any:
     from ackclock.lab import page
 
-    return page.beginning(str(path), read_scenario(path, assignments, seed, None))
+    options = [word for text in assignments for word in ("--set", text)]
+    options += [] if seed is None else ["--seed", str(seed)]
+    read = read_scenario(path, assignments, seed, None)
+    return page.beginning(str(path), read, options=tuple(options))
 
 
 def _linked(address: str) -> tuple[Any, str]:

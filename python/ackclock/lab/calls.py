@@ -23,6 +23,7 @@ _Call = Callable[[Beginning, dict[str, Any]], Any]
 MOST_SECONDS = 10.0
 #: Most bytes that a run for a page may need, as in `laboratory.rs`.
 _MOST_BYTES = 512_000_000
+_MOST_REPLICATES = 1_000
 _TOO_LONG = f"takes longer than {MOST_SECONDS:.0f} s; run it with ackclock simulate"
 
 
@@ -69,7 +70,9 @@ def check(begin: Beginning, request: dict[str, Any]) -> Any:
 def run(begin: Beginning, request: dict[str, Any]) -> Any:
     """Runs one replicate of the first point; returns its tables as rows of columns in base64."""
     point = _changed(begin, request).expand()[0].scenario
-    replicate = int(request.get("replicate", 0))
+    replicate = request.get("replicate", 0)
+    if not isinstance(replicate, int) or not 0 <= replicate < _MOST_REPLICATES:
+        raise InputError("out-of-range", "replicate", "is not a number of a replicate")
     point = point.replace(replicates=replicate + 1)
     deadline = time.monotonic() + MOST_SECONDS
 

@@ -52,11 +52,13 @@ class Beginning:
         name: The scenario's file, as commands name it.
         scenario: The scenario, with its sweep.
         files: The text of each file that it names.
+        options: Options of commands that make the scenario of what the file says.
     """
 
     name: str
     scenario: Scenario
     files: dict[str, str]
+    options: tuple[str, ...] = ()
 
     def to_json(self, *, server: bool) -> str:
         """Returns what the page reads; `server` says that it may make calls."""
@@ -64,18 +66,25 @@ class Beginning:
             "name": self.name,
             "scenario": self.scenario.tree,
             "files": self.files,
+            "options": self.options,
             "server": server,
         }
         return json.dumps(written, ensure_ascii=False)
 
 
-def beginning(name: str, scenario: Scenario, files: dict[str, str] | None = None) -> Beginning:
+def beginning(
+    name: str,
+    scenario: Scenario,
+    files: dict[str, str] | None = None,
+    options: tuple[str, ...] = (),
+) -> Beginning:
     """Reads the files that a scenario names.
 
     Args:
         name: The scenario's file, as commands name it.
         scenario: A checked scenario.
         files: Their text, if it is known.
+        options: Options of commands that make the scenario of what the file says.
 
     Raises:
         InputError: They are too large for a page.
@@ -91,7 +100,7 @@ def beginning(name: str, scenario: Scenario, files: dict[str, str] | None = None
             f"names files of {size / 1e6:.0f} MB, the most for a page is "
             f"{_MOST_BYTES / 1e6:.0f} MB; use ackclock simulate",
         )
-    return Beginning(name, scenario, files)
+    return Beginning(name, scenario, files, options)
 
 
 def static() -> dict[str, Path]:

@@ -8,6 +8,7 @@ cookie that other sites' requests do not carry.
 import hmac
 import json
 import secrets
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -57,6 +58,11 @@ class LabServer(ThreadingHTTPServer):
     def address(self) -> str:
         """The address to open first."""
         return f"http://{self.host}/?token={self.token}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Writes nothing if the browser has gone: it drops what it no longer needs."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -14,7 +14,7 @@ const FIRST_REPLICATES = 5;
 const $ = (id) => document.getElementById(id);
 
 const state = { scenario: null, set: new Map(), other: null };
-let begun = { name: "scenario.toml", scenario: null, files: {}, server: false };
+let begun = { name: "scenario.toml", scenario: null, files: {}, options: [], server: false };
 let known = null; // the engine's description
 let generation = 0;
 let resting = 0;
@@ -262,7 +262,8 @@ async function readToml() {
   if (await rebuild()) changed();
 }
 
-const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+const quoted = (text) =>
+  /^[\w./=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 const inline = (value) => {
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
@@ -280,9 +281,9 @@ function commandLine() {
   const first = (begun.assignments ?? []).filter(([path]) => !state.set.has(path));
   const lines = active().map((one) => {
     const values = new Map([...first, ...state.set, ...(one.name === "B" ? state.other : [])]);
-    const file = isFile ? begun.name : "scenario.toml";
+    const [file, options] = isFile ? [begun.name, begun.options] : ["scenario.toml", []];
     return [
-      `ackclock simulate ${/^[\w./-]+$/.test(file) ? file : quoted(file)}`,
+      ["ackclock simulate", ...[file, ...options].map(quoted)].join(" "),
       `--replicates ${MOST_REPLICATES}`,
       ...[...values].map(assigned),
       `-o out/${one.name.toLowerCase()}`,
