@@ -150,8 +150,9 @@ function delivered(samples, rows, label, duration, interval) {
     if (bin < bins.length) bins[bin] += bytes - (last.get(instance) ?? 0);
     last.set(instance, bytes);
   }
-  const x = [...bins.keys()].map((bin) => (bin + 1) * width);
-  return { label, x, y: [...bins].map((bytes) => (bytes * 8e-6) / width) };
+  // A bin is drawn at its end; the axis begins at 0 as those of the other figures.
+  const x = [0, ...[...bins.keys()].map((bin) => (bin + 1) * width)];
+  return { label, x, y: [null, ...[...bins].map((bytes) => (bytes * 8e-6) / width)] };
 }
 
 // Replaces what is unknown by null. Keeps minimum and maximum of each stretch of a long curve, or
