@@ -194,6 +194,7 @@ def test_hostile_links_give_an_error_line_or_text(browser: Any, first: LabServer
         if "name" not in changes:
             shown.page.wait_for_selector("#error:not([hidden])")
             assert shown.text("#error").strip(), changes
+            assert shown.page.input_value("#toml").startswith("schema = 1"), changes
         assert shown.page.title() != "1", changes
         assert shown.page.query_selector("#sliders img, #answer img, #name img") is None, changes
     assert HOSTILE in shown.text("#name")

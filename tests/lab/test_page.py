@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from scipy import stats
 
 import lab_engine
 from ackclock import load
@@ -53,6 +56,14 @@ def test_nothing_is_fetched_from_elsewhere() -> None:
             assert "https://" not in text, name
             assert "innerHTML" not in text, name
             assert path.suffix != ".js" or max(map(len, text.splitlines())) <= 100, name
+
+
+def test_intervals_of_the_page_use_student_quantiles() -> None:
+    text = page.static()["metrics.js"].read_text()
+    written = re.search(r"const T = \[(.*?)\]", text, re.DOTALL)
+    assert written is not None
+    quantiles = [float(one) for one in written[1].split(",") if one.strip()]
+    np.testing.assert_allclose(quantiles, stats.t.ppf(0.975, range(1, 20)), atol=5e-4)
 
 
 def test_export_writes_the_page_with_its_scenario(tmp_path: Path) -> None:

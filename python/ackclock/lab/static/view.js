@@ -194,6 +194,10 @@ async function rebuild() {
   const checked = await call(sides.A, "check", request(sides.A));
   if (checked.errors) {
     complain(checked.errors);
+    // What cannot be run can be mended as text.
+    if (document.activeElement !== $("toml")) {
+      $("toml").value = await call(sides.A, "write", { scenario: state.scenario });
+    }
     return false;
   }
   build($("sliders"), controls(checked, known.schema, known.kernel_controls), state.other, move);
@@ -408,6 +412,7 @@ async function open({ scenario, set, other, engine = "" }) {
 }
 
 async function begin() {
+  $("sentence").textContent = "";
   known = await call(sides.A, "describe");
   if (known.errors) throw new Error(known.errors[0].message);
   const answer = await fetch("scenario.json");
