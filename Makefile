@@ -41,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-fast test-rust test-python \
     test-computing test-waiting test-alone \
-    test-oracle reproduce-check bench wheel lint docs docs-write site clean
+    test-oracle reproduce-check bench lab wheel lint docs docs-write site clean
 .DELETE_ON_ERROR:
 
 help: ## list these
@@ -100,8 +100,12 @@ bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they m
 	$(BIN)/python benches/sweeps.py
 	cargo bench --workspace --exclude ackclock-py
 
+lab: $(TOOLS) ## build the engine of lab pages, WebAssembly, to be committed
+	$(BIN)/python tools/lab_engine.py
+
 # Without the remapping a wheel would name the folders that it was built in.
 wheel: $(TOOLS) ## build a wheel into dist, for whatever Linux is as new as this one
+	$(BIN)/python tools/lab_engine.py --check
 	RUSTFLAGS="--remap-path-prefix=$(REGISTRY)=registry --remap-path-prefix=$(CURDIR)=ackclock" \
 	  CARGO_TARGET_DIR=target/wheel $(BIN)/maturin build --release --out dist
 	@$(BIN)/python tools/check_wheel.py dist/*.whl

@@ -1,4 +1,7 @@
-"""Rejects wheels that name folders of the build machine, or that other Linux systems reject.
+"""Rejects wheels that are not fit for a release.
+
+They name folders of the build machine, other Linux systems reject them, or they lack the engine of
+lab pages.
 
 Usage:
 
@@ -9,6 +12,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+_ENGINE = "ackclock/lab/static/engine.wasm"
+
 
 def complaints(wheel: Path) -> list[str]:
     """Returns the faults of a wheel, one line each."""
@@ -17,6 +22,8 @@ def complaints(wheel: Path) -> list[str]:
         found.append(f"{wheel.name}: is not manylinux")
     private = [str(place).encode() for place in (Path.home(), Path.cwd()) if len(place.parts) > 1]
     with zipfile.ZipFile(wheel) as archive:
+        if _ENGINE not in archive.namelist():
+            found.append(f"{wheel.name}: has no {_ENGINE}")
         for member in archive.namelist():
             content = archive.read(member)
             found += [

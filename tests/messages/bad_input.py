@@ -23,6 +23,9 @@ missing         shared_media.0.name                        shared_media=[{kind =
 missing         hops.wired.link.mean_sojourn        hops.wired.link={kind = "markov", rates = ["1 Mbit/s", "2 Mbit/s"]}
 missing         flows.main.traffic.size.values      flows.main.traffic={kind = "transfer", size = {kind = "empirical"}}
 unknown-field   hops.wired.dealy                    hops.wired.dealy=1 ms
+unknown-field   lab.slider                          lab={slider = {}}
+unknown-field   lab.sliders.hops.wierd              lab={sliders = {"hops.wierd.delay" = "1..5 ms"}}
+syntax          lab.sliders.hops.wired.delay        lab={sliders = {"hops.wired.delay" = "5 ms"}}
 unknown-field   nonsense                            nonsense=1
 unknown-field   hops.wierd                          hops.wierd.delay=1 ms
 unknown-field   hops.9                              hops.9.delay=1 ms

@@ -33,11 +33,14 @@ use windows::Windows;
 mod ahead;
 mod endpoints;
 mod leg;
+mod simulation;
 mod windows;
 
-/// Observes the progress of a run and may stop it.
+pub use simulation::Simulation;
+
+/// Observes the progress of a run and may pause or stop it.
 pub trait Supervisor {
-    /// Called every few thousand events. Returns false to stop the run.
+    /// Called every few thousand events. Returns false to return from the run, which may go on.
     fn proceed(&self, now: Time) -> bool;
 }
 
@@ -148,23 +151,13 @@ impl<T: Trace> Run<T> {
     /// Executes a job to its end, in the topology built from it.
     pub fn simulate(
         job: &Job<'_>,
-        mut topology: Topology,
+        topology: Topology,
         trace: T,
         supervisor: &dyn Supervisor,
     ) -> SimulationOutcome<T> {
-        let mut sampler = Sampler::new(job, &mut topology);
-        let mut run = Run::new(topology, trace);
-        let end = Time::ZERO + job.scenario.duration;
-        let complete = run.proceed_until(end, &mut sampler, supervisor);
-        let until = if complete { end } else { run.clock.now };
-        let tables = sampler.finish(until, run.snapshot(until));
-        run.check_conservation();
-        SimulationOutcome {
-            tables,
-            complete,
-            trace: run.ledger.trace,
-            statistics: run.statistics,
-        }
+        let mut simulation = Simulation::new(job, topology, trace);
+        simulation.proceed(supervisor);
+        simulation.finish()
     }
 
     /// Handles events up to `end`. Returns false if the supervisor stopped the run.

@@ -21,7 +21,7 @@ TASKS = {
     "Run": ("simulate", "emulate", "predict", "sweep", "replay", "send", "receive"),
     "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate"),
     "Advise": ("advise",),
-    "Look": ("table", "plot", "report"),
+    "Look": ("table", "plot", "report", "lab"),
     "Machine": ("doctor",),
 }
 VERBS = tuple(verb for verbs in TASKS.values() for verb in verbs)

@@ -84,7 +84,7 @@ def package(name: str = "ackclock") -> str:
 
 def _content(scenario: "Scenario") -> dict[str, Any]:
     trees = [point.scenario.resolve().tree for point in scenario.expand()]
-    files = {name: _digest(scenario.folder / name) for name in sorted(_files(trees))}
+    files = {name: _digest(scenario.folder / name) for name in sorted(named_files(trees))}
     return {"points": trees, "files": files}
 
 
@@ -106,12 +106,12 @@ def _folder_of(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-def _files(tree: Any) -> set[str]:
+def named_files(tree: Any) -> set[str]:
     """Returns every value of a field `file` in a tree."""
     if isinstance(tree, dict):
         own = {tree["file"]} if isinstance(tree.get("file"), str) else set()
-        return own.union(*map(_files, tree.values()))
-    return set().union(*map(_files, tree)) if isinstance(tree, list) else set()
+        return own.union(*map(named_files, tree.values()))
+    return set().union(*map(named_files, tree)) if isinstance(tree, list) else set()
 
 
 def _digest(path: Path) -> str:

@@ -4,6 +4,7 @@
 //! Elements (links, queues, …) stay trees here; their registries read them.
 
 use super::error::{Code, Error, Result};
+use super::lab::LabDocument;
 use super::parse;
 use super::{Range, Scope};
 use crate::arrivals::Arrivals;
@@ -79,6 +80,10 @@ pub(super) struct Document {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "sweep")]
     pub sweep: Option<Value>,
+    /// The page of `ackclock lab`. It changes no run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LabDocument")]
+    pub lab: Option<LabDocument>,
 }
 
 /// One hop.

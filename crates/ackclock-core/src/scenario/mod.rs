@@ -33,6 +33,7 @@ mod document;
 pub mod error;
 mod expression;
 pub mod files;
+mod lab;
 pub mod parse;
 mod path_units;
 pub mod quantity;

@@ -10,7 +10,7 @@ use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Code, Error, Result, all, both, every};
 use super::files::Files;
 use super::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, parse,
+    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, lab, parse,
     transport,
 };
 use crate::arrivals::Arrivals;
@@ -35,7 +35,10 @@ impl Scenario {
     /// all that can be known at once. Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
         let plain = derive::plain(tree, files)?;
-        Scenario::from_plain(plain, files).map_err(|error| error.quoting(tree))
+        let scenario = Scenario::from_plain(plain, files);
+        let (scenario, ()) =
+            both(scenario, lab::check(tree)).map_err(|error| error.quoting(tree))?;
+        Ok(scenario)
     }
 
     fn from_plain(plain: Plain, files: &dyn Files) -> Result<Scenario> {
@@ -176,6 +179,7 @@ impl Scenario {
                 .collect(),
             values: None,
             sweep: None,
+            lab: None,
         })
     }
 }

@@ -148,7 +148,7 @@ impl<T: Trace> Run<T> {
         sampler: &mut Sampler,
         supervisor: &dyn Supervisor,
     ) -> bool {
-        let mut asked = 0;
+        let mut asked = self.statistics.events;
         while self.open_window(end) {
             while let Some((time, target)) = self.pop_in_window() {
                 self.handle_in_window(time, target, end, sampler);

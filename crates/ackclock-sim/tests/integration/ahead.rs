@@ -6,7 +6,7 @@ use ackclock_core::job::Job;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 use ackclock_sim::packet_log::PacketLog;
-use ackclock_sim::run::{Run, Supervisor, Unattended};
+use ackclock_sim::run::{Run, Simulation, Supervisor, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use proptest::prelude::*;
@@ -168,6 +168,37 @@ fn many_flows() {
          \"after_link\" }]",
     ] {
         agrees(&with(&many, &[more]));
+    }
+}
+
+/// Pauses change no table: every step begun is complete, and the next one follows later.
+#[test]
+fn a_simulation_in_steps() {
+    struct Pausing;
+    impl Supervisor for Pausing {
+        fn proceed(&self, _now: Time) -> bool {
+            false
+        }
+    }
+    let many = [
+        "flows.bulk.count=210",
+        "duration=\"2 s\"",
+        "hops.bottleneck.link.rate=\"60 Mbit/s\"",
+    ];
+    for assignments in [&[][..], &many] {
+        let scenario = scenario(DUMBBELL, assignments);
+        let job = first(&scenario);
+        let whole = Run::simulate(&job, topology::build(&job), NoTrace, &Unattended);
+        let mut steps = Simulation::new(&job, topology::build(&job), NoTrace);
+        let mut pauses = 0;
+        while !steps.proceed(&Pausing) {
+            pauses += 1;
+        }
+        assert!(pauses > 1, "{pauses} pauses");
+        let steps = steps.finish();
+        assert!(steps.complete);
+        assert_eq!(steps.statistics.events, whole.statistics.events);
+        assert_eq!(cells(&steps.tables), cells(&whole.tables));
     }
 }
 

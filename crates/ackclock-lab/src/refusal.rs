@@ -1,0 +1,31 @@
+//! Errors as JSON for the page.
+
+use ackclock_core::scenario::error::{Code, Error};
+use serde_json::{Value, json};
+
+/// Result of a request.
+pub type Answer = Result<Value, Error>;
+
+/// Returns the answer, or `errors`: code, field, sentence and, if known, line and column of each.
+pub fn written(answer: Answer) -> Value {
+    let error = match answer {
+        Ok(value) => return value,
+        Err(error) => error,
+    };
+    let one = |error: &Error| {
+        let place = error.position().map(|place| [place.line, place.column]);
+        json!({
+            "code": error.code().name(),
+            "field": error.field(),
+            "message": error.sentence(),
+            "place": place,
+        })
+    };
+    json!({ "errors": error.all().map(one).collect::<Vec<_>>() })
+}
+
+/// A request that the page should not have made.
+pub fn unknown(what: &str) -> Error {
+    Error::message("", format!("the page asks for {what}, which is not there"))
+        .coded(Code::Unsupported)
+}

@@ -1,0 +1,62 @@
+//! A simulation in steps: it may be paused between two events and go on later.
+
+use super::{Run, RunStatistics, SimulationOutcome, Supervisor};
+use crate::samples::Sampler;
+use crate::topology::Topology;
+use crate::trace::Trace;
+use ackclock_core::job::Job;
+use ackclock_core::units::Time;
+
+/// A job under execution. Pauses change no row of its tables.
+#[derive(Debug)]
+pub struct Simulation<T> {
+    run: Run<T>,
+    sampler: Sampler,
+    end: Time,
+    complete: bool,
+}
+
+impl<T: Trace> Simulation<T> {
+    /// Makes a simulation that has not begun, in the topology built from the job.
+    pub fn new(job: &Job<'_>, mut topology: Topology, trace: T) -> Self {
+        Simulation {
+            sampler: Sampler::new(job, &mut topology),
+            run: Run::new(topology, trace),
+            end: Time::ZERO + job.scenario.duration,
+            complete: false,
+        }
+    }
+
+    /// Goes on until the supervisor returns false or the run reaches its end. Returns true at the
+    /// end.
+    pub fn proceed(&mut self, supervisor: &dyn Supervisor) -> bool {
+        if !self.complete {
+            let (run, sampler) = (&mut self.run, &mut self.sampler);
+            self.complete = run.proceed_until(self.end, sampler, supervisor);
+        }
+        self.complete
+    }
+
+    /// Returns the time up to which it has been executed.
+    pub fn now(&self) -> Time {
+        self.run.clock.now
+    }
+
+    /// Returns the counts up to now.
+    pub fn statistics(&self) -> RunStatistics {
+        self.run.statistics
+    }
+
+    /// Returns the tables, up to now if the run has not reached its end.
+    pub fn finish(mut self) -> SimulationOutcome<T> {
+        let until = if self.complete { self.end } else { self.now() };
+        let tables = self.sampler.finish(until, self.run.snapshot(until));
+        self.run.check_conservation();
+        SimulationOutcome {
+            tables,
+            complete: self.complete,
+            trace: self.run.ledger.trace,
+            statistics: self.run.statistics,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+"""The command `lab`: a page with sliders, served here, exported, or as a link."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ackclock.cli.errors import Commands
+from ackclock.cli.options import changed_scenario, read_scenario
+from ackclock.cli.output import say
+from ackclock.cli.place import claim, force_option
+from ackclock.errors import LackingError
+
+__all__ = ["lab"]
+
+#: Template of the page without a scenario.
+_TEMPLATE = "one-link"
+_OPEN = "open"
+
+
+class _Lab(Commands):
+    """A group whose command without a name opens a page."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] not in [["-h"], ["--help"]] and not set(args[:1]) & set(self.commands):
+            args = [_OPEN, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Lab)
+def lab() -> None:
+    """Open a scenario as a page with sliders.
+
+    ackclock lab SCENARIO serves the page on this machine until Ctrl-C and opens it in a browser.
+    SCENARIO may be a link; without one, the page shows a template. The page runs the engine
+    itself, so that figures follow a slider. Its address holds the experiment: copy the link to
+    share it.
+
+    \b
+    Example:
+      ackclock lab examples/first.toml
+      ackclock lab export examples/first.toml -o page
+      ackclock lab link examples/first.toml
+    """
+
+
+@lab.command(_OPEN)
+@click.argument("scenario", required=False)
+@click.option(
+    "--set", "assignments", multiple=True, metavar="PATH=VALUE",
+    help="Another value for a field of the scenario; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0,
+    help="Port to listen on.  [default: any free one]",
+)  # fmt: skip
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+def open_page(
+    scenario: str | None, assignments: tuple[str, ...], port: int, no_browser: bool
+) -> None:
+    """Serve the page of a scenario, or of a link, on this machine.
+
+    \b
+    Example:
+      ackclock lab examples/first.toml --no-browser
+    """
+    from ackclock.lab import page
+    from ackclock.lab.links import PREFIX
+    from ackclock.lab.server import LabServer
+
+    link = ""
+    if scenario is None:
+        begin = _template()
+    elif PREFIX in scenario:
+        begin, link = _linked(scenario)
+    else:
+        begin = _beginning(Path(scenario), assignments, None)
+    try:
+        serving = LabServer(begin, port)
+    except OSError as error:
+        words = f"{port}: {error.strerror}; choose another port, or none for a free one"
+        raise LackingError("lacking", "--port", words) from None
+    with serving as server:
+        if not page.digest():
+            say("this installation has no engine for pages: runs are slower, made here", err=True)
+        address = f"{server.address}{link}"
+        say(address)
+        say("Ctrl-C ends it", err=True)
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(1)
+        except KeyboardInterrupt:
+            server.shutdown()
+
+
+@lab.command()
+@changed_scenario
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder.  [default: page]")
+@force_option
+def export(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, output: Path | None, force: bool
+) -> None:
+    """Write the page of a scenario as a folder for any web server.
+
+    The folder holds the engine; it needs no Python. Browsers do not open it as a file:
+    python -m http.server serves it.
+
+    \b
+    Example:
+      ackclock lab export examples/first.toml -o page
+    """
+    from ackclock.lab import page
+
+    begin = _beginning(scenario, assignments, seed)
+    folder = claim(output, Path("page"), force=force, may_hold=page.PAGE)
+    page.export(begin, folder)
+    say(f"{folder}")
+    say(f"to look at it: python -m http.server --directory {folder}", err=True)
+
+
+@lab.command()
+@changed_scenario
+def link(scenario: Path, assignments: tuple[str, ...], seed: int | None) -> None:
+    """Print a scenario as the part of a page's address from `#` on.
+
+    \b
+    Example:
+      ackclock lab link examples/first.toml
+    """
+    from ackclock.lab import page
+    from ackclock.lab.links import LabState, encode
+
+    read = read_scenario(scenario, assignments, seed, None)
+    say(encode(LabState(read.tree, engine=page.engine_of_page())))
+
+
+def _beginning(path: Path, assignments: tuple[str, ...], seed: int | None) -> Any:
+    from ackclock.lab import page
+
+    options = [word for text in assignments for word in ("--set", text)]
+    options += [] if seed is None else ["--seed", str(seed)]
+    read = read_scenario(path, assignments, seed, None)
+    return page.beginning(str(path), read, options=tuple(options))
+
+
+def _linked(address: str) -> tuple[Any, str]:
+    """Returns the scenario of a link, and the link."""
+    from ackclock.lab import page
+    from ackclock.lab.links import PREFIX, decode
+    from ackclock.scenario import Scenario
+
+    state = decode(address)
+    Scenario(state.scenario).replace(state.changes).check()
+    link = f"{PREFIX}{address.partition(PREFIX)[2]}"
+    return page.beginning("scenario.toml", Scenario(state.scenario)), link
+
+
+def _template() -> Any:
+    from ackclock import templates
+    from ackclock.lab import page
+    from ackclock.scenario import Scenario
+
+    found = templates.template(_TEMPLATE)
+    return page.beginning(f"{found.name}.toml", Scenario.from_toml(found.text), found.files)

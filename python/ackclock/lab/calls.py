@@ -1,0 +1,125 @@
+"""Answers to a page: models always, runs only if it has no engine of its own.
+
+Each call takes and returns plain data. The calls of the engine are those of
+`crates/ackclock-lab/src/laboratory.rs`.
+"""
+
+import base64
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ackclock import engine
+from ackclock.errors import InputError
+from ackclock.lab.page import Beginning
+from ackclock.scenario import Scenario
+
+__all__ = ["CALLS", "MOST_SECONDS"]
+
+_Call = Callable[[Beginning, dict[str, Any]], Any]
+
+#: Longest run for a page, in seconds of this machine.
+MOST_SECONDS = 10.0
+#: Most bytes that a run for a page may need, as in `laboratory.rs`.
+_MOST_BYTES = 512_000_000
+_MOST_REPLICATES = 1_000
+_TOO_LONG = f"takes longer than {MOST_SECONDS:.0f} s; run it with ackclock simulate"
+
+
+def _changed(begin: Beginning, request: dict[str, Any]) -> Scenario:
+    tree, changes = request.get("scenario"), request.get("set") or {}
+    if not isinstance(tree, dict) or not isinstance(changes, dict):
+        raise InputError("wrong-type", "scenario", "is not a tree with changes")
+    return Scenario(engine.replace(tree, changes), begin.scenario.folder)
+
+
+def describe(_begin: Beginning, _request: dict[str, Any]) -> Any:
+    """Returns the engine's version and schema, and the controls that only a kernel has."""
+    controls: Any = engine.registry()["controls"]
+    return {
+        "version": engine.version(),
+        "schema": engine.schema(),
+        "kernel_controls": [one["name"] for one in controls if not one["simulated"]],
+    }
+
+
+def read(_begin: Beginning, request: dict[str, Any]) -> Any:
+    """Returns the tree of a scenario's `text`."""
+    return engine.parse_scenario(str(request.get("text", "")))
+
+
+def write(_begin: Beginning, request: dict[str, Any]) -> Any:
+    """Returns the `scenario` as TOML."""
+    return engine.to_toml(request.get("scenario") or {})
+
+
+def check(begin: Beginning, request: dict[str, Any]) -> Any:
+    """Returns the changed tree, its first point with all defaults, and its assignments."""
+    scenario = _changed(begin, request)
+    points = scenario.expand()
+    return {
+        "scenario": scenario.tree,
+        "point": points[0].scenario.tree,
+        "resolved": points[0].scenario.resolve().tree,
+        "assignments": list(points[0].assignments.items()),
+        "points": len(points),
+    }
+
+
+def run(begin: Beginning, request: dict[str, Any]) -> Any:
+    """Runs one replicate of the first point; returns its tables as rows of columns in base64."""
+    point = _changed(begin, request).expand()[0].scenario
+    replicate = request.get("replicate", 0)
+    if not isinstance(replicate, int) or not 0 <= replicate < _MOST_REPLICATES:
+        raise InputError("out-of-range", "replicate", "is not a number of a replicate")
+    point = point.replace(replicates=replicate + 1)
+    deadline = time.monotonic() + MOST_SECONDS
+
+    def tell(_share: float) -> None:
+        if time.monotonic() > deadline:
+            raise InputError("unsupported", "", _TOO_LONG)
+
+    outcome = engine.simulate(
+        [point.tree],
+        Path(point.folder),
+        threads=1,
+        memory=_MOST_BYTES,
+        packets=False,
+        pcap_folder=None,
+        finished=[(0, number) for number in range(replicate)],
+        take=None,
+        progress=tell,
+    )
+    return {
+        name: [[column, kind, _base64(data), *words] for column, (kind, data, *words) in table]
+        for name, table in ((name, table.items()) for name, table in outcome["tables"].items())
+    }
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def predict(begin: Beginning, request: dict[str, Any]) -> Any:
+    """Returns what each usual model predicts for each flow: goodput in bit/s, if it has one."""
+    from ackclock.run import prediction
+
+    point = _changed(begin, request).expand()[0].scenario
+    found = prediction.predict(point, "usual").tables["predictions"].to_pylist()
+    return [
+        {name: row[name] for name in ("flow", "model", "label", "verdict", "goodput_bit_per_s")}
+        for row in found
+        if row["goodput_bit_per_s"] is not None
+    ]
+
+
+#: Every call by the last step of its address.
+CALLS: dict[str, _Call] = {
+    "describe": describe,
+    "read": read,
+    "write": write,
+    "check": check,
+    "run": run,
+    "predict": predict,
+}

@@ -1,0 +1,166 @@
+"""The files of the lab page, and the scenario that it begins with."""
+
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from ackclock import engine
+from ackclock.errors import InputError, LackingError
+from ackclock.folder import Contents, staged
+from ackclock.run.address import named_files
+from ackclock.scenario import Scenario
+
+__all__ = [
+    "ENGINE", "PAGE", "TYPES", "Beginning", "beginning", "digest", "engine_of_page", "export",
+    "static",
+]  # fmt: skip
+
+#: The engine in the page. An installation from source may lack it.
+ENGINE = "engine.wasm"
+
+#: MIME types of the files. Browsers compile WebAssembly while they load it only with its own.
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+    ".wasm": "application/wasm",
+    ".LICENSE": "text/plain; charset=utf-8",
+}
+
+#: The scenario of a page, beside its other files.
+_SCENARIO = "scenario.json"
+
+PAGE = Contents(
+    "lab page",
+    _SCENARIO,
+    re.compile(r"[A-Za-z-]+(\.min)?\.(html|js|css|wasm|json|LICENSE)"),
+)
+
+# Files that a scenario names travel with the page, up to this many bytes.
+_MOST_BYTES = 20_000_000
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The scenario that a page begins with.
+
+    Attributes:
+        name: The scenario's file, as commands name it.
+        scenario: The scenario, with its sweep.
+        files: The text of each file that it names.
+        options: Options of commands that make the scenario of what the file says.
+    """
+
+    name: str
+    scenario: Scenario
+    files: dict[str, str]
+    options: tuple[str, ...] = ()
+
+    def to_json(self, *, server: bool) -> str:
+        """Returns what the page reads; `server` says that it may make calls."""
+        written = {
+            "name": self.name,
+            "scenario": self.scenario.tree,
+            "files": self.files,
+            "options": self.options,
+            "server": server,
+        }
+        return json.dumps(written, ensure_ascii=False)
+
+
+def beginning(
+    name: str,
+    scenario: Scenario,
+    files: dict[str, str] | None = None,
+    options: tuple[str, ...] = (),
+) -> Beginning:
+    """Reads the files that a scenario names.
+
+    Args:
+        name: The scenario's file, as commands name it.
+        scenario: A checked scenario.
+        files: Their text, if it is known.
+        options: Options of commands that make the scenario of what the file says.
+
+    Raises:
+        InputError: They are too large for a page.
+    """
+    if files is None:
+        names = sorted(named_files(scenario.tree))
+        files = {one: (scenario.folder / one).read_text(encoding="utf-8") for one in names}
+    size = sum(len(text) for text in files.values())
+    if size > _MOST_BYTES:
+        raise InputError(
+            "out-of-range",
+            "scenario",
+            f"names files of {size / 1e6:.0f} MB, the most for a page is "
+            f"{_MOST_BYTES / 1e6:.0f} MB; use ackclock simulate",
+        )
+    return Beginning(name, scenario, files, options)
+
+
+def static() -> dict[str, Path]:
+    """Returns the files of the page by name. `engine.wasm` may be absent."""
+    folder = Path(str(resources.files("ackclock.lab"))) / "static"
+    return {path.name: path for path in sorted(folder.iterdir()) if path.suffix in TYPES}
+
+
+def digest() -> str:
+    """Returns the digest of the engine's sources that `engine.wasm` was built from.
+
+    Empty if there is no such file, or if it does not say.
+    """
+    path = static().get(ENGINE)
+    return "" if path is None else _stated(path.read_bytes())
+
+
+def _stated(module: bytes) -> str:
+    """Returns the text of the custom section `ackclock` of a WebAssembly module."""
+    at = 8  # behind magic number and version
+    while at < len(module):
+        kind, (size, at) = module[at], _unsigned(module, at + 1)
+        section, at = module[at : at + size], at + size
+        length, begin = _unsigned(section, 0) if kind == 0 else (0, 0)
+        if kind == 0 and section[begin : begin + length] == b"ackclock":
+            return section[begin + length :].decode("ascii", "replace")
+    return ""
+
+
+def _unsigned(data: bytes, at: int) -> tuple[int, int]:
+    """Reads a LEB128 number; returns it and where the next thing is."""
+    number = shift = 0
+    while at < len(data):
+        number |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            break
+    return number, at
+
+
+def export(begin: Beginning, folder: Path) -> None:
+    """Writes the page as a folder that any web server can serve.
+
+    Raises:
+        LackingError: This installation has no engine for pages.
+    """
+    files = static()
+    if ENGINE not in files:
+        raise LackingError(
+            "lacking",
+            ENGINE,
+            "is not part of this installation; in the sources, `make lab` builds it",
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with staged(folder) as staging:
+        for name, path in files.items():
+            shutil.copyfile(path, staging / name)
+        (staging / _SCENARIO).write_text(begin.to_json(server=False), encoding="utf-8")
+
+
+def engine_of_page() -> str:
+    """Returns version and digest of the page's engine, as links carry them."""
+    return f"{engine.version()} {digest()[:12]}".strip()

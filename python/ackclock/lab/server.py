@@ -1,0 +1,178 @@
+"""The server of lab pages: this machine only, files and a few calls, nothing kept.
+
+A page from elsewhere must not use it. So it answers only to its own name (`Host`), which stops DNS
+rebinding, and only to a browser that came with the token of its address. The token becomes a
+cookie that other sites' requests do not carry.
+"""
+
+import hmac
+import json
+import secrets
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ackclock.errors import InputError, LackingError, ScenarioError
+from ackclock.lab import page
+from ackclock.lab.calls import CALLS
+
+__all__ = ["LabServer"]
+
+_COOKIE = "ackclock-lab"
+#: Nothing but the page's own files, and WebAssembly. Figures are styled by script only.
+_POLICY = (
+    "default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval'; "
+    "frame-ancestors 'none'"
+)
+_MOST_BYTES = 25_000_000
+#: Runs at the same time; more wait.
+_SIDE_BY_SIDE = 2
+
+
+class LabServer(ThreadingHTTPServer):
+    """Serves one page on 127.0.0.1.
+
+    Attributes:
+        begin: The scenario that the page begins with.
+        token: What the first address carries.
+        running: Taken by each run.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, begin: page.Beginning, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.begin = begin
+        self.token = secrets.token_urlsafe(16)
+        self.running = threading.Semaphore(_SIDE_BY_SIDE)
+        self.files = page.static()
+
+    @property
+    def host(self) -> str:
+        """Address and port, as browsers send it."""
+        return f"127.0.0.1:{self.server_port}"
+
+    @property
+    def address(self) -> str:
+        """The address to open first."""
+        return f"http://{self.host}/?token={self.token}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Writes nothing if the browser has gone: it drops what it no longer needs."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LabServer
+    protocol_version = "HTTP/1.1"
+    server_version = "ackclock"
+    sys_version = ""
+    timeout = 60
+
+    def do_GET(self) -> None:
+        if not self._is_host():
+            return
+        asked = urlsplit(self.path)
+        given = parse_qs(asked.query).get("token", [""])[0]
+        if asked.path == "/" and hmac.compare_digest(given.encode(), self.server.token.encode()):
+            self.send_response(303)
+            self.send_header("Location", "/")
+            self.send_header(
+                "Set-Cookie", f"{_COOKIE}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
+            )
+            self._end(b"")
+            return
+        if not self._is_ours():
+            return
+        name = asked.path.removeprefix("/") or "index.html"
+        if name == "scenario.json":
+            self._send(self.server.begin.to_json(server=True).encode(), page.TYPES[".json"])
+        elif name in self.server.files:
+            path = self.server.files[name]
+            self._send(path.read_bytes(), page.TYPES[path.suffix])
+        else:
+            self._refuse(404, "no such page")
+
+    def do_POST(self) -> None:
+        if not self._is_host() or not self._is_ours():
+            return
+        origin = self.headers.get("Origin")
+        if origin is not None and origin != f"http://{self.server.host}":
+            self._refuse(403, "asked by another page")
+            return
+        call = CALLS.get(self.path.removeprefix("/call/"))
+        length = self.headers.get("Content-Length", "")
+        if call is None or not self.path.startswith("/call/"):
+            self._refuse(404, "no such call")
+        elif not length.isdecimal() or int(length) > _MOST_BYTES:
+            self._refuse(413, "too long")
+        else:
+            self._send(_answer(call, self.server, self.rfile.read(int(length))), "application/json")
+
+    def _is_host(self) -> bool:
+        """True if the request names this server; refuses it otherwise."""
+        if self.headers.get("Host") == self.server.host:
+            return True
+        self._refuse(421, f"this server is http://{self.server.host}")
+        return False
+
+    def _is_ours(self) -> bool:
+        """True if the browser has the cookie; refuses the request otherwise."""
+        cookies = [one.strip() for one in self.headers.get("Cookie", "").split(";")]
+        expected = f"{_COOKIE}={self.server.token}"
+        if any(hmac.compare_digest(one.encode(), expected.encode()) for one in cookies):
+            return True
+        self._refuse(403, "open the address that ackclock lab printed, with its token")
+        return False
+
+    def _send(self, body: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Security-Policy", _POLICY)
+        self.send_header("Cache-Control", "no-store")
+        self._end(body)
+
+    def _refuse(self, status: int, why: str) -> None:
+        self.close_connection = True
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self._end(f"{why}\n".encode())
+
+    def _end(self, body: bytes) -> None:
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002
+        """Writes nothing: the terminal shows the address."""
+
+
+def _answer(call: Any, server: LabServer, body: bytes) -> bytes:
+    """Returns the answer of a call as JSON; errors as the engine in the page gives them."""
+    try:
+        request = json.loads(body)
+        if not isinstance(request, dict):
+            raise InputError("wrong-type", "", "the request is not an object")
+        with server.running:
+            answer = call(server.begin, request)
+    except (ValueError, RecursionError, LackingError) as error:
+        answer = {"errors": _errors(error)}
+    return json.dumps(answer, ensure_ascii=False).encode()
+
+
+def _errors(error: Exception) -> list[dict[str, Any]]:
+    every = error.errors if isinstance(error, ScenarioError) else (error,)
+    return [
+        {
+            "code": getattr(one, "code", "syntax"),
+            "field": getattr(one, "field", ""),
+            "message": getattr(one, "message", str(one)),
+            "place": [int(part) for part in getattr(one, "place", "").split(":") if part] or None,
+        }
+        for one in every
+    ]

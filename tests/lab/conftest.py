@@ -1,0 +1,42 @@
+"""What tests of lab pages need: a present engine, node, a browser."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lab_engine
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def fresh_engine() -> None:
+    """Skips unless engine.wasm is of the present sources."""
+    why = lab_engine.staleness()
+    if why:
+        pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """The path of node."""
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("node is not installed: the page's engine cannot be run without a browser")
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    """A headless Chromium of the system."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("no Chromium is installed: the lab page is not tested")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()

@@ -1,0 +1,286 @@
+"""The page in a browser: sliders, links, sides, hostile text, small and dark screens.
+
+Nothing waits for a fixed time. The page says on `body` which generation of its state is drawn
+(`data-drawn`) and how many replicates every side has (`data-replicates`).
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock import load
+from ackclock.lab import LabState, decode, encode, page
+from ackclock.lab.server import LabServer
+from ackclock.scenario import Scenario
+
+from ..patience import PATIENCE_S
+from .conftest import EXAMPLES
+from .test_page import FIRST
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_engine")]
+
+SHORT = {"duration": "4 s", "warmup": "1 s"}
+RATE = 'input[type=range][aria-label="rate"]'
+CONTROL = 'select[aria-label="control"]'
+
+
+@contextmanager
+def served(server: ThreadingHTTPServer) -> Iterator[None]:
+    with server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
+
+
+@contextmanager
+def lab(scenario: Scenario, *, without_engine: bool = False) -> Iterator[LabServer]:
+    server = LabServer(page.beginning("first.toml", scenario))
+    if without_engine:
+        del server.files[page.ENGINE]
+    with served(server):
+        yield server
+
+
+class Lab:
+    """A page that has been opened, with what it complained of."""
+
+    def __init__(self, browser: Any, address: str, **context: Any) -> None:
+        self.page = browser.new_context(**context).new_page()
+        self.page.set_default_timeout(PATIENCE_S * 1e3)
+        self.complaints: list[str] = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on(
+            "console",
+            lambda said: self.complaints.append(said.text) if said.type == "error" else None,
+        )
+        self.page.goto(address)
+
+    def drawn(self) -> int:
+        """Waits for figures; returns the generation they are of."""
+        self.page.wait_for_selector("body[data-drawn]")
+        return int(self.page.get_attribute("body", "data-drawn"))
+
+    def redrawn(self, after: int) -> None:
+        """Waits for figures of a later generation."""
+        self.page.wait_for_selector(f'body[data-drawn]:not([data-drawn="{after}"])')
+
+    def at_rest(self) -> None:
+        """Waits for all replicates."""
+        self.page.wait_for_selector('body[data-replicates="20"]')
+
+    def remembered(self) -> None:
+        """Waits until the address holds what is drawn."""
+        self.page.wait_for_selector(f'body[data-remembered="{self.drawn()}"]')
+
+    def state(self) -> LabState:
+        """The state in the address, as Python reads it."""
+        return decode(self.page.url)
+
+    def text(self, selector: str) -> str:
+        return str(self.page.text_content(selector))
+
+    def curves(self) -> list[list[str]]:
+        """The rows of the curves that can be downloaded."""
+        with self.page.expect_download() as waiting:
+            self.page.click("#csv")
+        text = Path(waiting.value.path()).read_text()
+        return [line.split(",") for line in text.splitlines()[1:]]
+
+
+@pytest.fixture(scope="module")
+def first() -> Iterator[LabServer]:
+    with lab(load(FIRST).replace(SHORT)) as server:
+        yield server
+
+
+def test_sliders_follow_the_keyboard_and_the_address_follows_them(
+    browser: Any, first: LabServer
+) -> None:
+    shown = Lab(browser, first.address)
+    before = shown.drawn()
+    shown.at_rest()
+    answer = shown.text("#sentence")
+    shown.page.focus(RATE)
+    shown.page.keyboard.press("Home")
+    shown.redrawn(before)
+    shown.at_rest()
+    assert shown.text("#sentence") != answer
+    assert shown.state().changes == {"hops.bottleneck.link.rate": "0.5 Mbit/s"}
+    assert "--set 'hops.bottleneck.link.rate=0.5 Mbit/s'" in shown.text("#command")
+    assert 'rate = "0.5 Mbit/s"' in shown.page.input_value("#toml")
+    again = Lab(browser, f"{first.address}{shown.page.url[shown.page.url.index('#') :]}")
+    again.drawn()
+    again.at_rest()
+    assert again.state() == shown.state()
+    assert again.text("#metrics") == shown.text("#metrics")
+    shown.page.focus("#figures")
+    shown.page.keyboard.press("ArrowRight")
+    assert "Cursor at" in shown.text("#readout")
+    assert not shown.complaints + again.complaints
+
+
+def test_two_sides_with_the_same_values_are_equal_and_others_are_not(
+    browser: Any, first: LabServer
+) -> None:
+    shown = Lab(browser, first.address)
+    before = shown.drawn()
+    shown.page.click("#compare")
+    shown.redrawn(before)
+    rows = shown.curves()
+    a, b = ([row[1:] for row in rows if row[0] == side] for side in "AB")
+    assert len(a) > 400
+    assert a == b
+    before = shown.drawn()
+    shown.page.click('.row[data-path="flows.download.transport.control"] .differs')
+    shown.redrawn(before)
+    shown.page.select_option(f'{CONTROL[:-2]} on side B"]', "reno")
+    shown.at_rest()
+    assert shown.state().other == {"flows.download.transport.control": {"kind": "reno"}}
+    rows = shown.curves()
+    a, b = ([row[1:] for row in rows if row[0] == side] for side in "AB")
+    assert a != b
+    assert "B − A" in shown.text("#metrics")
+    assert not shown.complaints
+
+
+def test_links_of_all_examples_come_back_as_they_were(browser: Any, first: LabServer) -> None:
+    """The page's link holds the state that it was opened with."""
+    shown = Lab(browser, first.address)
+    shown.drawn()
+    for path in EXAMPLES:
+        if path.stem == "trace-link":
+            continue
+        changes = {"duration": "2 s", "warmup": "1 s"}
+        state = LabState(load(path).tree, changes, {"seed": 2})
+        before = shown.drawn()
+        shown.page.goto(f"http://{first.host}/{encode(state)}")
+        shown.redrawn(before)
+        shown.remembered()
+        found = shown.state()
+        assert (found.scenario, found.changes, found.other) == (
+            state.scenario,
+            state.changes,
+            state.other,
+        ), path.stem
+        assert not shown.page.is_visible("#error"), path.stem
+    assert not shown.complaints
+
+
+HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+
+
+def test_hostile_links_give_an_error_line_or_text(browser: Any, first: LabServer) -> None:
+    cases: list[dict[str, Any]] = [
+        {"hops.bottleneck.link.rate": HOSTILE},
+        {"hops.bottleneck.link.rate": "1000000 Gbit/s", "duration": "1000000 s"},
+        {"flows.download.count": 10_000_000},
+        {"__proto__.polluted": 1},
+        {"hops": 1},
+        {"flows.download.name": HOSTILE},
+        {"name": HOSTILE},
+    ]
+    shown = Lab(browser, first.address)
+    shown.drawn()
+    for opened, changes in enumerate(cases, start=2):
+        link = encode(LabState(load(FIRST).tree, changes))
+        shown.page.goto(f"http://{first.host}/{link}")
+        shown.page.wait_for_selector(f'body[data-opened="{opened}"]')
+        if "name" not in changes:
+            shown.page.wait_for_selector("#error:not([hidden])")
+            assert shown.text("#error").strip(), changes
+            assert shown.page.input_value("#toml").startswith("schema = 1"), changes
+        assert shown.page.title() != "1", changes
+        assert shown.page.query_selector("#sliders img, #answer img, #name img") is None, changes
+    assert HOSTILE in shown.text("#name")
+    assert not shown.complaints
+
+
+def test_a_damaged_link_leaves_the_scenario_of_the_page(browser: Any, first: LabServer) -> None:
+    shown = Lab(browser, f"{first.address}#v1.AAAA")
+    shown.drawn()
+    assert "no scenario" in shown.text("#error")
+    assert not shown.complaints
+
+
+def test_moves_do_not_wait_for_the_runs_of_earlier_ones(browser: Any) -> None:
+    """Runs of 200 moves one after the other would take 55 hours of virtual time."""
+    with lab(load(FIRST).replace(duration="1000 s", warmup="1 s")) as server:
+        shown = Lab(browser, server.address)
+        before = shown.drawn()
+        shown.page.eval_on_selector(
+            RATE,
+            """async (slider) => {
+                for (let move = 0; move < 200; move++) {
+                    slider.value = 100 + (move % 2) * 10;
+                    slider.dispatchEvent(new Event("input"));
+                    await new Promise(requestAnimationFrame);
+                }
+            }""",
+        )
+        shown.page.wait_for_selector(f'body[data-drawn="{before + 200}"]')
+        assert not shown.complaints
+
+
+def test_a_small_dark_screen(browser: Any, first: LabServer) -> None:
+    small = {"width": 360, "height": 740}
+    shown = Lab(browser, first.address, viewport=small, color_scheme="dark")
+    shown.drawn()
+    assert shown.page.evaluate("document.documentElement.scrollWidth") == 360
+    assert shown.page.evaluate("getComputedStyle(document.body).backgroundColor") == (
+        "rgb(20, 23, 26)"
+    )
+    assert shown.page.locator(".figure:visible").count() == 1
+    shown.page.click("#pick button[data-name=rtt]")
+    assert shown.page.get_attribute(".figure:visible", "data-name") == "rtt"
+    assert not shown.complaints
+
+
+def test_text_is_edited_and_its_mistakes_have_a_line(browser: Any, first: LabServer) -> None:
+    shown = Lab(browser, first.address)
+    before = shown.drawn()
+    shown.at_rest()
+    text = shown.page.input_value("#toml")
+    shown.page.fill("#toml", text.replace('"4 s"', '"4 x"'))
+    shown.page.wait_for_selector("#error:not([hidden])")
+    assert shown.text("#error").startswith("line 3: duration: ")
+    shown.page.fill("#toml", text.replace('"4 s"', '"5 s"'))
+    shown.redrawn(before)
+    shown.page.wait_for_selector("#error", state="hidden")
+    shown.remembered()
+    assert shown.state().scenario["duration"] == "5 s"
+    assert not shown.complaints
+
+
+def test_an_exported_page_needs_no_server_of_ours(browser: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    page.export(page.beginning("first.toml", load(FIRST).replace(SHORT)), folder)
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
+    with served(server):
+        shown = Lab(browser, f"http://127.0.0.1:{server.server_port}/")
+        shown.drawn()
+        assert "in this page" in shown.text("#engine")
+        assert shown.page.is_disabled("#predict")
+        assert not shown.complaints
+
+
+def test_without_an_engine_in_the_page_the_server_runs(browser: Any) -> None:
+    tables = []
+    for without_engine in (False, True):
+        with lab(load(FIRST).replace(SHORT), without_engine=without_engine) as server:
+            shown = Lab(browser, server.address)
+            shown.at_rest()
+            tables.append(shown.text("#metrics"))
+            where = "on the server" if without_engine else "in this page"
+            assert where in shown.text("#engine")
+    assert tables[0] == tables[1]

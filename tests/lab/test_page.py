@@ -1,0 +1,130 @@
+"""The files of the page, the folder that `export` writes, and the scenario in it."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from scipy import stats
+
+import lab_engine
+from ackclock import load
+from ackclock.cli import cli
+from ackclock.lab import decode, page
+
+from .conftest import EXAMPLES
+
+FIRST = next(path for path in EXAMPLES if path.stem == "first")
+TRACED = next(path for path in EXAMPLES if path.stem == "trace-link")
+
+
+def ackclock(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(one) for one in arguments])
+
+
+def test_the_engine_in_the_page_is_of_the_present_sources() -> None:
+    """A release refuses a stale engine (`make wheel`); here it is a reason to say so."""
+    why = lab_engine.staleness()
+    if why:
+        pytest.skip(why)
+    assert page.digest() == lab_engine.sources_digest()
+
+
+def test_the_digest_is_that_of_the_last_section() -> None:
+    module = b"\0asm\1\0\0\0" + b"\1\4abcd" + lab_engine._section("ackclock", b"f" * 64)
+    assert page._stated(module) == "f" * 64
+    assert page._stated(b"\0asm\1\0\0\0") == ""
+    assert page._stated(module[:-30]) != "f" * 64
+
+
+def test_uplot_is_the_file_that_was_taken() -> None:
+    folder = Path(page.__file__).parent / "static"
+    for line in (folder / "uPlot.sha256").read_text().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    assert "MIT" in (folder / "uPlot.LICENSE").read_text()
+
+
+def test_nothing_is_fetched_from_elsewhere() -> None:
+    for name, path in page.static().items():
+        if path.suffix in {".html", ".css", ".js"} and not name.startswith("uPlot"):
+            text = path.read_text(encoding="utf-8")
+            assert "http://" not in text, name
+            assert "https://" not in text, name
+            assert "innerHTML" not in text, name
+            assert path.suffix != ".js" or max(map(len, text.splitlines())) <= 100, name
+
+
+def test_intervals_of_the_page_use_student_quantiles() -> None:
+    text = page.static()["metrics.js"].read_text()
+    written = re.search(r"const T = \[(.*?)\]", text, re.DOTALL)
+    assert written is not None
+    quantiles = [float(one) for one in written[1].split(",") if one.strip()]
+    np.testing.assert_allclose(quantiles, stats.t.ppf(0.975, range(1, 20)), atol=5e-4)
+
+
+def test_export_writes_the_page_with_its_scenario(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    done = ackclock("lab", "export", TRACED, "-o", folder)
+    assert done.exit_code == 0, done.output
+    names = {path.name for path in folder.iterdir()}
+    assert {"index.html", "view.js", "engine.wasm", "scenario.json", "uPlot.LICENSE"} <= names
+    begun = json.loads((folder / "scenario.json").read_text())
+    assert begun["scenario"] == load(TRACED).tree
+    assert len(begun["files"]) == 2
+    assert begun["server"] is False
+
+
+def test_export_replaces_a_page_only_if_asked_and_nothing_else_ever(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    assert ackclock("lab", "export", FIRST, "-o", folder).exit_code == 0
+    again = ackclock("lab", "export", FIRST, "-o", folder)
+    assert again.exit_code == 2
+    assert "--force" in again.output
+    assert ackclock("lab", "export", FIRST, "-o", folder, "--force").exit_code == 0
+    (folder / "thesis.tex").write_text("mine")
+    refused = ackclock("lab", "export", FIRST, "-o", folder, "--force")
+    assert refused.exit_code == 2
+    assert "thesis.tex" in refused.output
+
+
+def test_export_without_an_engine_says_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {name: path for name, path in page.static().items() if name != page.ENGINE}
+    monkeypatch.setattr(page, "static", lambda: files)
+    done = ackclock("lab", "export", FIRST, "-o", tmp_path / "page")
+    assert done.exit_code == 3
+    assert "make lab" in done.output
+    assert not (tmp_path / "page").exists()
+
+
+def test_link_prints_the_scenario_with_its_changes() -> None:
+    done = ackclock("lab", "link", FIRST, "--set", "duration=7 s", "--seed", "3")
+    assert done.exit_code == 0
+    state = decode(done.output.strip())
+    assert state.scenario == load(FIRST).replace(duration="7 s", seed="3").tree
+
+
+def test_exercises_have_a_question_and_sliders() -> None:
+    exercises = sorted((FIRST.parent / "lab").glob("*.toml"))
+    assert len(exercises) == 6
+    for path in exercises:
+        scenario = load(path)
+        scenario.check()
+        assert scenario.lab.text.count("?") == 1
+        assert len(scenario.lab.sliders) >= 2
+
+
+@pytest.mark.parametrize("verb", [[], ["export"], ["link"]])
+def test_a_wrong_scenario_is_refused_before_anything_is_served(
+    verb: list[str], tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("schema = 1\nduration = 10\n")
+    done = ackclock("lab", *verb, wrong)
+    assert done.exit_code == 2
+    assert "wrong.toml:2:12" in done.output

@@ -1,0 +1,194 @@
+"""The server of lab pages answers its own page and nobody else."""
+
+import base64
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from ackclock import load, metrics, simulate
+from ackclock.lab import page
+from ackclock.lab.server import LabServer
+
+from ..patience import PATIENCE_S
+from .test_page import FIRST, TRACED, ackclock
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LabServer]:
+    with LabServer(page.beginning(str(TRACED), load(TRACED))) as serving:
+        thread = threading.Thread(target=serving.serve_forever, daemon=True)
+        thread.start()
+        yield serving
+        serving.shutdown()
+
+
+def ask(
+    server: LabServer, method: str, path: str, body: str | None = None, **headers: str
+) -> tuple[HTTPResponse, bytes]:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    cookie = {"Cookie": f"ackclock-lab={server.token}"}
+    connection.request(method, path, body, cookie | headers)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer, content
+
+
+def call(server: LabServer, name: str, **request: Any) -> Any:
+    answer, content = ask(server, "POST", f"/call/{name}", json.dumps(request))
+    assert answer.status == 200
+    return json.loads(content)
+
+
+def test_the_first_address_becomes_a_cookie(server: LabServer) -> None:
+    path = server.address.removeprefix(f"http://{server.host}")
+    answer, _ = ask(server, "GET", path, Cookie="")
+    assert answer.status == 303
+    assert answer.headers["Location"] == "/"
+    cookie = answer.headers["Set-Cookie"]
+    assert "SameSite=Strict" in cookie
+    assert "HttpOnly" in cookie
+    answer, content = ask(server, "GET", "/", Cookie=cookie.partition(";")[0])
+    assert answer.status == 200
+    assert b"ackclock lab" in content
+
+
+def test_files_have_their_types_and_a_policy(server: LabServer) -> None:
+    for name, path in page.static().items():
+        answer, content = ask(server, "GET", f"/{name}")
+        assert answer.status == 200
+        assert content == path.read_bytes()
+        assert answer.headers["Content-Type"] == page.TYPES[path.suffix]
+        assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+        assert "Access-Control-Allow-Origin" not in answer.headers
+    begun = json.loads(ask(server, "GET", "/scenario.json")[1])
+    assert begun["server"] is True
+    assert len(begun["files"]) == 2
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (421, {"Host": "evil.example"}),
+        (421, {"Host": "127.0.0.1:1"}),
+        (403, {"Cookie": ""}),
+        (403, {"Cookie": "ackclock-lab=guess"}),
+        (403, {"Cookie": "ackclock-lab=ü".encode().decode("latin-1")}),
+    ],
+)
+def test_others_are_refused(
+    server: LabServer, method: str, status: int, headers: dict[str, str]
+) -> None:
+    answer, content = ask(server, method, "/call/describe", "{}", **headers)
+    assert answer.status == status
+    assert content.count(b"\n") == 1
+
+
+def test_a_call_from_another_origin_is_refused(server: LabServer) -> None:
+    answer, _ = ask(server, "POST", "/call/describe", "{}", Origin="http://evil.example")
+    assert answer.status == 403
+    own, _ = ask(server, "POST", "/call/read", '{"text": ""}', Origin=f"http://{server.host}")
+    assert own.status == 200
+
+
+@pytest.mark.parametrize("path", ["/../pyproject.toml", "/static/view.js", "/page.py", "/%2e%2e/x"])
+def test_no_other_file_is_served(server: LabServer, path: str) -> None:
+    assert ask(server, "GET", path)[0].status == 404
+
+
+def test_calls_are_bounded_and_known(server: LabServer) -> None:
+    assert ask(server, "POST", "/call/emulate", "{}")[0].status == 404
+    assert (
+        ask(server, "POST", "/call/check", "{}", **{"Content-Length": "99999999999"})[0].status
+        == 413
+    )
+    for body in ("", "[]", "nonsense", "[" * 100_000):
+        answer, content = ask(server, "POST", "/call/check", body)
+        assert answer.status == 200
+        assert json.loads(content)["errors"]
+
+
+def test_a_mistake_is_told_with_its_field(server: LabServer) -> None:
+    found = call(server, "check", scenario=load(FIRST).tree, set={"duration": "10 x"})
+    assert found["errors"][0]["field"] == "duration"
+    found = call(server, "read", text="a = = 1")
+    assert found["errors"][0]["code"] == "syntax"
+
+
+def test_a_run_here_has_the_rows_of_simulate(server: LabServer) -> None:
+    changes = {"duration": "6 s", "warmup": "1 s"}
+    found = call(server, "run", scenario=load(FIRST).tree, set=changes, replicate=1)
+    columns = {name: data for name, kind, data, *_ in found["samples"] if kind == "f8"}
+    cwnd = np.frombuffer(base64.b64decode(columns["cwnd_bytes"]), "<f8")
+    whole = simulate(load(FIRST).replace({**changes, "replicates": 2})).tables["samples"]
+    expected = whole.filter(np.asarray(whole["replicate"]) == 1)["cwnd_bytes"].to_numpy()
+    np.testing.assert_array_equal(cwnd, expected)
+
+
+def test_the_first_point_of_a_sweep_is_shown(server: LabServer) -> None:
+    found = call(server, "check", scenario=load(TRACED).tree)
+    assert found["assignments"] == [["flows.download.transport.control.kind", "reno"]]
+    assert found["points"] == 2
+    assert "sweep" in found["scenario"]
+    assert "sweep" not in found["point"]
+
+
+def test_a_run_that_is_too_large_is_refused(server: LabServer) -> None:
+    found = call(server, "run", scenario=load(FIRST).tree, set={"flows.download.count": 10_000_000})
+    assert "memory" in found["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("replicate", ["1", None, -1, 10**9, [], 1.5])
+def test_a_replicate_is_a_small_number(server: LabServer, replicate: object) -> None:
+    found = call(server, "run", scenario=load(FIRST).tree, replicate=replicate)
+    assert found["errors"][0]["field"] == "replicate"
+
+
+def test_the_command_serves_until_it_is_interrupted() -> None:
+    command = [sys.executable, "-m", "ackclock", "lab", str(FIRST), "--no-browser"]
+    with subprocess.Popen(
+        [*command, "--set", "duration=7 s"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as serving:  # fmt: skip
+        assert serving.stdout is not None
+        assert serving.stderr is not None
+        address = urlsplit(serving.stdout.readline().strip())
+        connection = HTTPConnection(str(address.hostname), address.port or 0, timeout=PATIENCE_S)
+        token = address.query.removeprefix("token=")
+        connection.request("GET", "/scenario.json", headers={"Cookie": f"ackclock-lab={token}"})
+        begun = json.loads(connection.getresponse().read())
+        connection.close()
+        assert begun["scenario"]["duration"] == "7 s"
+        assert begun["options"] == ["--set", "duration=7 s"]
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(PATIENCE_S) == 0
+        assert "Traceback" not in serving.stderr.read()
+
+
+def test_a_port_that_is_taken_is_refused(server: LabServer) -> None:
+    done = ackclock("lab", FIRST, "--no-browser", "--port", server.server_port)
+    assert done.exit_code == 3
+    assert f"--port: {server.server_port}: " in done.output
+
+
+def test_models_answer(server: LabServer) -> None:
+    losses = {"hops.bottleneck.impairments": [{"kind": "iid_loss", "probability": "1 %"}]}
+    reno = {"flows.download.transport.control": {"kind": "reno"}}
+    found = call(server, "predict", scenario=load(FIRST).tree, set=losses | reno)
+    assert "square_root" in [one["model"] for one in found]
+    assert all(one["goodput_bit_per_s"] > 0 for one in found)
+
+
+def test_metrics_exist_by_the_names_that_the_page_shows() -> None:
+    known = {metric.name for metric in metrics.METRICS.values()}
+    assert {"goodput", "utilisation", "rtt", "queueing_delay", "retransmissions"} <= known
