@@ -270,18 +270,25 @@ fn queues() -> impl Strategy<Value = Value> {
         4 => (limits, any::<bool>()).prop_map(|(limit, counts)| droptail(&limit, counts)),
         1 => Just(early),
         1 => Just(adaptive()),
-        2 => select(scheduled().to_vec()),
+        2 => select(scheduled()),
     ]
 }
 /// Disciplines that decide when the link asks, so quick that they drop within milliseconds.
-fn scheduled() -> [Value; 3] {
-    [
+fn scheduled() -> Vec<Value> {
+    let codel = |arithmetic| {
         json!({ "kind": "codel", "target": "1 ms", "interval": "4 ms", "limit": "9 packets",
-            "mtu": "100 bytes" }),
+            "mtu": "100 bytes", "arithmetic": arithmetic })
+    };
+    vec![
+        codel("exact"),
+        codel("linux"),
         json!({ "kind": "fq_codel", "target": "1 ms", "interval": "4 ms", "limit": "9 kB",
             "queues": 1, "drop_batch": 2, "mtu": "100 bytes" }),
         json!({ "kind": "pie", "target": "1 ms", "update_interval": "1 ms", "alpha": 60,
             "burst_allowance": "0 s", "limit": "9 packets", "mean_packet": "100 bytes" }),
+        json!({ "kind": "pie", "target": "1 ms", "update_interval": "1 ms", "alpha": 2, "beta": 2,
+            "burst_allowance": "0 s", "limit": "9 packets", "mean_packet": "100 bytes",
+            "arithmetic": "linux" }),
     ]
 }
 /// A limit that changes with every service and every few milliseconds.

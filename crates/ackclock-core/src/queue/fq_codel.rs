@@ -1,6 +1,7 @@
 //! FlowQueue-CoDel (FQ-CoDel, RFC 8290): a queue for each flow, as far as a hash keeps flows apart,
 //! served in turn, with CoDel in each.
 
+use super::arithmetic::Arithmetic;
 use super::buffer::check_limit;
 use super::controlled_delay::{ControlledDelay, Law, Line, check_times};
 use super::facts::QueueFacts;
@@ -51,6 +52,9 @@ pub struct FqCodel {
     /// Size of a full packet on the wire. With at most this many bytes waiting in all queues,
     /// nothing is dropped. Linux counts all queues as well; RFC 8289 knows only one.
     pub mtu: Bytes,
+    /// Arithmetic of the control law. That of Linux has a clock of 1.024 µs and halves the second
+    /// interval between drops, instead of dividing it by the square root of 2.
+    pub arithmetic: Arithmetic,
 }
 
 impl Default for FqCodel {
@@ -65,6 +69,7 @@ impl Default for FqCodel {
             quantum: Bytes(1514),
             drop_batch: 64,
             mtu: Bytes(1500),
+            arithmetic: Arithmetic::Exact,
         }
     }
 }
@@ -170,6 +175,7 @@ impl FqCodelQueue {
                 interval: parameters.interval,
                 ecn: parameters.ecn,
                 mtu: parameters.mtu,
+                arithmetic: parameters.arithmetic,
             },
             limit: parameters.limit,
             quantum: parameters.quantum.0 as i64,

@@ -17,6 +17,7 @@ pub mod a_star;
 mod adaptive_limit;
 pub mod adaptive_red;
 pub mod alt;
+pub mod arithmetic;
 mod buffer;
 pub mod codel;
 mod controlled_delay;

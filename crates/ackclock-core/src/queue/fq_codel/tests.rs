@@ -61,14 +61,24 @@ fn sent<Q: Queue>(bench: &Bench<Q>, flows: u32, from: f64) -> Vec<f64> {
 /// Served in turn, a single queue is always served, so all drops and marks are CoDel's.
 #[test]
 fn a_single_flow_has_codel() {
-    for ecn in [false, true] {
+    for (ecn, arithmetic) in [
+        (false, Arithmetic::Exact),
+        (true, Arithmetic::Exact),
+        (false, Arithmetic::Linux),
+    ] {
         let codel = Codel {
             limit: QueueLimit::Unlimited,
             ecn,
+            arithmetic,
             ..Codel::default()
         };
+        let fq_codel = FqCodel {
+            ecn,
+            arithmetic,
+            ..unlimited()
+        };
         let mut one = Bench::new(CodelQueue::new(&codel), 1);
-        let mut other = bench(&FqCodel { ecn, ..unlimited() }, 1);
+        let mut other = bench(&fq_codel, 1);
         (one.ecn, other.ecn) = (Ecn::Capable, Ecn::Capable);
         load(&mut one, &[1500], 3.0, 0.000_7);
         load(&mut other, &[1500], 3.0, 0.000_7);
