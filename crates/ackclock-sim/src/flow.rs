@@ -302,7 +302,7 @@ impl Flow {
             AcknowledgementKind::Ack => PacketKind::Ack,
         };
         let mut packet = Packet::new(kind, self.id, ack.cumulative, header, ack.echo);
-        packet.set_ecn_echo(ack.ecn_echo);
+        packet.set_ace(ack.ace);
         let id = packets.answer(arrived, packet);
         if let Some(blocks) = ack.sacks {
             packets.set_options(id, Options::Sack(*blocks));
@@ -332,7 +332,7 @@ impl Flow {
                 cumulative: packet.sequence,
                 echo: packet.stamp,
                 sacks: packets.sack_blocks(id),
-                ecn_echo: packet.has_ecn_echo(),
+                ace: packet.ace(),
             },
         );
     }
@@ -394,7 +394,7 @@ impl Flow {
 }
 
 #[inline(always)]
-fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: bool) -> Packet {
+fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: Ecn) -> Packet {
     let kind = match segment.kind {
         SegmentKind::Syn => PacketKind::Syn,
         SegmentKind::Data => PacketKind::Data,
@@ -405,8 +405,32 @@ fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: bool) -> Packe
     packet.set_window_reduced(segment.window_reduced);
     packet.set_pushed(segment.pushed);
     // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-    if ecn && segment.kind == SegmentKind::Data && !segment.retransmission {
-        packet.set_ecn(Ecn::Capable);
+    if segment.kind == SegmentKind::Data && !segment.retransmission {
+        packet.set_ecn(ecn);
     }
     packet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_data_carries_the_codepoint_and_nothing_else_does() {
+        let segment = |kind, retransmission| Segment {
+            kind,
+            sequence: 0,
+            length: Bytes(1448),
+            retransmission,
+            stamp: Time::ZERO,
+            window_reduced: false,
+            pushed: false,
+        };
+        for ecn in [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s] {
+            let sent = |kind, again| data_packet(FlowId(0), &segment(kind, again), 52, ecn).ecn();
+            assert_eq!(sent(SegmentKind::Data, false), ecn);
+            assert_eq!(sent(SegmentKind::Data, true), Ecn::NotCapable);
+            assert_eq!(sent(SegmentKind::Syn, false), Ecn::NotCapable);
+        }
+    }
 }

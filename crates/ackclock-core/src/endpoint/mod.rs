@@ -66,8 +66,8 @@ pub struct Acknowledgement<'a> {
     pub echo: Time,
     /// Blocks received beyond `cumulative`; `None` if there are none or SACK is off.
     pub sacks: Option<&'a SackBlocks>,
-    /// ECE flag (RFC 3168).
-    pub ecn_echo: bool,
+    /// Flags AE, CWR and ECE as a number ([`Packet::ace`](crate::packet::Packet::ace)).
+    pub ace: u8,
 }
 
 /// The kinds of [`Acknowledgement`].

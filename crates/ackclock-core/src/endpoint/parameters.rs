@@ -1,5 +1,6 @@
 //! All TCP parameters that change the outcome of an experiment, and their presets.
 
+use crate::packet::Ecn;
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use crate::units::{Bytes, Span};
 use schemars::JsonSchema;
@@ -336,6 +337,29 @@ pub struct TcpParameters {
     pub pacing: Pacing,
     /// True if segments are ECN-capable (RFC 3168).
     pub ecn: bool,
+    /// Codepoint of ECN-capable packets.
+    pub ecn_codepoint: EcnCodepoint,
+}
+
+/// The codepoint by which a packet says that it is ECN-capable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnCodepoint {
+    /// ECT(0): marks are as rare as losses would be (RFC 3168).
+    #[default]
+    Ect0,
+    /// ECT(1): marks are frequent, and each reaction is small (L4S, RFC 9331).
+    Ect1,
+}
+
+impl EcnCodepoint {
+    /// Returns the field of the IP header.
+    pub const fn field(self) -> Ecn {
+        match self {
+            EcnCodepoint::Ect0 => Ecn::Capable,
+            EcnCodepoint::Ect1 => Ecn::CapableL4s,
+        }
+    }
 }
 
 /// Named sets of TCP parameters.
@@ -431,6 +455,7 @@ fn rfc() -> TcpParameters {
         receive_buffer_growth: false,
         pacing: Pacing::Control,
         ecn: false,
+        ecn_codepoint: EcnCodepoint::Ect0,
     }
 }
 

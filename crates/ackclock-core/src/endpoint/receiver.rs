@@ -265,7 +265,7 @@ impl Receiver {
             cumulative: self.next,
             echo: self.recent_stamp,
             sacks: if holds_more { reported } else { None },
-            ecn_echo: self.echo_congestion,
+            ace: self.echo_congestion.into(),
         })
     }
 
@@ -547,7 +547,7 @@ mod tests {
                 ..data(sequence, 100)
             };
             receiver.handle_segment(at(100), &segment, marked);
-            receiver.poll_transmit(at(100)).map(|ack| ack.ecn_echo)
+            receiver.poll_transmit(at(100)).map(|ack| ack.ace == 1)
         };
         assert_eq!(after(0, false, false), None);
         assert_eq!(after(1, false, false), Some(false));

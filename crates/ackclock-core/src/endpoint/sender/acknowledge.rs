@@ -53,8 +53,7 @@ impl Sender {
     /// True if an ACK only acknowledges new data, and nothing needs attention.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn is_plain(&self, ack: &Acknowledgement<'_>) -> bool {
-        let plain =
-            ack.cumulative > self.scoreboard.first() && ack.sacks.is_none() && !ack.ecn_echo;
+        let plain = ack.cumulative > self.scoreboard.first() && ack.sacks.is_none() && ack.ace == 0;
         let quiet = self
             .by_time
             .as_ref()
@@ -146,7 +145,7 @@ impl Sender {
             self.progress(now, advance.acked);
         }
         self.infer_loss(now, new, sacked > 0, newly_delivered);
-        if !PLAIN && ack.ecn_echo {
+        if !PLAIN && ack.ace != 0 {
             self.react_to_mark(now, advance.acked);
         }
         self.reduce_in_proportion(newly_delivered, new && told.newly_lost == 0);
@@ -403,7 +402,7 @@ impl Sender {
             phase: self.recovery.phase(),
             newly_lost: Bytes(told.newly_lost),
             round_start: told.round_start,
-            marked: Bytes(if !PLAIN && ack.ecn_echo {
+            marked: Bytes(if !PLAIN && ack.ace != 0 {
                 told.newly_delivered
             } else {
                 0

@@ -217,7 +217,7 @@ impl Sender {
         if !news.advanced
             || news.sacked
             || news.duplicate_reported
-            || ack.ecn_echo
+            || news.ecn_echo
             || !news.was_open
         {
             waits = self.follow(now, news, state);
@@ -313,7 +313,7 @@ impl Sender {
             probe_reported: self.is_report_of_probe(report, state),
             original: arrivals.original || cumulative.original,
             was_open,
-            ecn_echo: ack.ecn_echo && self.parameters.ecn,
+            ecn_echo: ack.ace != 0 && self.parameters.ecn,
             echo: ack.echo,
             delivered,
             repeated: duplicates * self.mss,

@@ -212,7 +212,7 @@ impl Dialogue {
             cumulative,
             echo: Time::NEVER,
             sacks: (!sacks.is_empty()).then_some(&sacks),
-            ecn_echo,
+            ace: ecn_echo.into(),
         };
         self.sender.handle_acknowledgement(self.now, &ack);
         self.sender.scoreboard.check();

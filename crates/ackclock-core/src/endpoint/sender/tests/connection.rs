@@ -14,7 +14,7 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
         cumulative: 0,
         echo: Time::NEVER,
         sacks: None,
-        ecn_echo: false,
+        ace: 0,
     };
     let mut d = Dialogue::with(parameters, 10, None, false);
     d.sender.write(Write::Unlimited);

@@ -66,7 +66,7 @@ fn connection(rtt: u64) -> Dialogue {
         cumulative: 0,
         echo: Time::NEVER,
         sacks: None,
-        ecn_echo: false,
+        ace: 0,
     };
     dialogue
         .sender

@@ -167,7 +167,7 @@ proptest! {
                         cumulative: to,
                         echo: d.now,
                         sacks: (!sacks.is_empty()).then_some(&sacks),
-                        ecn_echo: echo,
+                        ace: u8::from(echo),
                     };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
@@ -178,7 +178,7 @@ proptest! {
                         cumulative,
                         echo: Time::from_nanos(cumulative),
                         sacks: (!sacks.is_empty()).then_some(&sacks),
-                        ecn_echo: false,
+                        ace: 0,
                     };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
@@ -330,7 +330,7 @@ fn no_blocks_and_an_empty_list_of_them_are_the_same() {
                         cumulative,
                         echo: dialogue.now,
                         sacks,
-                        ecn_echo: false,
+                        ace: 0,
                     };
                     dialogue.wait(7);
                     dialogue.sender.handle_acknowledgement(dialogue.now, &ack);
