@@ -6,10 +6,12 @@
 
 use crate::units::{Bytes, Time};
 
+mod ecn;
 mod lists;
 mod pool;
 mod sack;
 
+pub use ecn::{Ecn, EcnCounters};
 pub use lists::{Backlog, Fifo, FifoList, TimedFifo, Timeline};
 pub use pool::{Options, PacketPool};
 pub use sack::{SackBlock, SackBlocks};
@@ -46,21 +48,6 @@ pub enum PacketKind {
     Datagram = 4,
     /// A receiver's feedback to the sender of datagrams under rate control.
     Feedback = 5,
-}
-
-/// The two ECN bits of the IP header (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotCapable,
-    /// ECN-capable transport, ECT(0).
-    Capable,
-    /// ECN-capable, low-latency identifier, ECT(1) (RFC 9331).
-    CapableL4s,
-    /// Congestion experienced (CE).
-    Marked,
 }
 
 /// One packet: the fields that queues and links need and that the simulated endpoints exchange.

@@ -16,8 +16,8 @@ pub enum Protocol {
     Tcp {
         /// Size of the headers of every packet, and of an ACK.
         header: u16,
-        /// ECN field of new data.
-        ecn: Ecn,
+        /// ECN field of new data, and of retransmissions and ACKs.
+        ecn: (Ecn, Ecn),
         /// Sends data.
         sender: Box<Sender>,
         /// Acknowledges data.
@@ -36,7 +36,7 @@ impl Protocol {
             sender: Box::new(sender),
             receiver,
             header: parameters.header.0 as u16,
-            ecn: ecn_of_new_data(parameters),
+            ecn: (parameters.ecn_of_new_data(), parameters.ecn_of_the_rest()),
         }
     }
     /// Makes UDP endpoints.
@@ -59,13 +59,6 @@ impl Protocol {
             feedback_size: parameters.feedback_size.0 as u16,
             ecn: parameters.ecn,
         }))
-    }
-}
-
-fn ecn_of_new_data(parameters: &TcpParameters) -> Ecn {
-    match parameters.ecn {
-        true => parameters.ecn_codepoint.field(),
-        false => Ecn::NotCapable,
     }
 }
 

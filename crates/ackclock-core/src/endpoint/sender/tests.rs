@@ -3,6 +3,7 @@
 mod connection;
 mod ecn;
 mod linux;
+mod marks;
 mod pacing;
 mod properties;
 mod rate_samples;
@@ -213,6 +214,7 @@ impl Dialogue {
             echo: Time::NEVER,
             sacks: (!sacks.is_empty()).then_some(&sacks),
             ace: ecn_echo.into(),
+            counters: None,
         };
         self.sender.handle_acknowledgement(self.now, &ack);
         self.sender.scoreboard.check();
