@@ -23,6 +23,7 @@ pub mod highspeed;
 mod hystart_linux;
 pub mod kernel;
 mod parameters;
+pub mod prague;
 mod recorded;
 pub mod reno;
 mod reno_linux;
@@ -402,6 +403,7 @@ impl Kind for ControlKind {
             Entry::of::<highspeed::HighSpeed>(),
             Entry::of::<vegas::Vegas>(),
             Entry::of::<dctcp::Dctcp>(),
+            Entry::of::<prague::Prague>(),
             Entry::of::<bbr1::parameters::Bbr1>(),
             Entry::of::<bbr3::parameters::Bbr3>(),
             Entry::of::<westwood_be::WestwoodBe>(),

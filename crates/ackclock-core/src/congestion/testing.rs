@@ -33,6 +33,7 @@ pub struct AckClock {
     min_rtt: Span,
     /// Data delivered when the present round trip ends.
     round_end: Bytes,
+    next_is_marked: bool,
     /// State of the recovery from the last loss, which lasts until `recovered_at` is delivered.
     phase: RecoveryPhase,
     recovered_at: Bytes,
@@ -82,6 +83,7 @@ impl AckClock {
             overflows: 0,
             min_rtt: Span::FOREVER,
             round_end: Bytes::ZERO,
+            next_is_marked: false,
             phase: RecoveryPhase::Open,
             recovered_at: Bytes::ZERO,
         }
@@ -206,7 +208,11 @@ impl AckClock {
             self.control.on_recovery_end(self.now);
         }
         let marked = self.overflow() == Some(CongestionKind::Mark);
+        let marked = std::mem::take(&mut self.next_is_marked) || marked;
         let ack = self.report(bytes, marked);
+        if marked && self.bottleneck.is_none() && self.delivered >= self.recovered_at {
+            self.react(CongestionKind::Mark);
+        }
         self.min_rtt = self.min_rtt.min(self.round_trip());
         self.control.on_ack(self.now, &ack);
         if self.control.wants_sent() {
@@ -248,6 +254,11 @@ impl AckClock {
             self.control.on_mark_report(self.now, &report);
         }
         ack
+    }
+
+    /// Marks what the next ACK acknowledges.
+    pub fn mark_next(&mut self) {
+        self.next_is_marked = true;
     }
 
     /// Marks each segment with probability `p`, independently, and reacts at most once per window.
