@@ -15,6 +15,8 @@ pub struct QueueFacts {
     pub marks: Option<bool>,
     /// Fixed thresholds of random drops; null also if there are none, or if the queue adapts them.
     pub thresholds: Option<Thresholds>,
+    /// Queue above which it marks what arrives; null if it marks by another rule or not at all.
+    pub marking: Option<Marking>,
 }
 
 /// The capacity of a queue.
@@ -49,6 +51,15 @@ pub enum Drops {
     Head,
 }
 
+/// A threshold of the queue that a packet finds, above which the packet is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Marking {
+    /// Packets, bytes or a time.
+    pub threshold: QueueLimit,
+    /// Further queue over which the probability rises from 0 to 1; null for a step.
+    pub ramp: Option<QueueLimit>,
+}
+
 /// Thresholds of the average queue between which the drop probability rises linearly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Thresholds {
@@ -72,7 +83,7 @@ impl QueueFacts {
             }),
             drops: Some(Drops::Tail),
             marks: Some(false),
-            thresholds: None,
+            ..QueueFacts::default()
         }
     }
 
@@ -86,6 +97,7 @@ impl QueueFacts {
             }),
             drops: Some(Drops::Early),
             marks: Some(marks),
+            marking: None,
             thresholds,
         }
     }
@@ -109,5 +121,6 @@ impl QueueFacts {
         capacity
             .into_iter()
             .chain(thresholds.flat_map(|one| [one.low, one.high]))
+            .chain(self.marking.map(|marking| marking.threshold))
     }
 }

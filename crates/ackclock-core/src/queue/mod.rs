@@ -28,6 +28,7 @@ pub mod facts;
 pub mod fq_codel;
 pub mod pie;
 pub mod red;
+pub mod step_marking;
 #[cfg(test)]
 mod testing;
 
@@ -142,6 +143,7 @@ impl Kind for QueueKind {
             Entry::of::<droptail::DropTail>(),
             Entry::of::<red::Red>(),
             Entry::of::<adaptive_red::AdaptiveRed>(),
+            Entry::of::<step_marking::StepMarking>(),
             Entry::of::<codel::Codel>(),
             Entry::of::<pie::Pie>(),
             Entry::of::<fq_codel::FqCodel>(),

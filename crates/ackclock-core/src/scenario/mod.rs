@@ -8,7 +8,7 @@
 use crate::arrivals::Arrivals;
 use crate::congestion::{ControlContext, ControlKind, recorded};
 use crate::datagram::DatagramParameters;
-use crate::endpoint::parameters::Pacing;
+use crate::endpoint::parameters::{EcnFeedback, Pacing};
 use crate::endpoint::{Sender, TcpParameters};
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
@@ -256,6 +256,7 @@ pub fn tcp_sender(
         ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
         paced: parameters.pacing == Pacing::Always,
         selective_acks: parameters.recovery.uses_sack(),
+        counts_marks: parameters.ecn && parameters.ecn_feedback != EcnFeedback::Classic,
     });
     let control = if records { recorded(control) } else { control };
     let jitter = streams.stream(&format!("{name}/jitter"));

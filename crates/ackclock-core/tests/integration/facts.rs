@@ -197,6 +197,7 @@ fn control(chosen: &Selection<ControlKind>) -> Box<dyn CongestionControl> {
             ssthresh_in_whole_segments: false,
             paced: false,
             selective_acks: true,
+            counts_marks: true,
         })
     })
 }
