@@ -5,7 +5,7 @@
 use super::arithmetic::Arithmetic;
 use super::buffer::{Buffer, check_limit};
 use super::controlled_delay::{ControlledDelay, Law, Line, check_times};
-use super::facts::QueueFacts;
+use super::facts::{QueueFacts, SteeringLaw};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
@@ -78,7 +78,8 @@ impl Element<QueueKind> for Codel {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts::head(self.limit, self.ecn)
+        let (law, interval) = (SteeringLaw::ControlledDelay, Some(self.interval));
+        QueueFacts::head(self.limit, self.ecn).steered(law, self.target, interval)
     }
 }
 
@@ -187,9 +188,8 @@ mod tests {
         }
     }
 
-    /// In Linux's arithmetic: the first drop comes an interval and one service after the delay has
-    /// exceeded the target, since the interval must have passed, and the gaps are those of its
-    /// reciprocal square root (the table of `controlled_delay.rs`).
+    /// In Linux's arithmetic, gaps are those of its reciprocal square root. The table is that of
+    /// `controlled_delay.rs`.
     #[test]
     fn linux_drops_at_the_times_of_its_own_square_root() {
         let linux = Codel {

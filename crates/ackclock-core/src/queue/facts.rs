@@ -1,6 +1,7 @@
 //! The facts of a queue.
 
 use crate::scenario::quantity::QueueLimit;
+use crate::units::Span;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,6 +18,11 @@ pub struct QueueFacts {
     pub thresholds: Option<Thresholds>,
     /// Queue above which it marks what arrives; null if it marks by another rule or not at all.
     pub marking: Option<Marking>,
+    /// Highest rate at which the queue itself lets packets pass in the long run; null if only its
+    /// link limits it.
+    pub highest_bit_per_s: Option<u64>,
+    /// Law that steers the delay of all packets; null if there is none, or if flows have their own.
+    pub steering: Option<Steering>,
 }
 
 /// The capacity of a queue.
@@ -73,7 +79,43 @@ pub struct Thresholds {
     pub gentle: bool,
 }
 
+/// A control law that steers the queueing delay to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Steering {
+    /// Kind of law.
+    pub law: SteeringLaw,
+    /// Target of the delay, in seconds.
+    pub target_s: f64,
+    /// Time for which the delay may exceed the target, in seconds; null if the law has none.
+    pub interval_s: Option<f64>,
+}
+
+/// Kind of a control law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SteeringLaw {
+    /// Drops at random, with a probability adapted until the mean delay is the target.
+    Random,
+    /// Drops more and more often while the delay exceeds the target (RFC 8289).
+    ControlledDelay,
+}
+
 impl QueueFacts {
+    /// Adds a law with that target.
+    pub(super) fn steered(
+        mut self,
+        law: SteeringLaw,
+        target: Span,
+        interval: Option<Span>,
+    ) -> Self {
+        self.steering = Some(Steering {
+            law,
+            target_s: target.as_seconds(),
+            interval_s: interval.map(Span::as_seconds),
+        });
+        self
+    }
+
     /// Returns the facts of a queue that drops at the tail of an adapted limit and marks nothing.
     pub(super) fn moving(most: u32, counts_packet_in_service: bool) -> Self {
         QueueFacts {
@@ -99,6 +141,8 @@ impl QueueFacts {
             marks: Some(marks),
             marking: None,
             thresholds,
+            highest_bit_per_s: None,
+            steering: None,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::buffer::{Buffer, check_limit};
-use super::facts::QueueFacts;
+use super::facts::{QueueFacts, SteeringLaw};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
@@ -124,7 +124,11 @@ impl Element<QueueKind> for Pie {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts::early(self.limit, self.ecn, None)
+        QueueFacts::early(self.limit, self.ecn, None).steered(
+            SteeringLaw::Random,
+            self.target,
+            None,
+        )
     }
 }
 

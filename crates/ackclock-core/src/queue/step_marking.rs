@@ -108,6 +108,7 @@ impl Element<QueueKind> for StepMarking {
                 threshold: self.threshold,
                 ramp: self.ramp,
             }),
+            ..QueueFacts::default()
         }
     }
 }
@@ -207,6 +208,7 @@ mod tests {
             .unwrap()
             .build(LinkContext::alone(place));
         let context = QueueContext {
+            hosts: &crate::queue::Hosts::default(),
             place,
             link: &*link,
         };

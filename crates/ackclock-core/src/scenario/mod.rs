@@ -117,6 +117,8 @@ pub struct HopDescription {
     pub delay: Span,
     /// Impairments in the order in which a packet meets them.
     pub impairments: Vec<Selection<ImpairmentKind>>,
+    /// True if the queueing delay of each packet is recorded.
+    pub packet_delays: bool,
 }
 
 /// The flows that share a hop.
@@ -154,6 +156,8 @@ pub struct FlowDescription {
     pub access_delay: Range,
     /// True if the states of its congestion controls are recorded.
     pub control_states: bool,
+    /// Names of the sending and the receiving host; without a name, each instance has its own.
+    pub hosts: [Option<String>; 2],
 }
 
 /// The instances of a flow group.

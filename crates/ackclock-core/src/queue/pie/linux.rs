@@ -101,7 +101,7 @@ impl Linux {
         self.state.old_delay = delay;
     }
 
-    /// Begins anew after congestion; `pie_vars_init`.
+    /// Begins again after congestion; `pie_vars_init`.
     fn begin(&mut self) {
         self.state.burst = self.burst_allowance;
         self.state.accumulated = 0;
