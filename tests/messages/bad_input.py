@@ -33,7 +33,7 @@ unknown-field   duration                            duration.x=1
 unknown-field   flows.main.transport.mms            flows.main.transport.mms=1 kB
 unknown-field   flows.main.transport.delayed_ack.x  flows.main.transport.delayed_ack.x=1
 unknown-name    hops.wired.link.kind                hops.wired.link.kind=konstant
-unknown-name    hops.wired.queue.kind               hops.wired.queue.kind=cake
+unknown-name    hops.wired.queue.kind               hops.wired.queue.kind=pfifo
 unknown-name    hops.wireless.impairments.0.kind    hops.wireless.impairments.0.kind=rain
 unknown-name    flows.main.transport.kind           flows.main.transport.kind=quic
 unknown-name    flows.main.transport.control.kind   flows.main.transport.control.kind=rneo
@@ -105,6 +105,7 @@ out-of-range    flows.main.transport.rto_minimum    flows.main.transport.rto_min
 out-of-range    flows.main.transport.control.beta   flows.main.transport.control.beta=2
 out-of-range    flows.main.transport.control.alpha  flows.main.transport.control.alpha=0
 out-of-range    flows.main.transport.control.name   flows.main.transport.control={kind = "kernel", name = "../bbr"}
+out-of-range    flows.main.source                   flows.main.source=" "
 out-of-range    flows.main.route                    flows.main.route=[]
 out-of-range    flows.main.count                    flows.main.count=0
 out-of-range    flows.main.start                    flows.main.start=["2 s", "1 s"]
@@ -115,6 +116,10 @@ contradiction   hops.1.name                         hops.wireless.name=wired
 contradiction   flows.main.stop                     flows.main.stop=1 s & flows.main.start=2 s
 contradiction   flows.main.return                   flows.main.return=[]
 contradiction   flows.main.count                    flows.main.count=2 & flows.main.arrivals={kind = "poisson", mean_interval = "1 s"}
+contradiction   hops.wired.packet_delays            hops.wired.packet_delays=true & hops.wired.scope=per_flow
+contradiction   hops.wired.queue.range              hops.wired.queue={kind = "dualpi2", arithmetic = "linux", range = "1 ms"}
+contradiction   hops.wired.queue.alpha              hops.wired.queue={kind = "pie", arithmetic = "linux", alpha = 0.1}
+contradiction   hops.wired.queue.peak_rate          hops.wired.queue={kind = "tbf", rate = "1 Mbit/s", burst = "9 kB", limit = "9 packets", peak_rate = "1 Mbit/s"}
 contradiction   flows.main.control_states           flows.main.transport={kind = "udp"} & flows.main.traffic={kind = "cbr", rate = "1 Mbit/s"} & flows.main.control_states=true
 contradiction   flows.main.traffic.kind             flows.main.transport={kind = "udp"}
 contradiction   flows.main.transport.burst          flows.main.transport={kind = "udp", burst = "2 packets"}

@@ -17,6 +17,7 @@ from ..refusals import refused
 GIVEN = {
     "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0,
     "decay": 0.01, "flows": 10.0, "places": 50.0, "stations": 5.0,
+    "target": 0.01, "interval": 0.1,
 }  # fmt: skip
 # A loss is possible, and states are few.
 _LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}
@@ -275,6 +276,7 @@ TERMS = {
     "rtt_probe_segments": ("window of a flow in such a probe",),
     "stations": ("stations",),
     "places": ("capacity of the router",),
+    "target": ("target", "delay to which the queue steers"),
     "shortest": ("the shortest round-trip time",),
     "longest": ("the longest",),
     "psi": ("mean time of the link at its high rate",),

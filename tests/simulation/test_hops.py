@@ -174,11 +174,17 @@ FLOWS = _flows(TCP, TRAFFIC)
 
 
 def _known_on_arrival(hop: Tree) -> Tree:
-    """Returns the queue; the wait for a shared medium is unknown when a packet arrives."""
+    """Returns the queue, or another one if a shared medium refuses it.
+
+    The wait for a medium is unknown when a packet arrives, and a medium decides when it sends, not
+    a shaper.
+    """
+    if hop["link"]["kind"] != "edca":
+        return hop["queue"]
+    if "rate" in hop["queue"]:
+        return {"kind": "droptail", "limit": "7 packets"}
     is_time = hop["queue"].get("limit") == "10 ms"
-    if hop["link"]["kind"] == "edca" and is_time:
-        return hop["queue"] | {"limit": "7 packets"}
-    return hop["queue"]
+    return hop["queue"] | {"limit": "7 packets"} if is_time else hop["queue"]
 
 
 def _fitting(parameters: Tree) -> str:
@@ -233,6 +239,20 @@ FURTHER_QUEUES = [
     {"kind": "codel", "limit": "9 packets"},
     {"kind": "pie", "burst_allowance": "0 s"},
     {"kind": "pie", "limit": "9 packets", "delay_measure": "departure_rate"},
+    {"kind": "pie", "arithmetic": "linux"},
+    {"kind": "headdrop", "limit": "9 packets"},
+    {"kind": "pi2"},
+    {"kind": "pi2", "limit": "9 packets", "arithmetic": "linux"},
+    {"kind": "dualpi2"},
+    {"kind": "dualpi2", "limit": "9 packets", "arithmetic": "linux"},
+    {"kind": "drr", "limit": "20 packets", "flow_limit": "9 packets"},
+    {"kind": "fq_pie", "burst_allowance": "0 s"},
+    {"kind": "fq_pie", "limit": "9 packets", "queues": 2, "arithmetic": "linux"},
+    {"kind": "tbf", "rate": "500 kbit/s", "burst": "5 kB", "limit": "20 packets"},
+    {"kind": "cake"},
+    {"kind": "cake", "limit": "9 packets", "isolation": "flows"},
+    {"kind": "cake", "rate": "500 kbit/s", "overhead": "18 bytes", "least_size": "64 bytes"},
+    {"kind": "codel", "arithmetic": "linux"},
     {"kind": "fq_codel"},
     {"kind": "fq_codel", "limit": "9 packets", "queues": 2, "quantum": "300 bytes"},
     {"kind": "ebdp"},

@@ -18,16 +18,20 @@ use crate::impairment::Impairment;
 use crate::link::Link;
 use crate::medium::ContenderId;
 use crate::observe::Context;
-use crate::packet::{Backlog, PacketId, PacketPool, Timeline};
+use crate::packet::{Backlog, Packet, PacketId, PacketPool, Timeline};
 use crate::queue::Discipline;
 use crate::units::{Bytes, Span, Time};
 use contending::Contending;
+use delays::Delays;
 use fast::Path;
 use impaired::{Impairments, judge};
 use service::{InOrder, Scheduled, Server, Service};
 use std::cmp::Reverse;
 
+pub use delays::DelayHistogram;
+
 mod contending;
+mod delays;
 mod fast;
 mod impaired;
 mod service;
@@ -93,6 +97,8 @@ struct Cold {
     server: Server,
     counts: Counts,
     impairments: Option<Impairments>,
+    /// Delays of packets, if the hop records them.
+    delays: Option<Delays>,
 }
 
 /// Counts since the run began. The order of fields keeps `given` and `given_bytes` apart, so that
@@ -145,6 +151,7 @@ impl Hop {
             Discipline::Scheduled(queue) => Service::Scheduled(Scheduled {
                 queue,
                 serving: None,
+                wake: Time::NEVER,
             }),
         };
         Hop::with(service, link, impairments, delay)
@@ -186,6 +193,7 @@ impl Hop {
                 server,
                 counts: Counts::default(),
                 impairments,
+                delays: None,
             }),
         }
     }
@@ -264,6 +272,10 @@ impl Hop {
         match &mut self.cold.service {
             Service::InOrder(_) => self.enqueue_in_order(now, id, context),
             Service::Scheduled(scheduled) => {
+                if let Some(delays) = &mut self.cold.delays {
+                    let class = scheduled.queue.class(&context.packets[id]);
+                    delays.note_arrival(now, id, class);
+                }
                 scheduled
                     .queue
                     .enqueue(now, id, scheduled.in_service(), context);
@@ -278,13 +290,17 @@ impl Hop {
     /// [`Hop::enqueue`] with a discipline that keeps the order, where the time at which the packet
     /// will have been sent is known at once.
     fn enqueue_in_order(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
-        let size = context.packets[id].size;
+        let Packet { size, flow, .. } = context.packets[id];
+        let start = now.max(self.free_at);
         let Some(done) = self
             .cold
             .serve_in_order(&mut self.free_at, now, (id, size), context)
         else {
             return;
         };
+        if let Some(delays) = &mut self.cold.delays {
+            delays.note(now, start, flow);
+        }
         match &mut self.cold.impairments {
             Some(impairments) if !impairments.after.is_empty() => {
                 impairments.unjudged.push_back(id, context.packets);
@@ -295,20 +311,26 @@ impl Hop {
         }
     }
 
-    /// Gives the idle link the packet that the queue chooses at `start`, if there is one.
+    /// Gives the idle link the packet that the queue chooses at `start`, if there is one. If the
+    /// queue holds its packets back, asks it again when it is ready.
     fn serve(&mut self, start: Time, context: &mut Context<'_>) {
         let Cold {
             service: Service::Scheduled(scheduled),
             server,
             counts,
+            delays,
             ..
         } = &mut *self.cold
         else {
             return;
         };
         let Some(id) = scheduled.queue.dequeue(start, context) else {
+            scheduled.wake = scheduled.queue.ready_at();
             return;
         };
+        if let Some(delays) = delays {
+            delays.note_service(start, id, context.packets);
+        }
         let bytes = context.packets[id].bytes();
         let done = server.serve(&mut self.free_at, start, bytes);
         counts.given += 1;
@@ -348,12 +370,14 @@ impl Hop {
     #[inline(never)]
     fn complete_scheduled(&mut self, now: Time, context: &mut Context<'_>) {
         while let Service::Scheduled(scheduled) = &mut self.cold.service
-            && let Some((done, id, _)) = scheduled.serving
-            && done <= now
+            && let Some(at) = scheduled.next_action()
+            && at <= now
         {
-            scheduled.serving = None;
-            self.depart(done, id, context);
-            self.serve(done, context);
+            scheduled.wake = Time::NEVER;
+            if let Some((_, id, _)) = scheduled.serving.take() {
+                self.depart(at, id, context);
+            }
+            self.serve(at, context);
         }
     }
 

@@ -78,6 +78,7 @@ pub mod sampling;
 pub mod scenario;
 pub mod size;
 pub mod streams;
+mod token_bucket;
 pub mod traffic;
 pub mod units;
 

@@ -6,7 +6,8 @@ use crate::hop::Hop;
 use crate::link::contention::Contention;
 use crate::link::{Link, LinkContext};
 use crate::medium::{ContenderId, Medium};
-use crate::queue::QueueContext;
+use crate::packet::FlowId;
+use crate::queue::{Hosts, QueueContext};
 use crate::registry::StreamScope;
 use crate::routes::Routes;
 use crate::scenario::{
@@ -16,6 +17,7 @@ use crate::streams::{Stream, Streams};
 use crate::units::{Span, Time};
 use routes::RouteBuilder;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 mod routes;
 
@@ -111,6 +113,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         instances: Vec::new(),
         routes: Routes::default(),
     };
+    let hosts = hosts(scenario, streams);
     let mut index_of = vec![None; scenario.hops.len()];
     for (number, description) in scenario.hops.iter().enumerate() {
         if description.scope == Scope::Shared {
@@ -119,6 +122,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
             let place = place_of_hop(description);
             let builder = HopBuilder {
                 scenario,
+                hosts: &hosts,
                 description,
                 place: StreamScope {
                     streams,
@@ -136,6 +140,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
     }
     let builder = RouteBuilder {
         scenario,
+        hosts: &hosts,
         streams,
         index_of: &index_of,
     };
@@ -148,6 +153,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
             builder.add_routes(description, (first as u32 + number, number), &mut network);
         }
     }
+    record_delays(scenario, &mut network);
     if network.hops[network.shared.len()..]
         .iter()
         .any(|hop| hop.contender().is_some())
@@ -155,6 +161,41 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         network.number_contenders_first();
     }
     network
+}
+
+/// Makes the shared hops that ask for it record the delays of packets after the warm-up.
+fn record_delays(scenario: &Scenario, network: &mut Network) {
+    let groups: Arc<[u32]> = network.instances.iter().map(|one| one.group).collect();
+    let shared = scenario
+        .hops
+        .iter()
+        .filter(|hop| hop.scope == Scope::Shared);
+    for (description, hop) in shared.zip(&mut network.hops) {
+        if description.packet_delays {
+            hop.record_delays(Time::ZERO + scenario.warmup, groups.clone());
+        }
+    }
+}
+
+/// Returns the hosts of the instances. Without named hosts, all have their own.
+fn hosts(scenario: &Scenario, streams: &Streams) -> Hosts {
+    let names: Vec<&String> = scenario
+        .flows
+        .iter()
+        .flat_map(|flow| flow.hosts.iter().flatten())
+        .collect();
+    if names.is_empty() {
+        return Hosts::default();
+    }
+    let number = |flow: FlowId, name: &Option<String>| {
+        let position = names.iter().position(|other| Some(*other) == name.as_ref());
+        position.map_or(Hosts::own(flow), |number| Hosts::named(number as u32))
+    };
+    let instances = instances(scenario, streams);
+    Hosts::new((0..).map(FlowId).zip(&instances).map(|(flow, instance)| {
+        let [source, destination] = &scenario.flows[instance.group as usize].hosts;
+        [number(flow, source), number(flow, destination)]
+    }))
 }
 
 /// Builds the scenario's media, without contenders.
@@ -265,6 +306,7 @@ fn place_of_hop(description: &HopDescription) -> String {
 /// Builds a hop at one place in the network.
 struct HopBuilder<'a> {
     scenario: &'a Scenario,
+    hosts: &'a Hosts,
     description: &'a HopDescription,
     place: StreamScope<'a>,
 }
@@ -297,6 +339,7 @@ impl HopBuilder<'_> {
                 name: &format!("{place}/queue"),
             },
             link: &*link,
+            hosts: self.hosts,
         });
         let impairments = (0..)
             .zip(impairments)

@@ -6,10 +6,12 @@
 
 use crate::units::{Bytes, Time};
 
+mod ecn;
 mod lists;
 mod pool;
 mod sack;
 
+pub use ecn::{Ecn, EcnCounters};
 pub use lists::{Backlog, Fifo, FifoList, TimedFifo, Timeline};
 pub use pool::{Options, PacketPool};
 pub use sack::{SackBlock, SackBlocks};
@@ -48,21 +50,6 @@ pub enum PacketKind {
     Feedback = 5,
 }
 
-/// The two ECN bits of the IP header (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotCapable,
-    /// ECN-capable transport, ECT(0).
-    Capable,
-    /// ECN-capable, low-latency identifier, ECT(1) (RFC 9331).
-    CapableL4s,
-    /// Congestion experienced (CE).
-    Marked,
-}
-
 /// One packet: the fields that queues and links need and that the simulated endpoints exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
@@ -90,11 +77,12 @@ const KIND_MASK: u8 = 0b0000_0111;
 const BACKWARD: u8 = 0b0000_0001;
 const ECN_SHIFT: u8 = 3;
 const ECN_MASK: u8 = 0b0001_1000;
+/// In data. In an ACK the same three bits are AE, CWR and ECE.
 const RETRANSMISSION: u8 = 0b0010_0000;
-/// In an ACK. In data the same bit is [`PUSH`].
-const ECN_ECHO: u8 = 0b0100_0000;
-const PUSH: u8 = ECN_ECHO;
+const PUSH: u8 = 0b0100_0000;
 const WINDOW_REDUCED: u8 = 0b1000_0000;
+const ACE_SHIFT: u8 = 5;
+const ACE_MASK: u8 = 0b1110_0000;
 
 impl Packet {
     /// Makes a packet of `kind` that is in no list and not ECN-capable.
@@ -145,14 +133,17 @@ impl Packet {
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.kind_and_flags = (self.kind_and_flags & !ECN_MASK) | ((ecn as u8) << ECN_SHIFT);
     }
-    /// True if the segment is a retransmission.
+    /// True if the segment is a retransmission. Not to be asked of an ACK.
     pub const fn is_retransmission(&self) -> bool {
+        debug_assert!(self.is_forward());
         self.kind_and_flags & RETRANSMISSION != 0
     }
-    /// True if an ACK carries ECE (RFC 3168 section 6.1). Not to be asked of data.
-    pub const fn has_ecn_echo(&self) -> bool {
+    /// Returns the flags AE, CWR and ECE of an ACK as a number from 0 to 7: 1 is ECE alone (RFC
+    /// 3168 section 6.1), and with accurate ECN it is the field ACE (RFC 9768 section 3.2.2). Not
+    /// to be asked of data.
+    pub const fn ace(&self) -> u8 {
         debug_assert!(!self.is_forward());
-        self.kind_and_flags & ECN_ECHO != 0
+        self.kind_and_flags >> ACE_SHIFT
     }
     /// True if data carry PSH: the receiver does not wait for more before it delivers. Not to be
     /// asked of an ACK.
@@ -160,17 +151,19 @@ impl Packet {
         debug_assert!(self.is_forward());
         self.kind_and_flags & PUSH != 0
     }
-    /// True if the segment carries CWR (RFC 3168 section 6.1).
+    /// True if the segment carries CWR (RFC 3168 section 6.1). Not to be asked of an ACK.
     pub const fn has_window_reduced(&self) -> bool {
+        debug_assert!(self.is_forward());
         self.kind_and_flags & WINDOW_REDUCED != 0
     }
     /// Sets whether the segment is a retransmission.
     pub fn set_retransmission(&mut self, on: bool) {
         self.set_flag(RETRANSMISSION, on);
     }
-    /// Sets ECE.
-    pub fn set_ecn_echo(&mut self, on: bool) {
-        self.set_flag(ECN_ECHO, on);
+    /// Sets AE, CWR and ECE of an ACK ([`Packet::ace`]); only the lowest three bits count.
+    pub fn set_ace(&mut self, ace: u8) {
+        debug_assert!(!self.is_forward());
+        self.kind_and_flags = (self.kind_and_flags & !ACE_MASK) | (ace << ACE_SHIFT);
     }
     /// Sets PSH of a segment.
     pub fn set_pushed(&mut self, on: bool) {
@@ -285,7 +278,11 @@ mod tests {
         p.set_pushed(false);
         assert!(p.is_retransmission() && !p.is_pushed());
         let mut ack = Packet::new(PacketKind::Ack, FlowId(0), 0, 40, Time::ZERO);
-        ack.set_ecn_echo(true);
-        assert!(ack.has_ecn_echo());
+        ack.set_ecn(Ecn::CapableL4s);
+        for ace in [1, 7, 5, 0] {
+            ack.set_ace(ace);
+            assert_eq!((ack.ace(), ack.ecn()), (ace, Ecn::CapableL4s));
+        }
+        assert_eq!(ack.kind(), PacketKind::Ack);
     }
 }

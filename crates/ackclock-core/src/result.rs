@@ -539,6 +539,29 @@ rows! {
     }
 }
 
+rows! {
+    /// One bucket of the histogram of the queueing delays of packets of one flow group in one class
+    /// of a queue.
+    DelayRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the hop.
+        hop: &'a str,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Class of the queue that the packets joined; empty if the queue has no classes.
+        class: &'a str,
+        /// Shortest delay of the bucket.
+        low_s: f64,
+        /// Longest delay of the bucket, at most a 128th longer.
+        high_s: f64,
+        /// Packets with such a delay.
+        packets: i64,
+    }
+}
+
 /// All tables: name, meaning of a row, columns.
 pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     (
@@ -561,6 +584,13 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "hops",
         "One shared hop at one sampling time; counts since the start.",
         HopRow::COLUMNS,
+    ),
+    (
+        "delays",
+        "One bucket of the histogram of the times that packets waited in a queue until their \
+        service began. Packets that arrive after the warm-up and are sent; hops with \
+        `packet_delays = true`.",
+        DelayRow::COLUMNS,
     ),
     (
         "media",

@@ -3,8 +3,42 @@
 use crate::hop::Hop;
 use crate::link::Link;
 use crate::observe::HopLosses;
-use crate::result::{HopRow, Table};
+use crate::result::{DelayRow, HopRow, Table};
 use crate::units::{BitRate, Time};
+
+/// Returns the table `delays` of shared hops with these names, `None` if no hop records delays.
+/// Every row begins with `labels`; `flows` are the names of the flow groups.
+pub fn delay_table<'a>(
+    (point, replicate): (i64, i64),
+    hops: impl Iterator<Item = (&'a str, &'a Hop)>,
+    flows: &[&str],
+) -> Option<Table> {
+    let recorded: Vec<_> = hops
+        .filter_map(|(name, hop)| Some((name, hop.delays()?)))
+        .collect();
+    if recorded.is_empty() {
+        return None;
+    }
+    let mut table = DelayRow::table();
+    for (hop, delays) in recorded {
+        for (group, class, histogram) in delays {
+            for (low, high, packets) in histogram.buckets() {
+                DelayRow {
+                    point,
+                    replicate,
+                    hop,
+                    flow: flows[group as usize],
+                    class,
+                    low_s: low.as_seconds(),
+                    high_s: high.as_seconds(),
+                    packets: packets as i64,
+                }
+                .push(&mut table);
+            }
+        }
+    }
+    Some(table)
+}
 
 /// The table `hops`, to which rows are appended.
 #[derive(Debug)]
@@ -120,6 +154,11 @@ impl HopSeries {
             capacity_bytes,
         }
         .push(&mut self.table);
+    }
+
+    /// Returns the names of the shared hops.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.hops.iter().map(|hop| hop.name.as_str())
     }
 
     /// Takes the rows out.

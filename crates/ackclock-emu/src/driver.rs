@@ -218,6 +218,10 @@ impl Driver {
     pub fn take_table(&mut self) -> Table {
         self.graph.take_table()
     }
+    /// Returns the table `delays`, if a hop records them; `flows` are the names of flow groups.
+    pub fn delay_table(&self, labels: (i64, i64), flows: &[&str]) -> Option<Table> {
+        self.graph.delay_table(labels, flows)
+    }
 }
 
 #[cfg(test)]

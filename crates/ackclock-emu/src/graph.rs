@@ -12,7 +12,7 @@ use ackclock_core::observe::{Context, DropReason, FlowLosses, HopLosses, Observe
 use ackclock_core::packet::{Packet, PacketId, PacketPool};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
-use ackclock_core::sampling::HopSeries;
+use ackclock_core::sampling::{HopSeries, delay_table};
 use ackclock_core::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -350,6 +350,10 @@ impl<L: Listener> Graph<L> {
     /// Takes out the table `hops` up to the last sample.
     pub fn take_table(&mut self) -> Table {
         self.series.take_table()
+    }
+    /// Returns the table `delays`, if a hop records them; `flows` are the names of flow groups.
+    pub fn delay_table(&self, labels: (i64, i64), flows: &[&str]) -> Option<Table> {
+        delay_table(labels, self.series.names().zip(&self.hops), flows)
     }
     /// Returns the listener.
     pub const fn listener(&self) -> &L {

@@ -252,6 +252,7 @@ impl Connection {
         // RFC 3168 section 6.1.1: ECE and CWR on a SYN request ECN; ECE on the SYN-ACK accepts it.
         let asks_for_ecn = self.ecn && kind == PacketKind::Syn;
         let agrees_to_ecn = self.ecn && kind == PacketKind::SynAck;
+        let ace = if is_forward { 0 } else { packet.ace() };
         let header = TcpHeader {
             sequence_number: match kind {
                 PacketKind::Syn | PacketKind::SynAck => 0,
@@ -266,8 +267,9 @@ impl Connection {
             syn: is_syn,
             ack: kind != PacketKind::Syn,
             psh: payload > 0 && (self.total == Some(end) || packet.is_pushed()),
-            ece: asks_for_ecn || agrees_to_ecn || (!packet.is_forward() && packet.has_ecn_echo()),
-            cwr: packet.has_window_reduced() || asks_for_ecn,
+            ns: ace & 0b100 != 0, // AE of RFC 9768
+            cwr: ace & 0b010 != 0 || asks_for_ecn || is_forward && packet.has_window_reduced(),
+            ece: ace & 0b001 != 0 || asks_for_ecn || agrees_to_ecn,
             window_size: self.window_field(is_syn, is_forward),
             options: options.finish(),
             ..TcpHeader::default()

@@ -268,7 +268,7 @@ impl Flow {
                     window_reduced: packet.has_window_reduced(),
                     pushed: packet.is_pushed(),
                 };
-                receiver.handle_segment(now, &segment, packet.ecn() == Ecn::Marked);
+                receiver.handle_segment(now, &segment, packet.ecn());
             }
             Protocol::Udp(datagrams) => datagrams.receive(packet),
             Protocol::Controlled(controlled) => controlled.receive(now, id, packets),
@@ -276,6 +276,12 @@ impl Flow {
         if self.delivered() >= self.total && self.activity.completed.is_none() {
             self.activity.completed = Some(now);
         }
+    }
+
+    /// True if two ACKs are to be sent after the segment that has arrived.
+    #[inline(always)]
+    pub fn owes_two_acknowledgements(&self) -> bool {
+        matches!(&self.protocol, Protocol::Tcp { receiver, .. } if receiver.owes_two())
     }
 
     /// Returns the receiver's next ACK, for the first hop of the return route. It reuses the slot
@@ -287,10 +293,13 @@ impl Flow {
         arrived: Option<PacketId>,
         packets: &mut PacketPool,
     ) -> Option<PacketId> {
-        let (receiver, header) = match &mut self.protocol {
+        let (receiver, header, ecn) = match &mut self.protocol {
             Protocol::Tcp {
-                receiver, header, ..
-            } => (receiver, *header),
+                receiver,
+                header,
+                ecn,
+                ..
+            } => (receiver, *header, ecn.1),
             Protocol::Udp(_) => return None,
             Protocol::Controlled(controlled) => {
                 return controlled.poll_feedback(now, self.id, arrived, packets);
@@ -302,9 +311,15 @@ impl Flow {
             AcknowledgementKind::Ack => PacketKind::Ack,
         };
         let mut packet = Packet::new(kind, self.id, ack.cumulative, header, ack.echo);
-        packet.set_ecn_echo(ack.ecn_echo);
+        packet.set_ace(ack.ace);
+        if kind == PacketKind::Ack {
+            packet.set_ecn(ecn);
+        }
         let id = packets.answer(arrived, packet);
-        if let Some(blocks) = ack.sacks {
+        if let Some(counters) = ack.counters {
+            let blocks = ack.sacks.copied().unwrap_or_default();
+            packets.set_options(id, Options::Counters(counters, blocks));
+        } else if let Some(blocks) = ack.sacks {
             packets.set_options(id, Options::Sack(*blocks));
         }
         Some(id)
@@ -332,7 +347,8 @@ impl Flow {
                 cumulative: packet.sequence,
                 echo: packet.stamp,
                 sacks: packets.sack_blocks(id),
-                ecn_echo: packet.has_ecn_echo(),
+                ace: packet.ace(),
+                counters: packets.ecn_counters(id),
             },
         );
     }
@@ -394,7 +410,7 @@ impl Flow {
 }
 
 #[inline(always)]
-fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: bool) -> Packet {
+fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: (Ecn, Ecn)) -> Packet {
     let kind = match segment.kind {
         SegmentKind::Syn => PacketKind::Syn,
         SegmentKind::Data => PacketKind::Data,
@@ -404,9 +420,52 @@ fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: bool) -> Packe
     packet.set_retransmission(segment.retransmission);
     packet.set_window_reduced(segment.window_reduced);
     packet.set_pushed(segment.pushed);
-    // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-    if ecn && segment.kind == SegmentKind::Data && !segment.retransmission {
-        packet.set_ecn(Ecn::Capable);
+    if segment.kind == SegmentKind::Data {
+        packet.set_ecn(if segment.retransmission { ecn.1 } else { ecn.0 });
     }
     packet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::endpoint::TcpParameters;
+    use ackclock_core::endpoint::parameters::{EcnCodepoint, EcnFeedback, Preset};
+
+    #[test]
+    fn the_codepoint_is_on_new_data_and_on_the_rest_if_the_feedback_allows() {
+        let segment = |kind, retransmission| Segment {
+            kind,
+            sequence: 0,
+            length: Bytes(1448),
+            retransmission,
+            stamp: Time::ZERO,
+            window_reduced: false,
+            pushed: false,
+        };
+        for (ecn, feedback, rest) in [
+            (false, EcnFeedback::Accurate, Ecn::NotCapable),
+            (true, EcnFeedback::Classic, Ecn::NotCapable),
+            (true, EcnFeedback::Dctcp, Ecn::CapableL4s),
+            (true, EcnFeedback::Accurate, Ecn::CapableL4s),
+        ] {
+            let parameters = TcpParameters {
+                ecn,
+                ecn_codepoint: EcnCodepoint::Ect1,
+                ecn_feedback: feedback,
+                ..Preset::Linux.parameters()
+            };
+            let fields = (parameters.ecn_of_new_data(), parameters.ecn_of_the_rest());
+            let sent =
+                |kind, again| data_packet(FlowId(0), &segment(kind, again), 52, fields).ecn();
+            let new = if ecn {
+                Ecn::CapableL4s
+            } else {
+                Ecn::NotCapable
+            };
+            assert_eq!(sent(SegmentKind::Data, false), new);
+            assert_eq!(sent(SegmentKind::Data, true), rest);
+            assert_eq!(sent(SegmentKind::Syn, false), Ecn::NotCapable);
+        }
+    }
 }

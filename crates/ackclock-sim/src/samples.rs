@@ -13,7 +13,7 @@ use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
 use ackclock_core::result::{ControlStateRow, EventRow, FlowRow, SampleRow, Table};
-use ackclock_core::sampling::HopSeries;
+use ackclock_core::sampling::{HopSeries, delay_table};
 use ackclock_core::scenario::Instances;
 use ackclock_core::units::{Bytes, Span, Time};
 
@@ -147,6 +147,10 @@ impl Sampler {
                     .finish((self.point, self.replicate), run.flows),
             ),
         ];
+        let names: Vec<&str> = self.groups.iter().map(|(name, _)| name.as_str()).collect();
+        let hops = self.hops.names().zip(run.hops.iter().map(|slot| &slot.hop));
+        let delays = delay_table((self.point, self.replicate), hops, &names);
+        tables.extend(delays.map(|delays| ("delays", delays)));
         let states = self.control_states;
         tables.extend(states.map(|states| ("control_states", states)));
         tables.extend(self.media.finish(run.media, run.flows, &self.groups));

@@ -13,6 +13,7 @@ from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.packet_delays import packet_delay_quantile
 from ackclock.metrics.quantiles import queueing_delay_quantile
 from ackclock.metrics.rates import Series, series
 from ackclock.metrics.response import (
@@ -69,6 +70,7 @@ __all__ = [
     "metric",
     "outage",
     "outage_of",
+    "packet_delay_quantile",
     "queueing_delay_quantile",
     "rate_cov",
     "rate_ratio",
@@ -177,6 +179,11 @@ _ALL: tuple[Metric, ...] = (
         "", "%", 100, hops.overflow_rate,
     ),
     Metric(
+        "hop_marks", "marked at hop", "Share of the packets arriving at the hop that its queue "
+        "marks CE.",
+        "", "%", 100, hops.mark_rate,
+    ),
+    Metric(
         "backlog", "mean backlog", "Mean number of packets in the queue over the sampling times.",
         "packets", "packets", 1, hops.backlog_packets,
     ),
@@ -188,6 +195,9 @@ _ALL: tuple[Metric, ...] = (
     queueing_delay_quantile(0.5),
     queueing_delay_quantile(0.95),
     queueing_delay_quantile(0.99),
+    packet_delay_quantile(0.5),
+    packet_delay_quantile(0.95),
+    packet_delay_quantile(0.99),
     Metric(
         "friendliness", "friendliness", "Ratio of the mean goodput of the flow's instances to the "
         "mean over all controlled instances, without flows whose instances arrive; 1 for equal "
@@ -255,6 +265,7 @@ WITH_PARAMETERS: tuple[Callable[..., Metric], ...] = (
     closeness,
     rate_cov,
     queueing_delay_quantile,
+    packet_delay_quantile,
     equivalence_of,
     response_to,
     outage_of,

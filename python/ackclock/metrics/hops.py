@@ -51,8 +51,8 @@ def share_of_arrivals(names: tuple[str, ...]) -> Combine:
 
     def combine(rows: Columns, warmup_s: float) -> float:
         arrivals = grown(rows, "arrivals", warmup_s)
-        drops = sum(grown(rows, name, warmup_s) for name in names)
-        return drops / arrivals if arrivals > 0 else math.nan
+        counted = sum(grown(rows, name, warmup_s) for name in names)
+        return counted / arrivals if arrivals > 0 else math.nan
 
     return combine
 
@@ -80,5 +80,6 @@ utilisation = per_hop(("busy_s",), _utilisation)
 capacity = per_hop(("capacity_bytes",), _capacity)
 drop_rate = per_hop(("arrivals", *DROPS), share_of_arrivals(DROPS))
 overflow_rate = per_hop(("arrivals", "drops_queue"), share_of_arrivals(("drops_queue",)))
+mark_rate = per_hop(("arrivals", "marks"), share_of_arrivals(("marks",)))
 backlog_packets = per_hop(("backlog_packets",), _mean_after("backlog_packets"))
 queueing_delay = per_hop(("backlog_bytes", "rate_bit_per_s"), _queueing_delay)

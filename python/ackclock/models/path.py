@@ -84,6 +84,20 @@ class Thresholds(NamedTuple):
     gentle: bool
 
 
+class Steering(NamedTuple):
+    """A control law that steers the delay of a queue to a target.
+
+    Attributes:
+        law: `random` for an adapted drop probability, `controlled_delay` for CoDel's law.
+        target_s: Target of the delay.
+        interval_s: Time for which the delay may exceed the target; NaN if the law has none.
+    """
+
+    law: str
+    target_s: float
+    interval_s: float
+
+
 class LinkStates(NamedTuple):
     """The states of a link whose rate is a Markov chain.
 
@@ -257,6 +271,7 @@ class Bottleneck:
         drops: Packets that the queue drops: `tail`, `early` or `head`; None if unknown.
         limit_moves: True if the limit of the queue changes; None if unknown.
         thresholds: Fixed thresholds of random drops, if the queue has any.
+        steering: The law that steers its delay; None if there is none, or if flows have their own.
         varies: True if the rate of a link towards the receiver varies; None if unknown.
         link_states: The rates of a Markov link.
         feedback: Feedback of its rate to a host before it; None if there is no feedback.
@@ -270,6 +285,7 @@ class Bottleneck:
     drops: str | None = None
     limit_moves: bool | None = None
     thresholds: Thresholds | None = None
+    steering: Steering | None = None
     varies: bool | None = False
     link_states: LinkStates | None = None
     feedback: Feedback | None = None
@@ -312,6 +328,7 @@ class Bottleneck:
             drops="tail",
             limit_moves=False,
             thresholds=None,
+            steering=None,
         )
 
 

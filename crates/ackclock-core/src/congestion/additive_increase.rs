@@ -3,7 +3,9 @@
 
 use super::slow_start::SlowStart;
 use super::window::Window;
-use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState};
+use super::{
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, MarkReport,
+};
 use crate::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,14 @@ pub(super) trait Decrease: Debug + Send {
     #[inline(always)]
     fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
         let _ = (now, ack, cwnd);
+    }
+    /// True if it wants [`Decrease::on_mark_report`].
+    fn wants_mark_reports(&self) -> bool {
+        false
+    }
+    /// Reports the marks of newly delivered data.
+    fn on_mark_report(&mut self, report: &MarkReport) {
+        let _ = report;
     }
     /// Returns the growth of a window of `cwnd` bytes, in segments per round trip. `alpha` is
     /// [`AdditiveGrowth::alpha`].
@@ -127,6 +137,14 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
                 Some(counted) => self.grow_per_window(counted + credit),
             }
         }
+    }
+
+    fn on_mark_report(&mut self, _: Time, report: &MarkReport) {
+        self.decrease.on_mark_report(report);
+    }
+
+    fn wants_mark_reports(&self) -> bool {
+        self.decrease.wants_mark_reports()
     }
 
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {

@@ -28,6 +28,10 @@ pub struct Cubic {
     pub c: f64,
     /// β: factor by which the congestion window is multiplied after a loss. Between 0 and 1.
     pub beta: f64,
+    /// β after an ECN mark; absent: that after a loss. Between 0 and 1. RFC 8511 (ABE) has 0.85,
+    /// for queues that mark early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta_after_mark: Option<f64>,
     /// True if a flow with a loss below its last maximum lowers the maximum further, to make room
     /// for others.
     pub fast_convergence: bool,
@@ -50,6 +54,7 @@ impl Default for Cubic {
         Cubic {
             c: 0.4,
             beta: 0.7,
+            beta_after_mark: None,
             fast_convergence: true,
             friendly_speedup: None,
             hystart: None,
@@ -98,6 +103,7 @@ impl Element<ControlKind> for Cubic {
         every([
             check_positive("c", self.c, "0.4"),
             check_factor("beta", self.beta, "0.7"),
+            check_factor("beta_after_mark", self.after_mark(), "0.85"),
             speedup,
             tick,
             bounded,
@@ -120,11 +126,21 @@ impl Element<ControlKind> for Cubic {
         ControlFacts {
             growth: Some(GrowthLaw::Cubic),
             cubic_c: Some(self.c),
+            kept_after_mark: Some(KeptShare::Constant {
+                share: self.after_mark(),
+            }),
             reno_friendly_speedup: self.friendly_speedup,
             slow_start_ends_on_delay: self.hystart,
             linux: Some(linux),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }
+    }
+}
+
+impl Cubic {
+    /// Returns β after a mark.
+    pub(super) fn after_mark(&self) -> f64 {
+        self.beta_after_mark.unwrap_or(self.beta)
     }
 }
 
@@ -147,6 +163,7 @@ impl Factory<ControlKind> for Cubic {
 struct CubicControl {
     c: f64,
     beta: f64,
+    beta_after_mark: f64,
     fast_convergence: bool,
     friendly_alpha: f64,
     regained_alpha: f64,
@@ -200,6 +217,7 @@ impl CubicControl {
         CubicControl {
             c: parameters.c * window.mss(),
             beta,
+            beta_after_mark: parameters.after_mark(),
             fast_convergence: parameters.fast_convergence,
             friendly_alpha,
             regained_alpha: if parameters.friendly_speedup.unwrap_or(true) {
@@ -332,7 +350,7 @@ impl CongestionControl for CubicControl {
             CongestionKind::Mark => {
                 self.remember_maximum();
                 self.window
-                    .reduce_after_mark(congestion.base.as_f64() * self.beta);
+                    .reduce_after_mark(congestion.base.as_f64() * self.beta_after_mark);
                 self.undo = None; // a mark is never spurious
             }
             CongestionKind::Timeout => {

@@ -61,6 +61,8 @@ impl Curve {
 pub(super) struct CubicLinux {
     /// β in 1024ths, and C in 1024ths times ten (`beta`, `bic_scale * 10`).
     beta: u64,
+    /// β after a mark, which the kernel does not have.
+    beta_after_mark: u64,
     c: u64,
     fast_convergence: bool,
     /// Tick of the clock in nanoseconds (a second divided by `HZ`).
@@ -78,6 +80,7 @@ impl CubicLinux {
     pub fn new(parameters: &Cubic, context: &ControlContext<'_>) -> Self {
         CubicLinux {
             beta: libm::round(parameters.beta * SCALE as f64) as u64,
+            beta_after_mark: libm::round(parameters.after_mark() * SCALE as f64) as u64,
             c: (libm::round(parameters.c * SCALE as f64 / 10.0) as u64 * 10).max(1),
             fast_convergence: parameters.fast_convergence,
             tick: parameters.tick.unwrap_or(USUAL_TICK).as_nanos().max(1),
@@ -184,15 +187,16 @@ impl CubicLinux {
         }
     }
 
-    /// Returns ssthresh for a window of `cwnd` segments (`cubictcp_recalc_ssthresh`).
-    fn reduced(&mut self, cwnd: u64) -> u64 {
+    /// Returns ssthresh for a window of `cwnd` segments, of which `beta` remains
+    /// (`cubictcp_recalc_ssthresh`).
+    fn reduced(&mut self, cwnd: u64, beta: u64) -> u64 {
         self.curve.start = None;
         self.maximum = if self.fast_convergence && cwnd < self.maximum {
             cwnd * (SCALE + self.beta) / (2 * SCALE)
         } else {
             cwnd
         };
-        cwnd * self.beta / SCALE
+        cwnd * beta / SCALE
     }
 }
 
@@ -225,7 +229,11 @@ impl CongestionControl for CubicLinux {
 
     fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
         let mut window = self.window;
-        window.react(congestion, |cwnd| self.reduced(cwnd));
+        let beta = match congestion.kind {
+            CongestionKind::Mark => self.beta_after_mark,
+            _ => self.beta,
+        };
+        window.react(congestion, |cwnd| self.reduced(cwnd, beta));
         self.window = window;
         if matches!(
             congestion.kind,

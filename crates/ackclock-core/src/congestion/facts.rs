@@ -1,6 +1,7 @@
 //! Facts that a congestion control states about itself, and the types that it shares with rate
 //! controls.
 
+use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,6 +25,8 @@ pub struct ControlFacts {
     pub kept_after_loss: Option<KeptShare>,
     /// Share of the congestion window that is kept after an ECN mark.
     pub kept_after_mark: Option<KeptShare>,
+    /// ECN that it asks for; null if it takes that of the transport.
+    pub ecn: Option<EcnUse>,
     /// True if a loss makes it send less.
     pub reacts_to_loss: Option<bool>,
     /// True if longer round trips make it send less.
@@ -38,6 +41,15 @@ pub struct ControlFacts {
     pub path_model: Option<PathModelFacts>,
     /// The same control in Linux; null if Linux has none.
     pub linux: Option<LinuxControl>,
+}
+
+/// The ECN that a control asks for. A flow has it unless its transport says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EcnUse {
+    /// Codepoint of its packets.
+    pub codepoint: EcnCodepoint,
+    /// Feedback of marks.
+    pub feedback: EcnFeedback,
 }
 
 /// Random draws of a control, which a parameter can fix.
@@ -112,6 +124,8 @@ pub enum KeptShare {
     },
     /// Function of the window.
     ByWindow,
+    /// Function of the share of marked packets.
+    ByMarks,
     /// Set by an estimate of the data that the path holds.
     ByEstimate,
     /// All of it: the control does not react.

@@ -17,11 +17,13 @@ pub mod bbr1;
 pub mod bbr3;
 pub mod cubic;
 mod cubic_linux;
+pub mod dctcp;
 pub mod facts;
 pub mod highspeed;
 mod hystart_linux;
 pub mod kernel;
 mod parameters;
+pub mod prague;
 mod recorded;
 pub mod reno;
 mod reno_linux;
@@ -174,8 +176,20 @@ pub struct Ack {
     /// True if a round trip ends with this ACK: it covers the first segment sent since the last
     /// one ended.
     pub round_start: bool,
-    /// Data whose ACK carried an ECN echo.
+    /// Data that arrived marked, as far as the feedback tells: with an echo all that this ACK shows
+    /// to be delivered, with accurate ECN the full segments that were marked.
     pub marked: Bytes,
+}
+
+/// Report: the marks of newly delivered data. It comes before any reaction to the same ACK.
+#[derive(Clone, Copy, Debug)]
+pub struct MarkReport {
+    /// [`Ack::newly_delivered`].
+    pub delivered: Bytes,
+    /// [`Ack::marked`]; with accurate ECN it may be more than was delivered.
+    pub marked: Bytes,
+    /// [`Ack::round_start`].
+    pub round_start: bool,
 }
 
 /// Reason to reduce the congestion window, or to undo a reduction.
@@ -184,7 +198,7 @@ pub enum CongestionKind {
     /// Loss inferred from duplicate ACKs or SACK; at most once per window of data. The control sets
     /// the window with which recovery is to end; the transport decides how it gets there.
     Loss,
-    /// ECN echo; at most once per window of data.
+    /// Marks are known, by an ECN echo or by accurate ECN; at most once per window of data.
     Mark,
     /// Expiry of the retransmission timer, or Tahoe's reaction to duplicate ACKs: cwnd becomes
     /// [`Congestion::loss_window`].
@@ -287,6 +301,11 @@ pub trait CongestionControl: Debug + Send {
     }
     /// Reports an ACK.
     fn on_ack(&mut self, now: Time, ack: &Ack);
+    /// Reports the marks of newly delivered data, before any reaction to them. Called only if
+    /// [`CongestionControl::wants_mark_reports`] returns true and the flow has ECN.
+    fn on_mark_report(&mut self, now: Time, report: &MarkReport) {
+        let _ = (now, report);
+    }
     /// Reports each segment found lost, before the congestion or the ACK that goes with it. Called
     /// only for controls that want rate samples ([`CongestionControl::wants_delivery_rate`]).
     /// Without SACK, only the first segment of a recovery is reported.
@@ -313,6 +332,10 @@ pub trait CongestionControl: Debug + Send {
     }
     /// True if [`Ack::rate_sample`] is to be filled in. Costs memory for each segment in flight.
     fn wants_delivery_rate(&self) -> bool {
+        false
+    }
+    /// True if [`CongestionControl::on_mark_report`] is to be called; read once.
+    fn wants_mark_reports(&self) -> bool {
         false
     }
     /// True if [`CongestionControl::cwnd`] holds during recovery too, without a proportional
@@ -359,6 +382,8 @@ pub struct ControlContext<'a> {
     pub paced: bool,
     /// True if acknowledgements are selective (SACK).
     pub selective_acks: bool,
+    /// True if the feedback tells how much data was marked, not only that some was.
+    pub counts_marks: bool,
 }
 
 /// The registry of congestion controls.
@@ -377,6 +402,8 @@ impl Kind for ControlKind {
             Entry::of::<cubic::Cubic>(),
             Entry::of::<highspeed::HighSpeed>(),
             Entry::of::<vegas::Vegas>(),
+            Entry::of::<dctcp::Dctcp>(),
+            Entry::of::<prague::Prague>(),
             Entry::of::<bbr1::parameters::Bbr1>(),
             Entry::of::<bbr3::parameters::Bbr3>(),
             Entry::of::<westwood_be::WestwoodBe>(),

@@ -1,8 +1,8 @@
 //! A congestion control whose states are recorded, one by one.
 
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlState, PathModel, RecoveryPhase,
-    SegmentLost, SegmentSent, SendLimit,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlState, MarkReport, PathModel,
+    RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
 };
 use crate::result::{ControlStateRow, Table};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -120,6 +120,9 @@ impl CongestionControl for Recorded {
         };
         self.record(now, "ack", Some(ack.in_flight), false);
     }
+    fn on_mark_report(&mut self, now: Time, report: &MarkReport) {
+        self.control.on_mark_report(now, report); // the ACK's record follows
+    }
     fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
         self.control.on_lost(now, lost);
         self.forget_ack();
@@ -151,6 +154,9 @@ impl CongestionControl for Recorded {
     }
     fn wants_delivery_rate(&self) -> bool {
         self.control.wants_delivery_rate()
+    }
+    fn wants_mark_reports(&self) -> bool {
+        self.control.wants_mark_reports()
     }
     fn owns_recovery(&self) -> bool {
         self.control.owns_recovery()

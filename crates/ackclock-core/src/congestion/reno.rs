@@ -12,7 +12,8 @@
 //!   `AdditiveIncrease::on_ack`).
 //! * Loss: ssthresh = β times the data in flight, at least two segments (equation 4), and cwnd =
 //!   ssthresh (`Window::reduce_after_loss`).
-//! * ECN echo: the same, but cwnd may fall to one segment (RFC 3168, `Window::reduce_after_mark`).
+//! * Mark: the same with its own β (RFC 8511), but cwnd may fall to one segment (RFC 3168,
+//!   `Window::reduce_after_mark`).
 //! * Timeout: ssthresh as after a loss, cwnd = one segment (`Window::reduce_after_timeout`). If the
 //!   same segment times out again, ssthresh stays (`Window::restart`).
 //! * Spurious loss: cwnd and ssthresh are restored (RFC 4015, `AdditiveIncrease::on_congestion`).
@@ -26,7 +27,7 @@ use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growt
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::reno_linux::RenoLinux;
-use super::{Congestion, CongestionControl, ControlContext, ControlKind};
+use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::endpoint::parameters::Arithmetic;
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every};
@@ -45,6 +46,10 @@ pub struct Reno {
     /// β: factor by which the congestion window is multiplied after a loss (0.5 keeps half of it;
     /// some papers call this 1 − β). Between 0 and 1.
     pub beta: f64,
+    /// β after an ECN mark; absent: that after a loss. Between 0 and 1. RFC 8511 (ABE) has 0.8, for
+    /// queues that mark early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta_after_mark: Option<f64>,
     /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1). The
     /// default is `"per_ack"` with exact arithmetic, and `"per_window"` with that of Linux, which
     /// has no other.
@@ -61,6 +66,7 @@ impl Default for Reno {
         Reno {
             alpha: 1.0,
             beta: 0.5,
+            beta_after_mark: None,
             growth: None,
             hystart: false,
             arithmetic: Arithmetic::Exact,
@@ -100,6 +106,7 @@ impl Element<ControlKind> for Reno {
         every([
             check_positive("alpha", self.alpha, "1"),
             check_factor("beta", self.beta, "0.5"),
+            check_factor("beta_after_mark", self.after_mark(), "0.8"),
             growth,
             hystart,
         ])
@@ -116,6 +123,9 @@ impl Element<ControlKind> for Reno {
             ..Reno::default()
         };
         ControlFacts {
+            kept_after_mark: Some(KeptShare::Constant {
+                share: self.after_mark(),
+            }),
             slow_start_ends_on_delay: Some(self.hystart),
             linux: Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
@@ -123,33 +133,54 @@ impl Element<ControlKind> for Reno {
     }
 }
 
+impl Reno {
+    /// Returns β after a mark.
+    fn after_mark(&self) -> f64 {
+        self.beta_after_mark.unwrap_or(self.beta)
+    }
+}
+
 impl Factory<ControlKind> for Reno {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         if self.arithmetic == Arithmetic::Linux {
-            return Box::new(RenoLinux::new(&context, self.alpha, self.beta));
+            return Box::new(RenoLinux::new(
+                &context,
+                self.alpha,
+                (self.beta, self.after_mark()),
+            ));
         }
         let growth = AdditiveGrowth {
             alpha: self.alpha,
             growth: self.growth.unwrap_or(Growth::PerAck),
             hystart: self.hystart,
         };
-        Box::new(AdditiveIncrease::new(&context, growth, Share(self.beta)))
+        let share = Share {
+            after_loss: self.beta,
+            after_mark: self.after_mark(),
+        };
+        Box::new(AdditiveIncrease::new(&context, growth, share))
     }
 }
 
 /// Keeps a constant share of the window.
 #[derive(Debug)]
-struct Share(f64);
+struct Share {
+    after_loss: f64,
+    after_mark: f64,
+}
 
 impl Decrease for Share {
     fn kept(&mut self, _: Time, congestion: &Congestion) -> f64 {
-        congestion.base.as_f64() * self.0
+        let share = match congestion.kind {
+            CongestionKind::Mark => self.after_mark,
+            _ => self.after_loss,
+        };
+        congestion.base.as_f64() * share
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::CongestionKind;
     use super::super::testing::{AckClock, MSS, context};
     use super::*;
     use crate::registry::choose;
@@ -283,6 +314,44 @@ mod tests {
             let mut clock = clock(&json!({ "kind": "reno", "beta": beta }), 46, None);
             clock.congestion(CongestionKind::Loss);
             assert_eq!((clock.cwnd(), clock.ssthresh()), (kept, Some(kept)));
+        }
+    }
+
+    #[test]
+    fn a_mark_may_keep_more_than_a_loss() {
+        for (arithmetic, window, lost, marked) in
+            [("exact", 45, 22.5, 36.0), ("linux", 45, 22.0, 36.0)]
+        {
+            let tree = json!({ "kind": "reno", "beta_after_mark": 0.8, "arithmetic": arithmetic });
+            for (kind, kept) in [
+                (CongestionKind::Loss, lost),
+                (CongestionKind::Mark, marked),
+                (CongestionKind::Timeout, lost),
+            ] {
+                let mut clock = clock(&tree, window, None);
+                clock.congestion(kind);
+                assert_eq!(clock.ssthresh(), Some(kept), "{arithmetic} {kind:?}");
+            }
+        }
+    }
+
+    /// The window falls to β and grows back linearly, so its mean is (1 + β)/2 of its peak; over a
+    /// path without a queue, that is the share of the link that is used.
+    #[test]
+    fn the_mean_window_is_half_way_between_the_peak_and_what_a_mark_keeps() {
+        for (beta, used) in [(0.5, 0.75), (0.8, 0.9)] {
+            let tree = json!({ "kind": "reno", "beta_after_mark": beta });
+            let mut clock = clock(&tree, 200, Some(1));
+            clock.congestion(CongestionKind::Mark);
+            let (mut sum, mut rounds) = (0.0, 0.0);
+            while clock.cwnd() < 200.0 {
+                sum += clock.cwnd();
+                rounds += 1.0;
+                clock.round();
+            }
+            let share = sum / rounds / 200.0;
+            // One segment in 200, as rounds are discrete.
+            assert!((share - used).abs() < 1.0 / 200.0, "{beta}: {share}");
         }
     }
 

@@ -1,19 +1,20 @@
 //! Reno as in Linux (`tcp_reno_cong_avoid`, `tcp_reno_ssthresh`): whole segments.
 
 use super::segments::SegmentWindow;
-use super::{Ack, Congestion, CongestionControl, ControlContext, ControlState};
+use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState};
 use crate::units::{Bytes, Time};
 
 /// The control. The kernel has α = 1 and β = 1/2.
 #[derive(Debug)]
 pub(super) struct RenoLinux {
     alpha: f64,
-    beta: f64,
+    /// β after a loss, and after a mark.
+    beta: (f64, f64),
     window: SegmentWindow,
 }
 
 impl RenoLinux {
-    pub fn new(context: &ControlContext<'_>, alpha: f64, beta: f64) -> Self {
+    pub fn new(context: &ControlContext<'_>, alpha: f64, beta: (f64, f64)) -> Self {
         RenoLinux {
             alpha,
             beta,
@@ -37,7 +38,10 @@ impl CongestionControl for RenoLinux {
     }
 
     fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
-        let beta = self.beta;
+        let beta = match congestion.kind {
+            CongestionKind::Mark => self.beta.1,
+            _ => self.beta.0,
+        };
         self.window
             .react(congestion, |cwnd| (cwnd as f64 * beta) as u64);
     }

@@ -2,7 +2,8 @@
 //! controls and the contract tests in `tests/integration/controls.rs` use it.
 
 use ackclock_core::congestion::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, RateSample,
+    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, MarkReport,
+    RateSample,
 };
 use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentLost, SegmentSent, SendLimit};
 use ackclock_core::registry::{StreamScope, choose};
@@ -30,6 +31,9 @@ pub struct AckClock {
     /// Number of buffer overflows, at most one per window of data.
     pub overflows: u32,
     min_rtt: Span,
+    /// Data delivered when the present round trip ends.
+    round_end: Bytes,
+    next_is_marked: bool,
     /// State of the recovery from the last loss, which lasts until `recovered_at` is delivered.
     phase: RecoveryPhase,
     recovered_at: Bytes,
@@ -57,6 +61,7 @@ pub fn context(streams: &Streams, window: u64, ssthresh: Option<u64>) -> Control
         ssthresh_in_whole_segments: false,
         paced: false,
         selective_acks: true,
+        counts_marks: true,
     }
 }
 
@@ -77,6 +82,8 @@ impl AckClock {
             delivered: Bytes::ZERO,
             overflows: 0,
             min_rtt: Span::FOREVER,
+            round_end: Bytes::ZERO,
+            next_is_marked: false,
             phase: RecoveryPhase::Open,
             recovered_at: Bytes::ZERO,
         }
@@ -200,7 +207,12 @@ impl AckClock {
             self.phase = RecoveryPhase::Open;
             self.control.on_recovery_end(self.now);
         }
-        let ack = self.ack_of(bytes);
+        let marked = self.overflow() == Some(CongestionKind::Mark);
+        let marked = std::mem::take(&mut self.next_is_marked) || marked;
+        let ack = self.report(bytes, marked);
+        if marked && self.bottleneck.is_none() && self.delivered >= self.recovered_at {
+            self.react(CongestionKind::Mark);
+        }
         self.min_rtt = self.min_rtt.min(self.round_trip());
         self.control.on_ack(self.now, &ack);
         if self.control.wants_sent() {
@@ -220,6 +232,60 @@ impl AckClock {
             }
             self.react(kind);
         }
+    }
+
+    /// Reports the marks of an ACK, and returns the ACK.
+    fn report(&mut self, bytes: u64, marked: bool) -> Ack {
+        let round_start = self.delivered >= self.round_end;
+        if round_start {
+            self.round_end = self.delivered + self.flight();
+        }
+        let ack = Ack {
+            round_start,
+            marked: Bytes(if marked { bytes } else { 0 }),
+            ..self.ack_of(bytes)
+        };
+        if self.control.wants_mark_reports() {
+            let report = MarkReport {
+                delivered: ack.newly_delivered,
+                marked: ack.marked,
+                round_start,
+            };
+            self.control.on_mark_report(self.now, &report);
+        }
+        ack
+    }
+
+    /// Marks what the next ACK acknowledges.
+    pub fn mark_next(&mut self) {
+        self.next_is_marked = true;
+    }
+
+    /// Marks each segment with probability `p`, independently, and reacts at most once per window.
+    /// Returns the time average of the window over the second half of some rounds, in segments.
+    pub fn average_of_marked_rounds(&mut self, p: f64, rounds: u32) -> f64 {
+        let mut draws = Streams::new(1, 0).stream("marks");
+        let (mut segments, mut counted) = (0, 0);
+        for round in 0..rounds {
+            for _ in 0..self.flight().0 / MSS {
+                let share = MSS as f64 / self.flight().as_f64();
+                self.now = self.now + Span::from_seconds(self.rtt.as_seconds() * share);
+                self.delivered += Bytes(MSS);
+                let marked = draws.uniform() < p;
+                let ack = self.report(MSS, marked);
+                self.min_rtt = self.rtt;
+                let reacts = marked && self.delivered >= self.recovered_at;
+                if reacts {
+                    self.react(CongestionKind::Mark);
+                }
+                self.control.on_ack(self.now, &ack);
+                if round >= rounds / 2 {
+                    segments += 1;
+                }
+            }
+            counted += u32::from(round >= rounds / 2);
+        }
+        f64::from(segments) / f64::from(counted)
     }
 
     /// Reports the loss of the last segment in flight, and with it of all that does not fit.

@@ -7,9 +7,10 @@
 //! Sequence numbers count segments. Every segment of a connection carries exactly one MSS, except
 //! the last of a finite transfer, and a retransmission has the same boundaries as the original.
 
-use crate::packet::SackBlocks;
+use crate::packet::{EcnCounters, SackBlocks};
 use crate::units::{Bytes, Time};
 
+mod accurate_ecn;
 mod delivery_rate;
 mod loss_recovery;
 mod pacing;
@@ -66,8 +67,10 @@ pub struct Acknowledgement<'a> {
     pub echo: Time,
     /// Blocks received beyond `cumulative`; `None` if there are none or SACK is off.
     pub sacks: Option<&'a SackBlocks>,
-    /// ECE flag (RFC 3168).
-    pub ecn_echo: bool,
+    /// Flags AE, CWR and ECE as a number ([`Packet::ace`](crate::packet::Packet::ace)).
+    pub ace: u8,
+    /// Byte counters of accurate ECN, if the receiver sends them.
+    pub counters: Option<EcnCounters>,
 }
 
 /// The kinds of [`Acknowledgement`].

@@ -1,5 +1,6 @@
 //! All TCP parameters that change the outcome of an experiment, and their presets.
 
+use crate::packet::Ecn;
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use crate::units::{Bytes, Span};
 use schemars::JsonSchema;
@@ -336,6 +337,65 @@ pub struct TcpParameters {
     pub pacing: Pacing,
     /// True if segments are ECN-capable (RFC 3168).
     pub ecn: bool,
+    /// Codepoint of ECN-capable packets. The default is the one that the control asks for, else
+    /// the preset's.
+    pub ecn_codepoint: EcnCodepoint,
+    /// Feedback by which the receiver tells the sender of marks. The default is the one that the
+    /// control asks for, else the preset's.
+    pub ecn_feedback: EcnFeedback,
+    /// Accurate ECN: the byte counters, and the decoding of the packet counter.
+    pub accurate_ecn: AccurateEcn,
+}
+
+/// The feedback by which a receiver tells the sender of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnFeedback {
+    /// An echo on every ACK from a mark until the sender has reduced its window (RFC 3168). Only
+    /// new data is ECN-capable.
+    #[default]
+    Classic,
+    /// An echo on the ACKs of marked data alone (DCTCP, RFC 8257 section 3.2). When marks begin or
+    /// end, data whose ACK was delayed is acknowledged first. Retransmissions and ACKs are
+    /// ECN-capable too.
+    Dctcp,
+    /// A count of marked packets modulo eight, in three flags of every ACK (accurate ECN, RFC
+    /// 9768). Retransmissions and ACKs are ECN-capable too.
+    Accurate,
+}
+
+/// Settings of accurate ECN (RFC 9768).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccurateEcn {
+    /// True if ACKs also carry counters of bytes by codepoint (section 3.2.3). They tell a sender
+    /// how often the packet counter has wrapped.
+    pub option: bool,
+    /// True if a sender believes the packet counter as it is where ACKs cover more than seven
+    /// packets on average (Linux, February 2026). Otherwise it assumes the largest number of marks
+    /// that fits (appendix A.2, Linux 6.18).
+    pub thinning_estimate: bool,
+}
+
+/// The codepoint by which a packet says that it is ECN-capable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnCodepoint {
+    /// ECT(0): marks are as rare as losses would be (RFC 3168).
+    #[default]
+    Ect0,
+    /// ECT(1): marks are frequent, and each reaction is small (L4S, RFC 9331).
+    Ect1,
+}
+
+impl EcnCodepoint {
+    /// Returns the field of the IP header.
+    pub const fn field(self) -> Ecn {
+        match self {
+            EcnCodepoint::Ect0 => Ecn::Capable,
+            EcnCodepoint::Ect1 => Ecn::CapableL4s,
+        }
+    }
 }
 
 /// Named sets of TCP parameters.
@@ -364,6 +424,9 @@ pub enum Preset {
     #[default]
     #[serde(rename = "linux")]
     Linux,
+    /// Linux 6.18 with L4S: accurate ECN with ECT(1) (RFC 9330, RFC 9331).
+    #[serde(rename = "l4s")]
+    L4s,
 }
 
 impl Preset {
@@ -376,6 +439,7 @@ impl Preset {
             Preset::RfcModern => rfc_modern(),
             Preset::Linux2012 => linux_2012(),
             Preset::Linux => linux(),
+            Preset::L4s => l4s(),
         }
     }
 }
@@ -431,6 +495,12 @@ fn rfc() -> TcpParameters {
         receive_buffer_growth: false,
         pacing: Pacing::Control,
         ecn: false,
+        ecn_codepoint: EcnCodepoint::Ect0,
+        ecn_feedback: EcnFeedback::Classic,
+        accurate_ecn: AccurateEcn {
+            option: false,
+            thinning_estimate: false,
+        },
     }
 }
 
@@ -536,6 +606,20 @@ fn linux() -> TcpParameters {
     }
 }
 
+/// Linux with the settings that L4S asks for.
+fn l4s() -> TcpParameters {
+    TcpParameters {
+        ecn: true,
+        ecn_codepoint: EcnCodepoint::Ect1,
+        ecn_feedback: EcnFeedback::Accurate,
+        accurate_ecn: AccurateEcn {
+            option: true, // tcp_ecn_option = 2
+            thinning_estimate: false,
+        },
+        ..linux()
+    }
+}
+
 /// The present RFCs with those that Linux follows beside them: RACK and tail loss probes (RFC
 /// 8985), proportional rate reduction (RFC 9937), F-RTO (RFC 5682), undo (RFC 4015, RFC 3708).
 fn rfc_modern() -> TcpParameters {
@@ -549,6 +633,31 @@ fn rfc_modern() -> TcpParameters {
         forward_rto: true,
         undo: true,
         duplicate_sack: true,
+        ecn_feedback: EcnFeedback::Accurate, // if it has ECN
+        accurate_ecn: AccurateEcn {
+            option: true, // RFC 9768 section 3.2.3: a SHOULD
+            thinning_estimate: false,
+        },
         ..rfc()
+    }
+}
+
+impl TcpParameters {
+    /// Returns the ECN field of new data.
+    pub fn ecn_of_new_data(&self) -> Ecn {
+        match self.ecn {
+            true => self.ecn_codepoint.field(),
+            false => Ecn::NotCapable,
+        }
+    }
+
+    /// Returns the ECN field of retransmissions and ACKs. With classic feedback they are not
+    /// ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5). RFC 9768 allows it, and Linux does so for
+    /// DCTCP, too.
+    pub fn ecn_of_the_rest(&self) -> Ecn {
+        match self.ecn_feedback {
+            EcnFeedback::Classic => Ecn::NotCapable,
+            EcnFeedback::Dctcp | EcnFeedback::Accurate => self.ecn_of_new_data(),
+        }
     }
 }

@@ -2,13 +2,16 @@
 
 use super::parameters::TcpParameters;
 use super::{Acknowledgement, AcknowledgementKind, ReceiverStatistics, Segment, SegmentKind};
+use crate::packet::Ecn;
 use crate::units::{Bytes, Span, Time};
 
 mod beyond;
+mod marks;
 mod timing;
 mod window_growth;
 
 use beyond::{Arrival, Beyond};
+use marks::Marks;
 use timing::Timing;
 use window_growth::WindowGrowth;
 
@@ -33,16 +36,27 @@ pub struct Receiver {
     quick: u32,
     delay: Span,
     timing: Option<Box<Timing>>,
+    /// Feedback of marks that is not the classic one.
+    marks: Option<Box<Marks>>,
     beyond: Beyond,
     statistics: ReceiverStatistics,
     sack: bool,
     duplicate_sack: bool,
     acknowledge: bool,
-    answer_syn: bool,
+    waiting: Waiting,
     /// True while ECE is echoed (RFC 3168 section 6.1.3).
     echo_congestion: bool,
     /// True if the last segment was marked.
     marked: bool,
+}
+
+/// An answer that leaves before an ACK of what has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Nothing,
+    SynAck,
+    /// The ACK of what came before the last segment, with DCTCP's feedback.
+    Earlier,
 }
 
 /// Converts a length to 32 bits.
@@ -64,18 +78,19 @@ impl Receiver {
             quick: parameters.delayed_ack.quickack_segments.0,
             delay: parameters.delayed_ack.timeout,
             timing: Timing::new(parameters).map(Box::new),
+            marks: Marks::new(parameters).map(Box::new),
             beyond: Beyond::new(),
             statistics: ReceiverStatistics::default(),
             sack: parameters.recovery.uses_sack(),
             duplicate_sack: parameters.duplicate_sack,
             acknowledge: false,
-            answer_syn: false,
+            waiting: Waiting::Nothing,
             echo_congestion: false,
             marked: false,
         }
     }
 
-    /// Processes a segment; `congestion_experienced` if its IP header is marked CE.
+    /// Processes a segment with the ECN field of its IP header.
     ///
     /// Some segments are acknowledged at once (RFC 5681 section 4.2):
     ///
@@ -83,20 +98,26 @@ impl Receiver {
     /// * A segment shorter than one MSS: only ACKs of full-sized segments are delayed, and a short
     ///   segment ends a transfer.
     /// * A pushed segment, because the application reads it at once (`tcp_cleanup_rbuf` of Linux).
-    /// * A segment whose CE mark differs from that of the previous one.
+    /// * A segment whose CE mark differs from that of the previous one; with accurate ECN, the first
+    ///   marked one and every second.
     #[inline(always)] // so that the driver's segment need not be in memory
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment, congestion_experienced: bool) {
-        self.keep_stamp(segment);
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         if segment.kind == SegmentKind::Syn {
+            self.keep_stamp(segment);
             self.handle_syn(now);
             return;
         }
         self.statistics.received_segments += 1;
-        // A segment with both CWR and CE starts a new echo (RFC 3168 section 6.1.3).
-        self.echo_congestion =
-            congestion_experienced || (self.echo_congestion && !segment.window_reduced);
-        self.acknowledge |= congestion_experienced != self.marked;
-        self.marked = congestion_experienced;
+        if self.marks.is_some() {
+            self.note_mark(ecn, segment.length);
+        } else {
+            let marked = ecn == Ecn::Marked;
+            // A segment with both CWR and CE starts a new echo (RFC 3168 section 6.1.3).
+            self.echo_congestion = marked || (self.echo_congestion && !segment.window_reduced);
+            self.acknowledge |= marked != self.marked;
+            self.marked = marked;
+        }
+        self.keep_stamp(segment);
         if segment.sequence != self.next || !self.beyond.is_empty() {
             self.handle_disorder(
                 now,
@@ -136,7 +157,7 @@ impl Receiver {
 
     #[cold]
     fn handle_syn(&mut self, now: Time) {
-        self.answer_syn = true;
+        self.waiting = Waiting::SynAck;
         if let Some(growth) = self.growth() {
             growth.begin(now);
         }
@@ -233,13 +254,22 @@ impl Receiver {
         self.deadline = Time::NEVER;
     }
 
-    /// Returns the next acknowledgement to send. Call it after each segment: two segments without a
-    /// call in between share one ACK.
+    /// True if two acknowledgements are to be sent after a segment, as DCTCP's feedback may ask.
+    #[inline(always)] // asked for every packet
+    pub fn owes_two(&self) -> bool {
+        self.waiting == Waiting::Earlier
+    }
+
+    /// Returns the next acknowledgement to send. Call it after each segment, twice if the receiver
+    /// [owes two](Receiver::owes_two): two segments without a call in between share one ACK.
     // Inlined so that the driver builds its packet without an acknowledgement in memory.
     #[inline(always)]
     pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement<'_>> {
-        let kind = if self.answer_syn {
-            self.answer_syn = false;
+        let kind = if self.waiting != Waiting::Nothing {
+            let waiting = std::mem::replace(&mut self.waiting, Waiting::Nothing);
+            if waiting == Waiting::Earlier {
+                return self.acknowledge_earlier();
+            }
             AcknowledgementKind::SynAck
         } else if self.acknowledge {
             self.acknowledge = false;
@@ -259,13 +289,19 @@ impl Receiver {
             }
             self.beyond.report();
         }
+        let (ace, counters) = match &mut self.marks {
+            None => (self.echo_congestion.into(), None),
+            Some(marks) if kind == AcknowledgementKind::Ack => marks.report(),
+            Some(_) => (0, None), // the handshake's flags are the driver's
+        };
         let reported = self.beyond.reported.as_deref();
         Some(Acknowledgement {
             kind,
             cumulative: self.next,
             echo: self.recent_stamp,
             sacks: if holds_more { reported } else { None },
-            ecn_echo: self.echo_congestion,
+            ace,
+            counters,
         })
     }
 
@@ -286,7 +322,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::parameters::{LossRecovery, Preset};
+    use crate::endpoint::parameters::{EcnFeedback, LossRecovery, Preset};
     use crate::packet::SackBlocks;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -316,7 +352,7 @@ mod tests {
     fn feed(receiver: &mut Receiver, sequences: &[u64]) -> Vec<Option<u64>> {
         let mut acknowledged = Vec::new();
         for (ms, &sequence) in (100..).zip(sequences) {
-            receiver.handle_segment(at(ms), &data(sequence, ms), false);
+            receiver.handle_segment(at(ms), &data(sequence, ms), Ecn::NotCapable);
             acknowledged.push(receiver.poll_transmit(at(ms)).map(|ack| ack.cumulative));
             assert!(receiver.poll_transmit(at(ms)).is_none(), "one ACK at most");
         }
@@ -332,7 +368,7 @@ mod tests {
 
     #[test]
     fn an_idle_receiver_is_small() {
-        assert!(size_of::<Receiver>() <= 200, "{}", size_of::<Receiver>());
+        assert!(size_of::<Receiver>() <= 208, "{}", size_of::<Receiver>());
         assert_eq!(Receiver::new(&rfc()).beyond.ranges.capacity(), 0);
     }
 
@@ -406,7 +442,7 @@ mod tests {
             pushed: true,
             ..data(0, 100)
         };
-        receiver.handle_segment(at(100), &pushed, false);
+        receiver.handle_segment(at(100), &pushed, Ecn::NotCapable);
         assert_eq!(receiver.poll_transmit(at(100)).unwrap().cumulative, 1);
     }
 
@@ -416,7 +452,7 @@ mod tests {
         parameters.timer_tick = MS * 4;
         parameters.delayed_ack.timeout = MS * 40;
         let mut receiver = Receiver::new(&parameters);
-        receiver.handle_segment(at(101), &data(0, 101), false);
+        receiver.handle_segment(at(101), &data(0, 101), Ecn::NotCapable);
         receiver.handle_timeout(receiver.poll_timeout());
         assert_eq!(receiver.poll_timeout(), at(144), "141 ms is no tick");
         assert!(receiver.poll_transmit(at(141)).is_none());
@@ -476,7 +512,7 @@ mod tests {
     fn blocks_are_those_most_recently_changed() {
         let mut receiver = Receiver::new(&rfc());
         let mut after = |sequence| {
-            receiver.handle_segment(at(100), &data(sequence, 100), false);
+            receiver.handle_segment(at(100), &data(sequence, 100), Ecn::NotCapable);
             blocks(&receiver.poll_transmit(at(100)).unwrap())
         };
         assert_eq!(after(2), [(2, 3)]);
@@ -500,7 +536,7 @@ mod tests {
         let mut parameters = rfc();
         parameters.recovery = LossRecovery::Newreno;
         let mut receiver = Receiver::new(&parameters);
-        receiver.handle_segment(at(100), &data(5, 100), false);
+        receiver.handle_segment(at(100), &data(5, 100), Ecn::NotCapable);
         assert!(receiver.poll_transmit(at(100)).unwrap().sacks.is_none());
     }
 
@@ -508,7 +544,7 @@ mod tests {
     fn the_echo_is_the_first_unacknowledged_segments() {
         let mut receiver = Receiver::new(&rfc());
         let mut echo = |sequence, ms| {
-            receiver.handle_segment(at(ms), &data(sequence, ms), false);
+            receiver.handle_segment(at(ms), &data(sequence, ms), Ecn::NotCapable);
             receiver.poll_transmit(at(ms)).map(|ack| ack.echo)
         };
         assert_eq!(echo(0, 100), None);
@@ -522,8 +558,8 @@ mod tests {
         let mut short = data(3, 100);
         short.length = Bytes(100);
         let mut receiver = Receiver::new(&rfc());
-        receiver.handle_segment(at(100), &short, false); // too early
-        receiver.handle_segment(at(100), &short, false);
+        receiver.handle_segment(at(100), &short, Ecn::NotCapable); // too early
+        receiver.handle_segment(at(100), &short, Ecn::NotCapable);
         feed(&mut receiver, &[2, 0, 1]);
         assert_eq!(
             (receiver.next_expected(), receiver.statistics().delivered),
@@ -532,7 +568,7 @@ mod tests {
         let mut receiver = Receiver::new(&rfc());
         feed(&mut receiver, &[0, 1, 2]);
         receiver.poll_transmit(at(103));
-        receiver.handle_segment(at(103), &short, false);
+        receiver.handle_segment(at(103), &short, Ecn::NotCapable);
         assert_eq!(receiver.poll_transmit(at(103)).unwrap().cumulative, 4);
         assert_eq!(receiver.statistics().delivered, Bytes(3 * MSS + 100));
     }
@@ -546,8 +582,9 @@ mod tests {
                 pushed: false,
                 ..data(sequence, 100)
             };
-            receiver.handle_segment(at(100), &segment, marked);
-            receiver.poll_transmit(at(100)).map(|ack| ack.ecn_echo)
+            let ecn = if marked { Ecn::Marked } else { Ecn::Capable };
+            receiver.handle_segment(at(100), &segment, ecn);
+            receiver.poll_transmit(at(100)).map(|ack| ack.ace == 1)
         };
         assert_eq!(after(0, false, false), None);
         assert_eq!(after(1, false, false), Some(false));
@@ -567,6 +604,66 @@ mod tests {
         );
     }
 
+    /// The state machine of RFC 8257 figure 1, with delayed ACKs: a change acknowledges what came
+    /// before with the old echo, then the segment itself.
+    #[test]
+    fn a_change_of_dctcps_state_gives_two_acks() {
+        let parameters = TcpParameters {
+            ecn: true,
+            ecn_feedback: EcnFeedback::Dctcp,
+            ..rfc()
+        };
+        let mut receiver = Receiver::new(&parameters);
+        let marks = [false, true, true, true, false, false, false, true];
+        let mut found = Vec::new();
+        for (sequence, marked) in (0..).zip(marks) {
+            let ecn = if marked { Ecn::Marked } else { Ecn::Capable };
+            receiver.handle_segment(at(100 + sequence), &data(sequence, 100 + sequence), ecn);
+            let owes_two = receiver.owes_two();
+            let mut acks = Vec::new();
+            while let Some(ack) = receiver.poll_transmit(at(100 + sequence)) {
+                acks.push((ack.cumulative, ack.ace));
+            }
+            assert_eq!(owes_two, acks.len() == 2);
+            found.push(acks);
+        }
+        let expected = [
+            vec![],
+            vec![(1, 0), (2, 1)],
+            vec![],
+            vec![(4, 1)],
+            vec![(5, 0)],
+            vec![],
+            vec![(7, 0)],
+            vec![(8, 1)],
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(receiver.statistics().acks, 6);
+    }
+
+    #[test]
+    fn accurate_ecn_tells_the_first_mark_at_once_as_six() {
+        let parameters = TcpParameters {
+            ecn: true,
+            ecn_feedback: EcnFeedback::Accurate,
+            ..rfc()
+        };
+        let mut receiver = Receiver::new(&parameters);
+        let mut after = |sequence, ecn| {
+            receiver.handle_segment(at(100), &data(sequence, 100), ecn);
+            receiver.poll_transmit(at(100)).map(|ack| ack.ace)
+        };
+        assert_eq!(after(0, Ecn::CapableL4s), None);
+        assert_eq!(after(1, Ecn::CapableL4s), Some(5));
+        assert_eq!(after(2, Ecn::Marked), Some(6));
+        assert_eq!(
+            after(3, Ecn::CapableL4s),
+            None,
+            "the change back is no news"
+        );
+        assert_eq!(after(4, Ecn::CapableL4s), Some(6));
+    }
+
     #[test]
     fn each_syn_is_answered() {
         let mut receiver = Receiver::new(&rfc());
@@ -576,7 +673,7 @@ mod tests {
             ..data(0, 100)
         };
         for _ in 0..2 {
-            receiver.handle_segment(at(100), &syn, false);
+            receiver.handle_segment(at(100), &syn, Ecn::NotCapable);
             let answer = receiver.poll_transmit(at(100)).unwrap();
             assert_eq!(
                 (answer.kind, answer.cumulative, answer.echo),
@@ -602,7 +699,7 @@ mod tests {
             for sequence in arrivals.into_iter().filter(|&sequence| sequence <= last) {
                 let mut segment = data(sequence, 100);
                 segment.length = Bytes(length(sequence));
-                receiver.handle_segment(at(100), &segment, false);
+                receiver.handle_segment(at(100), &segment, Ecn::NotCapable);
                 let new = arrived.insert(sequence);
                 let next = (0..).find(|n| !arrived.contains(n)).unwrap();
                 prop_assert_eq!(receiver.next_expected(), next);

@@ -23,12 +23,14 @@ mod bursts;
 mod by_time;
 mod control;
 mod follow;
+mod marks;
 #[cfg(test)]
 mod tests;
 mod transmit;
 
 use by_time::ByTime;
 use control::Control;
+use marks::Marks;
 
 /// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +149,8 @@ pub struct Sender {
     pacer: Pacer,
     jitter: Option<Box<Jitter>>,
     rate: Option<Box<DeliveryRate>>,
+    /// Present if the marks of every ACK are read.
+    marks: Option<Box<Marks>>,
     statistics: SenderStatistics,
     events: Vec<SenderEvent>,
 }
@@ -169,6 +173,7 @@ impl Sender {
         let rate = control
             .wants_delivery_rate()
             .then(|| Box::new(DeliveryRate::default()));
+        let marks = Marks::new(&parameters, control.wants_mark_reports()).map(Box::new);
         Sender {
             scoreboard: Scoreboard::new(mss),
             mss,
@@ -212,6 +217,7 @@ impl Sender {
             pacer: Pacer::default(),
             jitter,
             rate,
+            marks,
             statistics: SenderStatistics {
                 rtt_min_s: f64::INFINITY,
                 ..SenderStatistics::default()

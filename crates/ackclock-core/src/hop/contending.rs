@@ -198,7 +198,6 @@ impl Hop {
             return (Time::NEVER, None);
         };
         let head = contending.complete_exchange(now, sent);
-        let following = contending.serve_next(now, context);
         match head {
             Some(id) if sent => {
                 counts.given += 1;
@@ -208,6 +207,11 @@ impl Hop {
             Some(id) => context.drop_packet(now, id, DropReason::Retries),
             None => {}
         }
+        // As at a link, the next packet is chosen after this one has left.
+        let following = match &mut self.cold.service {
+            Service::Contending(contending) => contending.serve_next(now, context),
+            _ => None,
+        };
         (self.next_departure(), following)
     }
 }

@@ -18,11 +18,12 @@ pub(super) enum Service {
 }
 
 impl Service {
-    /// Returns the time at which the packet in service will have been sent, if the link knows it.
+    /// Returns the time at which the packet in service will have been sent, if the link knows it,
+    /// or a time before that.
     pub(super) fn next_completion(&self) -> Option<Time> {
         match self {
             Service::InOrder(line) => line.is_busy().then_some(line.serving.done),
-            Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
+            Service::Scheduled(scheduled) => scheduled.next_action(),
             Service::Contending(_) => None,
         }
     }
@@ -114,11 +115,21 @@ pub(super) struct Scheduled {
     pub(super) queue: Box<dyn Queue>,
     /// The packet in service: the time at which it will have been sent, and its size.
     pub(super) serving: Option<(Time, PacketId, Backlog)>,
+    /// Time at which a queue that holds its packets back is asked again; meaningful while nothing
+    /// is in service.
+    pub(super) wake: Time,
 }
 
 impl Scheduled {
     pub(super) fn in_service(&self) -> Backlog {
         self.serving.map_or_else(Backlog::default, |(.., one)| one)
+    }
+    /// Returns the end of the service, or else the time at which the queue is asked again.
+    pub(super) fn next_action(&self) -> Option<Time> {
+        match self.serving {
+            Some((done, ..)) => Some(done),
+            None => (!self.wake.is_never()).then_some(self.wake),
+        }
     }
 }
 

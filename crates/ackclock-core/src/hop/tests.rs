@@ -5,7 +5,7 @@ use crate::impairment::ImpairmentKind;
 use crate::link::{LinkContext, LinkKind};
 use crate::observe::{DropReason, Observer};
 use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
-use crate::queue::{Admission, Occupancy, Queue, QueueContext, QueueKind};
+use crate::queue::{Admission, Hosts, Occupancy, Queue, QueueContext, QueueKind};
 use crate::registry::{self, StreamScope};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
@@ -60,6 +60,7 @@ impl Description {
         let queue = registry::choose::<QueueKind>(&self.queue, &NoFiles).unwrap();
         let (link, name) = (self.link(), "hop/test/queue");
         let queue = queue.build(QueueContext {
+            hosts: &Hosts::default(),
             place: StreamScope { streams, name },
             link: &*link,
         });
@@ -270,18 +271,46 @@ fn queues() -> impl Strategy<Value = Value> {
         4 => (limits, any::<bool>()).prop_map(|(limit, counts)| droptail(&limit, counts)),
         1 => Just(early),
         1 => Just(adaptive()),
-        2 => select(scheduled().to_vec()),
+        2 => select(scheduled()),
+        1 => select(shaped()),
+    ]
+}
+/// Disciplines that hold packets back.
+fn shaped() -> Vec<Value> {
+    vec![
+        json!({ "kind": "tbf", "rate": "3 Mbit/s", "burst": "4 kB", "limit": "9 packets" }),
+        json!({ "kind": "tbf", "rate": "3 Mbit/s", "burst": "4 kB", "limit": "9 kB",
+            "peak_rate": "5 Mbit/s" }),
+        json!({ "kind": "cake", "rate": "3 Mbit/s", "rtt": "2 ms", "limit": "9 packets",
+            "mtu": "100 bytes", "overhead": "7 bytes" }),
     ]
 }
 /// Disciplines that decide when the link asks, so quick that they drop within milliseconds.
-fn scheduled() -> [Value; 3] {
-    [
+fn scheduled() -> Vec<Value> {
+    let codel = |arithmetic| {
         json!({ "kind": "codel", "target": "1 ms", "interval": "4 ms", "limit": "9 packets",
-            "mtu": "100 bytes" }),
+            "mtu": "100 bytes", "arithmetic": arithmetic })
+    };
+    vec![
+        codel("exact"),
+        codel("linux"),
         json!({ "kind": "fq_codel", "target": "1 ms", "interval": "4 ms", "limit": "9 kB",
             "queues": 1, "drop_batch": 2, "mtu": "100 bytes" }),
         json!({ "kind": "pie", "target": "1 ms", "update_interval": "1 ms", "alpha": 60,
             "burst_allowance": "0 s", "limit": "9 packets", "mean_packet": "100 bytes" }),
+        json!({ "kind": "pie", "target": "1 ms", "update_interval": "1 ms", "alpha": 2, "beta": 2,
+            "burst_allowance": "0 s", "limit": "9 packets", "mean_packet": "100 bytes",
+            "arithmetic": "linux" }),
+        json!({ "kind": "drr", "limit": "9 packets", "flow_limit": "7 packets" }),
+        json!({ "kind": "headdrop", "limit": "5 packets" }),
+        json!({ "kind": "cake", "rtt": "2 ms", "limit": "9 packets" }),
+        json!({ "kind": "fq_pie", "target": "1 ms", "update_interval": "1 ms", "alpha": 60,
+            "burst_allowance": "0 s", "limit": "9 packets", "mean_packet": "100 bytes",
+            "queues": 1 }),
+        json!({ "kind": "pi2", "target": "1 ms", "update_interval": "1 ms", "alpha": 20,
+            "beta": 200, "limit": "9 packets", "mtu": "100 bytes" }),
+        json!({ "kind": "dualpi2", "target": "1 ms", "update_interval": "1 ms", "alpha": 20,
+            "beta": 200, "limit": "9 packets", "mtu": "100 bytes" }),
     ]
 }
 /// A limit that changes with every service and every few milliseconds.

@@ -6,6 +6,7 @@ use crate::packet::Packet;
 use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
+use crate::token_bucket::TokenBucket;
 use crate::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,47 +73,35 @@ const LARGEST_PACKET: Bytes = Bytes(1500);
 impl Factory<ImpairmentKind> for Policer {
     fn build(&self, _: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(PolicerImpairment {
-            parameters: self.clone(),
-            tokens: fixed(self.burst),
-            at: Time::ZERO,
+            applies: self.applies,
+            side: self.side,
+            bucket: TokenBucket::new(self.rate, self.burst),
         })
     }
 }
 
-/// Fractions of a byte in which tokens are counted: at a bit per second, one a nanosecond.
-const PER_BYTE: u128 = 8_000_000_000;
-
-fn fixed(bytes: Bytes) -> u128 {
-    u128::from(bytes.0) * PER_BYTE
-}
-
 #[derive(Debug)]
 struct PolicerImpairment {
-    parameters: Policer,
-    /// Tokens at `at`, in fractions of a byte.
-    tokens: u128,
-    at: Time,
+    applies: Applies,
+    side: Side,
+    bucket: TokenBucket,
 }
 
 impl Impairment for PolicerImpairment {
     fn judge(&mut self, now: Time, packet: &Packet) -> Verdict {
-        if !self.parameters.applies.to(packet) {
+        if !self.applies.to(packet) {
             return Verdict::Pass;
         }
-        let passed = u128::from(now.since(self.at).as_nanos());
-        let filled = self.tokens + passed * u128::from(self.parameters.rate.as_bit_per_s());
-        self.tokens = filled.min(fixed(self.parameters.burst));
-        self.at = now;
-        match self.tokens.checked_sub(fixed(packet.bytes())) {
-            Some(left) => {
-                self.tokens = left;
-                Verdict::Pass
-            }
-            None => Verdict::Drop,
+        self.bucket.fill(now);
+        if self.bucket.holds(packet.bytes()) {
+            self.bucket.take(packet.bytes());
+            Verdict::Pass
+        } else {
+            Verdict::Drop
         }
     }
     fn side(&self) -> Side {
-        self.parameters.side
+        self.side
     }
 }
 

@@ -212,6 +212,10 @@ impl TimedFifo {
         self.backlog.bytes -= pool[id].bytes();
         Some((arrival, id))
     }
+    /// Returns the first packet.
+    pub fn first(&self) -> Option<PacketId> {
+        (!self.line.is_empty()).then_some(self.line.head)
+    }
     /// Returns the arrival time of the first packet, [`Time::NEVER`] if there is none.
     pub const fn first_at(&self) -> Time {
         self.line.first_at()

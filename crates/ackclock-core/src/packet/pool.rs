@@ -1,6 +1,6 @@
 //! The pool that stores all packets of a run.
 
-use super::{FlowId, Packet, PacketId, PacketKind, SackBlocks};
+use super::{EcnCounters, FlowId, Packet, PacketId, PacketKind, SackBlocks};
 use crate::rate_control::Feedback;
 use crate::units::{Span, Time};
 
@@ -9,6 +9,8 @@ use crate::units::{Span, Time};
 pub enum Options {
     /// Segments that the receiver holds beyond the cumulative ACK; at least one block.
     Sack(SackBlocks),
+    /// The byte counters of accurate ECN, and SACK blocks, perhaps none.
+    Counters(EcnCounters, SackBlocks),
     /// Feedback of a receiver of datagrams.
     Feedback(Feedback),
     /// The sender's estimate of the round-trip time, for the receiver of a datagram.
@@ -135,6 +137,16 @@ impl PacketPool {
     pub fn sack_blocks(&self, id: PacketId) -> Option<&SackBlocks> {
         match self.options(id) {
             Some(Options::Sack(blocks)) => Some(blocks),
+            Some(Options::Counters(_, blocks)) => (!blocks.is_empty()).then_some(blocks),
+            _ => None,
+        }
+    }
+
+    /// Returns the byte counters of accurate ECN; most ACKs have none.
+    #[inline]
+    pub fn ecn_counters(&self, id: PacketId) -> Option<EcnCounters> {
+        match self.options(id) {
+            Some(Options::Counters(counters, _)) => Some(*counters),
             _ => None,
         }
     }

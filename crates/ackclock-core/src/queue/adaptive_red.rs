@@ -31,6 +31,11 @@ pub struct AdaptiveRed {
     /// every packet, it drops them, too.
     #[serde(default)]
     pub ecn: bool,
+    /// True if at least 1/p packets pass after each random drop, p being the drop probability
+    /// without the spacing. So there are three times fewer drops at the same average queue. It is
+    /// `wait_` of ns-2, where it is true by default; the paper has no such rule.
+    #[serde(default)]
+    pub wait: bool,
     /// The queue drops and marks early only packets that find at least this much waiting. The
     /// default is ns-2's, where the paper's results come from; its text has no such rule. Without
     /// it, the slow average goes on dropping after the queue has emptied.
@@ -150,7 +155,7 @@ impl AdaptiveRed {
                     most: self.initial_probability.get(),
                     gentle: true,
                 },
-                spacing: Spacing::new(context.place.stream()),
+                spacing: Spacing::new(context.place.stream(), self.wait),
                 ecn: self.ecn,
                 early_from,
             },
@@ -230,12 +235,14 @@ mod tests {
             limit: QueueLimit::Packets(1000),
             target_delay: Span::from_millis(target_ms),
             ecn: false,
+            wait: false,
             early_from: early_from(),
             initial_probability: initial_probability(),
             typical_packet: typical_packet(),
             rate: None,
         };
         parameters.queue(&QueueContext {
+            hosts: &crate::queue::Hosts::default(),
             place,
             link: &*link,
         })

@@ -61,6 +61,11 @@ impl Buffer {
         self.waiting.pop_front(context.packets)
     }
 
+    /// Returns the first packet.
+    pub fn first(&self) -> Option<PacketId> {
+        self.waiting.first()
+    }
+
     /// Returns the arrival time of the first packet.
     pub fn first_at(&self) -> Option<Time> {
         let at = self.waiting.first_at();

@@ -2,9 +2,10 @@
 //! than a target for a whole interval. Then it does so more and more often until they no longer
 //! wait that long.
 
+use super::arithmetic::Arithmetic;
 use super::buffer::{Buffer, check_limit};
 use super::controlled_delay::{ControlledDelay, Law, Line, check_times};
-use super::facts::QueueFacts;
+use super::facts::{QueueFacts, SteeringLaw};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
@@ -42,6 +43,9 @@ pub struct Codel {
     /// Size of a full packet on the wire. With at most this many bytes waiting, nothing is dropped
     /// (RFC 8289 section 5.6).
     pub mtu: Bytes,
+    /// Arithmetic of the control law. That of Linux has a clock of 1.024 µs and halves the second
+    /// interval between drops, instead of dividing it by the square root of 2.
+    pub arithmetic: Arithmetic,
 }
 
 impl Default for Codel {
@@ -53,6 +57,7 @@ impl Default for Codel {
             limit: QueueLimit::Packets(1000),
             ecn: false,
             mtu: Bytes(1500),
+            arithmetic: Arithmetic::Exact,
         }
     }
 }
@@ -73,7 +78,8 @@ impl Element<QueueKind> for Codel {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts::head(self.limit, self.ecn)
+        let (law, interval) = (SteeringLaw::ControlledDelay, Some(self.interval));
+        QueueFacts::head(self.limit, self.ecn).steered(law, self.target, interval)
     }
 }
 
@@ -99,6 +105,7 @@ impl CodelQueue {
                 interval: parameters.interval,
                 ecn: parameters.ecn,
                 mtu: parameters.mtu,
+                arithmetic: parameters.arithmetic,
             },
             state: ControlledDelay::default(),
             buffer: Buffer::new(parameters.limit),
@@ -179,6 +186,32 @@ mod tests {
                 "drop {n}: {due} {drop}"
             );
         }
+    }
+
+    /// In Linux's arithmetic, gaps are those of its reciprocal square root. The table is that of
+    /// `controlled_delay.rs`.
+    #[test]
+    fn linux_drops_at_the_times_of_its_own_square_root() {
+        let linux = Codel {
+            arithmetic: Arithmetic::Linux,
+            ..unlimited()
+        };
+        let mut bench = bench(&linux, 1);
+        bench.load(0.0, 1.0, 0.000_5);
+        let drops = bench.early();
+        let gaps_ms = [
+            99.998, 50.001, 56.249, 48.778, 44.151, 40.406, 37.517, 35.151, 33.181,
+        ];
+        let mut due = drops[0];
+        for (gap, drop) in gaps_ms.iter().zip(&drops[1..]) {
+            due += gap / 1e3;
+            // The first dequeue at or after the time of the law, in a millisecond.
+            assert!(
+                due <= drop + 1e-5 && *drop < due + 0.001 + 1e-5,
+                "{due} {drop}"
+            );
+        }
+        assert!(drops.len() > 9);
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Element<QueueKind> for DropTail {
             }),
             drops: Some(Drops::Tail),
             marks: Some(false),
-            thresholds: None,
+            ..QueueFacts::default()
         }
     }
 }

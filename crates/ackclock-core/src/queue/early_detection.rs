@@ -144,18 +144,23 @@ impl Curve {
 /// One number R is drawn for each drop, and the first packet whose number n has n p_b > R is
 /// dropped. This is the paper's efficient algorithm, which gives p_b/(1 − n p_b) without a draw for
 /// every packet.
+///
+/// With `wait`, the first 1/p_b packets after a drop are spared, so that the number is uniform on
+/// 1/p_b … 2/p_b. This is `wait_` of ns-2, which is true unless a script says otherwise.
 #[derive(Debug)]
 pub(super) struct Spacing {
     stream: Stream,
+    wait: bool,
     threshold: f64,
     /// Packets since the last random drop; zero if a number is to be drawn.
     count: u64,
 }
 
 impl Spacing {
-    pub fn new(stream: Stream) -> Self {
+    pub fn new(stream: Stream, wait: bool) -> Self {
         Spacing {
             stream,
+            wait,
             threshold: 0.0,
             count: 0,
         }
@@ -163,7 +168,7 @@ impl Spacing {
 
     fn strikes(&mut self, share: f64) -> bool {
         if self.count == 0 {
-            self.threshold = self.stream.uniform();
+            self.threshold = self.stream.uniform() + f64::from(u8::from(self.wait));
         }
         self.count += 1;
         let strikes = self.count as f64 * share > self.threshold;
@@ -292,7 +297,7 @@ pub(super) mod tests {
                 most: 0.1,
                 gentle,
             },
-            spacing: Spacing::new(Streams::new(7, 0).stream("hop/test/queue")),
+            spacing: Spacing::new(Streams::new(7, 0).stream("hop/test/queue"), false),
             ecn,
             early_from: Level {
                 measure: Measure::Packets,
@@ -426,6 +431,26 @@ pub(super) mod tests {
                 );
             }
             assert!(gaps.iter().all(|gap| *gap <= inverse + 1));
+        }
+    }
+
+    /// With `wait`, gaps are uniform on 1/p + 1 … 2/p: at 10 packets, p is 0.05.
+    #[test]
+    fn a_queue_that_waits_spares_the_packets_after_a_drop() {
+        let mut queue = detection(1.0, false, false);
+        queue.spacing.wait = true;
+        let drops = fates(&mut queue, 10, 400_000, Ecn::NotCapable).drops;
+        let numbers: Vec<u64> = drops.iter().map(|(number, _)| *number).collect();
+        let gaps: Vec<u64> = numbers.windows(2).map(|two| two[1] - two[0]).collect();
+        let n = gaps.len() as f64;
+        for gap in 1..=45 {
+            let expected = if (21..=40).contains(&gap) { 0.05 } else { 0.0 };
+            let seen = gaps.iter().filter(|one| **one == gap).count() as f64;
+            let deviation = (n * expected * (1.0 - expected)).sqrt();
+            assert!(
+                (seen - n * expected).abs() <= 4.0 * deviation,
+                "{seen} gaps of {gap} among {n}"
+            );
         }
     }
 

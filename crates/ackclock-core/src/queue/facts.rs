@@ -1,6 +1,7 @@
 //! The facts of a queue.
 
 use crate::scenario::quantity::QueueLimit;
+use crate::units::Span;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,6 +16,13 @@ pub struct QueueFacts {
     pub marks: Option<bool>,
     /// Fixed thresholds of random drops; null also if there are none, or if the queue adapts them.
     pub thresholds: Option<Thresholds>,
+    /// Queue above which it marks what arrives; null if it marks by another rule or not at all.
+    pub marking: Option<Marking>,
+    /// Highest rate at which the queue itself lets packets pass in the long run; null if only its
+    /// link limits it.
+    pub highest_bit_per_s: Option<u64>,
+    /// Law that steers the delay of all packets; null if there is none, or if flows have their own.
+    pub steering: Option<Steering>,
 }
 
 /// The capacity of a queue.
@@ -49,6 +57,15 @@ pub enum Drops {
     Head,
 }
 
+/// A threshold of the queue that a packet finds, above which the packet is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Marking {
+    /// Packets, bytes or a time.
+    pub threshold: QueueLimit,
+    /// Further queue over which the probability rises from 0 to 1; null for a step.
+    pub ramp: Option<QueueLimit>,
+}
+
 /// Thresholds of the average queue between which the drop probability rises linearly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Thresholds {
@@ -62,7 +79,43 @@ pub struct Thresholds {
     pub gentle: bool,
 }
 
+/// A control law that steers the queueing delay to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Steering {
+    /// Kind of law.
+    pub law: SteeringLaw,
+    /// Target of the delay, in seconds.
+    pub target_s: f64,
+    /// Time for which the delay may exceed the target, in seconds; null if the law has none.
+    pub interval_s: Option<f64>,
+}
+
+/// Kind of a control law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SteeringLaw {
+    /// Drops at random, with a probability adapted until the mean delay is the target.
+    Random,
+    /// Drops more and more often while the delay exceeds the target (RFC 8289).
+    ControlledDelay,
+}
+
 impl QueueFacts {
+    /// Adds a law with that target.
+    pub(super) fn steered(
+        mut self,
+        law: SteeringLaw,
+        target: Span,
+        interval: Option<Span>,
+    ) -> Self {
+        self.steering = Some(Steering {
+            law,
+            target_s: target.as_seconds(),
+            interval_s: interval.map(Span::as_seconds),
+        });
+        self
+    }
+
     /// Returns the facts of a queue that drops at the tail of an adapted limit and marks nothing.
     pub(super) fn moving(most: u32, counts_packet_in_service: bool) -> Self {
         QueueFacts {
@@ -72,7 +125,7 @@ impl QueueFacts {
             }),
             drops: Some(Drops::Tail),
             marks: Some(false),
-            thresholds: None,
+            ..QueueFacts::default()
         }
     }
 
@@ -86,7 +139,10 @@ impl QueueFacts {
             }),
             drops: Some(Drops::Early),
             marks: Some(marks),
+            marking: None,
             thresholds,
+            highest_bit_per_s: None,
+            steering: None,
         }
     }
 
@@ -109,5 +165,6 @@ impl QueueFacts {
         capacity
             .into_iter()
             .chain(thresholds.flat_map(|one| [one.low, one.high]))
+            .chain(self.marking.map(|marking| marking.threshold))
     }
 }

@@ -8,25 +8,39 @@
 use self::facts::QueueFacts;
 use crate::link::Link;
 use crate::observe::Context;
-use crate::packet::{Backlog, PacketId};
+use crate::packet::{Backlog, Packet, PacketId};
 use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Span, Time};
 use std::fmt::Debug;
+
+pub use hosts::Hosts;
 
 pub mod a_star;
 mod adaptive_limit;
 pub mod adaptive_red;
 pub mod alt;
+pub mod arithmetic;
 mod buffer;
+pub mod cake;
 pub mod codel;
 mod controlled_delay;
 pub mod droptail;
+pub mod drr;
+pub mod dualpi2;
 mod early_detection;
 pub mod ebdp;
 pub mod facts;
+mod flow_queues;
 pub mod fq_codel;
+pub mod fq_pie;
+pub mod headdrop;
+mod hosts;
+pub mod pi2;
+mod pi_controller;
 pub mod pie;
 pub mod red;
+pub mod step_marking;
+pub mod tbf;
 #[cfg(test)]
 mod testing;
 
@@ -89,10 +103,20 @@ pub trait Queue: Debug + Send {
     /// Queues a packet or drops it ([`Context::drop_packet`]). If `in_service` is empty, the packet
     /// is asked for by [`Queue::dequeue`] before anything else happens.
     fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>);
-    /// Returns the next packet to send, `None` if there is none (left).
+    /// Returns the next packet to send, `None` if there is none (left) that may be sent now.
     fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId>;
     /// Returns the packets that wait, without the one in service.
     fn backlog(&self) -> Backlog;
+    /// Returns the time at which a packet that is held back may be sent, [`Time::NEVER`] if none
+    /// is. Asked after [`Queue::dequeue`] returned `None`.
+    fn ready_at(&self) -> Time {
+        Time::NEVER
+    }
+    /// Returns the name of the class that an arriving packet joins, for tables of delays; empty if
+    /// the queue has no classes.
+    fn class(&self, _packet: &Packet) -> &'static str {
+        ""
+    }
 }
 
 /// A queueing discipline.
@@ -113,6 +137,8 @@ pub struct QueueContext<'a> {
     pub place: StreamScope<'a>,
     /// The link behind the queue, for disciplines whose parameters follow from its rate.
     pub link: &'a dyn Link,
+    /// The hosts of the flows, for disciplines that give hosts equal shares.
+    pub hosts: &'a Hosts,
 }
 
 /// Interval over which a discipline takes the mean rate of a varying link for its parameters. It is
@@ -139,11 +165,19 @@ impl Kind for QueueKind {
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<QueueKind>] = &[
             Entry::of::<droptail::DropTail>(),
+            Entry::of::<headdrop::HeadDrop>(),
             Entry::of::<red::Red>(),
             Entry::of::<adaptive_red::AdaptiveRed>(),
+            Entry::of::<step_marking::StepMarking>(),
             Entry::of::<codel::Codel>(),
             Entry::of::<pie::Pie>(),
+            Entry::of::<pi2::Pi2>(),
+            Entry::of::<dualpi2::DualPi2>(),
+            Entry::of::<drr::Drr>(),
             Entry::of::<fq_codel::FqCodel>(),
+            Entry::of::<fq_pie::FqPie>(),
+            Entry::of::<cake::Cake>(),
+            Entry::of::<tbf::Tbf>(),
             Entry::of::<ebdp::Ebdp>(),
             Entry::of::<alt::Alt>(),
             Entry::of::<a_star::AStar>(),

@@ -55,6 +55,11 @@ pub struct Red {
     /// every packet, it drops them, too.
     #[serde(default)]
     pub ecn: bool,
+    /// True if at least 1/p packets pass after each random drop, p being the drop probability
+    /// without the spacing. So there are three times fewer drops at the same average queue. It is
+    /// `wait_` of ns-2, where it is true by default; the paper has no such rule.
+    #[serde(default)]
+    pub wait: bool,
     /// RED drops and marks early only packets that find at least this much waiting. The paper has
     /// no such rule; ns-2 spares a packet that finds fewer than 2.
     #[serde(default = "always")]
@@ -238,7 +243,7 @@ impl Factory<QueueKind> for Red {
                 most: self.maximum_probability.get(),
                 gentle: self.gentle,
             },
-            spacing: Spacing::new(context.place.stream()),
+            spacing: Spacing::new(context.place.stream(), self.wait),
             ecn: self.ecn,
             early_from,
         }))

@@ -33,6 +33,8 @@ pub(super) struct Bench<Q> {
     service: Span,
     pub ecn: Ecn,
     pub serving: Option<(Time, PacketId)>,
+    /// Time at which a queue that holds its packets back is asked again.
+    wake: Time,
     /// Start of each packet's service, and the packet's wait, in seconds.
     pub waits: Vec<(f64, f64)>,
     /// Flow, number and size of each packet served.
@@ -49,6 +51,7 @@ impl<Q: Queue> Bench<Q> {
             service: Span::from_millis(service_ms),
             ecn: Ecn::NotCapable,
             serving: None,
+            wake: Time::NEVER,
             waits: Vec::new(),
             served: Vec::new(),
             arrived: 0,
@@ -98,14 +101,19 @@ impl<Q: Queue> Bench<Q> {
                 .push((packet.flow, packet.sequence, packet.size));
             (now + self.service * packet.bytes().0 / 1500, id)
         });
+        self.wake = self.queue.ready_at();
     }
 
     pub fn serve_until(&mut self, now: Time) {
-        while let Some((done, id)) = self.serving
-            && done <= now
-        {
-            self.pool.remove(id);
-            self.start(done);
+        loop {
+            let due = self.serving.map_or(self.wake, |(done, _)| done);
+            if due > now || due.is_never() {
+                break;
+            }
+            if let Some((_, id)) = self.serving {
+                self.pool.remove(id);
+            }
+            self.start(due);
         }
     }
 
@@ -128,6 +136,21 @@ impl<Q: Queue> Bench<Q> {
             } else {
                 rate + 400.0 / rate
             };
+            seen = self.signals();
+        }
+    }
+
+    /// Offers a load like that of many flows: it slows down by an eighth at each drop or mark, and
+    /// is back within 16 ms. So about one packet in sixteen has to have a signal.
+    pub fn load_of_many(&mut self, until: f64) {
+        let (mut now, mut rate, mut seen) = (0.0, 1000.0, 0);
+        while now < until {
+            now += 1.0 / rate;
+            self.arrive(now);
+            for _ in seen..self.signals() {
+                rate *= 0.875;
+            }
+            rate += 8000.0 / rate;
             seen = self.signals();
         }
     }

@@ -139,7 +139,8 @@ pub(super) fn check_hops(hops: &[HopDescription], media: &[MediumDescription]) -
     every(
         hops.iter()
             .map(|hop| check_source(hop, hops))
-            .chain(contenders),
+            .chain(contenders)
+            .chain(hops.iter().map(check_packet_delays)),
     )
 }
 
@@ -166,6 +167,31 @@ fn check_source(hop: &HopDescription, hops: &[HopDescription]) -> Result<()> {
     Err(Error::contradiction(&field, &to_tree(name), remedy))
 }
 
+/// Refuses to record delays where there is no single queue, or where a medium decides.
+fn check_packet_delays(hop: &HopDescription) -> Result<()> {
+    let field = format!("hops.{}.packet_delays", hop.name);
+    let (shared, alone) = (
+        hop.scope == Scope::Shared,
+        hop.link.facts.contends.is_none(),
+    );
+    every([
+        consistent(
+            !hop.packet_delays || shared,
+            &field,
+            &hop.packet_delays,
+            &["scope"],
+            "needs a shared hop; remove it, or choose scope \"shared\"",
+        ),
+        consistent(
+            !hop.packet_delays || alone,
+            &field,
+            &hop.packet_delays,
+            &["link"],
+            "needs a link of its own, not one in a shared medium; remove it",
+        ),
+    ])
+}
+
 /// Checks a contender. It needs a medium that accepts it, and a queue that need not know the wait
 /// of a packet.
 fn check_contender(hop: &HopDescription, media: &[MediumDescription]) -> Result<()> {
@@ -186,7 +212,16 @@ fn check_contender(hop: &HopDescription, media: &[MediumDescription]) -> Result<
     every([
         added.map(drop).map_err(|error| error.within("link")),
         check_untimed(&hop.queue),
+        check_unshaped(&hop.queue),
     ])
+}
+
+/// Refuses a queue with a rate of its own in front of a medium, which decides who sends.
+fn check_unshaped(queue: &Selection<QueueKind>) -> Result<()> {
+    let shapes = queue.facts.highest_bit_per_s.is_some();
+    let remedy = "has a rate of its own, but a shared medium decides when it sends; for example \
+        \"droptail\"";
+    consistent(!shapes, "queue.kind", queue.name, &["link"], remedy)
 }
 
 /// Refuses to record the control of a flow that has none. What is wrong with its transport is said
@@ -226,6 +261,12 @@ pub(super) fn check_times(start: Range, stop: Time) -> Result<()> {
     let after = stop > Time::ZERO + start.high;
     let remedy = "is not after the start; choose a later time";
     consistent(after, "stop", &stop.since(Time::ZERO), &["start"], remedy)
+}
+
+/// Refuses a host without a name.
+pub(super) fn check_host(field: &str, name: Option<&str>) -> Result<()> {
+    let named = name.is_none_or(|name| !name.trim().is_empty());
+    in_range(named, field, &name, "is empty; for example \"server\"")
 }
 
 /// Refuses a route that is too long, and one without hops if it needs some.

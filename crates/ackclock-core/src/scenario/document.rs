@@ -117,6 +117,10 @@ pub(super) struct HopDocument {
     #[serde(default)]
     #[schemars(schema_with = "super::schema::impairments")]
     pub impairments: Vec<Value>,
+    /// True if the queueing delay of each packet is recorded, in the table `delays`: histograms by
+    /// flow and by class of the queue. For shared hops with links of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub packet_delays: bool,
 }
 
 /// A group of flows with the same parameters.
@@ -170,6 +174,15 @@ pub(super) struct FlowDocument {
     /// a row per ACK and per change. TCP only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control_states: bool,
+    /// Name of the host that sends the data; flows with the same name share it. By default each
+    /// instance has its own. It matters to queues that give hosts equal shares (`cake`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub source: Option<String>,
+    /// Name of the host that receives the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub destination: Option<String>,
 }
 
 /// Parameters of a UDP transport.

@@ -8,7 +8,7 @@
 use crate::arrivals::Arrivals;
 use crate::congestion::{ControlContext, ControlKind, recorded};
 use crate::datagram::DatagramParameters;
-use crate::endpoint::parameters::Pacing;
+use crate::endpoint::parameters::{EcnFeedback, Pacing};
 use crate::endpoint::{Sender, TcpParameters};
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
@@ -120,6 +120,8 @@ pub struct HopDescription {
     pub delay: Span,
     /// Impairments in the order in which a packet meets them.
     pub impairments: Vec<Selection<ImpairmentKind>>,
+    /// True if the queueing delay of each packet is recorded.
+    pub packet_delays: bool,
 }
 
 /// The flows that share a hop.
@@ -157,6 +159,8 @@ pub struct FlowDescription {
     pub access_delay: Range,
     /// True if the states of its congestion controls are recorded.
     pub control_states: bool,
+    /// Names of the sending and the receiving host; without a name, each instance has its own.
+    pub hosts: [Option<String>; 2],
 }
 
 /// The instances of a flow group.
@@ -259,6 +263,7 @@ pub fn tcp_sender(
         ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
         paced: parameters.pacing == Pacing::Always,
         selective_acks: parameters.recovery.uses_sack(),
+        counts_marks: parameters.ecn && parameters.ecn_feedback != EcnFeedback::Classic,
     });
     let control = if records { recorded(control) } else { control };
     let jitter = streams.stream(&format!("{name}/jitter"));

@@ -2,8 +2,8 @@
 //! indices, and fills in defaults.
 
 use super::check::{
-    check_acknowledged, check_control_states, check_hops, check_instances, check_route, check_run,
-    check_samples, check_times, check_traffic,
+    check_acknowledged, check_control_states, check_hops, check_host, check_instances, check_route,
+    check_run, check_samples, check_times, check_traffic,
 };
 use super::derive::Plain;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
@@ -135,6 +135,7 @@ impl Scenario {
                 .iter()
                 .map(|chosen| chosen.resolved.clone())
                 .collect(),
+            packet_delays: hop.packet_delays,
         };
         let names = |route: &[usize]| route.iter().map(|&at| self.hops[at].name.clone()).collect();
         let flow = |(flow, transport): (&FlowDescription, Value)| FlowDocument {
@@ -155,6 +156,8 @@ impl Scenario {
             stop: Stop(flow.stop),
             access_delay: flow.access_delay,
             control_states: flow.control_states,
+            source: flow.hosts[0].clone(),
+            destination: flow.hosts[1].clone(),
         };
         parse::to_tree(&Document {
             schema: VERSION,
@@ -281,6 +284,7 @@ fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
         name: document.name,
         scope: document.scope,
         delay: document.delay,
+        packet_delays: document.packet_delays,
     })
 }
 
@@ -308,6 +312,8 @@ fn flow(
         check_route("route", &document.route, true),
         check_route("return", &document.return_route, false),
         check_control_states(document.control_states, &transport),
+        check_host("source", document.source.as_deref()),
+        check_host("destination", document.destination.as_deref()),
     ]);
     let fit = both(
         check_acknowledged(
@@ -333,6 +339,7 @@ fn flow(
         stop: document.stop.0,
         access_delay: document.access_delay,
         control_states: document.control_states,
+        hosts: [document.source, document.destination],
     };
     Ok((flow, written))
 }

@@ -7,10 +7,11 @@ use super::error::{Code, Error, Result, both, every};
 use super::files::Files;
 use super::parse::{self, to_tree};
 use crate::congestion::ControlKind;
+use crate::congestion::facts::EcnUse;
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, Arithmetic, LossRecovery, Preset, RecoveryWindow};
-use crate::registry::{Kind, choose_within};
+use crate::registry::{Kind, Selection, choose_within};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -102,6 +103,7 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
         Some(name) => parse::from_tree(name).map_err(|error| error.within("preset")),
         None => Ok(Preset::default()),
     };
+    let says: Vec<String> = rest.keys().cloned().collect();
     let parameters = overlay(preset.clone().unwrap_or_default(), rest);
     let arithmetic = parameters
         .as_ref()
@@ -113,7 +115,11 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
             "for example control = { kind = \"cubic\" }",
         )),
     };
-    let ((control, preset), parameters) = both(both(control, preset), parameters)?;
+    let ((control, preset), mut parameters): ((Selection<ControlKind>, _), _) =
+        both(both(control, preset), parameters)?;
+    if let Some(ecn) = control.facts.ecn {
+        follow_control(&mut parameters, ecn, &says);
+    }
     let mut written = Map::new();
     written.insert("control".into(), control.resolved.clone());
     written.insert("preset".into(), to_tree(&preset));
@@ -170,6 +176,20 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
     });
     let ((), parameters) = both(unknown, parameters)?;
     Ok(parameters)
+}
+
+/// Sets the ECN that a control asks for. What the file `says` stays.
+fn follow_control(parameters: &mut TcpParameters, asked: EcnUse, says: &[String]) {
+    let is_free = |field: &str| !says.iter().any(|said| said == field);
+    if is_free("ecn") {
+        parameters.ecn = true;
+    }
+    if is_free("ecn_codepoint") {
+        parameters.ecn_codepoint = asked.codepoint;
+    }
+    if is_free("ecn_feedback") {
+        parameters.ecn_feedback = asked.feedback;
+    }
 }
 
 /// Turns off the rules of the preset that `parameters.recovery` cannot follow. A file that changes

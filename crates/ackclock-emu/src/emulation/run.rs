@@ -128,7 +128,9 @@ impl Started {
             driven: &driven,
         };
         let fidelity_row = finished.fidelity(description.mtu, &test, pair.device());
-        let tables = vec![
+        let groups: Vec<&str> = scenario.flows.iter().map(|one| one.name.as_str()).collect();
+        let delays = driven.report.driver.delay_table(labels, &groups);
+        let mut tables = vec![
             ("flows", finished.flows(&summaries)),
             ("samples", samples),
             ("hops", hops),
@@ -138,6 +140,7 @@ impl Started {
             ("settings", finished.settings(&pair, &description.different)),
             ("counters", finished.counters()),
         ];
+        tables.extend(delays.map(|delays| ("delays", delays)));
         let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
         if driven.sending.missed_samples > 0 {
             warnings.push(format!(

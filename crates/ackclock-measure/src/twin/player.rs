@@ -263,7 +263,8 @@ impl Twin {
             cumulative: answer.cumulative,
             echo: answer.echo,
             sacks: (!answer.sacks.is_empty()).then_some(&answer.sacks),
-            ecn_echo: answer.ecn_echo,
+            ace: answer.ecn_echo.into(),
+            counters: None,
         };
         if kind == AcknowledgementKind::SynAck {
             self.edge = u64::MAX;

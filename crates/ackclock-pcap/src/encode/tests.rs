@@ -67,7 +67,7 @@ fn elements(header: &TcpHeader) -> Vec<TcpOptionElement> {
 fn an_ack_has_exactly_these_bytes() {
     let encoder = encoder(&Preset::Linux.parameters());
     let mut ack = packet(PacketKind::Ack, 2, 52, 0x0102_0304);
-    ack.set_ecn_echo(true);
+    ack.set_ace(1);
     let bytes = encode(&encoder, 0x0a0b_0c0d, &ack, &[]);
     #[rustfmt::skip]
     let expected = [

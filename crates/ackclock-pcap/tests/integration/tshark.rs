@@ -43,7 +43,7 @@ fn connection(parameters: &TcpParameters) -> Vec<(u64, Packet, &'static [SackBlo
     retransmission.1.set_retransmission(true);
     retransmission.1.set_window_reduced(true);
     let mut marked = back(121, PacketKind::Ack, 1, 50, &SACK[1..]);
-    marked.1.set_ecn_echo(true);
+    marked.1.set_ace(1);
     let datagram = Packet::new(PacketKind::Datagram, FlowId(1), 7, 528, at(300));
     vec![
         up(10, PacketKind::Syn, 0, 0),

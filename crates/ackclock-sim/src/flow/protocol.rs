@@ -16,8 +16,8 @@ pub enum Protocol {
     Tcp {
         /// Size of the headers of every packet, and of an ACK.
         header: u16,
-        /// True if data packets are ECN-capable.
-        ecn: bool,
+        /// ECN field of new data, and of retransmissions and ACKs.
+        ecn: (Ecn, Ecn),
         /// Sends data.
         sender: Box<Sender>,
         /// Acknowledges data.
@@ -36,7 +36,7 @@ impl Protocol {
             sender: Box::new(sender),
             receiver,
             header: parameters.header.0 as u16,
-            ecn: parameters.ecn,
+            ecn: (parameters.ecn_of_new_data(), parameters.ecn_of_the_rest()),
         }
     }
     /// Makes UDP endpoints.

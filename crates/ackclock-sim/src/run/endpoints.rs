@@ -15,8 +15,13 @@ impl<T: Trace> Run<T> {
         self.catch_up_receiver(flow, at);
         self.statistics.data_packets += 1;
         let (target, packets) = (self.receiver_target(flow), &mut self.packets);
+        let flow_number = flow;
         let flow = &mut self.flows[flow];
         flow.receive_data(at, id, packets);
+        if flow.owes_two_acknowledgements() {
+            self.send_earlier_acknowledgement(at, flow_number);
+        }
+        let (flow, packets) = (&mut self.flows[flow_number], &mut self.packets);
         let answered = flow.poll_acknowledgement(at, Some(id), packets).is_some();
         flow.arm_receiver(target, &mut self.events);
         if answered {
@@ -25,6 +30,16 @@ impl<T: Trace> Run<T> {
         }
         packets.remove(id);
         None
+    }
+
+    /// Sends the first of two ACKs that a receiver owes after a segment.
+    #[cold]
+    #[inline(never)]
+    fn send_earlier_acknowledgement(&mut self, at: Time, flow: usize) {
+        if let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
+            self.record_endpoint(at, Step::Send, id);
+            self.travel(at, id, Leg::of(&self.packets[id]));
+        }
     }
 
     /// Delivers an ACK to its sender. Returns the packet that the sender then sends, if it sends

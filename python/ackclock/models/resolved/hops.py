@@ -7,14 +7,14 @@ from typing import Any
 from ackclock import facts
 from ackclock.models.path import Bottleneck, Competitor, Feedback, LinkStates, Loss, RoundTrip
 from ackclock.models.resolved.controls import control_of
-from ackclock.models.resolved.queues import thresholds, waiting_places
+from ackclock.models.resolved.queues import steering, thresholds, waiting_places
 from ackclock.models.resolved.topology import (
     Crowds,
     Hop,
     Route,
     base_round_trip,
-    link_bit_per_s,
     propagation,
+    service_bit_per_s,
 )
 
 __all__ = ["bottleneck", "loss", "round_trip"]
@@ -70,7 +70,7 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
 
     links = [facts.link(hop)[1] for hop in route.data]
     shares = [
-        (link_bit_per_s(hop) / sum(one.instances for one in competitors(hop)), hop)
+        (service_bit_per_s(hop) / sum(one.instances for one in competitors(hop)), hop)
         for hop in route.data
     ]
     share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
@@ -78,7 +78,7 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
     capped = share * route.mss_bytes / packet if route.mss_bytes else 0.0
     if share == inf or any(_may_be_slower(link) for link in links):
         return Bottleneck(link_bit_per_s=capped, varies=varies)
-    segments_per_s = link_bit_per_s(hop) / 8 / packet if packet > 0 else inf
+    segments_per_s = service_bit_per_s(hop) / 8 / packet if packet > 0 else inf
     name, queue = facts.queue(hop)
     return Bottleneck(
         link_bit_per_s=capped,
@@ -88,6 +88,7 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         drops=queue["drops"],
         limit_moves=None if queue["capacity"] is None else queue["capacity"]["kind"] != "limit",
         thresholds=thresholds(queue, segments_per_s, packet),
+        steering=steering(queue),
         varies=varies,
         link_states=_link_states(facts.link(hop)[1], packet),
         feedback=_feedback(links, hop),

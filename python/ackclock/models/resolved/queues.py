@@ -4,9 +4,9 @@ from math import inf, nan
 
 from ackclock import units
 from ackclock.facts import Facts
-from ackclock.models.path import Thresholds
+from ackclock.models.path import Steering, Thresholds
 
-__all__ = ["thresholds", "waiting_places"]
+__all__ = ["steering", "thresholds", "waiting_places"]
 
 
 def waiting_places(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
@@ -33,6 +33,15 @@ def thresholds(queue: Facts, segments_per_s: float, packet_bytes: float) -> Thre
         return None
     low, high = (_segments(stated[end], segments_per_s, packet_bytes) for end in ("low", "high"))
     return Thresholds(low, high, stated["p_max"], stated["gentle"])
+
+
+def steering(queue: Facts) -> Steering | None:
+    """Returns the law that steers the delay of all packets; None if none is stated."""
+    stated = queue["steering"]
+    if stated is None:
+        return None
+    interval_s = stated["interval_s"]
+    return Steering(stated["law"], stated["target_s"], nan if interval_s is None else interval_s)
 
 
 def _segments(written: str, segments_per_s: float, packet_bytes: float) -> float:

@@ -19,6 +19,7 @@ __all__ = [
     "link_bit_per_s",
     "propagation",
     "route_of",
+    "service_bit_per_s",
 ]
 
 Hop = dict[str, Any]
@@ -105,6 +106,12 @@ def link_bit_per_s(hop: Hop) -> float:
     """Returns the highest rate of a hop's link; infinite if it states none."""
     highest = facts.link(hop)[1]["highest_bit_per_s"]
     return inf if highest is None else float(highest)
+
+
+def service_bit_per_s(hop: Hop) -> float:
+    """Returns the highest rate of a hop in the long run: of its link, or of a queue that shapes."""
+    highest = facts.queue(hop)[1]["highest_bit_per_s"]
+    return min(link_bit_per_s(hop), inf if highest is None else float(highest))
 
 
 def latest(written: Any) -> float:

@@ -3,11 +3,12 @@
 use super::super::delivery_rate::Known;
 use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
-    AfterTimeout, ByteCounting, LossRecovery, RepeatedTimeout, RttSampling, SackEntry,
+    AfterTimeout, ByteCounting, EcnFeedback, LossRecovery, RepeatedTimeout, RttSampling, SackEntry,
     SsthreshFrom, WindowValidation,
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
+use super::marks::MarkNews;
 use super::{Sender, State, Timer, stronger};
 use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, RecoveryPhase, SendLimit};
 use crate::units::{Bytes, Span, Time};
@@ -17,6 +18,8 @@ use crate::units::{Bytes, Span, Time};
 pub(super) struct Told {
     /// Bytes newly known to be delivered.
     pub newly_delivered: u64,
+    /// Bytes that arrived marked.
+    pub marked: u64,
     /// Bytes reported to have arrived again.
     pub repeated: u64,
     /// Round-trip times of the first and of the last segment.
@@ -53,13 +56,12 @@ impl Sender {
     /// True if an ACK only acknowledges new data, and nothing needs attention.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn is_plain(&self, ack: &Acknowledgement<'_>) -> bool {
-        let plain =
-            ack.cumulative > self.scoreboard.first() && ack.sacks.is_none() && !ack.ecn_echo;
+        let plain = ack.cumulative > self.scoreboard.first() && ack.sacks.is_none() && ack.ace == 0;
         let quiet = self
             .by_time
             .as_ref()
             .is_none_or(|state| state.is_quiet() && self.is_open());
-        plain && quiet
+        plain && quiet && self.marks.is_none()
     }
 
     /// True if nothing in flight is SACKED, lost or sent again.
@@ -125,8 +127,14 @@ impl Sender {
         }
         let recovering = self.recovery.phase() == RecoveryPhase::Recovery;
         let known = !advance.ambiguous && !advance.newest.is_never();
+        let marks = if PLAIN {
+            MarkNews::NONE
+        } else {
+            self.read_marks(now, ack, newly_delivered, round_start)
+        };
         let told = Told {
             newly_delivered,
+            marked: marks.bytes,
             repeated: 0,
             rtt,
             newest_rtt: known.then(|| now.since(advance.newest)),
@@ -138,7 +146,7 @@ impl Sender {
             },
             round_start,
         };
-        self.tell_control::<PLAIN, RATED>(now, ack, &advance, &told);
+        self.tell_control::<RATED>(now, &advance, &told);
         if PLAIN && self.by_time.is_some() {
             return self.arm_after_ack(now);
         }
@@ -146,7 +154,7 @@ impl Sender {
             self.progress(now, advance.acked);
         }
         self.infer_loss(now, new, sacked > 0, newly_delivered);
-        if !PLAIN && ack.ecn_echo {
+        if !PLAIN && marks.echo {
             self.react_to_mark(now, advance.acked);
         }
         self.reduce_in_proportion(newly_delivered, new && told.newly_lost == 0);
@@ -363,10 +371,9 @@ impl Sender {
     }
 
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    pub(super) fn tell_control<const PLAIN: bool, const RATED: bool>(
+    pub(super) fn tell_control<const RATED: bool>(
         &mut self,
         now: Time,
-        ack: &Acknowledgement<'_>,
         advance: &Advance,
         told: &Told,
     ) {
@@ -403,11 +410,7 @@ impl Sender {
             phase: self.recovery.phase(),
             newly_lost: Bytes(told.newly_lost),
             round_start: told.round_start,
-            marked: Bytes(if !PLAIN && ack.ecn_echo {
-                told.newly_delivered
-            } else {
-                0
-            }),
+            marked: Bytes(told.marked),
         };
         self.control.on_ack(now, &signal);
         if RATED && self.rate.is_some() && self.control.get().limits_rate_samples() {
@@ -505,7 +508,7 @@ impl Sender {
     fn react_to_mark(&mut self, now: Time, acked: u64) {
         let news =
             self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first() > self.reacted;
-        if !self.parameters.ecn || !news {
+        if !news {
             return;
         }
         self.statistics.ecn_reactions += 1;
@@ -540,7 +543,8 @@ impl Sender {
     pub(super) fn reduce(&mut self, now: Time, kind: CongestionKind, base: u64) {
         self.tell_congestion(now, kind, base);
         self.reacted = self.highest;
-        self.window_reduced = self.parameters.ecn;
+        let echoes = self.parameters.ecn_feedback != EcnFeedback::Accurate;
+        self.window_reduced = self.parameters.ecn && echoes;
     }
 
     /// Returns the base of a decrease. Counts `acked` bytes as still in flight.

@@ -205,19 +205,22 @@ impl Sender {
     fn take_with(&mut self, now: Time, ack: &Acknowledgement<'_>, state: &mut ByTime) {
         let lost = self.statistics.lost_segments;
         let round_start = ack.cumulative >= self.round.end;
-        let (news, advance, rtt) = self.learn_by_time(now, ack, state);
+        let (mut news, advance, rtt) = self.learn_by_time(now, ack, state);
         if news.advanced {
             state.timeouts = 0;
             if round_start {
                 self.begin_round();
             }
         }
+        let round_start = round_start && news.advanced;
+        let marks = self.read_marks(now, ack, news.delivered, round_start);
+        news.ecn_echo = marks.echo;
         self.process_probe(now, ack.cumulative, &news, state);
         let mut waits = false;
         if !news.advanced
             || news.sacked
             || news.duplicate_reported
-            || ack.ecn_echo
+            || news.ecn_echo
             || !news.was_open
         {
             waits = self.follow(now, news, state);
@@ -228,14 +231,15 @@ impl Sender {
         let lost = self.statistics.lost_segments - lost;
         let told = Told {
             newly_delivered: news.delivered,
+            marked: marks.bytes,
             repeated: news.repeated,
             rtt: rtt.0,
             newest_rtt: rtt.1,
             opens: self.may_open(&news, state),
             newly_lost: lost * self.mss,
-            round_start: round_start && news.advanced,
+            round_start,
         };
-        self.tell_control::<false, true>(now, ack, &advance, &told);
+        self.tell_control::<true>(now, &advance, &told);
         self.reduce_in_proportion(news.delivered + news.repeated, news.advanced && lost == 0);
     }
 
@@ -313,7 +317,7 @@ impl Sender {
             probe_reported: self.is_report_of_probe(report, state),
             original: arrivals.original || cumulative.original,
             was_open,
-            ecn_echo: ack.ecn_echo && self.parameters.ecn,
+            ecn_echo: false, // not read yet
             echo: ack.echo,
             delivered,
             repeated: duplicates * self.mss,

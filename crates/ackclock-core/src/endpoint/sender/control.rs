@@ -1,7 +1,7 @@
 //! The sender's congestion control with cached values.
 
 use crate::congestion::{
-    Ack, Congestion, CongestionControl, ControlRecord, SegmentLost, SegmentSent,
+    Ack, Congestion, CongestionControl, ControlRecord, MarkReport, SegmentLost, SegmentSent,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -62,6 +62,11 @@ impl Control {
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.control.on_ack(now, ack);
+        self.cwnd = self.control.cwnd();
+    }
+    /// Calls [`CongestionControl::on_mark_report`].
+    pub fn on_mark_report(&mut self, now: Time, report: &MarkReport) {
+        self.control.on_mark_report(now, report);
         self.cwnd = self.control.cwnd();
     }
     /// Calls [`CongestionControl::on_lost`].

@@ -3,6 +3,7 @@
 mod connection;
 mod ecn;
 mod linux;
+mod marks;
 mod pacing;
 mod properties;
 mod rate_samples;
@@ -212,7 +213,8 @@ impl Dialogue {
             cumulative,
             echo: Time::NEVER,
             sacks: (!sacks.is_empty()).then_some(&sacks),
-            ecn_echo,
+            ace: ecn_echo.into(),
+            counters: None,
         };
         self.sender.handle_acknowledgement(self.now, &ack);
         self.sender.scoreboard.check();

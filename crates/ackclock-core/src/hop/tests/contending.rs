@@ -18,6 +18,7 @@ fn discipline(description: &Description) -> Discipline {
     let streams = &Streams::new(1, 0);
     let queue = registry::choose::<QueueKind>(&description.queue, &NoFiles).unwrap();
     queue.build(QueueContext {
+        hosts: &Hosts::default(),
         place: StreamScope {
             streams,
             name: "hop/test/queue",
@@ -90,7 +91,7 @@ fn untimed_queues() -> impl Strategy<Value = Value> {
             "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
             "weight": 0.3, "typical_packet": "800 bytes" })),
         Just(adaptive()),
-        select(scheduled().to_vec()),
+        select(scheduled()),
     ]
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{Ecn, FlowId, PacketKind};
+use crate::packet::{Ecn, FlowId, Packet, PacketKind};
 use crate::queue::codel::{Codel, CodelQueue};
 use crate::queue::testing::Bench;
 use crate::registry::choose;
@@ -36,7 +36,9 @@ fn unlimited() -> FqCodel {
 /// Returns the numbers of the queues of that many flows.
 fn queues_of(queue: &FqCodelQueue, flows: u32) -> Vec<usize> {
     let of = |flow| Packet::new(PacketKind::Data, FlowId(flow), 0, 1500, Time::ZERO);
-    (0..flows).map(|flow| queue.queue_of(&of(flow))).collect()
+    (0..flows)
+        .map(|flow| queue.flows.queue_of(&of(flow)))
+        .collect()
 }
 
 /// Offers every flow a packet of its size every `gap` seconds.
@@ -61,14 +63,24 @@ fn sent<Q: Queue>(bench: &Bench<Q>, flows: u32, from: f64) -> Vec<f64> {
 /// Served in turn, a single queue is always served, so all drops and marks are CoDel's.
 #[test]
 fn a_single_flow_has_codel() {
-    for ecn in [false, true] {
+    for (ecn, arithmetic) in [
+        (false, Arithmetic::Exact),
+        (true, Arithmetic::Exact),
+        (false, Arithmetic::Linux),
+    ] {
         let codel = Codel {
             limit: QueueLimit::Unlimited,
             ecn,
+            arithmetic,
             ..Codel::default()
         };
+        let fq_codel = FqCodel {
+            ecn,
+            arithmetic,
+            ..unlimited()
+        };
         let mut one = Bench::new(CodelQueue::new(&codel), 1);
-        let mut other = bench(&FqCodel { ecn, ..unlimited() }, 1);
+        let mut other = bench(&fq_codel, 1);
         (one.ecn, other.ecn) = (Ecn::Capable, Ecn::Capable);
         load(&mut one, &[1500], 3.0, 0.000_7);
         load(&mut other, &[1500], 3.0, 0.000_7);
@@ -200,7 +212,11 @@ fn the_hash_spreads_flows_and_the_seed_perturbs_it() {
 #[test]
 fn data_and_acks_of_a_flow_have_queues_of_their_own() {
     let queue = queue(&FqCodel::default(), 7);
-    let of = |kind| queue.queue_of(&Packet::new(kind, FlowId(0), 0, 40, Time::ZERO));
+    let of = |kind| {
+        queue
+            .flows
+            .queue_of(&Packet::new(kind, FlowId(0), 0, 40, Time::ZERO))
+    };
     assert_eq!(of(PacketKind::Data), of(PacketKind::Syn));
     assert_eq!(of(PacketKind::Ack), of(PacketKind::SynAck));
     assert_ne!(of(PacketKind::Data), of(PacketKind::Ack));

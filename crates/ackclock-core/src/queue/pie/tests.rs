@@ -1,3 +1,4 @@
+use super::exact::{Choice, Controller, tuning};
 use super::*;
 use crate::packet::Ecn;
 use crate::queue::testing::Bench;
@@ -9,7 +10,7 @@ fn stream() -> Stream {
     Streams::new(7, 0).stream("hop/test/queue")
 }
 
-fn bench(parameters: &Pie, service_ms: u64) -> Bench<PieQueue> {
+fn bench(parameters: &Pie, service_ms: u64) -> Bench<PieQueue<Exact>> {
     Bench::new(PieQueue::new(parameters, stream()), service_ms)
 }
 
@@ -134,15 +135,15 @@ fn nothing_is_dropped_during_the_burst_allowance() {
 fn drops_are_spaced() {
     let p = 0.062_5; // exact in binary, so that sums are
     for derandomise in [true, false] {
+        let mut stream = stream();
         let mut choice = Choice {
-            stream: stream(),
             derandomise,
             accumulated: 0.0,
         };
         let (mut gap, mut gaps) = (0, Vec::new());
         for _ in 0..400_000 {
             gap += 1;
-            if choice.strikes(p) {
+            if choice.strikes(p, &mut stream) {
                 gaps.push(gap);
                 gap = 0;
             }
@@ -161,11 +162,13 @@ fn drops_are_spaced() {
         assert!(!derandomise || gaps.iter().all(|gap| *gap <= 136));
     }
     let mut certain = Choice {
-        stream: stream(),
         derandomise: true,
         accumulated: 8.49,
     };
-    assert!(certain.strikes(0.02), "a sum of 8.5 is enough");
+    assert!(
+        certain.strikes(0.02, &mut stream()),
+        "a sum of 8.5 is enough"
+    );
     assert_eq!(certain.accumulated, 0.0);
 }
 
@@ -200,14 +203,39 @@ fn the_mean_delay_meets_the_target_under_a_load_that_reacts() {
     }
 }
 
+/// In the integers of Linux the law is the same, and so is the mean delay.
+#[test]
+fn the_mean_delay_meets_the_target_in_the_integers_of_linux() {
+    for ecn in [false, true] {
+        let parameters = Pie {
+            ecn,
+            arithmetic: Arithmetic::Linux,
+            ..Pie::default()
+        };
+        let mut bench = Bench::new(PieQueue::<Linux>::new(&parameters, stream()), 1);
+        bench.ecn = Ecn::Capable;
+        bench.load_that_reacts(120.0);
+        let steady = bench.waits.iter().filter(|(at, _)| *at > 20.0);
+        let waits: Vec<f64> = steady.map(|(_, waited)| *waited).collect();
+        let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+        assert!((0.0075..0.030).contains(&mean), "{mean}");
+        assert_eq!(bench.log.marks.is_empty(), !ecn);
+        assert!(bench.signals() > 100, "{}", bench.signals());
+    }
+}
+
 #[test]
 fn a_short_queue_and_a_short_delay_are_spared() {
     let always = |probability: f64, delay: f64, packets: usize| {
         let mut bench = bench(&unlimited(), 1000);
         (0..=packets).for_each(|_| bench.arrive(0.0));
-        let state = &mut bench.queue.controller.state;
+        let line = bench.queue.line();
+        let state = &mut bench.queue.control.controller.state;
         (state.probability, state.delay, state.burst) = (probability, delay, Span::ZERO);
-        (0..40).any(|_| bench.queue.strikes())
+        let PieQueue {
+            control, stream, ..
+        } = &mut bench.queue;
+        (0..40).any(|_| control.strikes(line, stream))
     };
     assert!(always(1.0, 0.1, 3));
     assert!(!always(1.0, 0.1, 2), "two usual packets");
@@ -255,7 +283,7 @@ fn updates_left_out_in_a_pause_would_have_changed_nothing() {
         };
         let mut bench = bench(&parameters, 10_000_000);
         (0..=backlog).for_each(|_| bench.arrive(0.0));
-        let queue = &mut bench.queue;
+        let (line, queue) = (bench.queue.line(), &mut bench.queue.control);
         if let Some(rate) = &mut queue.departures {
             rate.average = Some(0.01);
         }
@@ -263,12 +291,12 @@ fn updates_left_out_in_a_pause_would_have_changed_nothing() {
         if each {
             let interval = queue.controller.update_interval;
             while queue.next_update <= until {
-                let delay = queue.delay(queue.next_update);
+                let delay = queue.delay(queue.next_update, line);
                 queue.controller.update(delay);
                 queue.next_update = queue.next_update + interval;
             }
         } else {
-            queue.catch_up(until);
+            queue.catch_up(until, line);
         }
         (queue.controller.state, queue.next_update)
     };
@@ -289,8 +317,9 @@ fn a_century_of_silence_takes_no_time() {
     for backlog in [0, 5] {
         let mut bench = bench(&unlimited(), 10_000_000_000);
         (0..=backlog).for_each(|_| bench.arrive(0.0));
-        bench.queue.catch_up(century);
-        assert!(bench.queue.next_update > century);
+        let line = bench.queue.line();
+        bench.queue.control.catch_up(century, line);
+        assert!(bench.queue.control.next_update > century);
     }
 }
 
@@ -304,7 +333,10 @@ fn the_departure_rate_is_that_of_the_link() {
     let mut bench = bench(&parameters, 1);
     (0..100).for_each(|_| bench.arrive(0.0));
     bench.serve_until(Time::from_seconds(0.05));
-    let found = bench.queue.delay(Time::from_seconds(0.05));
+    let found = bench
+        .queue
+        .control
+        .delay(Time::from_seconds(0.05), bench.queue.line());
     let waiting = bench.queue.backlog().bytes.as_f64();
     // A sample ends with the packet that reaches it, as in RFC 8033; its excess is not counted.
     near(found, waiting * 0.011 / 16_384.0, 1e-9);
@@ -336,8 +368,13 @@ fn impossible_parameters_are_refused_by_name() {
         ("limit", json!("20 ms")),
         ("mean_packet", json!("0 bytes")),
         ("rate_sample", json!("0 bytes")),
+        ("alpha", json!(0.1)),
+        ("beta", json!(2.5)),
+        ("derandomise", json!(false)),
+        ("delay_measure", json!("departure_rate")),
     ] {
-        let mut tree = json!({ "kind": "pie" });
+        // The last four are possible with exact arithmetic.
+        let mut tree = json!({ "kind": "pie", "arithmetic": "linux" });
         tree[field] = value;
         let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
         assert_eq!(error.field(), field);

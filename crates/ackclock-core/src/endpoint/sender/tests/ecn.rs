@@ -3,6 +3,7 @@
 use super::*;
 use crate::congestion::{ControlContext, ControlKind};
 use crate::endpoint::Receiver;
+use crate::packet::Ecn;
 use crate::registry::{Kind, StreamScope, choose};
 use crate::scenario::files::NoFiles;
 use proptest::prelude::*;
@@ -100,6 +101,7 @@ fn over_a_marking_path(
             ssthresh_in_whole_segments: false,
             paced: false,
             selective_acks: true,
+            counts_marks: true,
         });
     let parameters = TcpParameters {
         ecn: true,
@@ -143,7 +145,8 @@ fn over_a_marking_path(
             .min(receiver.poll_timeout());
         if arrival == now {
             let (_, segment, marked) = forward.pop_front().unwrap();
-            receiver.handle_segment(now, &segment, marked);
+            let ecn = if marked { Ecn::Marked } else { Ecn::Capable };
+            receiver.handle_segment(now, &segment, ecn);
         } else if answer == now {
             let (_, ack, sacks) = back.pop_front().unwrap();
             let sacks = sacks.as_ref();

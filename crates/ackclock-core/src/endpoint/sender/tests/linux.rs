@@ -50,6 +50,7 @@ fn connection(rtt: u64) -> Dialogue {
             ssthresh_in_whole_segments: false,
             paced: false,
             selective_acks: true,
+            counts_marks: true,
         });
     let mut sender = Sender::new(Arc::new(parameters), control, streams.stream("jitter"));
     sender.open(Time::ZERO);
@@ -66,7 +67,8 @@ fn connection(rtt: u64) -> Dialogue {
         cumulative: 0,
         echo: Time::NEVER,
         sacks: None,
-        ecn_echo: false,
+        ace: 0,
+        counters: None,
     };
     dialogue
         .sender

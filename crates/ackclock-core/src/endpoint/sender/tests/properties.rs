@@ -5,6 +5,7 @@ use crate::endpoint::Receiver;
 use crate::endpoint::parameters::{
     AvoidMultipleFastRetransmits, Pacing, PartialAck, RecoveryWindow, RepeatedTimeout, SsthreshFrom,
 };
+use crate::packet::Ecn;
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -167,7 +168,8 @@ proptest! {
                         cumulative: to,
                         echo: d.now,
                         sacks: (!sacks.is_empty()).then_some(&sacks),
-                        ecn_echo: echo,
+                        ace: u8::from(echo),
+                        counters: None,
                     };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
@@ -178,7 +180,8 @@ proptest! {
                         cumulative,
                         echo: Time::from_nanos(cumulative),
                         sacks: (!sacks.is_empty()).then_some(&sacks),
-                        ecn_echo: false,
+                        ace: 0,
+                        counters: None,
                     };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
@@ -266,7 +269,7 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
         assert!(!d.now.is_never(), "stuck at {:?}", d.sender);
         if arrival == d.now {
             let (_, segment) = forward.pop_front().unwrap();
-            receiver.handle_segment(d.now, &segment, false);
+            receiver.handle_segment(d.now, &segment, Ecn::NotCapable);
         } else if answer == d.now {
             let (_, ack, sacks) = back.pop_front().unwrap();
             let sacks = sacks.as_ref();
@@ -330,7 +333,8 @@ fn no_blocks_and_an_empty_list_of_them_are_the_same() {
                         cumulative,
                         echo: dialogue.now,
                         sacks,
-                        ecn_echo: false,
+                        ace: 0,
+                        counters: None,
                     };
                     dialogue.wait(7);
                     dialogue.sender.handle_acknowledgement(dialogue.now, &ack);

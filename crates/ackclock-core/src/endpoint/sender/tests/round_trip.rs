@@ -63,7 +63,8 @@ fn timestamps_measure_retransmissions_too() {
         cumulative: 1,
         echo,
         sacks: None,
-        ecn_echo: false,
+        ace: 0,
+        counters: None,
     };
     d.sender.handle_acknowledgement(d.now, &ack);
     assert_eq!(d.sender.rtt().latest(), Some(Span::from_millis(70)));

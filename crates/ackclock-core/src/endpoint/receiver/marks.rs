@@ -1,0 +1,100 @@
+//! Feedback of marks other than the classic echo: DCTCP's, and accurate ECN.
+
+use super::super::accurate_ecn::Counting;
+use super::super::parameters::{EcnFeedback, TcpParameters};
+use super::{Acknowledgement, AcknowledgementKind, Receiver, Waiting};
+use crate::packet::{Ecn, EcnCounters};
+use crate::units::{Bytes, Time};
+
+/// The state of the feedback.
+#[derive(Debug)]
+pub(super) enum Marks {
+    /// DCTCP (RFC 8257 section 3.2).
+    Dctcp(Dctcp),
+    /// Accurate ECN (RFC 9768).
+    Accurate(Counting),
+}
+
+/// The two states of DCTCP's receiver.
+#[derive(Debug)]
+pub(super) struct Dctcp {
+    /// True if the last segment was marked (DCTCP.CE).
+    marked: bool,
+    /// Number and timestamp of the ACK of what came before the last change of the state, and the
+    /// state at that time.
+    earlier: (u64, Time, bool),
+}
+
+impl Marks {
+    /// Returns none for classic feedback, and without ECN.
+    pub fn new(parameters: &TcpParameters) -> Option<Self> {
+        match parameters.ecn_feedback {
+            _ if !parameters.ecn => None,
+            EcnFeedback::Classic => None,
+            EcnFeedback::Dctcp => Some(Marks::Dctcp(Dctcp {
+                marked: false,
+                earlier: (0, Time::NEVER, false),
+            })),
+            EcnFeedback::Accurate => Some(Marks::Accurate(Counting::new(parameters.accurate_ecn))),
+        }
+    }
+
+    /// Returns the flags and the byte counters of an ACK that leaves now.
+    pub fn report(&mut self) -> (u8, Option<EcnCounters>) {
+        match self {
+            Marks::Dctcp(state) => (state.marked.into(), None),
+            Marks::Accurate(counting) => counting.report(),
+        }
+    }
+}
+
+impl Receiver {
+    /// Takes note of a segment's ECN field, before the segment itself. If DCTCP's state changes,
+    /// what came before is acknowledged with the old state, and the segment at once (Linux,
+    /// `dctcp_ece_ack_update`).
+    #[inline(never)] // few receivers have such feedback
+    pub(super) fn note_mark(&mut self, ecn: Ecn, payload: Bytes) {
+        let state = match self.marks.as_deref_mut() {
+            Some(Marks::Dctcp(state)) => state,
+            Some(Marks::Accurate(counting)) => {
+                self.acknowledge |= counting.count(ecn, payload.0);
+                return;
+            }
+            None => return,
+        };
+        let marked = ecn == Ecn::Marked;
+        if marked == state.marked {
+            return;
+        }
+        if self.unacknowledged > 0 && self.beyond.is_empty() {
+            state.earlier = (self.next, self.recent_stamp, state.marked);
+            self.waiting = Waiting::Earlier;
+            self.unacknowledged = 0;
+            self.deadline = Time::NEVER;
+            self.last_sent = self.next;
+        }
+        state.marked = marked;
+        self.acknowledge = true;
+    }
+
+    /// Returns the ACK of what came before the state of DCTCP changed.
+    #[cold]
+    pub(super) fn acknowledge_earlier(&mut self) -> Option<Acknowledgement<'_>> {
+        let Some(Marks::Dctcp(Dctcp {
+            earlier: (cumulative, echo, marked),
+            ..
+        })) = self.marks.as_deref()
+        else {
+            return None;
+        };
+        self.statistics.acks += 1;
+        Some(Acknowledgement {
+            kind: AcknowledgementKind::Ack,
+            cumulative: *cumulative,
+            echo: *echo,
+            sacks: None,
+            ace: (*marked).into(),
+            counters: None,
+        })
+    }
+}

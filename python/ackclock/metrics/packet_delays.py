@@ -1,0 +1,88 @@
+"""Quantiles of the time that packets wait in a queue, over packets."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ackclock.errors import InputError
+from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.tables import Columns, grouped
+from ackclock.result import Result
+
+__all__ = ["packet_delay_quantile"]
+
+#: Columns of the table `delays` that the quantiles need.
+BUCKET = ("high_s", "packets")
+
+
+def packet_delay_quantile(share: float) -> Metric:
+    """Makes the metric of the queueing delay that is not exceeded by a share of the packets.
+
+    The delay of a packet is the time from its arrival at a queue to the beginning of its service.
+    Only hops with `packet_delays = true` have it. A subject is a hop, a class of the hop's queue
+    (`line[low_latency]`), or a flow at the hop (`line/pages`). The value is at most a 128th too
+    large, the width of a bucket of the histogram.
+
+    Args:
+        share: The share of the packets, between 0 and 1.
+
+    Raises:
+        InputError: `share` is not between 0 and 1.
+    """
+    if not 0 < share < 1:
+        raise InputError("out-of-range", "share", f"{share} is not between 0 and 1; try 0.99")
+    percent = f"{share * 100:g}"
+    return Metric(
+        f"packet_delay_p{percent.replace('.', '_')}",
+        f"p{percent} packet delay",
+        f"Time in the queue that {percent} % of the packets do not exceed; by hop, class of the "
+        "queue and flow, for hops with `packet_delays = true`.",
+        "s",
+        "ms",
+        1e3,
+        _values(share),
+    )
+
+
+def _values(share: float) -> Callable[[Result], list[Value]]:
+    def values(result: Result) -> list[Value]:
+        table = result.tables.get("delays")
+        found = [
+            Value(point, replicate, subject, _quantile(rows, share))
+            for keys in ((), ("class",), ("flow",))
+            for point, replicate, subject, rows in (() if table is None else _subjects(table, keys))
+        ]
+        recorded = {one[:3] for one in found}
+        unknown = [one for one in _hops(result) if one[:3] not in recorded]
+        return sorted(found + unknown, key=lambda value: (value.point, value.replicate))
+
+    return values
+
+
+def _hops(result: Result) -> list[Value]:
+    """Returns an unknown value for each hop."""
+    if "hops" not in result.tables:
+        return []  # a capture does not observe hops
+    keys = ("point", "replicate", "hop")
+    return [Value(*labels, math.nan) for labels, _ in grouped(result.tables["hops"], keys, ())]
+
+
+def _subjects(table: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[int, int, str, Columns]]:
+    """Yields point, replicate, subject and buckets of the packets with equal `keys` at a hop."""
+    if keys == ("class",):
+        table = table.filter(pc.not_equal(table["class"].cast(pa.string()), ""))
+    forms = {(): "{}", ("class",): "{}[{}]", ("flow",): "{}/{}"}
+    for labels, rows in grouped(table, ("point", "replicate", "hop", *keys), BUCKET):
+        point, replicate, *names = labels
+        yield point, replicate, forms[keys].format(*names), rows
+
+
+def _quantile(rows: Columns, share: float) -> float:
+    """Returns the end of the bucket of the packet with that rank, in seconds."""
+    order = np.argsort(rows["high_s"])
+    ends, counts = rows["high_s"][order], np.cumsum(rows["packets"][order])
+    rank = max(1, math.ceil(share * counts[-1]))
+    return float(ends[np.searchsorted(counts, rank)])

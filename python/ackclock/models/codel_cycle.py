@@ -1,0 +1,144 @@
+"""CoDel with one flow: a saw-tooth with one signal in each cycle.
+
+The window rises until the delay has been above the target D for an interval I. CoDel (RFC 8289)
+then drops a packet. If the round-trip time is below I, the window is halved and the queue drains
+before a second drop is due. So the cycle is that of a drop-tail queue (`sawtooth`) that overflows
+where CoDel drops: at mu D, and what the window grows by in an interval and in the round trip until
+the sender hears of the drop, alpha (I/(T + D) + 1)/b. Derived here: RFC 8289 section 4.3 argues in
+the same way and prints no formula. The round trip that the repair takes is left out.
+
+Without that growth and D, the window falls to half of P = mu T and the cycle takes mu T^2/2 for
+alpha = 1, beta = 1/2.
+"""
+
+from ackclock.models import sawtooth
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    GREEDY,
+    LONG_RUN,
+    NO_RANDOM_LOSS,
+    QUEUE_ALONE_DELAYS,
+    needs_tcp,
+    not_aimd,
+    rate_varies,
+    unless,
+)
+from ackclock.models.domain import AT_LEAST_ONE, PROPER_SHARE
+from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.path import FlowPath
+
+__all__ = ["MODEL"]
+
+
+def cycle(
+    rate: Array,
+    rtt: Array,
+    target: Array,
+    interval: Array,
+    additive_increase: Array,
+    decrease_factor: Array,
+    segments_per_ack: Array,
+) -> dict[str, Array]:
+    """Returns all outputs of the model by name, from all its inputs."""
+    grown = additive_increase * (interval / (rtt + target) + 1) / segments_per_ack
+    top = rate * target + grown
+    found = sawtooth.cycle(
+        rate, rtt, top, rate / rate, additive_increase, decrease_factor, segments_per_ack
+    )
+    names = (
+        "goodput", "utilisation", "mean_queue", "mean_rtt", "loss_rate", "period", "peak_window"
+    )  # fmt: skip
+    outputs = {name: found[name] for name in names}
+    return outputs | {"longest_queue": top, "queueing_delay": found["mean_queue"] / rate}
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    bottleneck, control = path.bottleneck, path.control
+    steering = bottleneck.steering
+    return {
+        "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s,
+        "target": steering.target_s if steering else 0.0,
+        "interval": steering.interval_s if steering else 0.0,
+        "additive_increase": control.growth_segments,
+        "decrease_factor": control.kept_share,
+        "segments_per_ack": path.sender.segments_per_ack,
+    }  # fmt: skip
+
+
+def _refusal(path: FlowPath) -> str:
+    bottleneck = path.bottleneck
+    steering = bottleneck.steering
+    if known := needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck):
+        return known
+    if steering is None or steering.law != "controlled_delay":
+        return f"{bottleneck.queue or 'the queue'} is not known to have CoDel's control law"
+    if bottleneck.flows != 1:
+        return f"{bottleneck.flows} flows share the queue, and the model knows one"
+    return ""
+
+
+def _one_signal(path: FlowPath) -> str:
+    steering = path.bottleneck.steering
+    if steering is None:
+        return ""
+    longest = path.round_trip.base_s + steering.target_s
+    return unless(
+        longest < steering.interval_s,
+        f"the round-trip time, {longest * 1e3:.4g} ms, is not below CoDel's interval, "
+        f"{steering.interval_s * 1e3:.4g} ms, so that several drops may be due in a cycle",
+    )
+
+
+MODEL = Model(
+    name="codel_cycle",
+    label="CoDel's cycle",
+    summary="One AIMD flow through CoDel: utilisation, delay and time between drops.",
+    reference="RFC 8289; the cycle is that of Villamizar, Song 1994",
+    formula="""\
+B = mu D + alpha (I / (T + D) + 1) / b,  then the saw-tooth of one flow with a buffer of B
+period = about mu T^2 / 2 for alpha = 1, beta = 1/2 and a small B""",
+    inputs=(
+        Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
+        Input("rtt", "T", "s", "round-trip time without queueing"),
+        Input("target", "D", "s", "CoDel's target"),
+        Input("interval", "I", "s", "CoDel's interval"),
+        Input(
+            "additive_increase", "alpha", "segments",
+            "growth of the window per round trip if b = 1", 1,
+        ),
+        Input(
+            "decrease_factor", "beta", "", "share of the window kept after a loss", 0.5,
+            PROPER_SHARE,
+        ),
+        Input(
+            "segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE
+        ),
+    ),
+    outputs=(
+        Output("goodput", "", "segments/s", "rate of new data"),
+        Output("utilisation", "", "", "share of time the link is busy"),
+        Output("mean_queue", "", "segments", "mean number of packets in the queue"),
+        Output("longest_queue", "B", "segments", "queue at which CoDel drops"),
+        Output("queueing_delay", "", "s", "mean queueing delay"),
+        Output("mean_rtt", "", "s", "mean round-trip time", "rtt"),
+        Output("loss_rate", "", "", "share of the segments dropped", "loss_rate"),
+        Output("period", "", "s", "time between drops"),
+        Output("peak_window", "", "segments", "window before a drop"),
+    ),
+    goodput="goodput",
+    assumptions=(
+        Assumption("aimd", "additive increase, multiplicative decrease"),
+        Assumption(
+            "one_signal", "the queue drains before a second drop is due: the round-trip time is "
+            "below CoDel's interval", _one_signal,
+        ),
+        GREEDY,
+        LONG_RUN,
+        NO_RANDOM_LOSS,
+        AN_ACK_EACH,
+        QUEUE_ALONE_DELAYS,
+    ),
+    evaluate=cycle,
+    inputs_of=_inputs_of,
+    refusal=_refusal,
+)  # fmt: skip
