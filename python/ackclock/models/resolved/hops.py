@@ -7,7 +7,7 @@ from typing import Any
 from ackclock import facts
 from ackclock.models.path import Bottleneck, Competitor, Feedback, LinkStates, Loss, RoundTrip
 from ackclock.models.resolved.controls import control_of
-from ackclock.models.resolved.queues import thresholds, waiting_places
+from ackclock.models.resolved.queues import marks_above, thresholds, waiting_places
 from ackclock.models.resolved.topology import (
     Crowds,
     Hop,
@@ -88,6 +88,7 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         drops=queue["drops"],
         limit_moves=None if queue["capacity"] is None else queue["capacity"]["kind"] != "limit",
         thresholds=thresholds(queue, segments_per_s, packet),
+        marks_above_segments=marks_above(queue, segments_per_s, packet),
         varies=varies,
         link_states=_link_states(facts.link(hop)[1], packet),
         feedback=_feedback(links, hop),

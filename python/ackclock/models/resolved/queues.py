@@ -6,7 +6,7 @@ from ackclock import units
 from ackclock.facts import Facts
 from ackclock.models.path import Thresholds
 
-__all__ = ["thresholds", "waiting_places"]
+__all__ = ["marks_above", "thresholds", "waiting_places"]
 
 
 def waiting_places(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
@@ -33,6 +33,17 @@ def thresholds(queue: Facts, segments_per_s: float, packet_bytes: float) -> Thre
         return None
     low, high = (_segments(stated[end], segments_per_s, packet_bytes) for end in ("low", "high"))
     return Thresholds(low, high, stated["p_max"], stated["gentle"])
+
+
+def marks_above(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
+    """Returns the queue above which every packet is marked, in full segments; NaN if none."""
+    stated = queue["marking"]
+    if stated is None:
+        return nan
+    ramp = stated["ramp"]
+    if ramp is not None and _segments(ramp, segments_per_s, packet_bytes) > 0:
+        return nan
+    return _segments(stated["threshold"], segments_per_s, packet_bytes)
 
 
 def _segments(written: str, segments_per_s: float, packet_bytes: float) -> float:
