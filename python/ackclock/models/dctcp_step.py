@@ -6,11 +6,8 @@ window rises by one segment per round trip. It is W* when the queue reaches K. T
 round trip arrive one later, at a window of W* + 1, which then falls to (1 - alpha/2) of it. The
 utilisation, if the queue runs empty, is derived here.
 
-    W* = (C T + K)/N,   alpha^2 (1 - alpha/4) = (2 W* + 1)/(W* + 1)^2
-    D = (W* + 1) alpha/2,   A = N D,   Qmax = K + N,   Qmin = Qmax - A,   period = D round trips
-
-The same letters here: C link rate (segments/s), T round-trip time without queueing (s; RTT in the
-paper), K threshold (segments), N number of flows.
+Letters: C link rate (segments/s), T round-trip time without queueing (s; RTT in the paper), K
+threshold (segments), N number of flows.
 """
 
 import numpy as np
