@@ -17,7 +17,7 @@ from ..refusals import refused
 GIVEN = {
     "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0,
     "decay": 0.01, "flows": 10.0, "places": 50.0, "stations": 5.0,
-    "target": 0.01, "interval": 0.1,
+    "target": 0.01, "interval": 0.1, "marks": 0.01, "threshold": 20.0,
 }  # fmt: skip
 # A loss is possible, and states are few.
 _LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}

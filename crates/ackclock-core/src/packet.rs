@@ -138,9 +138,9 @@ impl Packet {
         debug_assert!(self.is_forward());
         self.kind_and_flags & RETRANSMISSION != 0
     }
-    /// Returns the flags AE, CWR and ECE of an ACK as a number from 0 to 7: 1 is ECE alone (RFC
-    /// 3168 section 6.1), and with accurate ECN it is the field ACE (RFC 9768 section 3.2.2). Not
-    /// to be asked of data.
+    /// Returns the flags AE, CWR and ECE of an ACK as a number from 0 to 7. With an echo it is 1,
+    /// ECE alone (RFC 3168 section 6.1). With accurate ECN it is the field ACE (RFC 9768 section
+    /// 3.2.2). Not to be asked of data.
     pub const fn ace(&self) -> u8 {
         debug_assert!(!self.is_forward());
         self.kind_and_flags >> ACE_SHIFT

@@ -74,6 +74,21 @@ pub struct Connection {
     reset: bool,
 }
 
+/// AE, CWR and ECE of a SYN.
+type EcnFlags = (bool, bool, bool);
+
+/// True if a SYN asks for ECN and its answer accepts (RFC 3168 section 6.1.1).
+fn agrees_on_classic(ask: EcnFlags, answer: EcnFlags) -> bool {
+    matches!(ask, (_, true, true)) && answer == (false, false, true)
+}
+
+/// True if a SYN asks for accurate ECN and its answer accepts, with the ECN field of the SYN (RFC
+/// 9768 section 3.1.1).
+fn agrees_on_accurate(ask: EcnFlags, answer: EcnFlags) -> bool {
+    let accepts = matches!(answer, (false, true, _) | (true, _, false));
+    ask == (true, true, true) && accepts
+}
+
 impl Connection {
     /// Creates a connection whose first packet passes at `at`.
     pub fn new(
@@ -124,6 +139,30 @@ impl Connection {
 
     /// Handles a packet from that side.
     pub fn handle(&mut self, side: Side, seen: &Seen<'_>) {
+        let flags = seen.segment.flags;
+        if flags.ae || flags.cwr || flags.ece {
+            self.handle_ecn_flags(side, seen);
+        } else {
+            self.handle_plain(side, seen);
+        }
+    }
+
+    /// Handles a packet with ECN flags. With accurate ECN they are a counter, neither an echo nor
+    /// an answer to one.
+    fn handle_ecn_flags(&mut self, side: Side, seen: &Seen<'_>) {
+        if seen.segment.flags.syn || !self.counts_marks() {
+            return self.handle_plain(side, seen);
+        }
+        let mut segment = *seen.segment;
+        (segment.flags.ae, segment.flags.cwr, segment.flags.ece) = (false, false, false);
+        let plain = Seen {
+            segment: &segment,
+            ..*seen
+        };
+        self.handle_plain(side, &plain);
+    }
+
+    fn handle_plain(&mut self, side: Side, seen: &Seen<'_>) {
         let flags = seen.segment.flags;
         let [low, high] = &mut self.directions;
         let (own, other) = match side {
@@ -231,10 +270,23 @@ impl Connection {
         else {
             return None;
         };
-        let asks_and_agrees = |ask: (bool, bool), answer: (bool, bool)| {
-            ask == (true, true) && answer == (true, false)
+        let either = |agree: fn(EcnFlags, EcnFlags) -> bool| {
+            agree(one.ecn, two.ecn) || agree(two.ecn, one.ecn)
         };
-        Some(asks_and_agrees(one.ecn, two.ecn) || asks_and_agrees(two.ecn, one.ecn))
+        Some(either(agrees_on_classic) || either(agrees_on_accurate))
+    }
+
+    /// True if the flags of the handshake agree on accurate ECN, so that ECE and CWR are part of a
+    /// counter.
+    fn counts_marks(&self) -> bool {
+        let [Some(one), Some(two)] = self
+            .directions
+            .each_ref()
+            .map(|direction| direction.opening)
+        else {
+            return false;
+        };
+        agrees_on_accurate(one.ecn, two.ecn) || agrees_on_accurate(two.ecn, one.ecn)
     }
 
     /// Marks the end of the packets.

@@ -96,8 +96,8 @@ pub struct Opening {
     pub window_scale: Option<u8>,
     pub sack_permitted: bool,
     pub timestamps: bool,
-    /// ECE and CWR (RFC 3168 section 6.1.1).
-    pub ecn: (bool, bool),
+    /// AE, CWR and ECE (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1).
+    pub ecn: (bool, bool, bool),
 }
 
 /// Counts at the end of the warm-up.

@@ -114,7 +114,7 @@ fn digest(seen: &Seen<'_>) -> u64 {
     let segment = seen.segment;
     let flags = segment.flags;
     let bits = [
-        flags.fin, flags.syn, flags.rst, flags.psh, flags.ack, flags.ece, flags.cwr,
+        flags.fin, flags.syn, flags.rst, flags.psh, flags.ack, flags.ece, flags.cwr, flags.ae,
     ];
     let bits = bits.iter().fold(0, |all, bit| all << 1 | u64::from(*bit));
     let (value, echo) = segment.options.timestamps.unwrap_or_default();

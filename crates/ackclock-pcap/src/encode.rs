@@ -30,7 +30,7 @@
 use crate::FlowAddresses;
 use crate::labels::Label;
 use ackclock_core::endpoint::TcpParameters;
-use ackclock_core::endpoint::parameters::RttSampling;
+use ackclock_core::endpoint::parameters::{EcnFeedback, RttSampling};
 use ackclock_core::packet::{Ecn, Packet, PacketKind, SackBlock};
 use ackclock_core::units::Bytes;
 use etherparse::checksum::Sum16BitWords;
@@ -196,7 +196,8 @@ struct Connection {
     total: Option<u64>,
     timestamps: bool,
     sack: bool,
-    ecn: bool,
+    /// Feedback of marks, if the connection has ECN.
+    ecn: Option<EcnFeedback>,
     /// Window that the receiver of data advertises, in bytes, and its window scale shift.
     window: u64,
     window_shift: u8,
@@ -216,7 +217,7 @@ impl Connection {
             total: total.map(|total| total.0),
             timestamps: parameters.rtt_sampling == RttSampling::Timestamps,
             sack: parameters.recovery.uses_sack(),
-            ecn: parameters.ecn,
+            ecn: parameters.ecn.then_some(parameters.ecn_feedback),
             window,
             window_shift: window_shift.unwrap_or(LARGEST_SHIFT),
         }
@@ -249,10 +250,7 @@ impl Connection {
         options.fill_to(packet.size - payload);
         let payload = payload.min(u16::MAX - IP_LENGTH - TCP_LENGTH - options.length as u16);
         let end = self.offset(packet.sequence).saturating_add(payload.into());
-        // RFC 3168 section 6.1.1: ECE and CWR on a SYN request ECN; ECE on the SYN-ACK accepts it.
-        let asks_for_ecn = self.ecn && kind == PacketKind::Syn;
-        let agrees_to_ecn = self.ecn && kind == PacketKind::SynAck;
-        let ace = if is_forward { 0 } else { packet.ace() };
+        let ace = self.ecn_flags(packet);
         let header = TcpHeader {
             sequence_number: match kind {
                 PacketKind::Syn | PacketKind::SynAck => 0,
@@ -268,13 +266,31 @@ impl Connection {
             ack: kind != PacketKind::Syn,
             psh: payload > 0 && (self.total == Some(end) || packet.is_pushed()),
             ns: ace & 0b100 != 0, // AE of RFC 9768
-            cwr: ace & 0b010 != 0 || asks_for_ecn || is_forward && packet.has_window_reduced(),
-            ece: ace & 0b001 != 0 || asks_for_ecn || agrees_to_ecn,
+            cwr: ace & 0b010 != 0,
+            ece: ace & 0b001 != 0,
             window_size: self.window_field(is_syn, is_forward),
             options: options.finish(),
             ..TcpHeader::default()
         };
         (header, payload)
+    }
+
+    /// Returns the flags AE, CWR and ECE as a number.
+    fn ecn_flags(&self, packet: &Packet) -> u8 {
+        match (self.ecn, packet.kind()) {
+            // RFC 3168 section 6.1.1: ECE and CWR on a SYN request ECN; ECE on the SYN-ACK accepts.
+            (Some(EcnFeedback::Classic | EcnFeedback::Dctcp), PacketKind::Syn) => 0b011,
+            (Some(EcnFeedback::Classic | EcnFeedback::Dctcp), PacketKind::SynAck) => 0b001,
+            // RFC 9768 section 3.1.1: all three request accurate ECN; the SYN-ACK says that the SYN
+            // was not ECN-capable.
+            (Some(EcnFeedback::Accurate), PacketKind::Syn) => 0b111,
+            (Some(EcnFeedback::Accurate), PacketKind::SynAck) => 0b010,
+            // Section 3.2.1: the counter of a sender that has received no marks.
+            (Some(EcnFeedback::Accurate), PacketKind::Data) => 5,
+            (_, PacketKind::Data) => u8::from(packet.has_window_reduced()) << 1,
+            (_, PacketKind::Ack) => packet.ace(),
+            _ => 0,
+        }
     }
 
     fn window_field(&self, is_syn: bool, is_forward: bool) -> u16 {

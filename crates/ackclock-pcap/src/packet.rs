@@ -56,7 +56,7 @@ pub struct Segment {
     pub cut: bool,
 }
 
-/// The control bits of a TCP header (RFC 9293 section 3.1, RFC 3168 section 6.1).
+/// The control bits of a TCP header (RFC 9293 section 3.1, RFC 3168 section 6.1, RFC 9768).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the standard's")]
 pub struct Flags {
@@ -67,6 +67,7 @@ pub struct Flags {
     pub ack: bool,
     pub ece: bool,
     pub cwr: bool,
+    pub ae: bool,
 }
 
 /// The TCP options that measurement needs.

@@ -15,12 +15,17 @@ from ackclock.models import (
     cardwell,
     codel_cycle,
     cubic_response,
+<<<<<<< HEAD
     dualpi2_shares,
+=======
+    dctcp_step,
+>>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
     edca,
     explicit_rate,
     floyd_fall,
     hstcp_response,
     hstcp_router,
+    mark_response,
     mathis,
     pftk,
     reno_response,
@@ -60,6 +65,8 @@ MODELS: tuple[Model, ...] = (
     reno_response.MODEL,
     hstcp_response.MODEL,
     cubic_response.MODEL,
+    mark_response.MODEL,
+    dctcp_step.MODEL,
     bbr_share.MODEL,
     bbr_bounds.MODEL,
     *hstcp_router.MODELS,

@@ -177,6 +177,7 @@ class Control:
             `none` for a control that does not react; None if unknown.
         kept_share: Share of the window or the rate kept after a loss; NaN if unknown or not
             constant.
+        kept_after_mark: The same rule after an ECN mark; `by_marks` if the share of marks sets it.
         reacts_to_delay: True if it sends less when the round-trip time grows; None if unknown.
         slow_start_ends_on_delay: True if slow start ends when the round-trip time grows; None if
             unknown.
@@ -191,6 +192,7 @@ class Control:
     cubic_c: float = nan
     kept: str | None = None
     kept_share: float = nan
+    kept_after_mark: str | None = None
     reacts_to_delay: bool | None = None
     slow_start_ends_on_delay: bool | None = None
     equation: str | None = None
@@ -271,7 +273,12 @@ class Bottleneck:
         drops: Packets that the queue drops: `tail`, `early` or `head`; None if unknown.
         limit_moves: True if the limit of the queue changes; None if unknown.
         thresholds: Fixed thresholds of random drops, if the queue has any.
+<<<<<<< HEAD
         steering: The law that steers its delay; None if there is none, or if flows have their own.
+=======
+        marks_above_segments: Queue, without the packet being sent, above which every packet is
+            marked; NaN if there is no such threshold.
+>>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
         varies: True if the rate of a link towards the receiver varies; None if unknown.
         link_states: The rates of a Markov link.
         feedback: Feedback of its rate to a host before it; None if there is no feedback.
@@ -285,7 +292,11 @@ class Bottleneck:
     drops: str | None = None
     limit_moves: bool | None = None
     thresholds: Thresholds | None = None
+<<<<<<< HEAD
     steering: Steering | None = None
+=======
+    marks_above_segments: float = nan
+>>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
     varies: bool | None = False
     link_states: LinkStates | None = None
     feedback: Feedback | None = None
@@ -328,7 +339,11 @@ class Bottleneck:
             drops="tail",
             limit_moves=False,
             thresholds=None,
+<<<<<<< HEAD
             steering=None,
+=======
+            marks_above_segments=nan,
+>>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
         )
 
 
@@ -351,6 +366,7 @@ class Sender:
         full_queue_timeout_s: The same while the bottleneck's queue is full; NaN for a capture.
         receive_window_segments: The receive window; infinite for none.
         initial_threshold_segments: Initial slow-start threshold; infinite for none.
+        counts_marks: True if the feedback tells how many packets were marked.
     """
 
     transport: str
@@ -362,6 +378,7 @@ class Sender:
     full_queue_timeout_s: float = nan
     receive_window_segments: float = inf
     initial_threshold_segments: float = inf
+    counts_marks: bool = False
 
 
 @dataclass(frozen=True)

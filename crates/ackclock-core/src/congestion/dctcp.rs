@@ -354,9 +354,9 @@ mod tests {
         }
     }
 
-    /// Independent marks of probability p. α is p. A reaction waits for a window of W segments and
-    /// then for a mark, 1/p segments: the epoch has 1 + 1/(pW) round trips, each of which adds a
-    /// segment, and ends with the loss of α W/2. So x = pW solves x/2 = 1 + 1/x, and x = 1 + √3.
+    /// Independent marks of probability p, so that α is p. A reaction waits for a window of W
+    /// segments and then for a mark, 1/p segments. The epoch thus has 1 + 1/(pW) round trips. Each
+    /// adds a segment, and the end takes α W/2. So x = pW solves x/2 = 1 + 1/x, and x = 1 + √3.
     /// With a reaction in every round trip it would be 2, the law of RFC 9332 appendix A.
     #[test]
     fn independent_marks_give_the_window_of_their_law() {

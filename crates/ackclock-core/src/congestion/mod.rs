@@ -330,6 +330,11 @@ pub trait CongestionControl: Debug + Send {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
+    /// Returns the most data that leaves at one instant, at least one segment; `None` leaves bursts
+    /// to the transport.
+    fn burst(&self) -> Option<Bytes> {
+        None
+    }
     /// True if [`Ack::rate_sample`] is to be filled in. Costs memory for each segment in flight.
     fn wants_delivery_rate(&self) -> bool {
         false

@@ -6,9 +6,10 @@
 //! * α is 0 until the first mark, which halves the window. The average begins there.
 //! * Each segment that arrives unmarked opens the window, also while it is being reduced for marks.
 //! * Some round trips after slow start, flows with less than the target round-trip time (25 ms)
-//!   act as if they had it: a window grows by (RTT/target)² of a segment per round trip, and is
-//!   reduced, and α updated, at most once per target. So rates do not depend on the round trip.
-//! * It paces at cwnd/SRTT, twice that below half of ssthresh.
+//!   act as if they had it. A window grows by (RTT/target)² of a segment per round trip. It is
+//!   reduced, and α is updated, at most once per target. So rates do not depend on the round trip.
+//! * It paces at cwnd/SRTT, twice that below half of ssthresh, in bursts of a quarter of a
+//!   millisecond.
 //! * cwnd follows the fractional window by one segment per ACK.
 //!
 //! With few segments the state is the rate instead of the window (`rate_mode_below`).
@@ -130,6 +131,8 @@ const FLOOR: f64 = 2.0;
 const LONGEST_SCALED: Span = Span::from_millis(100);
 /// Share by which the rate varies within a round trip (`RATE_OFFSET`).
 const RIPPLE: f64 = 4.0 / 128.0;
+/// A burst has what the rate sends in this fraction of a second (`prague_burst_shift` = 12).
+const BURSTS_PER_SECOND: f64 = 4096.0;
 /// Weight of a round trip in the average of round-trip times by which rates become windows
 /// (`HSRTT_SHIFT`).
 const RTT_WEIGHT: f64 = 1.0 / 128.0;
@@ -479,6 +482,11 @@ impl CongestionControl for PragueControl {
         ))
     }
 
+    fn burst(&self) -> Option<Bytes> {
+        let segments = libm::floor(self.pacing / BURSTS_PER_SECOND).max(1.0);
+        Some(Bytes((segments * self.mss) as u64))
+    }
+
     fn wants_mark_reports(&self) -> bool {
         true
     }
@@ -540,7 +548,7 @@ mod tests {
     fn growth_is_a_segment_per_round_trip_at_the_target_and_less_below() {
         for (rtt_ms, per_round) in [(50, 1.0), (25, 1.0), (10, 0.16), (5, 0.04)] {
             let mut clock = clock(json!({}), rtt_ms, 100, Some(1));
-            // The transition, and the rounds that the scaled growth needs to show in whole segments.
+            // The transition, and more.
             (0..10).for_each(|_| clock.round());
             let before = clock.cwnd();
             let rounds = 200;

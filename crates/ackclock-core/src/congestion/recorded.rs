@@ -152,6 +152,9 @@ impl CongestionControl for Recorded {
     fn pacing_rate(&self) -> Option<BitRate> {
         self.control.pacing_rate()
     }
+    fn burst(&self) -> Option<Bytes> {
+        self.control.burst()
+    }
     fn wants_delivery_rate(&self) -> bool {
         self.control.wants_delivery_rate()
     }

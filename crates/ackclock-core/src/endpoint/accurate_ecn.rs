@@ -181,8 +181,8 @@ mod tests {
         }
     }
 
-    /// As the packetdrill scripts `tcp_accecn_delivered_largeack`, `…2` and `…maxack` of Linux
-    /// expect: one ACK for ten segments, the first of the connection.
+    /// One ACK for ten segments, the first of the connection. The packetdrill scripts of Linux
+    /// expect the same (`tcp_accecn_delivered_largeack`, `…2`, `…maxack`).
     #[test]
     fn where_acks_are_thinned_as_a_rule_ace_is_believed() {
         for (ace, thinned, not) in [(5, 0, 8), (6, 1, 9), (4, 7, 7)] {
@@ -285,8 +285,7 @@ mod tests {
         assert_eq!(heard(false), (1_500 + 8 * 1000, 1_500));
     }
 
-    /// Whatever is marked, lost and thinned, sender and receiver agree modulo eight; with at most
-    /// seven packets an ACK they agree.
+    /// With at most seven packets an ACK, sender and receiver agree, whatever is marked.
     #[test]
     fn sender_and_receiver_agree_while_acks_are_small() {
         let parameters = AccurateEcn {

@@ -98,7 +98,7 @@ impl Receiver {
     /// * A segment shorter than one MSS: only ACKs of full-sized segments are delayed, and a short
     ///   segment ends a transfer.
     /// * A pushed segment, because the application reads it at once (`tcp_cleanup_rbuf` of Linux).
-    /// * A segment whose CE mark differs from that of the previous one; with accurate ECN, the first
+    /// * A segment whose CE mark differs from that of the one before. With accurate ECN, the first
     ///   marked one and every second.
     #[inline(always)] // so that the driver's segment need not be in memory
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {

@@ -240,6 +240,26 @@ const TAKEN: [&str; 15] = [
     "ecn",
 ];
 
+/// Parameters that a control of the kernel sets by itself if it needs ECN.
+const OF_ECN: [&str; 2] = ["ecn_codepoint", "ecn_feedback"];
+
+/// True if the kernel has the flow's control, which brings the ECN that it asks for.
+fn brings_ecn(flow: &FlowDescription) -> bool {
+    match &flow.transport {
+        Transport::Tcp {
+            control,
+            parameters,
+        } => {
+            let asked = control.facts.ecn.filter(|_| control.facts.linux.is_some());
+            asked.is_some_and(|asked| {
+                asked.codepoint == parameters.ecn_codepoint
+                    && asked.feedback == parameters.ecn_feedback
+            })
+        }
+        _ => false,
+    }
+}
+
 /// Returns the parameters in which the kernel differs from the scenario, each once.
 fn different(scenario: &Scenario) -> Vec<Different> {
     let mut found = BTreeSet::new();
@@ -252,7 +272,7 @@ fn different(scenario: &Scenario) -> Vec<Different> {
                 .map_or_else(|| asked.to_string(), str::to_owned),
             reason: reason.into(),
         };
-        found.extend(of_parameters(parameters, &note));
+        found.extend(of_parameters(parameters, brings_ecn(flow), &note));
         found.extend(of_control(flow, &note));
         if let Some((_, name, others)) = first
             && tcp_settings(parameters) != tcp_settings(others)
@@ -305,13 +325,15 @@ fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
 /// Returns the differences in the parameters of one flow.
 fn of_parameters(
     parameters: &TcpParameters,
+    brings_ecn: bool,
     note: &impl Fn(&str, &Value, &str) -> Different,
 ) -> Vec<Different> {
     let linux = Preset::Linux.parameters();
     let (given, kernel) = (json!(parameters), json!(linux));
     let mut found = Vec::new();
     for (name, value) in given.as_object().into_iter().flatten() {
-        if !TAKEN.contains(&name.as_str()) && *value != kernel[name] {
+        let taken = TAKEN.contains(&name.as_str()) || brings_ecn && OF_ECN.contains(&name.as_str());
+        if !taken && *value != kernel[name] {
             found.push(note(name, value, "the kernel has its own way"));
         }
     }

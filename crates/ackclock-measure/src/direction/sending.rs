@@ -102,7 +102,11 @@ impl Direction {
             window_scale: options.window_scale,
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps.is_some(),
-            ecn: (seen.segment.flags.ece, seen.segment.flags.cwr),
+            ecn: (
+                seen.segment.flags.ae,
+                seen.segment.flags.cwr,
+                seen.segment.flags.ece,
+            ),
         });
         self.numbers.origin = Some(number + 1);
         if self.numbers.highest <= number {

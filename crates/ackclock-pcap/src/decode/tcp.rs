@@ -30,7 +30,7 @@ pub(super) fn decode(bytes: &[u8], length: u32) -> Result<(u16, u16, Segment), S
         acknowledgment: u32::from_be_bytes(array(fixed, 8)),
         payload,
         window: u16::from_be_bytes(array(fixed, 14)),
-        flags: flags(fixed[13]),
+        flags: flags(fixed[12], fixed[13]),
         options: options(
             bytes
                 .get(TcpHeader::MIN_LEN..header.min(bytes.len()))
@@ -42,7 +42,7 @@ pub(super) fn decode(bytes: &[u8], length: u32) -> Result<(u16, u16, Segment), S
     Ok((source, destination, segment))
 }
 
-const fn flags(bits: u8) -> Flags {
+const fn flags(reserved: u8, bits: u8) -> Flags {
     Flags {
         fin: bits & 0x01 != 0,
         syn: bits & 0x02 != 0,
@@ -51,6 +51,7 @@ const fn flags(bits: u8) -> Flags {
         ack: bits & 0x10 != 0,
         ece: bits & 0x40 != 0,
         cwr: bits & 0x80 != 0,
+        ae: reserved & 0x01 != 0,
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Labels;
-use ackclock_core::endpoint::parameters::Preset;
+use ackclock_core::endpoint::parameters::{EcnFeedback, Preset};
 use ackclock_core::packet::FlowId;
 use ackclock_core::scenario::quantity::OptionalWindow;
 use ackclock_core::units::Time;
@@ -368,6 +368,40 @@ fn sack_blocks_lengthen_the_ack() {
         &blocks,
     );
     assert_eq!(bytes.len(), 1500);
+}
+
+/// RFC 9768 sections 3.1.1 and 3.2: a SYN asks with all three flags, the answer says that the SYN
+/// was not ECN-capable, and other packets carry the counter.
+#[test]
+fn accurate_ecn_is_in_the_flags() {
+    let parameters = TcpParameters {
+        ecn: true,
+        ecn_feedback: EcnFeedback::Accurate,
+        ..Preset::Linux.parameters()
+    };
+    let encoder = encoder(&parameters);
+    let flags = |packet: &Packet| {
+        let (header, _) = tcp(&encode(&encoder, 0, packet, &[]));
+        (header.ns, header.cwr, header.ece)
+    };
+    assert_eq!(
+        flags(&packet(PacketKind::Syn, 0, 52, 0)),
+        (true, true, true)
+    );
+    assert_eq!(
+        flags(&packet(PacketKind::SynAck, 0, 52, 0)),
+        (false, true, false)
+    );
+    assert_eq!(
+        flags(&packet(PacketKind::Data, 0, 1500, 0)),
+        (true, false, true),
+        "5"
+    );
+    for (ace, expected) in [(6, (true, true, false)), (0, (false, false, false))] {
+        let mut ack = packet(PacketKind::Ack, 3, 52, 0);
+        ack.set_ace(ace);
+        assert_eq!(flags(&ack), expected);
+    }
 }
 
 #[test]

@@ -79,6 +79,7 @@ fn segment(columns: &[&str], number: impl Fn(usize) -> Option<u64>) -> Option<Se
             ack: flag(4),
             ece: flag(6),
             cwr: flag(7),
+            ae: flag(8),
         },
         ..Segment::default()
     };

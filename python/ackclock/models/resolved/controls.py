@@ -18,6 +18,7 @@ def control_of(transport: Mapping[str, Any]) -> Control:
 def control(name: str, stated: facts.Facts) -> Control:
     """Returns a control by its name and the facts that it states."""
     kept, equation = stated["kept_after_loss"] or {}, stated["equation"] or {}
+    after_mark = stated["kept_after_mark"] or {}
     return Control(
         name=name,
         growth=stated["growth"],
@@ -25,6 +26,7 @@ def control(name: str, stated: facts.Facts) -> Control:
         cubic_c=_number(stated["cubic_c"]),
         kept=kept.get("kind"),
         kept_share=_number(kept.get("share")),
+        kept_after_mark=after_mark.get("kind"),
         reacts_to_delay=stated["reacts_to_delay"],
         slow_start_ends_on_delay=stated["slow_start_ends_on_delay"],
         equation=equation.get("loss"),

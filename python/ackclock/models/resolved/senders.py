@@ -35,6 +35,7 @@ def sender(transport: Transport, round_trip_s: float, full_queue_round_trip_s: f
         full_queue_timeout_s=_first_timeout(transport, full_queue_round_trip_s),
         receive_window_segments=units.window_packets(transport["receive_window"], mss),
         initial_threshold_segments=units.window_packets(transport["initial_ssthresh"], mss),
+        counts_marks=transport["ecn"] and transport["ecn_feedback"] != "classic",
     )
 
 

@@ -4,7 +4,7 @@ use super::super::pacing::{AVOIDANCE_GAIN, SLOW_START_GAIN};
 use super::super::parameters::WindowValidation;
 use super::{Sender, stronger};
 use crate::congestion::{RecoveryPhase, SendLimit};
-use crate::units::{Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// A burst has what the pacing rate sends in this fraction of a second (`sk_pacing_shift` = 10),
 /// and at least so many segments (`tcp_min_tso_segs`).
@@ -85,7 +85,7 @@ impl Sender {
                 .ready()
                 .min(self.control.cwnd().0 / self.mss / 2)
                 .max(1);
-            if length > LEAST_BURST {
+            if length > LEAST_BURST || self.control.get().burst().is_some() {
                 length = length.min(self.burst_length());
             }
             self.burst.left = u16::try_from(length).unwrap_or(u16::MAX);
@@ -96,9 +96,13 @@ impl Sender {
     }
 
     /// Returns the largest number of segments in a burst of Linux: what its pacing rate sends in a
-    /// millisecond, more if the round trip is short (`tcp_tso_autosize`).
+    /// millisecond, more if the round trip is short (`tcp_tso_autosize`). A control may have bursts
+    /// of its own (`tso_segs`).
     pub fn burst_length(&self) -> u64 {
         let control = self.control.get();
+        if let Some(Bytes(most)) = control.burst() {
+            return (most / self.mss).max(1);
+        }
         let (cwnd, ssthresh) = (control.cwnd().0, control.state().ssthresh);
         let gain = if ssthresh.is_none_or(|ssthresh| cwnd < ssthresh.0 / 2) {
             SLOW_START_GAIN

@@ -1,4 +1,4 @@
-//! What a sender learns of the marks on its way, by each kind of feedback.
+//! Marks, as each kind of feedback tells a sender of them.
 
 use super::*;
 use crate::endpoint::Receiver;
