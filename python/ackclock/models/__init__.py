@@ -15,11 +15,8 @@ from ackclock.models import (
     cardwell,
     codel_cycle,
     cubic_response,
-<<<<<<< HEAD
-    dualpi2_shares,
-=======
     dctcp_step,
->>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
+    dualpi2_shares,
     edca,
     explicit_rate,
     floyd_fall,

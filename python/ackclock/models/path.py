@@ -273,12 +273,9 @@ class Bottleneck:
         drops: Packets that the queue drops: `tail`, `early` or `head`; None if unknown.
         limit_moves: True if the limit of the queue changes; None if unknown.
         thresholds: Fixed thresholds of random drops, if the queue has any.
-<<<<<<< HEAD
         steering: The law that steers its delay; None if there is none, or if flows have their own.
-=======
         marks_above_segments: Queue, without the packet being sent, above which every packet is
             marked; NaN if there is no such threshold.
->>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
         varies: True if the rate of a link towards the receiver varies; None if unknown.
         link_states: The rates of a Markov link.
         feedback: Feedback of its rate to a host before it; None if there is no feedback.
@@ -292,11 +289,8 @@ class Bottleneck:
     drops: str | None = None
     limit_moves: bool | None = None
     thresholds: Thresholds | None = None
-<<<<<<< HEAD
     steering: Steering | None = None
-=======
     marks_above_segments: float = nan
->>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
     varies: bool | None = False
     link_states: LinkStates | None = None
     feedback: Feedback | None = None
@@ -339,11 +333,8 @@ class Bottleneck:
             drops="tail",
             limit_moves=False,
             thresholds=None,
-<<<<<<< HEAD
             steering=None,
-=======
             marks_above_segments=nan,
->>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
         )
 
 

@@ -7,11 +7,7 @@ from typing import Any
 from ackclock import facts
 from ackclock.models.path import Bottleneck, Competitor, Feedback, LinkStates, Loss, RoundTrip
 from ackclock.models.resolved.controls import control_of
-<<<<<<< HEAD
-from ackclock.models.resolved.queues import steering, thresholds, waiting_places
-=======
-from ackclock.models.resolved.queues import marks_above, thresholds, waiting_places
->>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
+from ackclock.models.resolved.queues import marks_above, steering, thresholds, waiting_places
 from ackclock.models.resolved.topology import (
     Crowds,
     Hop,
@@ -92,11 +88,8 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         drops=queue["drops"],
         limit_moves=None if queue["capacity"] is None else queue["capacity"]["kind"] != "limit",
         thresholds=thresholds(queue, segments_per_s, packet),
-<<<<<<< HEAD
         steering=steering(queue),
-=======
         marks_above_segments=marks_above(queue, segments_per_s, packet),
->>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
         varies=varies,
         link_states=_link_states(facts.link(hop)[1], packet),
         feedback=_feedback(links, hop),

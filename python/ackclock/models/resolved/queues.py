@@ -6,11 +6,7 @@ from ackclock import units
 from ackclock.facts import Facts
 from ackclock.models.path import Steering, Thresholds
 
-<<<<<<< HEAD
-__all__ = ["steering", "thresholds", "waiting_places"]
-=======
-__all__ = ["marks_above", "thresholds", "waiting_places"]
->>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
+__all__ = ["marks_above", "steering", "thresholds", "waiting_places"]
 
 
 def waiting_places(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
@@ -39,7 +35,6 @@ def thresholds(queue: Facts, segments_per_s: float, packet_bytes: float) -> Thre
     return Thresholds(low, high, stated["p_max"], stated["gentle"])
 
 
-<<<<<<< HEAD
 def steering(queue: Facts) -> Steering | None:
     """Returns the law that steers the delay of all packets; None if none is stated."""
     stated = queue["steering"]
@@ -47,7 +42,8 @@ def steering(queue: Facts) -> Steering | None:
         return None
     interval_s = stated["interval_s"]
     return Steering(stated["law"], stated["target_s"], nan if interval_s is None else interval_s)
-=======
+
+
 def marks_above(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
     """Returns the queue above which every packet is marked, in full segments; NaN if none."""
     stated = queue["marking"]
@@ -57,7 +53,6 @@ def marks_above(queue: Facts, segments_per_s: float, packet_bytes: float) -> flo
     if ramp is not None and _segments(ramp, segments_per_s, packet_bytes) > 0:
         return nan
     return _segments(stated["threshold"], segments_per_s, packet_bytes)
->>>>>>> f4d74dab4d9f77ebb12d7169c7fc488997bb939d
 
 
 def _segments(written: str, segments_per_s: float, packet_bytes: float) -> float:
