@@ -235,6 +235,7 @@ FURTHER_QUEUES = [
         "maximum_threshold": "8 packets",
     },
     {"kind": "adaptive_red", "limit": "40 packets"},
+    {"kind": "step_marking", "limit": "30 packets", "threshold": "5 packets"},
     {"kind": "codel"},
     {"kind": "codel", "limit": "9 packets"},
     {"kind": "pie", "burst_allowance": "0 s"},

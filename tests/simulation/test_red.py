@@ -103,3 +103,17 @@ def test_with_ecn_packets_are_marked_and_not_lost() -> None:
     # Senders without ECN lose the packets that others have marked.
     assert at_end(run(marking), "marks") == 0
     assert at_end(run(marking), "drops_aqm") > 100
+
+
+@pytest.mark.slow
+def test_a_queue_that_waits_is_longer() -> None:
+    """With ns-2's `wait_`, gaps between drops are three times as long at the same average queue.
+
+    Fifty flows need a given share of drops, so that the average rises.
+    """
+    without, waiting = (
+        float(np.mean(column(_run(tuple((RED | more).items()), 50, False), "hops",
+                             "backlog_packets", hop="out")))
+        for more in ({}, {"wait": True})
+    )  # fmt: skip
+    assert waiting > 1.2 * without

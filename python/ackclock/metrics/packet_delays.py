@@ -67,7 +67,8 @@ def _hops(result: Result) -> list[Value]:
     if "hops" not in result.tables:
         return []  # a capture does not observe hops
     keys = ("point", "replicate", "hop")
-    return [Value(*labels, math.nan) for labels, _ in grouped(result.tables["hops"], keys, ())]
+    found = grouped(result.tables["hops"], keys, ())
+    return [Value(point, replicate, hop, math.nan) for (point, replicate, hop), _ in found]
 
 
 def _subjects(table: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[int, int, str, Columns]]:
