@@ -582,7 +582,7 @@ mod tests {
     #[test]
     fn a_loss_halves_and_growth_waits_for_the_end_of_recovery() {
         let mut clock = clock(json!({}), 50, 100, Some(50));
-        clock.congestion(CongestionKind::Loss);
+        clock.react(CongestionKind::Loss);
         assert_eq!(clock.cwnd(), 50.0);
         clock.congestion(CongestionKind::SpuriousLoss);
         assert_eq!(clock.cwnd(), 100.0);
