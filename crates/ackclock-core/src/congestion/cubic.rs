@@ -103,7 +103,8 @@ impl Element<ControlKind> for Cubic {
         every([
             check_positive("c", self.c, "0.4"),
             check_factor("beta", self.beta, "0.7"),
-            check_factor("beta_after_mark", self.after_mark(), "0.85"),
+            self.beta_after_mark
+                .map_or(Ok(()), |beta| check_factor("beta_after_mark", beta, "0.85")),
             speedup,
             tick,
             bounded,

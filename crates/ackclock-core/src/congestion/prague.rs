@@ -250,6 +250,11 @@ impl PragueControl {
         self.rate * self.slow_rtt.unwrap_or_else(|| self.rtt_s())
     }
 
+    /// Largest window, an exbibyte: sums of a few windows still fit in 64 bits.
+    fn largest(&self) -> f64 {
+        libm::floor((1_u64 << 60) as f64 / self.mss)
+    }
+
     /// Returns the window in whole segments to which cwnd moves.
     fn whole(&self) -> f64 {
         libm::ceil(self.window - 1e-9).max(FLOOR)
@@ -260,7 +265,7 @@ impl PragueControl {
         let mut arrived = arrived;
         if self.in_slow_start() {
             let used = arrived.min(self.ssthresh - self.cwnd);
-            self.cwnd += used;
+            self.cwnd = (self.cwnd + used).min(self.largest());
             self.window = self.cwnd;
             arrived -= used;
             if arrived <= 0.0 {
@@ -271,9 +276,9 @@ impl PragueControl {
             let round = self.virtual_rtt();
             let window = libm::ceil(self.rate * round).max(1.0);
             self.rate += arrived / round / window;
-            self.window = self.window.max(self.window_of_rate());
+            self.window = self.window.max(self.window_of_rate()).min(self.largest());
         } else {
-            self.window += arrived * self.increase / self.window;
+            self.window = (self.window + arrived * self.increase / self.window).min(self.largest());
             self.rate = self.rate.max(self.rate_of_window());
         }
     }
@@ -380,7 +385,9 @@ impl PragueControl {
             self.window *= kept;
             self.rate = self.rate_of_window();
         }
-        self.follow_window();
+        if self.cwnd > self.whole() {
+            self.follow_window();
+        }
     }
 
     /// Halves window and rate for a loss (`prague_enter_loss`).
@@ -424,8 +431,8 @@ impl CongestionControl for PragueControl {
         self.in_loss &= matches!(ack.phase, RecoveryPhase::Recovery | RecoveryPhase::Loss);
         let unmarked = ack.newly_delivered.saturating_sub(ack.marked).as_f64() / self.mss;
         // Half of the window was in flight (RFC 7661 section 4.3); pacing may keep it from filling.
-        let before = ack.in_flight + ack.newly_delivered;
-        let is_used = before.as_f64() >= self.cwnd * self.mss / 2.0;
+        let before = ack.in_flight.as_f64() + ack.newly_delivered.as_f64();
+        let is_used = before >= self.cwnd * self.mss / 2.0;
         if unmarked > 0.0 && !self.in_loss && is_used {
             self.open(unmarked);
         }
@@ -575,7 +582,7 @@ mod tests {
     #[test]
     fn a_loss_halves_and_growth_waits_for_the_end_of_recovery() {
         let mut clock = clock(json!({}), 50, 100, Some(50));
-        clock.congestion(CongestionKind::Loss);
+        clock.react(CongestionKind::Loss);
         assert_eq!(clock.cwnd(), 50.0);
         clock.congestion(CongestionKind::SpuriousLoss);
         assert_eq!(clock.cwnd(), 100.0);

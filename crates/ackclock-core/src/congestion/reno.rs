@@ -106,7 +106,8 @@ impl Element<ControlKind> for Reno {
         every([
             check_positive("alpha", self.alpha, "1"),
             check_factor("beta", self.beta, "0.5"),
-            check_factor("beta_after_mark", self.after_mark(), "0.8"),
+            self.beta_after_mark
+                .map_or(Ok(()), |beta| check_factor("beta_after_mark", beta, "0.8")),
             growth,
             hystart,
         ])

@@ -211,7 +211,7 @@ impl AckClock {
         let marked = std::mem::take(&mut self.next_is_marked) || marked;
         let ack = self.report(bytes, marked);
         if marked && self.bottleneck.is_none() && self.delivered >= self.recovered_at {
-            self.react(CongestionKind::Mark);
+            self.begin_reaction(CongestionKind::Mark);
         }
         self.min_rtt = self.min_rtt.min(self.round_trip());
         self.control.on_ack(self.now, &ack);
@@ -230,7 +230,7 @@ impl AckClock {
             if kind == CongestionKind::Loss {
                 self.lose();
             }
-            self.react(kind);
+            self.begin_reaction(kind);
         }
     }
 
@@ -276,7 +276,7 @@ impl AckClock {
                 self.min_rtt = self.rtt;
                 let reacts = marked && self.delivered >= self.recovered_at;
                 if reacts {
-                    self.react(CongestionKind::Mark);
+                    self.begin_reaction(CongestionKind::Mark);
                 }
                 self.control.on_ack(self.now, &ack);
                 if round >= rounds / 2 {
@@ -325,6 +325,19 @@ impl AckClock {
     /// Reports congestion as a sender does: no further report until the data now in flight is
     /// delivered.
     pub fn react(&mut self, kind: CongestionKind) {
+        if kind == CongestionKind::Mark && self.control.wants_mark_reports() {
+            let report = MarkReport {
+                delivered: Bytes(MSS),
+                marked: Bytes(MSS),
+                round_start: false,
+            };
+            self.control.on_mark_report(self.now, &report);
+        }
+        self.begin_reaction(kind);
+    }
+
+    /// The same for marks that have been reported.
+    fn begin_reaction(&mut self, kind: CongestionKind) {
         self.recovered_at = self.delivered + self.flight();
         self.phase = match kind {
             CongestionKind::Loss => RecoveryPhase::Recovery,

@@ -26,8 +26,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 /// All presets, the default first.
-const PRESETS: [Preset; 6] = [
+const PRESETS: [Preset; 7] = [
     Preset::Linux,
+    Preset::L4s,
     Preset::Linux2012,
     Preset::RfcModern,
     Preset::Rfc,

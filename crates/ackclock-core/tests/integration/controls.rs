@@ -172,8 +172,12 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
                 "{tree}: {before}"
             );
             clock.react(kind);
-            clock.ack(MSS);
-            assert!(clock.cwnd() <= 0.9 * before, "{tree} {kind:?}: {before}");
+            // Some controls lower it by a segment for each ACK.
+            let falls = (0..before as u32).any(|_| {
+                clock.ack(MSS);
+                clock.cwnd() <= 0.9 * before
+            });
+            assert!(falls, "{tree} {kind:?}: {before}");
         }
     }
 }
