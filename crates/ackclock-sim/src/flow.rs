@@ -245,9 +245,11 @@ impl Flow {
         ))
     }
 
-    /// Handles a packet that has reached the receiving side.
+    /// Handles a packet that has reached the receiving side. Returns true if two ACKs are to be
+    /// sent after it.
     #[inline(always)]
-    pub fn receive_data(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
+    pub fn receive_data(&mut self, now: Time, id: PacketId, packets: &PacketPool) -> bool {
+        let mut owes_two = false;
         let packet = &packets[id];
         self.received_on_wire += packet.bytes();
         match &mut self.protocol {
@@ -269,6 +271,7 @@ impl Flow {
                     pushed: packet.is_pushed(),
                 };
                 receiver.handle_segment(now, &segment, packet.ecn());
+                owes_two = receiver.owes_two();
             }
             Protocol::Udp(datagrams) => datagrams.receive(packet),
             Protocol::Controlled(controlled) => controlled.receive(now, id, packets),
@@ -276,12 +279,7 @@ impl Flow {
         if self.delivered() >= self.total && self.activity.completed.is_none() {
             self.activity.completed = Some(now);
         }
-    }
-
-    /// True if two ACKs are to be sent after the segment that has arrived.
-    #[inline(always)]
-    pub fn owes_two_acknowledgements(&self) -> bool {
-        matches!(&self.protocol, Protocol::Tcp { receiver, .. } if receiver.owes_two())
+        owes_two
     }
 
     /// Returns the receiver's next ACK, for the first hop of the return route. It reuses the slot
@@ -318,7 +316,7 @@ impl Flow {
         let id = packets.answer(arrived, packet);
         if let Some(counters) = ack.counters {
             let blocks = ack.sacks.copied().unwrap_or_default();
-            packets.set_options(id, Options::Counters(counters, blocks));
+            packets.set_options(id, Options::Counters(*counters, blocks));
         } else if let Some(blocks) = ack.sacks {
             packets.set_options(id, Options::Sack(*blocks));
         }
@@ -336,6 +334,7 @@ impl Flow {
             }
         };
         let packet = &packets[id];
+        let (sacks, counters) = packets.ack_options(id);
         let kind = match packet.kind() {
             PacketKind::SynAck => AcknowledgementKind::SynAck,
             _ => AcknowledgementKind::Ack,
@@ -346,9 +345,9 @@ impl Flow {
                 kind,
                 cumulative: packet.sequence,
                 echo: packet.stamp,
-                sacks: packets.sack_blocks(id),
+                sacks,
                 ace: packet.ace(),
-                counters: packets.ecn_counters(id),
+                counters,
             },
         );
     }

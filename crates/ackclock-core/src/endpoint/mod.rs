@@ -70,7 +70,7 @@ pub struct Acknowledgement<'a> {
     /// Flags AE, CWR and ECE as a number ([`Packet::ace`](crate::packet::Packet::ace)).
     pub ace: u8,
     /// Byte counters of accurate ECN, if the receiver sends them.
-    pub counters: Option<EcnCounters>,
+    pub counters: Option<&'a EcnCounters>,
 }
 
 /// The kinds of [`Acknowledgement`].

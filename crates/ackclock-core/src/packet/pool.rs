@@ -142,12 +142,13 @@ impl PacketPool {
         }
     }
 
-    /// Returns the byte counters of accurate ECN; most ACKs have none.
+    /// Returns the SACK blocks and the byte counters of accurate ECN; most ACKs have neither.
     #[inline]
-    pub fn ecn_counters(&self, id: PacketId) -> Option<EcnCounters> {
+    pub fn ack_options(&self, id: PacketId) -> (Option<&SackBlocks>, Option<&EcnCounters>) {
         match self.options(id) {
-            Some(Options::Counters(counters, _)) => Some(*counters),
-            _ => None,
+            None => (None, None),
+            Some(Options::Counters(counters, _)) => (self.sack_blocks(id), Some(counters)),
+            Some(_) => (self.sack_blocks(id), None),
         }
     }
 

@@ -17,8 +17,7 @@ impl<T: Trace> Run<T> {
         let (target, packets) = (self.receiver_target(flow), &mut self.packets);
         let flow_number = flow;
         let flow = &mut self.flows[flow];
-        flow.receive_data(at, id, packets);
-        if flow.owes_two_acknowledgements() {
+        if flow.receive_data(at, id, packets) {
             self.send_earlier_acknowledgement(at, flow_number);
         }
         let (flow, packets) = (&mut self.flows[flow_number], &mut self.packets);

@@ -40,7 +40,9 @@ impl Marks {
     }
 
     /// Returns the flags and the byte counters of an ACK that leaves now.
-    pub fn report(&mut self) -> (u8, Option<EcnCounters>) {
+    #[cold] // few receivers have such feedback
+    #[inline(never)]
+    pub fn report(&mut self) -> (u8, Option<&EcnCounters>) {
         match self {
             Marks::Dctcp(state) => (state.marked.into(), None),
             Marks::Accurate(counting) => counting.report(),

@@ -68,7 +68,7 @@ impl Sender {
                 bytes: delivered,
                 sack: ack.sacks.is_some(),
                 ace: ack.ace,
-                counters: ack.counters,
+                counters: ack.counters.copied(),
             };
             let packets = match delivered {
                 0 => 0,

@@ -131,8 +131,14 @@ fn over_a_marking_path(
             }
         }
         while let Some(ack) = receiver.poll_transmit(now) {
-            let sacks = ack.sacks.copied();
-            back.push_back((now + delay, Acknowledgement { sacks: None, ..ack }, sacks));
+            let options = (ack.sacks.copied(), ack.counters.copied());
+            let (sacks, counters) = (None, None);
+            let plain = Acknowledgement {
+                sacks,
+                counters,
+                ..ack
+            };
+            back.push_back((now + delay, plain, options));
         }
         if sender.is_finished() {
             return outcome;
@@ -148,9 +154,16 @@ fn over_a_marking_path(
             let ecn = if marked { Ecn::Marked } else { Ecn::Capable };
             receiver.handle_segment(now, &segment, ecn);
         } else if answer == now {
-            let (_, ack, sacks) = back.pop_front().unwrap();
-            let sacks = sacks.as_ref();
-            sender.handle_acknowledgement(now, &Acknowledgement { sacks, ..ack });
+            let (_, ack, (sacks, counters)) = back.pop_front().unwrap();
+            let (sacks, counters) = (sacks.as_ref(), counters.as_ref());
+            sender.handle_acknowledgement(
+                now,
+                &Acknowledgement {
+                    sacks,
+                    counters,
+                    ..ack
+                },
+            );
         } else {
             sender.handle_timeout(now);
             receiver.handle_timeout(now);

@@ -46,8 +46,14 @@ fn totals(feedback: EcnFeedback, (every, marked): (u32, u64)) -> Totals {
         }
         while let Some(ack) = receiver.poll_transmit(d.now) {
             totals.acks += 1;
-            let sacks = ack.sacks.copied();
-            back.push_back((d.now + delay, Acknowledgement { sacks: None, ..ack }, sacks));
+            let options = (ack.sacks.copied(), ack.counters.copied());
+            let (sacks, counters) = (None, None);
+            let plain = Acknowledgement {
+                sacks,
+                counters,
+                ..ack
+            };
+            back.push_back((d.now + delay, plain, options));
         }
         let arrival = forward.front().map_or(Time::NEVER, |(at, _)| *at);
         let answer = back.front().map_or(Time::NEVER, |(at, ..)| *at);
@@ -64,10 +70,16 @@ fn totals(feedback: EcnFeedback, (every, marked): (u32, u64)) -> Totals {
             };
             receiver.handle_segment(d.now, &segment, ecn);
         } else if answer == d.now {
-            let (_, ack, sacks) = back.pop_front().unwrap();
-            let sacks = sacks.as_ref();
-            d.sender
-                .handle_acknowledgement(d.now, &Acknowledgement { sacks, ..ack });
+            let (_, ack, (sacks, counters)) = back.pop_front().unwrap();
+            let (sacks, counters) = (sacks.as_ref(), counters.as_ref());
+            d.sender.handle_acknowledgement(
+                d.now,
+                &Acknowledgement {
+                    sacks,
+                    counters,
+                    ..ack
+                },
+            );
         } else {
             d.sender.handle_timeout(d.now);
             receiver.handle_timeout(d.now);

@@ -256,7 +256,15 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
             if draws.uniform() >= loss {
                 // The driver keeps the blocks while the ACK is in transit.
                 let sacks = ack.sacks.copied();
-                back.push_back((d.now + delay, Acknowledgement { sacks: None, ..ack }, sacks));
+                back.push_back((
+                    d.now + delay,
+                    Acknowledgement {
+                        sacks: None,
+                        counters: None,
+                        ..ack
+                    },
+                    sacks,
+                ));
             }
         }
         if d.sender.is_finished() {
