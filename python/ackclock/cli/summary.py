@@ -1,6 +1,5 @@
 """The summary that is printed after a run."""
 
-import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 
 if TYPE_CHECKING:
     from ackclock.result import Result
-    from ackclock.table import Cell, Table
+    from ackclock.table import Table
 
 
 def print_warnings(result: "Result") -> None:
@@ -77,19 +76,6 @@ def _virtual(result: "Result") -> float:
 
 def _brief(table: "Table") -> "Table":
     """The table without the half widths that its digits do not show."""
-    return replace(table, rows=tuple(tuple(map(_shown, row)) for row in table.rows))
+    from ackclock.table import brief
 
-
-def _shown(cell: "Cell") -> "Cell":
-    """An interval without its half width where four digits of the mean do not show it."""
-    from ackclock.metrics import Interval
-    from ackclock.table import Written, number
-
-    value = cell.value if isinstance(cell, Written) else cell
-    if not isinstance(value, Interval) or math.isnan(value.half_width):
-        return cell
-    decimals = len(number(value.mean).partition(".")[2])
-    if value.half_width >= 0.5 * 10.0**-decimals:
-        return cell
-    star = "*" if isinstance(cell, Written) and cell.text.endswith("*") else ""
-    return Written(value, f"{number(value.mean)}{star}")
+    return replace(table, rows=tuple(tuple(map(brief, row)) for row in table.rows))

@@ -82,7 +82,8 @@ def findings(comparison: Comparison, names: Sequence[str]) -> list[str]:
     """Returns the range of the reference, and how far the other methods are from it."""
     rows = _about(comparison, names)
     said = [_range(comparison, rows)] if comparison.reference is not None else []
-    for name, column in comparison.columns.items():
+    for name in sorted(comparison.columns, key=lambda one: one == "predict"):  # Models last.
+        column = comparison.columns[name]
         if column.source is not None:  # A capture shows its own run.
             continue
         row = largest(comparison, names, name)

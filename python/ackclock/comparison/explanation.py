@@ -105,7 +105,7 @@ def tally(comparison: Comparison) -> str:
 
 
 def written_residual(residual: Residual, shown_per_unit: float) -> str:
-    """Formats as `+5.3 % ± 2.1`, or in the shown unit where the reference is zero."""
+    """Formats as `+5.3 ± 2.1 %`, or in the shown unit where the reference is zero."""
     gap = residual.difference
     if math.isnan(residual.relative):
         return _signed(gap, shown_per_unit)
@@ -116,5 +116,5 @@ def written_residual(residual: Residual, shown_per_unit: float) -> str:
 def _signed(gap: Interval, scale: float, unit: str = "") -> str:
     half = gap.half_width * scale
     digits = 0 if not half < 10 or abs(gap.mean * scale) >= 100 else 1
-    words = f"{fixed(gap.mean * scale, digits, sign=True)}{unit}"
-    return words if math.isnan(half) else f"{words} ± {half:.{digits}f}"
+    words = fixed(gap.mean * scale, digits, sign=True)
+    return f"{words}{unit}" if math.isnan(half) else f"{words} ± {half:.{digits}f}{unit}"
