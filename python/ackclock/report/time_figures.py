@@ -158,7 +158,7 @@ def _throughput(run: Replicate) -> Live | None:
             series = _line(run.method, "line", middle, rate, _INTERVALS + 10)
             panels.append({"title": line.label, "series": series})
     acknowledged = "delivered" if run.method in ("simulate", "receive", "send") else "acknowledged"
-    what = f"Payload {acknowledged} per second, averaged over {_INTERVALS} intervals."
+    what = f"Payload {acknowledged} per second, averaged over at most {_INTERVALS} intervals."
     keys = [live.key(run.method, "line", "throughput")]
     return _figure(run, "throughput", "Throughput", "Mbit/s", what, panels, keys, left=left)
 
