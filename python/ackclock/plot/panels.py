@@ -14,13 +14,13 @@ from typing import Any
 
 import pyarrow as pa
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ackclock.errors import InputError
 from ackclock.frame import HALF_WIDTH
 from ackclock.metrics import METRICS
 from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
+from ackclock.plot.canvas import Figure
 from ackclock.suggestion import suggestion
 from ackclock.table import short
 

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ackclock.errors import InputError
 from ackclock.metrics.tables import column
-from ackclock.plot.canvas import Span, inside, looks
+from ackclock.plot.canvas import Figure, Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import REFERENCE_COLOUR, style

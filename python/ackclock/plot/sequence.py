@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, column
-from ackclock.plot.canvas import Span, inside, looks
+from ackclock.plot.canvas import Figure, Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import REFERENCE_COLOUR
