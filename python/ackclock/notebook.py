@@ -1,4 +1,4 @@
-"""What Jupyter shows: a few lines and a table for an object, progress while something runs.
+"""Parts that Jupyter shows: lines and a table for an object, progress while something runs.
 
 Nothing here needs IPython, which is there if and only if a notebook runs.
 """

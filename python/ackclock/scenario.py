@@ -259,7 +259,7 @@ class Scenario:
         return f"Scenario({self.tree!r})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: name, times, sweep, and a row for each hop and flow."""
+        """Returns what a notebook shows: name, times, sweep, and a row for each hop and flow."""
         tree = self.tree
         times = [f"{name} {tree[name]}" for name in ("duration", "warmup", "seed", "replicates")
                  if name in tree]  # fmt: skip

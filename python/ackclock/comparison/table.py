@@ -176,7 +176,7 @@ class Comparison:
         ]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the answer, each method's goodput, and the folders."""
+        """Returns what a notebook shows: the answer, each method's goodput, and the folders."""
         # The answer is made of rows of this table.
         from ackclock.comparison import answer
 

@@ -1,4 +1,4 @@
-"""What a scenario asks: its path as a small drawing, its flows and times in words."""
+"""The question of a scenario: its path as a small drawing, its flows and times in words."""
 
 import html
 from collections.abc import Callable, Iterable

@@ -22,11 +22,10 @@ def section(result: Result, predicted: Result | None) -> Section:
     """Returns the parts of a page about a measurement."""
     rows = connections.connection_rows(result, _LISTED)
     known = facts(result)
-    file = PurePath(str(result.run["source"])).name
+    of_run = result.points[0]["scenario"] is not None
+    file = result.run["name"] if of_run else PurePath(str(result.run["source"])).name
     several = len(rows) > 1
-    answer = [f"{one.rstrip('.')}." for one in rows[0]["answer"].split(". ")] if rows else []
-    if rows:
-        answer[0] = f"{rows[0]['heading']} is {answer[0]}"
+    answer = _sentences(rows[0]) if rows else []
     left = connections.others(result, len(rows))
     figures = [*time_figures.of_connection(result, is_key=True)]
     return Section(
@@ -46,6 +45,16 @@ def section(result: Result, predicted: Result | None) -> Section:
 
 
 _VANTAGES = {"sender": "near the sender", "receiver": "near the receiver", "middle": "on the way"}
+
+
+def _sentences(row: dict[str, Any]) -> list[str]:
+    """Returns the answer about a connection in sentences: what limits it, evidence, remedy."""
+    limit, colon, evidence = row["answer"].partition(": ")
+    parts = [f"{row['heading']} is {limit}", *(evidence.split(". ") if colon else [])]
+    if not colon:
+        parts = [f"{row['heading']}: {row['answer']}"]
+    first, *others = (f"{one.rstrip('.')}." for one in parts)
+    return [first, *(f"{one[0].upper()}{one[1:]}" for one in others)]
 
 
 def _seen(rows: Rows) -> list[Sure]:

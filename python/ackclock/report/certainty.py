@@ -1,4 +1,4 @@
-"""How sure the numbers are: reliable runs, replicates, settled means, explained differences."""
+"""The certainty of numbers: reliable runs, replicates, settled means, explained differences."""
 
 from ackclock.comparison import EXCEEDS, SLIGHT, WITHIN, Comparison, answer
 from ackclock.report.section import Sure

@@ -67,13 +67,15 @@ function mark(parent, name, x, y, radius = 4) {
   const d = CORNERS[shape].map(([a, b]) => (x + a * radius).toFixed(1) + ' ' + (y + b * radius).toFixed(1)).join('L');
   return add(parent, 'path', {class: kind, d: `M${d}Z`});
 }
+const dot = (parent, s, x, y, radius = 1.6) => s.s === 'again' ? mark(parent, s.s, x, y)
+  : add(parent, 'circle', {class: 'dot', cx: x.toFixed(1), cy: y.toFixed(1), r: radius});
 function sample(parent, key) {  // what a legend shows of a series
   const svg = add(parent, 'svg', {viewBox: '-12 -8 24 16', width: 24, height: 16, 'aria-hidden': true});
   const group = add(svg, 'g', {class: 's-' + key.s});
   if (!['dots', 'bars', 'ticks'].includes(key.draw)) add(group, 'path', {class: 'line', d: 'M-11 0H11'});
   if (key.draw === 'bars' || key.draw === 'ticks') add(group, 'path', {class: 'interval', d: 'M-5 5V-5M1 2V-6M6 5V-3'});
   else if (key.draw === 'points') mark(group, key.s, 0, 0);
-  else if (key.draw === 'dots') [-6, 0, 6].forEach(x => key.s === 'again' ? mark(group, key.s, x, 0) : add(group, 'circle', {class: 'dot', cx: x, cy: 0, r: 2}));
+  else if (key.draw === 'dots') [-6, 0, 6].forEach(x => dot(group, key, x, 0, 2));
 }
 
 /* Values over time: x is a list, or [first, step]; rising. */
@@ -100,9 +102,7 @@ function path(series, span, X, Y) {  // first, least, greatest and last value of
     if (all) { put(i); continue; }
     const at = Math.round(X(xAt(series, i)));
     if (at !== column) { flush(); column = at; kept = [i, i, i, i]; }
-    if (series.y[i] < series.y[kept[1]]) kept[1] = i;
-    if (series.y[i] > series.y[kept[2]]) kept[2] = i;
-    kept[3] = i;
+    kept = [kept[0], series.y[i] < series.y[kept[1]] ? i : kept[1], series.y[i] > series.y[kept[2]] ? i : kept[2], i];
   }
   flush();
   return d;
@@ -117,34 +117,26 @@ function bars(series, span, X, Y) {  // one bar for each pixel column
   return [...columns].map(([x, [low, high]]) => `M${x} ${Y(low).toFixed(1)}V${Math.min(Y(high), Y(low) - 1).toFixed(1)}`).join('');
 }
 
-function toggle(series) {
-  if (!off.delete(series)) off.add(series);
-  figures.forEach(one => one.draw());
-}
+const toggle = series => { off.delete(series) || off.add(series); figures.forEach(one => one.draw()); };
 function figure(box, spec) {
   const id = box.dataset.figure, link = spec.link || id, timed = spec.x.kind === 'time';
   const keys = spec.keys, xs = timed ? [] : [...new Set(spec.panels.flatMap(p => p.series.flatMap(s => s.x)))].sort((a, b) => a - b);
   box.replaceChildren();
   const switches = html(box, 'div', 'switches');
   switches.role = 'group'; switches.ariaLabel = 'Shown in the figures';
-  const frame = html(box, 'div', 'canvas');
-  const svg = add(frame, 'svg', {role: 'img', tabindex: 0, 'aria-labelledby': `${id}-t ${id}-d`});
+  const frame = html(box, 'div', 'canvas'), svg = add(frame, 'svg', {role: 'img', tabindex: 0, 'aria-labelledby': `${id}-t ${id}-d`});
   const tip = html(frame, 'div', 'tip'), spoken = html(frame, 'p', 'unseen');
   tip.hidden = true; spoken.ariaLive = 'polite';
   let places = [], panel = 0, cursor = null, width = 0, drag = null;
-
   for (const key of keys) {
-    const button = html(switches, 'button', 'switch');
-    Object.assign(button, {type: 'button', onclick: () => toggle(key.s)}).dataset.series = key.s;
+    const button = Object.assign(html(switches, 'button', 'switch'), {type: 'button', onclick: () => toggle(key.s)});
+    button.dataset.series = key.s;
     sample(button, key);
-    html(button, 'span', '', key.name);
-    if (key.of) html(button, 'span', 'mute', key.of);
+    for (const [kind, words] of [['', key.name], ['mute', key.of]]) if (words) html(button, 'span', kind, words);
   }
   const whole = Object.assign(html(switches, 'button', 'switch', 'Whole time'), {type: 'button', onclick: () => zoom(null)});
   switches.hidden = keys.length < 2 && !timed;
-
-  const shown = p => p.series.filter(s => !off.has(s.s));
-  const span = () => spans[link] || spec.x.span;
+  const shown = p => p.series.filter(s => !off.has(s.s)), span = () => spans[link] || spec.x.span;
   const zoom = to => { spans[link] = to; figures.filter(one => one.link === link).forEach(one => one.draw()); };
   function heights() {  // of the shared vertical axis
     const log = spec.y.kind === 'log', ok = v => v != null && isFinite(v) && (!log || v > 0);
@@ -181,9 +173,7 @@ function figure(box, spec) {
     if (!width) return;
     for (const one of switches.querySelectorAll('[data-series]')) one.setAttribute('aria-pressed', String(!off.has(one.dataset.series)));
     whole.hidden = !spans[link];
-    const count = spec.panels.length;
-    let columns = Math.min(count, spec.columns || 3);
-    while (columns > 1 && (width - LEFT) / columns < NARROW) columns--;
+    const count = spec.panels.length, columns = Math.max(1, Math.min(count, spec.columns || 3, Math.floor((width - LEFT) / NARROW)));
     const rows = Math.ceil(count / columns), each = (width - LEFT - GAP * (columns - 1) - 8) / columns;
     const height = spec.height, [least, most] = heights(), x = breadth();
     svg.replaceChildren();
@@ -209,8 +199,7 @@ function figure(box, spec) {
   }
   function ticksOfX(x, each) {
     if (spec.x.ticks) {
-      const room = Math.max(1, Math.floor(each / (spec.x.kind === 'category' ? 56 : 40)));
-      const every = Math.ceil(spec.x.ticks.length / room);
+      const every = Math.ceil(spec.x.ticks.length / Math.max(1, Math.floor(each / (spec.x.kind === 'category' ? 56 : 40))));
       return spec.x.ticks.filter((_, i) => i % every === 0);
     }
     const ticks = (spec.x.kind === 'log' ? logTicks : linearTicks)(...x, Math.max(2, Math.min(8, Math.floor(each / 62)))), names = labels(ticks);
@@ -256,10 +245,7 @@ function figure(box, spec) {
     const [first, last] = visible(s, span() || [0, 0]);
     if (s.draw === 'ticks') { for (let i = first; i < last; i++) add(group, 'path', {class: 'interval', d: `M${X(xAt(s, i)).toFixed(1)} ${y1}v-10`}); return; }
     if (s.draw === 'dots') {
-      for (let i = first, every = Math.ceil((last - first) / 3000); i < last; i += every) if (s.y[i] != null) {
-        const a = X(xAt(s, i)).toFixed(1), b = Y(s.y[i]).toFixed(1);
-        s.s === 'again' ? mark(group, s.s, +a, +b) : add(group, 'circle', {class: 'dot', cx: a, cy: b, r: 1.6});
-      }
+      for (let i = first, every = Math.ceil((last - first) / 3000); i < last; i += every) if (s.y[i] != null) dot(group, s, X(xAt(s, i)), Y(s.y[i]));
       return;
     }
     const aside = dodge(s, all, place), known = s.x.map((_, i) => i).filter(i => s.y[i] != null);
@@ -267,7 +253,7 @@ function figure(box, spec) {
       add(group, 'path', {class: s.s === 'predict' ? 'line' : 'line pale', d: 'M' + known.map(i => (X(s.x[i]) + aside).toFixed(1) + ' ' + Y(s.y[i]).toFixed(1)).join('L')});
     for (const i of known) {
       const a = X(s.x[i]) + aside, inside = v => Math.max(y0 - 6, Math.min(y1, v));
-      for (const run of s.runs && s.runs[i] || []) add(group, 'circle', {class: 'dot', cx: a.toFixed(1), cy: Y(run).toFixed(1), r: 2.2});
+      for (const run of s.runs && s.runs[i] || []) dot(group, s, a, Y(run), 2.2);
       if (s.half && s.half[i]) {
         const up = inside(Y(s.y[i] + s.half[i])), low = s.y[i] - s.half[i];
         const down = spec.y.kind === 'log' && low <= 0 ? y1 : inside(Y(low));
@@ -282,7 +268,6 @@ function figure(box, spec) {
     add(svg, 'path', {class: 'bracket', d: `M${at - 4} ${a}h8M${at} ${a}V${b}M${at - 4} ${b}h8`});
     n.text.forEach((t, k) => add(svg, 'text', {class: 'note', x: at + (left ? -9 : 9), y: (a + b) / 2 + k * 15 - 3, 'text-anchor': left ? 'end' : 'start'}, t));
   }
-
   /* The cursor: one value of x through all panels, the numbers of one panel. */
   function point(value, aloud) {
     cursor = value;
@@ -299,26 +284,21 @@ function figure(box, spec) {
     const band = (place.p.bands || []).find(b => b[0] <= value && value < b[1]);
     if (band) html(tip, 'p', '', band[3]);
     const table = html(tip, 'table');
-    for (const s of shown(place.p)) {
-      if (s.draw === 'ticks') continue;
+    for (const s of shown(place.p).filter(one => one.draw !== 'ticks')) {
       const i = s.draw === 'points' ? s.x.indexOf(value) : Math.min(size(s) - 1, position(s, value));
       if (i < 0 || s.y[i] == null) continue;
-      const row = html(table, 'tr'), key = keys.find(k => k.s === s.s);
+      const row = html(table, 'tr'), key = keys.find(k => k.s === s.s), number = written(s.y[i], s.half && s.half[i]);
       sample(html(row, 'td'), key);
       html(row, 'td', '', [key.name, key.of].filter(Boolean).join(' '));
-      html(row, 'td', 'number', written(s.y[i], s.half && s.half[i]) + (spec.y.unit ? ' ' + spec.y.unit : ''));
-      html(row, 'td', 'number', s.notes && s.notes[i] || '');
+      for (const text of [`${number} ${spec.y.unit}`, s.notes && s.notes[i] || '']) html(row, 'td', 'number', text);
     }
     const x = place.X(value), over = frame.clientWidth;
     tip.style.left = Math.max(0, x + 14 + tip.offsetWidth > over ? x - 14 - tip.offsetWidth : x + 14) + 'px';
     tip.style.top = place.y0 + 4 + 'px';
     if (aloud) spoken.textContent = [...tip.querySelectorAll('b,p,tr')].map(one => one.textContent).join('; ');
   }
-  function nearest(place, pixel) {
-    const value = place.X.inverse(pixel);
-    if (timed) return Math.max(span()[0], Math.min(span()[1], value));
-    return xs.reduce((best, v) => Math.abs(place.X(v) - pixel) < Math.abs(place.X(best) - pixel) ? v : best, xs[0]);
-  }
+  const nearest = ({X}, pixel) => timed ? Math.max(span()[0], Math.min(span()[1], X.inverse(pixel)))
+    : xs.reduce((best, v) => Math.abs(X(v) - pixel) < Math.abs(X(best) - pixel) ? v : best, xs[0]);
   const spot = event => { const r = svg.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
   svg.onpointermove = event => {
     const [x, y] = spot(event);
@@ -339,12 +319,12 @@ function figure(box, spec) {
   };
   svg.onpointerup = () => {
     if (!drag) return;
-    const {place, from, to, rect} = drag; drag = null; rect.remove();
+    const {place, from, to, rect} = drag;
+    drag = null; rect.remove();
     if (to != null && Math.abs(to - from) > 6) zoom([from, to].sort((a, b) => a - b).map(place.X.inverse));
   };
   svg.ondblclick = () => zoom(null);
-  svg.onpointerleave = () => { if (!drag && document.activeElement !== svg) point(null); };
-  svg.onblur = () => point(null);
+  svg.onblur = svg.onpointerleave = event => { if (event.type === 'blur' || (!drag && document.activeElement !== svg)) point(null); };
   svg.onkeydown = event => {
     const moves = {ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity};
     if (event.key === 'Escape') { point(null); if (spans[link]) zoom(null); return; }

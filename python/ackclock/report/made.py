@@ -1,4 +1,4 @@
-"""How numbers were made: commands, versions, seed, machine and the scenario as a file."""
+"""The provenance of numbers: commands, versions, seed, machine and the scenario as a file."""
 
 import re
 import shlex

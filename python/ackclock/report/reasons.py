@@ -1,4 +1,4 @@
-"""Why methods differ: causes with their evidence and the differences that they explain."""
+"""Reasons why methods differ: causes with their evidence and the differences that they explain."""
 
 import math
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ __all__ = ["Asked", "Bar", "Drawing", "Group", "Live", "Made", "Reason", "Sectio
 
 
 class Asked(NamedTuple):
-    """What was asked.
+    """The question.
 
     Attributes:
         drawing: An SVG drawing of the path; empty if it cannot be drawn small.
@@ -113,7 +113,7 @@ class Drawing(NamedTuple):
 
 
 class Made(NamedTuple):
-    """How the numbers were made.
+    """The provenance of the numbers.
 
     Attributes:
         commands: Commands that give them.

@@ -11,7 +11,7 @@ from ackclock.capture.limiting_factor import LIMITS
 from ackclock.metrics.tables import Columns, column, grouped
 from ackclock.plot.connection import Connection, connection_of
 from ackclock.plot.flows import described
-from ackclock.plot.series import Line, Replicate
+from ackclock.plot.series import Line, Replicate, is_known
 from ackclock.report import live
 from ackclock.report.section import Live
 from ackclock.result import Result
@@ -27,6 +27,8 @@ _HEIGHT, _KEY_HEIGHT = 220, 330
 # So few values make no line.
 _FEW = 4
 _ZOOM = "Drag to see a part of the time, double-click for all of it."
+# An allowed rate this many times above the throughput would flatten everything else.
+_FAR = 4
 _BYTES_PER_MB, _BYTES_PER_KB = 1e6, 1e3
 _LOST = ("drops_queue", "drops_aqm", "drops_impairment", "drops_retries")
 
@@ -121,7 +123,7 @@ def _window(run: Replicate) -> Live | None:
         time = line.rows["time_s"]
         series = _line(run.method, "line", time, line.rows["cwnd_bytes"] / line.mss_bytes, most)
         threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
-        threshold[threshold > 4 * np.nanmax(line.rows["cwnd_bytes"] / line.mss_bytes)] = np.nan
+        threshold[threshold > _FAR * np.nanmax(line.rows["cwnd_bytes"] / line.mss_bytes)] = np.nan
         series += _line("limit", "steps", time, threshold, most)
         panels.append({"title": line.label, "series": series + _timeouts(run, line)})
     keys = [
@@ -148,6 +150,9 @@ def _timeouts(run: Replicate, line: Line) -> list[Series]:
 
 def _throughput(run: Replicate) -> Live | None:
     lines, left = _lines(run, "delivered_bytes")
+    name = "allowed_rate_bit_per_s"
+    has_allowed = run.method != "measure" and is_known(run.result, name, run.point)
+    allowed = {line.label: line for line in _lines(run, name)[0]} if has_allowed else {}
     panels = []
     for line in lines:
         every = max(1, line.rows["time_s"].size // _INTERVALS)
@@ -156,11 +161,22 @@ def _throughput(run: Replicate) -> Live | None:
             rate = np.diff(delivered) * 8e-6 / np.diff(time)
             middle = (time[1:] + time[:-1]) / 2
             series = _line(run.method, "line", middle, rate, _INTERVALS + 10)
+            if line.label in allowed:
+                series += _allowed(allowed[line.label], _FAR * float(np.nanmax(rate)))
             panels.append({"title": line.label, "series": series})
     acknowledged = "delivered" if run.method in ("simulate", "receive", "send") else "acknowledged"
     what = f"Payload {acknowledged} per second, averaged over at most {_INTERVALS} intervals."
-    keys = [live.key(run.method, "line", "throughput")]
+    keys = [
+        live.key(run.method, "line", "throughput"), live.key("limit", "steps", "allowed rate"),
+    ]  # fmt: skip
     return _figure(run, "throughput", "Throughput", "Mbit/s", what, panels, keys, left=left)
+
+
+def _allowed(line: Line, most: float) -> list[Series]:
+    """Returns the rate that a control allows, where it is at most `most` Mbit/s."""
+    rate = line.rows["allowed_rate_bit_per_s"] * 1e-6
+    near = np.where(rate <= most, rate, np.nan)
+    return _line("limit", "steps", line.rows["time_s"], near, live.span_of(1))
 
 
 def _round_trips(run: Replicate) -> Live | None:
