@@ -176,7 +176,7 @@ class Result:
                 *(["partial"] if self.partial else [])]  # fmt: skip
 
     def _repr_html_(self) -> str:
-        """Returns what a notebook shows: what was run, goodput and RTT of each flow, and the folder."""
+        """Returns what a notebook shows: the run, goodput and RTT of each flow, the folder."""
         kept = "" if self.folder is None else f"folder {self.folder}"
         doubts = [f"warning: {warning}" for warning in self.run["warnings"]]
         title, *words = self._words()
