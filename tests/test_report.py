@@ -168,3 +168,14 @@ def test_numbers_stand_under_each_other() -> None:
     assert shown[1] == f"−12{point}{figure * 2} ± 10{point}{figure * 2}"
     assert shown[2] == "–"
     assert aligned(["-0.5", "12"]) == ["−0.5", f"12{point}{figure}"]
+
+
+def test_an_axis_of_values_is_logarithmic_or_has_equal_distances() -> None:
+    wide = live.values_axis([1, 2, 4, 100], "limit", "packets")
+    assert (wide["kind"], wide["ticks"][-1]) == ("log", [100, "100"])
+    from_zero = [0, 0.1, 5]
+    assert live.values_axis(from_zero, "loss", "%")["label"] == "loss, not to scale"
+    assert [live.position(from_zero, one) for one in from_zero] == [0, 1, 2]
+    even = [10, 20, 30]
+    assert live.values_axis(even, "delay, ms", "ms")["kind"] == "linear"
+    assert [live.position(even, one) for one in even] == even

@@ -121,17 +121,19 @@ def _words(scenarios: list[Tree], hop: str) -> list[str]:
 def _flows(scenarios: list[Tree], run: Tree) -> str:
     """Returns the flows, such as `8 Reno and 8 CUBIC flows, each on a path of its own`."""
     scenario = scenarios[0]
-    counted: dict[str, int] = {}
-    arriving = False
+    counted: dict[tuple[str, bool], int] = {}
     for position, flow in enumerate(scenario["flows"]):
         labels = dict.fromkeys(
             control_label(run, control_of(one["flows"][position])) for one in scenarios
         )
         label = several(labels) if len(labels) <= _MOST_VALUES else f"{len(labels)} controls"
-        counted[label] = counted.get(label, 0) + flow.get("count", 0)
-        arriving = arriving or "count" not in flow
+        key = label, "count" not in flow
+        counted[key] = counted.get(key, 0) + flow.get("count", 0)
     total = sum(counted.values())
-    words = " and ".join(f"{count or 'arriving'} {label}" for label, count in counted.items())
+    arriving = any(arrive for _, arrive in counted)
+    words = " and ".join(
+        f"{'arriving' if arrive else count} {label}" for (label, arrive), count in counted.items()
+    )
     plural = "flow" if total == 1 and not arriving else "flows"
     of_flow = [hop["scope"] == "per_flow" for hop in scenario["hops"]]
     alone = total > 1 and all(of_flow)

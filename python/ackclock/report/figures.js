@@ -198,9 +198,9 @@ function figure(box, spec) {
     if (cursor != null) point(cursor);
   }
   function ticksOfX(x, each) {
-    if (spec.x.ticks) {
-      const every = Math.ceil(spec.x.ticks.length / Math.max(1, Math.floor(each / (spec.x.kind === 'category' ? 56 : 40))));
-      return spec.x.ticks.filter((_, i) => i % every === 0);
+    if (spec.x.ticks) {  // those for which there is room
+      const X = scale(spec.x.kind === 'log' ? 'log' : 'linear', x, 0, each), room = name => Math.max(36, 6.6 * name.length + 8);
+      return spec.x.ticks.reduce((kept, t) => kept.length && X(t[0]) - X(kept.at(-1)[0]) < (room(t[1]) + room(kept.at(-1)[1])) / 2 ? kept : [...kept, t], []);
     }
     const ticks = (spec.x.kind === 'log' ? logTicks : linearTicks)(...x, Math.max(2, Math.min(8, Math.floor(each / 62)))), names = labels(ticks);
     return ticks.map((t, i) => [t, names[i]]);

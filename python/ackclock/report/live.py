@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KEYS", "key", "log_axis", "rounded", "span_of", "thinned", "time_axis", "values_axis"]
+__all__ = [
+    "KEYS",
+    "key",
+    "log_axis",
+    "position",
+    "rounded",
+    "span_of",
+    "thinned",
+    "time_axis",
+    "values_axis",
+]
 
 Numbers = NDArray[np.float64]
 
@@ -27,6 +37,9 @@ KEYS: Mapping[str, tuple[str, str]] = {
 
 # A figure over time holds at most so many values, and a line between these numbers of them.
 _MOST_OF_FIGURE, _MOST_OF_LINE, _FEWEST_OF_LINE = 16_000, 4_000, 300
+
+# With more swept values the axis has round ticks.
+_MOST_TICKS = 10
 
 # Values that span more than this are drawn on a logarithmic axis.
 _FAR = 30
@@ -66,21 +79,32 @@ def log_axis(values: Iterable[float | None]) -> bool:
 
 
 def values_axis(values: Sequence[float], label: str, unit: str) -> dict[str, Any]:
-    """Returns a horizontal axis of swept values, logarithmic if small ones would overlap."""
+    """Returns a horizontal axis of swept values, logarithmic if small ones would overlap.
+
+    A logarithmic axis has no zero: values that begin there have equal distances instead.
+    """
     known = sorted(set(values))
-    crowded = (
-        len(known) > 2
-        and known[0] > 0
-        and known[(len(known) - 1) // 2] < known[0] + (known[-1] - known[0]) / 4
-    )
-    wide = known[0] > 0 and known[-1] / known[0] >= 8
+    wide = known[0] > 0 and (is_crowded(known) or known[-1] / known[0] >= 8)
     ending = f" {unit}" if unit == "%" else ""
-    ticks = [[value, f"{value:g}{ending}"] for value in known]
-    return {
-        "kind": "log" if crowded or wide else "linear",
-        "label": label,
-        "ticks": ticks if len(ticks) <= 10 else None,
-    }
+    names = [f"{value:g}{ending}" for value in known]
+    if known[0] <= 0 and is_crowded(known):
+        ranks = [list(one) for one in enumerate(names)]
+        return {"kind": "linear", "label": f"{label}, not to scale", "ticks": ranks}
+    ticks = [list(one) for one in zip(known, names, strict=True)]
+    few = ticks if len(ticks) <= _MOST_TICKS else None
+    return {"kind": "log" if wide else "linear", "label": label, "ticks": few}
+
+
+def position(values: Sequence[float], value: float) -> float:
+    """Returns the place of a value on the axis of `values_axis`: the value, or its rank."""
+    known = sorted(set(values))
+    return known.index(value) if known[0] <= 0 and is_crowded(known) else value
+
+
+def is_crowded(known: Sequence[float]) -> bool:
+    """True if half of the values, in their order, lie in the lowest quarter."""
+    middle = known[(len(known) - 1) // 2]
+    return len(known) > 2 and middle < known[0] + (known[-1] - known[0]) / 4
 
 
 def time_axis(start: float, end: float) -> dict[str, Any]:

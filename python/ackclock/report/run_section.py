@@ -1,5 +1,6 @@
 """The parts of a page about a simulation, an emulation or a session."""
 
+import math
 from typing import Any
 
 from ackclock.frame import swept
@@ -69,13 +70,14 @@ def _goodput(result: Result, rows: Rows) -> list[str]:
     """Returns the goodput of each flow in a sentence, for a run without a sweep."""
     if len(result.points) > 1 or not rows:
         return []
+    rows = [row for row in rows if not math.isnan(row["goodput"].mean)]
     shown = [brief(in_shown_unit(row["goodput"], "goodput")) for row in rows[:_NAMED]]
     said = [
         f"{named(row['flow'], row['count'])} gets {text(goodput)} Mbit/s"
         for row, goodput in zip(rows, shown, strict=False)
     ]
     more = f", {len(rows) - _NAMED} more flows in the table" if len(rows) > _NAMED else ""
-    return [f"{', '.join(said)}{more}."]
+    return [f"{', '.join(said)}{more}."] if said else []
 
 
 def _tables(result: Result, predicted: Result | None, rows: Rows, hops: Rows) -> list[Any]:

@@ -122,15 +122,20 @@ def _horizontal(points: list[dict[str, Any]], axis: Axis | None, marks: Sequence
             }
             return ", ".join([_named(mark), *assigned(others)])
 
-        return x, lambda mark: axis.values[mark.point], panel
+        return x, lambda mark: live.position(axis.values, axis.values[mark.point]), panel
     if len(points) > 1:
-        names = [", ".join(map(str, point["assignments"].values())) for point in points]
+        names = [", ".join(map(_text, point["assignments"].values())) for point in points]
         ticks = [[at, name] for at, name in enumerate(names)]
         label = ", ".join(short(points[0]["assignments"])).replace("_", " ")
-        return {"kind": "category", "label": label, "ticks": ticks}, lambda mark: mark.point, _named
+        x = {"kind": "category", "label": label, "ticks": ticks}
+        return x, lambda mark: mark.point, lambda mark: mark.subject
     subjects = list(dict.fromkeys(_named(mark) for mark in marks))
     x = {"kind": "category", "label": "", "ticks": [[at, one] for at, one in enumerate(subjects)]}
     return x, lambda mark: subjects.index(_named(mark)), lambda _mark: ""
+
+
+def _text(value: Any) -> str:
+    return " → ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _named(mark: Mark) -> str:
