@@ -112,10 +112,15 @@ class Browser:
         self._call("Page.navigate", {"url": path.resolve().as_uri()})
         while not any(one["method"] == "Page.loadEventFired" for one in self._events):
             self._receive()
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        # A picture waits until what was laid out is drawn, with or without scripts.
+        self._call("Page.captureScreenshot", {"format": "jpeg", "quality": 1})
         failed = [one for one in self._events if one["method"] == "Runtime.exceptionThrown"]
         if failed:
             raise PageError(json.dumps(failed[0]["params"]["exceptionDetails"])[:600])
+
+    def scripts(self, *, allowed: bool) -> None:
+        """Sets whether pages that are opened from now on may run scripts."""
+        self._call("Emulation.setScriptExecutionDisabled", {"value": not allowed})
 
     def run(self, expression: str) -> Any:
         """Returns the value of an expression in the page; a promise is waited for."""

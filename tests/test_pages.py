@@ -159,3 +159,19 @@ def test_colours_follow_the_button(browser: Browser, pages: dict[str, Path]) -> 
         browser.run(press)
         seen.append(value(browser, "document.documentElement.dataset.theme ?? ''"))
     assert seen == ["light", "dark", ""]
+
+
+def test_without_scripts_everything_but_the_figures_is_there(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.scripts(allowed=False)
+    try:
+        browser.open(pages["comparison"], 1280)
+        assert value(browser, "document.querySelectorAll('.canvas').length") == 0
+        said = value(browser, "document.querySelector('.live').textContent")
+        assert "its numbers are in the tables" in said
+        assert value(browser, "document.querySelectorAll('.tables td').length") > 20
+        assert value(browser, "document.querySelector('.answer').textContent.includes('Mbit/s')")
+        assert value(browser, "document.getElementById('theme').hidden")
+    finally:
+        browser.scripts(allowed=True)

@@ -117,7 +117,8 @@ def test_live_figures_have_the_numbers_of_the_result(result: Result, predicted: 
     goodput = data["s0-figure-goodput"]
     assert goodput["panels"][0]["title"] == "main, reno"
     [simulated] = [one for one in goodput["panels"][0]["series"] if one["s"] == "simulate"]
-    assert simulated["x"] == [0, 0.5, 5]
+    assert simulated["x"] == [0, 1, 2]  # equal distances: there is a zero, and 0.5 is near it
+    assert [name for _, name in goodput["x"]["ticks"]] == ["0 %", "0.5 %", "5 %"]
     told = [
         one.interval.mean * 1e-6
         for one in summarise(result, metric("goodput"))

@@ -145,12 +145,12 @@ def _marked(row: Row, column: str) -> Shown:
 
 
 def _range(comparison: Comparison, rows: Sequence[Row]) -> str:
-    """The ends of the reference's goodput, if there are two."""
+    """The ends of the reference's goodput, or the only one."""
     if not rows or rows[0].metric != "goodput":
         return ""
     reference = str(comparison.reference)
     known = [row for row in rows if row.cells[reference].is_known]
-    if len(known) < 2:
+    if not known:
         return ""
     ends = [end(known, key=lambda row: row.cells[reference].interval.mean) for end in (max, min)]
     scale, unit = metric("goodput").shown_per_unit, metric("goodput").shown_unit
@@ -159,6 +159,9 @@ def _range(comparison: Comparison, rows: Sequence[Row]) -> str:
         for row in ends
     )
     who = speaker(comparison, reference)
+    if len(known) == 1:
+        mean = text(in_shown_unit(known[0].cells[reference].interval, "goodput"))
+        return _capital(f"{who} has a goodput of {mean} {unit} for {place(comparison, known[0])}.")
     return _capital(f"{who} has a goodput of {most} down to {least}.")
 
 

@@ -1,6 +1,6 @@
 """The certainty of numbers: reliable runs, replicates, settled means, explained differences."""
 
-from ackclock.comparison import EXCEEDS, SLIGHT, WITHIN, Comparison, answer
+from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, answer
 from ackclock.report.section import Sure
 from ackclock.result import Result
 from ackclock.stationarity import Stationarity
@@ -9,6 +9,9 @@ __all__ = ["of_comparison", "of_result"]
 
 # Below so many replicates an interval says little.
 _FEW = 5
+
+# Warnings of a run that are said in other words.
+_SAID = ("one replicate", "interrupted")
 
 
 def of_comparison(comparison: Comparison) -> list[Sure]:
@@ -40,6 +43,7 @@ def of_comparison(comparison: Comparison) -> list[Sure]:
         for column in comparison.columns.values()
         if column.result is not None
         for warning in column.result.run["warnings"]
+        if not warning.startswith(_SAID)
     ]
     return found
 
@@ -60,7 +64,7 @@ def of_result(result: Result, judged: Stationarity) -> list[Sure]:
     found += [
         Sure(False, "Note:", _sentence(warning))
         for warning in result.run["warnings"]
-        if not warning.startswith(("one replicate", "interrupted"))
+        if not warning.startswith(_SAID)
     ]
     return found
 
@@ -74,8 +78,9 @@ def _reliable(emulated: Result) -> Sure:
     good = sum(bool(row["reliable"]) for row in rows)
     late = [row["lateness_p99_s"] for row in rows if row["lateness_p99_s"] is not None]
     if good == len(rows):
+        lead = f"All {good} emulated runs are" if good > 1 else "The emulated run is"
         worst = f"99 % of the packets left at most {1e3 * max(late):.2g} ms late." if late else ""
-        return Sure(True, f"All {good} emulated runs are reliable.", worst, "tables")
+        return Sure(True, f"{lead} reliable.", worst, "tables")
     taken = "averages include the others." if emulated.averages_unreliable else "others left out."
     return Sure(False, f"{good} of {len(rows)} emulated runs are reliable;", taken, "tables")
 
@@ -125,6 +130,10 @@ def _explained(comparison: Comparison) -> Sure:
     unexplained = sum(one.is_unexplained for one in residuals)
     rest = f"{len(residuals)} compared, {counts[WITHIN]} within their 95 % interval"
     rest += f", {counts[SLIGHT]} below 1 %." if counts[SLIGHT] else "."
+    unsure = sum(one.standing == UNSURE for one in residuals)
+    if unsure:
+        words = f"{len(residuals)} compared, {unsure} without a 95 % interval."
+        return Sure(False, "Differences may be chance:", words, "tables")
     if not exceed:
         return Sure(True, "No difference exceeds its interval.", rest, "tables")
     lead = f"{exceed - unexplained} of {exceed} differences explained."

@@ -54,10 +54,12 @@ def _of_metric(comparison: Comparison, name: str, *, is_key: bool) -> Live:
         for column in comparison.columns
         if row.cells[column].is_known
     }
+    known = [
+        column for column in comparison.columns if any(series == column for _, series in marks)
+    ]
     keys = [
-        live.key(column, "points", off=column == "measure-simulate")
-        for column in comparison.columns
-        if any(series == column for _, series in marks)
+        live.key(column, "points", off=column == "measure-simulate" and "emulate" in known)
+        for column in known
     ]
     note = None
     for column in ("emulate", "predict"):

@@ -76,6 +76,8 @@ def _group(
     who, against = (answer.speaker(comparison, name) for name in (column, reference))
     explained = count - len(unexplained)
     note = f"{count} difference{'' if count == 1 else 's'}, {explained} explained"
+    if not count:
+        note = "differences without an interval"
     title = f"{who[0].upper()}{who[1:]} against {against}"
     return Group(title, note, column, axis.at(0), reasons)
 
