@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as PlainFigure
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ackclock.errors import InputError
@@ -68,7 +68,7 @@ def looks() -> Iterator[None]:
         yield
 
 
-class Figure(PlainFigure):
+class ShownFigure(Figure):
     """A figure that a notebook shows without more, as a drawing in the look of files."""
 
     def _repr_svg_(self) -> str:
@@ -80,7 +80,7 @@ class Figure(PlainFigure):
 
 def new(rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     """Makes a figure of `rows` axes, stacked, with a common time axis."""
-    figure = Figure(figsize=(7.2, height), layout="constrained")
+    figure = ShownFigure(figsize=(7.2, height), layout="constrained")
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
     return figure, list(axes[:, 0])
 
@@ -126,7 +126,7 @@ def mark_unsettled(
         )  # fmt: skip
 
 
-def save(figure: PlainFigure, path: str | Path) -> Path:
+def save(figure: Figure, path: str | Path) -> Path:
     """Writes a figure in the format of the file's extension: .svg, .png or .pdf.
 
     Raises:
@@ -144,7 +144,7 @@ def save(figure: PlainFigure, path: str | Path) -> Path:
     return path
 
 
-def render(figure: PlainFigure, kind: str, *, text: bool = False) -> bytes:
+def render(figure: Figure, kind: str, *, text: bool = False) -> bytes:
     """Returns a figure as the bytes of a file.
 
     Args:

@@ -36,7 +36,8 @@ def section_of_run(result: Result, predicted: Result | None) -> Section:
     return Section(
         name=result.run["name"],
         question=made.question(result.run["scenario"], summary.subject(result)),
-        answer=[*_goodput(result, rows), *summary.sentences(result, rows, hops)],
+        answer=[*_goodput(result, rows), *summary.sentences(result, rows, hops)]
+        or ["No flow has a result."],
         asked=asked(result.points, result.run),
         sure=certainty.of_result(result, judged),
         figures=[*figures],
