@@ -114,9 +114,9 @@ def _line(series: str, draw: str, time: Any, values: Any, most: int) -> list[Ser
 
 
 def _window(run: Replicate) -> Live | None:
-    lines, left = _lines(run, "cwnd_bytes", "ssthresh_bytes")
     if run.method not in ("simulate", "emulate"):
         return None
+    lines, left = _lines(run, "cwnd_bytes", "ssthresh_bytes")
     most = live.span_of(2 * len(lines))
     panels = []
     for line in lines:
