@@ -1,10 +1,15 @@
+import itertools
+import json
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from ackclock import Result, __version__
-from ackclock.report import page
+from ackclock.metrics import metric, summarise
+from ackclock.report import live, page
+from ackclock.report.environment import aligned
 
 
 class Checker(HTMLParser):
@@ -42,34 +47,89 @@ def text(result: Result, predicted: Result) -> str:
     return page([(result, predicted), (result, None)])
 
 
-@pytest.mark.slow
-def test_the_page_stands_alone(text: str) -> None:
+def heads(text: str) -> list[tuple[int, str]]:
+    """Level and words of each heading."""
+    found = re.findall(r"<h(\d)[^>]*>(.*?)</h\d>", text, re.DOTALL)
+    return [(int(level), re.sub(r"<[^>]+>", "", words).strip()) for level, words in found]
+
+
+def check(text: str) -> None:
+    """Checks that a page nests, stands alone and names everything once."""
     checker = Checker()
     checker.feed(text)
     assert checker.open == []
     assert checker.outside == []
-    assert "<script" not in text
-    assert "@import" not in text
+    assert not re.search(r"@import|https?://(?!www\.w3\.org|purl\.org|creativecommons)", text)
+    assert len(set(checker.ids)) == len(checker.ids)
+    linked = re.findall(r'href="#([^"]+)"', re.sub(r"(?s)<script>.*?</script>", "", text))
+    assert set(linked) <= set(checker.ids)
+    levels = [level for level, _ in heads(text)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert text.count("<th") == text.count('<th scope="') + text.count("<thead")
+
+
+def data_of(text: str) -> dict:
+    """The data of the figures."""
+    [found] = re.findall(r'<script type="application/json" id="figures">(.*?)</script>', text)
+    return json.loads(found)
 
 
 @pytest.mark.slow
-def test_ids_are_unique_and_references_have_a_target(text: str) -> None:
-    checker = Checker()
-    checker.feed(text)
-    assert len(set(checker.ids)) == len(checker.ids)
-    assert set(re.findall(r"url\(#([^)]+)\)", text)) | set(
-        re.findall(r'href="#([^"]+)"', text)
-    ) <= set(checker.ids)
+def test_the_page_stands_alone(text: str) -> None:
+    check(text)
+
+
+@pytest.mark.slow
+def test_a_page_of_one_run_is_headed_by_it_and_answers_first(
+    result: Result, predicted: Result
+) -> None:
+    text = page([(result, predicted)])
+    check(text)
+    words = [words for _, words in heads(text)]
+    assert words[0] == "leaky pipe: one flow, 6 points"
+    order = ["What was asked", "How sure we are", "Goodput", "Tables", "How it was made"]
+    assert [one for one in words if one in order] == order
+    assert re.search(r'<p class="answer"><b>Goodput goes from 0\.\d+ Mbit/s', text)
+
+
+@pytest.mark.slow
+def test_the_question_of_a_scenario_heads_its_page(result: Result) -> None:
+    scenario = result.run["scenario"] | {"question": "How much does loss cost?"}
+    text = page([(Result(result.run | {"scenario": scenario}, result.tables), None)])
+    assert heads(text)[0] == (1, "How much does loss cost?")
 
 
 @pytest.mark.slow
 def test_the_page_says_what_was_run(text: str) -> None:
-    assert "leaky pipe" in text
+    assert "<dt>seed</dt><dd>1</dd>" in text
     assert __version__ in text
-    assert "<tr><th>seed</th><td>1</td></tr>" in text
-    assert "constant: rate 11 Mbit/s" in text
-    assert "PFTK Mbit/s" in text
-    assert text.count("<svg") == 18  # nine figures of each run
+    assert "11 Mbit/s" in text
+    assert "PFTK" in text
+    assert "ackclock simulate leaky-pipe.toml" in text
+    assert "[[hops]]" in text
+
+
+@pytest.mark.slow
+def test_live_figures_have_the_numbers_of_the_result(result: Result, predicted: Result) -> None:
+    data = data_of(page([(result, predicted)]))
+    goodput = data["s0-figure-goodput"]
+    assert goodput["panels"][0]["title"] == "main, reno"
+    [simulated] = [one for one in goodput["panels"][0]["series"] if one["s"] == "simulate"]
+    assert simulated["x"] == [0, 1, 2]  # equal distances: there is a zero, and 0.5 is near it
+    assert [name for _, name in goodput["x"]["ticks"]] == ["0 %", "0.5 %", "5 %"]
+    told = [
+        one.interval.mean * 1e-6
+        for one in summarise(result, metric("goodput"))
+        if result.points[one.point]["assignments"]["flows.main.transport.control.kind"] == "reno"
+    ]
+    assert simulated["y"] == pytest.approx(told, rel=1e-3)
+    assert [len(runs) for runs in simulated["runs"]] == [3, 3, 3]
+    for figure in data.values():
+        for panel in figure["panels"]:
+            for series in panel["series"]:
+                assert len(series.get("x", series["y"])) == len(series["y"]) <= 4000
 
 
 @pytest.mark.slow
@@ -79,14 +139,44 @@ def test_the_page_is_the_same_bytes(text: str, result: Result, predicted: Result
 
 @pytest.mark.slow
 def test_a_partial_run_is_marked(text: str, result: Result) -> None:
-    assert "<strong>Partial:</strong>" in page(
-        [(Result(result.run | {"partial": True}, result.tables), None)]
-    )
-    assert "<strong>Partial:</strong>" not in text
+    said = "<b>Interrupted:</b> replicates or points are missing."
+    assert said in page([(Result(result.run | {"partial": True}, result.tables), None)])
+    assert said not in text
 
 
 @pytest.mark.slow
 def test_names_are_escaped(result: Result) -> None:
-    assert "<b>boo</b>" not in page(
-        [(Result(result.run | {"name": "<b>boo</b>"}, result.tables), None)]
-    )
+    text = page([(Result(result.run | {"name": "<b>boo</b></script>"}, result.tables), None)])
+    assert "<b>boo" not in text
+    assert "boo</b></script>" not in text
+
+
+def test_thinning_keeps_the_ends_of_values_and_of_time() -> None:
+    time = np.arange(100_000) * 1e-3
+    values = np.sin(time) + (np.arange(time.size) == 54_321) * 5
+    thin = live.thinned(time, values, 1000)
+    assert len(thin["y"]) == 1000
+    assert max(thin["y"]) == pytest.approx(values.max(), rel=1e-3)
+    at = thin["x0"] + thin["dx"] * thin["y"].index(max(thin["y"]))
+    assert at == pytest.approx(54.321, abs=0.2)  # one of 500 intervals of 100 s
+    assert live.thinned(time[:5], values[:5], 1000)["y"] == live.rounded(values[:5])
+
+
+def test_numbers_stand_under_each_other() -> None:
+    figure, point = "\u2007", "\u2008"
+    shown = aligned(["5.21 ± 0.13", "-12 ± 10", "–"])
+    assert shown[0] == f"{figure * 2}5.21 ± {figure}0.13"
+    assert shown[1] == f"−12{point}{figure * 2} ± 10{point}{figure * 2}"
+    assert shown[2] == "–"
+    assert aligned(["-0.5", "12"]) == ["−0.5", f"12{point}{figure}"]
+
+
+def test_an_axis_of_values_is_logarithmic_or_has_equal_distances() -> None:
+    wide = live.values_axis([1, 2, 4, 100], "limit", "packets")
+    assert (wide["kind"], wide["ticks"][-1]) == ("log", [100, "100"])
+    from_zero = [0, 0.1, 5]
+    assert live.values_axis(from_zero, "loss", "%")["label"] == "loss, not to scale"
+    assert [live.position(from_zero, one) for one in from_zero] == [0, 1, 2]
+    even = [10, 20, 30]
+    assert live.values_axis(even, "delay, ms", "ms")["kind"] == "linear"
+    assert [live.position(even, one) for one in even] == even

@@ -114,9 +114,9 @@ def test_a_page_escapes_words_and_aligns_numbers(mixed: Table) -> None:
         .render(shown=mixed)
     )
     assert "<h3>Flows</h3>\n<p>Means.</p>" in page
-    assert "<td>a &amp; b</td>" in page
-    assert '<td class="whole">other ×8</td>' in page
-    assert '<th class="number">goodput Mbit/s</th>' in page
+    assert '<th scope="row">a &amp; b</th>' in page
+    assert '<th scope="row" class="whole">other ×8</th>' in page
+    assert '<th scope="col" class="number">goodput<small>Mbit/s</small></th>' in page
     assert '<td class="number">5.21 ± 0.13</td>' in page
 
 

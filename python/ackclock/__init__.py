@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock.engine import version
 from ackclock.errors import CaptureError, InputError, LackingError, ScenarioError
+from ackclock.interrupted import Interrupted
 from ackclock.scenario import Point, Scenario, load
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from ackclock.sweeps.sweep import Sweep, sweep
 
 __all__ = [
-    "CaptureError", "InputError", "LackingError", "Point", "Result", "Scenario", "ScenarioError",
-    "Sweep", "advise_buffer", "advise_feedback", "compare", "emulate", "hold_active", "load",
-    "measure", "metrics", "models", "plot", "predict", "rate_estimates", "replay", "report",
-    "reproduction", "simulate", "sweep", "twin", "units", "version",
+    "CaptureError", "InputError", "Interrupted", "LackingError", "Point", "Result", "Scenario",
+    "ScenarioError", "Sweep", "advise_buffer", "advise_feedback", "compare", "emulate",
+    "hold_active", "load", "measure", "metrics", "models", "plot", "predict", "rate_estimates",
+    "replay", "report", "reproduction", "simulate", "sweep", "twin", "units", "version",
 ]  # fmt: skip
 
 __version__ = version()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from ackclock import engine
+from ackclock import engine, notebook
 from ackclock.errors import ScenarioError
 from ackclock.suggestion import suggestion
 
@@ -258,6 +258,23 @@ class Scenario:
     def __repr__(self) -> str:
         return f"Scenario({self.tree!r})"
 
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows: name, times, sweep, and a row for each hop and flow."""
+        tree = self.tree
+        times = [f"{name} {tree[name]}" for name in ("duration", "warmup", "seed", "replicates")
+                 if name in tree]  # fmt: skip
+        swept = tree.get("sweep")
+        sweep = f"sweep of {', '.join(swept)}" if isinstance(swept, dict) and swept else ""
+        rows = [
+            [kind, str(one.get("name", "")), _brief(one)]
+            for kind, members in (("hop", tree.get("hops")), ("flow", tree.get("flows")))
+            for one in (members if isinstance(members, list) else [])
+            if isinstance(one, dict)
+        ]
+        lines = [str(tree.get("question", "")), ", ".join(times), sweep]
+        name = f"Scenario {tree.get('name', '')}".strip()
+        return notebook.block(name, lines, ["", "name", "is"], rows)
+
 
 @dataclass(frozen=True)
 class Point:
@@ -270,6 +287,21 @@ class Point:
 
     assignments: dict[str, Any]
     scenario: Scenario
+
+
+def _brief(part: Any) -> str:
+    """Returns a table of a scenario in a line: `link constant, rate 45 Mbit/s; delay 35 ms`."""
+    if isinstance(part, list):
+        return ", ".join(map(_brief, part))
+    if not isinstance(part, dict):
+        return str(part)
+    kind = [str(part["kind"])] if "kind" in part else []
+    named = [
+        f"{name} {_brief(value)}"
+        for name, value in part.items()
+        if name not in ("kind", "name", "facts")
+    ]
+    return ", ".join(kind + named)
 
 
 def _field(tree: dict[str, Any], name: str, others: Iterable[str] = ()) -> Any:

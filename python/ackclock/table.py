@@ -209,6 +209,18 @@ def text(cell: Cell) -> str:
             return str(cell)
 
 
+def brief(cell: Cell) -> Cell:
+    """Returns an interval without its half width where four digits of the mean do not show it."""
+    value = _value(cell)
+    if not isinstance(value, Interval) or math.isnan(value.half_width):
+        return cell
+    decimals = len(number(value.mean).partition(".")[2])
+    if value.half_width >= 0.5 * 10.0**-decimals:
+        return cell
+    star = "*" if isinstance(cell, Written) and cell.text.endswith("*") else ""
+    return Written(value, f"{number(value.mean)}{star}")
+
+
 def _value(cell: Cell) -> Value:
     return cell.value if isinstance(cell, Written) else cell
 

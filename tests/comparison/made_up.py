@@ -12,6 +12,12 @@ from ackclock.result import SCHEMA
 SWEEP = {"hops.wireless.impairments.0.probability": ["0.5 %", "5 %"]}
 RELIABLE = "reliable"
 
+# Columns of the table of fidelity that are zero.
+_QUIET = (
+    "outside_drops", "lateness_max_s", "longest_gap_s", "host_wait_max_s", "host_stalled_share",
+    "softirq_wait_share", "cpu_share",
+)  # fmt: skip
+
 
 def points_of(scenario: Scenario) -> list[dict[str, Any]]:
     return [
@@ -75,7 +81,7 @@ def made_up(
     if method == "emulate":
         tables["fidelity"] = _fidelity(keys, reliable or {})
         tables["settings"] = pa.table(
-            {name: [] for name in ("point", "name", "asked", "has", "refusal")}
+            {name: [] for name in ("point", "host", "name", "asked", "has", "refusal")}
         )
     return Result(run, tables)
 
@@ -99,7 +105,8 @@ def _fidelity(
                 "reliable": int(reliable.get((point, run), True)),
                 "verdict": RELIABLE,
             }
-            | {"lateness_p50_s": 4e-5, "probe_extra_p50_s": 1e-4}
+            | {"lateness_p50_s": 4e-5, "lateness_p99_s": 2e-4, "probe_extra_p50_s": 1e-4}
+            | dict.fromkeys(_QUIET, 0.0)
             for point, run in keys
         ]
     )

@@ -37,7 +37,7 @@ def test_only_what_exceeds_its_interval_is_marked(two: Comparison) -> None:
 def test_sentences_name_the_largest_difference_and_few_runs(two: Comparison) -> None:
     said = answer.sentences(two, ["goodput"])
     assert said[0].startswith("The simulation has a goodput of 5.0")
-    assert "Linux has 67 % less goodput than the simulation for main (reno), 5 %." in said
+    assert "Linux has 67 ± 10 % less goodput than the simulation for main (reno), 5 %." in said
     assert said[-1] == "Caution: few replicates (3 of Linux)."
 
 
@@ -45,3 +45,29 @@ def test_each_cause_is_said_once_with_its_cases(two: Comparison) -> None:
     lines = answer.causes(two, explanations(two), ["goodput"])
     assert len(lines) == len(set(lines))
     assert all(" difference" in line for line in lines)
+
+
+def test_a_method_within_its_intervals_is_said_to_agree_within_them(leaky_pipe: Scenario) -> None:
+    scenario = leaky_pipe.replace(sweep=SWEEP)
+    halves = [one / 2 for one in ENGINES]
+    same = compared(
+        scenario,
+        "square_root",
+        simulate=made_up("simulate", scenario, [ENGINES, halves]),
+        emulate=made_up("emulate", scenario, [[5.1, 5.1, 4.9], [2.4, 2.7, 2.4]]),
+    )
+    within = "Linux and the simulation differ in goodput by no more than the 95 % interval."
+    assert within in answer.findings(same, ["goodput"])
+    assert answer.largest(same, ["goodput"], "emulate") is None
+
+
+def test_explanations_of_a_method_begin_with_the_largest_difference(two: Comparison) -> None:
+    listed = explanations(two)
+    assert [one.number for one in listed] == list(range(1, len(listed) + 1))
+    for column in {one.column for one in listed}:
+        sizes = [
+            max(abs(case.row.residuals[column].relative) for case in one.cases)
+            for one in listed
+            if one.column == column
+        ]
+        assert sizes == sorted(sizes, reverse=True)

@@ -148,7 +148,10 @@ def test_both_sides_can_be_drawn_and_reported(place: Path, run: contextlib.ExitS
         assert {f"figure: {folder}/figures/{name}.svg" for name in names} <= set(out.splitlines())
     code, _, err = Side(place, "report", "sent", "received", "-o", "both.html").finish()
     assert code == 0, err
-    assert (place / "both.html").read_text().count("<svg") >= 4
+    text = (place / "both.html").read_text()
+    assert {'id="s0"', 'id="s1"'} <= set(re.findall(r'id="s\d"', text))
+    # So short a session has no two samples: no curve, but round trips and bursts.
+    assert text.count('<figure class="figure') >= 2
 
 
 def datagrams(capture: Path) -> Iterator[bytes]:

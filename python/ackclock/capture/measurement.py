@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from ackclock import engine, units
+from ackclock import engine, notebook, units
 from ackclock.capture.connections import passed_over, reservations
 from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
 from ackclock.errors import CaptureError, InputError
 from ackclock.estimators import Estimators, asked, described
 from ackclock.folder import RESULT, read_object, refuse_foreign_folder
+from ackclock.interrupted import Interrupted
 from ackclock.models import Model, chosen
 from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
@@ -51,15 +52,16 @@ def measure(
         models: Models asked about the connections, as for `predict`.
         top: Number of connections that models are asked about, those with the most payload.
         progress: Takes the progress about ten times a second: `fraction` of the bytes read, None if
-            unknown, and `packets`.
+            unknown, and `packets`. In a notebook the default is a bar.
 
     Returns:
         The result in that folder. It has the tables `flows`, `samples`, `connections`,
         `limit_periods`, `rtt_histogram`, `estimates` and `predictions`, and on request
         `rate_estimates` and `segments`. Rows from captures of a run have the same keys as the
-        tables of that run. The result is partial if it was interrupted (Ctrl-C).
+        tables of that run.
 
     Raises:
+        Interrupted: Ctrl-C; the exception's `result` is the partial one in the folder.
         CaptureError: A file is not a capture or holds nothing to measure; nothing has been written.
         ScenarioError: An estimator is unknown or its parameters are invalid.
         ValueError: A model is unknown, or the folder holds no captures.
@@ -73,9 +75,12 @@ def measure(
     _refuse_own_place(found, folder)
     run = _describe_captures(source, found)
     run["estimators"] = described(running)
-    with GrowingResult(
-        folder, run, "nothing yet; run ackclock measure again", with_first_rows=True
-    ) as growing:
+    with (
+        GrowingResult(
+            folder, run, "nothing yet; run ackclock measure again", with_first_rows=True
+        ) as growing,
+        notebook.progress(f"measure {found.name}", progress) as tell,
+    ):
         outcome = engine.measure(
             [(list(one.files), one.point, one.replicate) for one in found.captures],
             []
@@ -85,7 +90,7 @@ def measure(
             interval_s=interval_s,
             segments=segments,
             estimators=running,
-            progress=progress,
+            progress=tell,
             take=lambda name, columns: growing.append(name, table_of(columns)),
         )
         run["captures"] = json.loads(outcome["captures"])
@@ -96,8 +101,10 @@ def measure(
             growing.append(name, table_of(columns))
         growing.settle()
         growing.finish(run, _concluded(run, found, folder, wanted, top))
-
-    return Result.load(folder)
+    result = Result.load(folder)
+    if not outcome["complete"]:
+        raise Interrupted(result)
+    return result
 
 
 def is_partial(folder: Path) -> bool:

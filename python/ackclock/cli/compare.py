@@ -22,7 +22,6 @@ from ackclock.cli.options import (
 )
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
-from ackclock.cli.summary import subject
 from ackclock.errors import InputError
 from ackclock.run.emulation import DEVICES
 
@@ -224,6 +223,8 @@ def _title(comparison: "Comparison") -> str:
     }
     if not run:
         return str(comparison.run["name"])
+    from ackclock.report.summary import subject
+
     counts = [f"{result.run['replicates']} {method}" for method, result in run.items()]
     each = " at each point" if len(comparison.points) > 1 else ""
     return f"{subject(next(iter(run.values())))}; runs{each}: {', '.join(counts)}"

@@ -59,14 +59,17 @@ def emulate(
     from dataclasses import replace
 
     from ackclock.cli.progress import progress
+    from ackclock.interrupted import partly
     from ackclock.run import emulation, time_budget
 
     read = read_scenario(scenario, assignments, seed, replicates)
     folder = claim(output, Path("out") / scenario.stem, force=force)
     with progress(f"emulate {scenario.name}", time_budget.duration_s(read, side_by_side)) as tell:
-        result = emulation.emulate(
-            read, folder, device=device, pcap=not no_pcap, side_by_side=side_by_side,
-            progress=lambda now: tell(now["fraction"], _moment(now)),
+        result = partly(
+            lambda: emulation.emulate(
+                read, folder, device=device, pcap=not no_pcap, side_by_side=side_by_side,
+                progress=lambda now: tell(now["fraction"], _moment(now)),
+            )
         )  # fmt: skip
     result = replace(result, averages_unreliable=unreliable)
     print_warnings(result)

@@ -64,6 +64,7 @@ def measure(
     """
     from ackclock.capture import measurement, sources
     from ackclock.cli.progress import progress
+    from ackclock.interrupted import partly
 
     found = sources.find(source)
     folder = claim(
@@ -71,10 +72,12 @@ def measure(
     )
     started = time.monotonic()
     with progress(f"measure {source}") as tell:
-        result = measurement.measure(
-            source, folder, interval=interval, segments=segments, estimators=estimators,
-            models=models, top=top,
-            progress=lambda now: tell(now["fraction"], f"{now['packets']:,} packets"),
+        result = partly(
+            lambda: measurement.measure(
+                source, folder, interval=interval, segments=segments, estimators=estimators,
+                models=models, top=top,
+                progress=lambda now: tell(now["fraction"], f"{now['packets']:,} packets"),
+            )
         )  # fmt: skip
     for warning in result.run["warnings"]:
         say(f"warning: {warning}", err=True)

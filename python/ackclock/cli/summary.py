@@ -1,25 +1,15 @@
 """The summary that is printed after a run."""
 
-import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 
 if TYPE_CHECKING:
-    from ackclock.metrics import Interval
     from ackclock.result import Result
-    from ackclock.table import Cell, Table
-
-Rows = list[dict[str, Any]]
-
-# A link that is busy for this share of the time is always busy, as far as digits show it.
-_ALWAYS = 0.995
-
-# A round trip that is longer than without queues by this factor is worth a sentence.
-_LONGER = 1.1
+    from ackclock.table import Table
 
 
 def print_warnings(result: "Result") -> None:
@@ -41,7 +31,7 @@ def print_run(
         lasted_s: How long the command took; None if it did not run anything.
     """
     from ackclock import stationarity
-    from ackclock.report import run_tables
+    from ackclock.report import run_tables, summary
     from ackclock.run import prediction
     from ackclock.table import averaging
 
@@ -61,10 +51,10 @@ def print_run(
     if len(warmups) == 1 and warmups != {"0 s"}:
         words += f", from {warmups.pop()} on"
     words = words.replace("± 95 % confidence", "± 95 % confidence where the digits show it")
-    print_rows(_brief(run_tables.flow_table(rows, _title(result))), words)
+    print_rows(_brief(run_tables.flow_table(rows, summary.title(result))), words)
     if judged.marked:
         say_wrapped(stationarity.NOTE)
-    sentences = _sentences(result, rows, hops)
+    sentences = summary.sentences(result, rows, hops)
     if sentences:
         say()
         say_wrapped(" ".join(sentences))
@@ -84,129 +74,8 @@ def _virtual(result: "Result") -> float:
     return sum(lasted) * int(result.run["replicates"])
 
 
-def _title(result: "Result") -> str:
-    """A line such as `first: one CUBIC flow, 10 Mbit/s, 40 ms; 5 runs of 30 s`."""
-    count = result.run["replicates"]
-    runs = "1 run" if count == 1 else f"{count} runs"
-    each = " at each" if len(result.points) > 1 else ""
-    durations = {point["scenario"]["duration"] for point in result.points}
-    of = f" of {durations.pop()}" if len(durations) == 1 else ""
-    return f"{subject(result)}; {runs}{of}{each}"
-
-
-def subject(result: "Result") -> str:
-    """The scenario in a few words, such as `first: one CUBIC flow, 10 Mbit/s, 40 ms`."""
-    scenario, swept = result.points[0]["scenario"], len(result.points) > 1
-    flows = _flows(result.run, scenario, swept=swept)
-    parts = [flows, f"{len(result.points)} points"] if swept else [flows, *_path(scenario)]
-    return f"{result.run['name']}: {', '.join(parts)}"
-
-
-def _flows(run: dict[str, Any], scenario: dict[str, Any], *, swept: bool) -> str:
-    from ackclock.result.flows import control_label, control_of
-
-    if any("count" not in flow for flow in scenario["flows"]):
-        return "arriving flows"
-    count = sum(flow["count"] for flow in scenario["flows"])
-    controls = {control_of(flow) for flow in scenario["flows"]}
-    label = f"{control_label(run, controls.pop())} " if len(controls) == 1 and not swept else ""
-    return f"one {label}flow" if count == 1 else f"{count} {label}flows"
-
-
-def _path(scenario: dict[str, Any]) -> list[str]:
-    """Rate, round trip and buffer of the slowest link of the first flow, as far as fixed."""
-    from ackclock import facts, units
-    from ackclock.models import flow_path
-
-    flow = scenario["flows"][0]
-    hops = {hop["name"]: hop for hop in scenario["hops"]}
-    links = {name: facts.link(hops[name])[1] for name in flow["route"]}
-    if any(link["varies"] is not False or link["contends"] for link in links.values()):
-        return []
-    slowest = min(links, key=lambda name: float(links[name]["highest_bit_per_s"]))
-    amounts = [(links[slowest]["highest_bit_per_s"], "bit/s")]
-    if not isinstance(flow["access_delay"], list):
-        amounts.append((flow_path(scenario, flow).round_trip.propagation_s, "s"))
-    words = [units.shown(*amount).replace(".0 ", " ") for amount in amounts]
-    capacity = facts.queue(hops[slowest])[1]["capacity"] or {}
-    return [*words, f"{capacity['limit']} of buffer"] if capacity.get("kind") == "limit" else words
-
-
 def _brief(table: "Table") -> "Table":
     """The table without the half widths that its digits do not show."""
-    return replace(table, rows=tuple(tuple(map(_shown, row)) for row in table.rows))
+    from ackclock.table import brief
 
-
-def _shown(cell: "Cell") -> "Cell":
-    """An interval without its half width where four digits of the mean do not show it."""
-    from ackclock.metrics import Interval
-    from ackclock.table import Written, number
-
-    value = cell.value if isinstance(cell, Written) else cell
-    if not isinstance(value, Interval) or math.isnan(value.half_width):
-        return cell
-    decimals = len(number(value.mean).partition(".")[2])
-    if value.half_width >= 0.5 * 10.0**-decimals:
-        return cell
-    star = "*" if isinstance(cell, Written) and cell.text.endswith("*") else ""
-    return Written(value, f"{number(value.mean)}{star}")
-
-
-def _sentences(result: "Result", rows: Rows, hops: Rows) -> list[str]:
-    """The sentences about the table."""
-    if not rows:
-        return []
-    return _of_sweep(rows) if len(result.points) > 1 else _of_point(result, rows, hops)
-
-
-def _of_point(result: "Result", rows: Rows, hops: Rows) -> list[str]:
-    scenario = result.points[0]["scenario"]
-    crossed = {name for flow in scenario["flows"] for name in flow["route"]}
-    busy = [
-        hop for hop in hops if hop["hop"] in crossed and not math.isnan(hop["utilisation"].mean)
-    ]
-    said = []
-    if busy:
-        most = max(busy, key=lambda hop: float(hop["utilisation"].mean))
-        link = "The link" if len(crossed) == 1 else f"The link of {most['hop']}"
-        share = most["utilisation"].mean
-        often = "always busy" if share >= _ALWAYS else f"busy {100 * share:.3g} % of the time"
-        said.append(f"{link} is {often}.")
-    known = [row["rtt"].mean for row in rows if not math.isnan(row["rtt"].mean)]
-    least = _least_rtt(result)
-    if known and least is not None:
-        mean = 1e3 * sum(known) / len(known)
-        if mean > _LONGER * least:
-            said.append(f"Queues lengthen the round trip from {least:.3g} to {mean:.3g} ms.")
-            if len(busy) == 1 and busy[0]["utilisation"].mean >= _ALWAYS:
-                said.append("How small a buffer would do: ackclock advise buffer.")
-        else:
-            said.append(f"Queues are short: the round trip stays near {least:.3g} ms.")
-    fairness: Interval | None = rows[0]["fairness"]
-    if fairness is not None and not math.isnan(fairness.mean):
-        said.append(f"Jain's fairness index of the flows is {fairness.mean:.3g}.")
-    return said
-
-
-def _least_rtt(result: "Result") -> float | None:
-    """The shortest round trip of any flow, in ms."""
-    values = result.tables["flows"].to_pydict().get("rtt_min_s", [])
-    known = [value for value in values if value is not None and not math.isnan(value)]
-    return 1e3 * min(known) if known else None
-
-
-def _of_sweep(rows: Rows) -> list[str]:
-    from ackclock.table import assigned, number
-
-    known = [row for row in rows if not math.isnan(row["goodput"].mean)]
-    if len(known) < 2:
-        return []
-    ends = [end(known, key=lambda row: float(row["goodput"].mean)) for end in (min, max)]
-    several = len({row["flow"] for row in rows}) > 1
-
-    def where(row: dict[str, Any]) -> str:
-        flow = [row["flow"]] if several else []
-        return ", ".join([*flow, *assigned(row["assignments"])])
-
-    least, most = (f"{number(row['goodput'].mean, 1e-6)} Mbit/s ({where(row)})" for row in ends)
-    return [f"Goodput goes from {least} to {most}."]
+    return replace(table, rows=tuple(tuple(map(brief, row)) for row in table.rows))

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from ackclock.comparison.column import Column as ComparedColumn
 from ackclock.comparison.explanation import Explanation
 from ackclock.comparison.rendering import identify, place, title
-from ackclock.comparison.table import EXCEEDS, Comparison, Row
+from ackclock.comparison.table import EXCEEDS, Comparison, Residual, Row
 from ackclock.metrics import metric
 from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, in_shown_unit, number, table, text
 
-__all__ = ["DIFFERS", "OUTSIDE", "causes", "legend", "marked_table", "sentences"]
+__all__ = [
+    "DIFFERS", "OUTSIDE", "causes", "cautions", "differing", "findings", "largest", "legend",
+    "marked_table", "reliability", "sentences", "speaker",
+]  # fmt: skip
 
 #: A run's number that differs from its reference by more than the 95 % interval.
 DIFFERS = "≠"
@@ -59,7 +62,7 @@ def _head(column: ComparedColumn) -> Column:
 def legend(comparison: Comparison, names: Sequence[str]) -> list[str]:
     """Returns a line for each mark in the tables of these metrics."""
     rows = [row for row in comparison.rows if row.metric in names]
-    marks = {_mark(row, column) for row in rows for column in row.cells}
+    marks = {differing(row, column) for row in rows for column in row.cells}
     lines = ["mean ± 95 % interval over replicates"]
     if any(cell.is_marked for row in rows for cell in row.cells.values()):
         lines.append(NOTE)
@@ -72,14 +75,41 @@ def legend(comparison: Comparison, names: Sequence[str]) -> list[str]:
 
 def sentences(comparison: Comparison, names: Sequence[str]) -> list[str]:
     """Returns the answer in sentences: the range, the largest differences, cautions."""
+    return [*findings(comparison, names), *cautions(comparison)]
+
+
+def findings(comparison: Comparison, names: Sequence[str]) -> list[str]:
+    """Returns the range of the reference, and how far the other methods are from it."""
+    rows = _about(comparison, names)
+    said = [_range(comparison, rows)] if comparison.reference is not None else []
+    for name in sorted(comparison.columns, key=lambda one: one == "predict"):  # Models last.
+        column = comparison.columns[name]
+        if column.source is not None:  # A capture shows its own run.
+            continue
+        row = largest(comparison, names, name)
+        if row is not None:
+            said.append(_difference(comparison, row, name))
+        elif column.method != "predict":
+            said.append(_agreement(comparison, rows, name))
+    return [one for one in said if one]
+
+
+def largest(comparison: Comparison, names: Sequence[str], column: str) -> Row | None:
+    """Returns the row of a method's largest difference in these metrics; None if there is none.
+
+    Only differences that exceed their interval count. The goodput comes before other metrics.
+    """
+    found = [
+        row
+        for row in _about(comparison, names)
+        if differing(row, column) and not math.isnan(row.residuals[column].relative)
+    ]
+    return max(found, key=lambda row: abs(row.residuals[column].relative), default=None)
+
+
+def _about(comparison: Comparison, names: Sequence[str]) -> list[Row]:
     rows = [row for row in comparison.rows if row.metric in names]
-    goodput = [row for row in rows if row.metric == "goodput"]
-    said = [_range(comparison, goodput)] if comparison.reference is not None else []
-    for name, column in comparison.columns.items():
-        largest = _largest(goodput or rows, name)
-        if largest is not None and column.source is None:  # A capture shows its own run.
-            said.append(_difference(comparison, largest, name))
-    return [*filter(None, said), *_cautions(comparison)]
+    return [row for row in rows if row.metric == "goodput"] or rows
 
 
 def causes(
@@ -90,13 +120,14 @@ def causes(
     for one in listed:
         count = sum(case.row.metric in names for case in one.cases)
         if count:
-            who, against = (_speaker(comparison, name) for name in (one.column, one.reference))
+            who, against = (speaker(comparison, name) for name in (one.column, one.reference))
             times = f"{count} difference{'' if count == 1 else 's'}"
             lines.append(f"{_capital(who)} and {against}: {one.cause.sentence} ({times})")
     return lines
 
 
-def _mark(row: Row, column: str) -> str:
+def differing(row: Row, column: str) -> str:
+    """Returns the mark of a number: `DIFFERS`, `OUTSIDE`, or empty within its interval."""
     residual = row.residuals.get(column)
     if residual is None or residual.standing != EXCEEDS:
         return ""
@@ -108,14 +139,18 @@ def _marked(row: Row, column: str) -> Shown:
     interval = in_shown_unit(cell.interval, row.metric)
     if interval is None or not cell.is_known:
         return None
-    return Written(interval, f"{text(starred(interval, cell.is_marked))} {_mark(row, column):1}")
+    return Written(
+        interval, f"{text(starred(interval, cell.is_marked))} {differing(row, column):1}"
+    )
 
 
 def _range(comparison: Comparison, rows: Sequence[Row]) -> str:
-    """The ends of the reference's goodput, if there are two."""
+    """The ends of the reference's goodput, or the only one."""
+    if not rows or rows[0].metric != "goodput":
+        return ""
     reference = str(comparison.reference)
     known = [row for row in rows if row.cells[reference].is_known]
-    if len(known) < 2:
+    if not known:
         return ""
     ends = [end(known, key=lambda row: row.cells[reference].interval.mean) for end in (max, min)]
     scale, unit = metric("goodput").shown_per_unit, metric("goodput").shown_unit
@@ -123,29 +158,44 @@ def _range(comparison: Comparison, rows: Sequence[Row]) -> str:
         f"{number(row.cells[reference].interval.mean, scale)} {unit} ({place(comparison, row)})"
         for row in ends
     )
-    speaker = _speaker(comparison, reference)
-    return _capital(f"{speaker} has a goodput of {most} down to {least}.")
-
-
-def _largest(rows: Sequence[Row], column: str) -> Row | None:
-    """The row with a method's largest relative difference that exceeds its interval."""
-    found = [
-        row for row in rows if _mark(row, column) and not math.isnan(row.residuals[column].relative)
-    ]
-    return max(found, key=lambda row: abs(row.residuals[column].relative), default=None)
+    who = speaker(comparison, reference)
+    if len(known) == 1:
+        mean = text(in_shown_unit(known[0].cells[reference].interval, "goodput"))
+        return _capital(f"{who} has a goodput of {mean} {unit} for {place(comparison, known[0])}.")
+    return _capital(f"{who} has a goodput of {most} down to {least}.")
 
 
 def _difference(comparison: Comparison, row: Row, column: str) -> str:
     cell, residual = row.cells[column], row.residuals[column]
-    who = cell.prediction.model.label if cell.prediction else _speaker(comparison, column)
-    against = _speaker(comparison, residual.reference)
-    size = f"{100 * abs(residual.relative):.2g} % {'more' if residual.relative > 0 else 'less'}"
+    who = cell.prediction.model.label if cell.prediction else speaker(comparison, column)
+    against = speaker(comparison, residual.reference)
+    size = f"{_percent(residual)} {'more' if residual.relative > 0 else 'less'}"
     what = metric(row.metric).label
     return _capital(f"{who} has {size} {what} than {against} for {place(comparison, row)}.")
 
 
-def _speaker(comparison: Comparison, name: str) -> str:
-    """The method of a column, in words."""
+def _percent(residual: Residual) -> str:
+    """The size of a relative difference with its 95 % interval, such as `21 ± 7 %`."""
+    size, gap = 100 * abs(residual.relative), residual.difference
+    half = size * gap.half_width / abs(gap.mean)
+    if not half > 0:
+        return f"{size:.2g} %"
+    digits = 0 if half >= 1 else 1
+    return f"{size:.{digits}f} ± {half:.{digits}f} %"
+
+
+def _agreement(comparison: Comparison, rows: Sequence[Row], column: str) -> str:
+    """Says that no difference exceeds its interval, if any was compared."""
+    against = comparison.reference_for(column)
+    if against is None or not any(column in row.residuals for row in rows):
+        return ""
+    who, whose = speaker(comparison, column), speaker(comparison, against)
+    what = metric(rows[0].metric).label
+    return _capital(f"{who} and {whose} differ in {what} by no more than the 95 % interval.")
+
+
+def speaker(comparison: Comparison, name: str) -> str:
+    """Returns the method of a column, in words: `Linux`, `the measurement of Linux`."""
     column = comparison.columns[name]
     whose = f" of {_SPEAKERS[column.source.method]}" if column.source is not None else ""
     return f"{_SPEAKERS[column.method]}{whose}"
@@ -155,7 +205,8 @@ def _capital(sentence: str) -> str:
     return f"{sentence[0].upper()}{sentence[1:]}"
 
 
-def _cautions(comparison: Comparison) -> list[str]:
+def cautions(comparison: Comparison) -> list[str]:
+    """Returns sentences about few replicates and unreliable runs."""
     few = [
         f"{column.result.run['replicates']} of {_SPEAKERS[column.method]}"
         for column in comparison.columns.values()
@@ -164,9 +215,14 @@ def _cautions(comparison: Comparison) -> list[str]:
         and column.result.run["replicates"] < _FEW
     ]
     said = [f"Caution: few replicates ({', '.join(few)})."] if few else []
+    reliable, runs = reliability(comparison)
+    return [*said, f"{reliable} of {runs} runs of Linux are reliable."] if reliable < runs else said
+
+
+def reliability(comparison: Comparison) -> tuple[int, int]:
+    """Returns how many emulated runs are reliable, and how many there are."""
     emulated = comparison.columns.get("emulate")
-    if emulated is not None and emulated.result is not None and emulated.result.unreliable:
-        runs = emulated.result.tables["fidelity"].num_rows
-        reliable = runs - len(emulated.result.unreliable)
-        said.append(f"{reliable} of {runs} runs of Linux are reliable.")
-    return said
+    if emulated is None or emulated.result is None:
+        return 0, 0
+    runs = emulated.result.tables["fidelity"].num_rows
+    return runs - len(emulated.result.unreliable), runs

@@ -11,6 +11,9 @@ from ackclock.table import fixed
 
 __all__ = ["Case", "Explanation", "explanations", "tally"]
 
+# The order of the methods whose differences are explained.
+_ORDER = ("emulate", "simulate", "predict", "measure")
+
 
 class Case(NamedTuple):
     """One difference that a cause explains.
@@ -45,7 +48,8 @@ class Explanation(NamedTuple):
 def explanations(comparison: Comparison) -> list[Explanation]:
     """Returns every cause of differences that exceed their interval or have none.
 
-    The order is that in which tables refer to them.
+    Those of a method are together, the one with the largest difference first. Tables refer to them
+    by their number in this order.
     """
     found: dict[tuple[str, str], list[Case]] = {}
     references: dict[str, str] = {}
@@ -54,9 +58,17 @@ def explanations(comparison: Comparison) -> list[Explanation]:
             references[column] = residual.reference
             for finding in residual.findings if residual.standing in (EXCEEDS, UNSURE) else ():
                 found.setdefault((column, finding.cause), []).append(Case(row, finding.words))
+
+    def weight(found: tuple[tuple[str, str], list[Case]]) -> tuple[int, float]:
+        """Linux first, then models, then captures; the largest difference first."""
+        (column, _), cases = found
+        sizes = (abs(case.row.residuals[column].relative) for case in cases)
+        known = [size for size in sizes if not math.isnan(size)]
+        return _ORDER.index(column.partition("-")[0]), -max(known, default=math.inf)
+
     return [
         Explanation(number, column, references[column], cause(name), tuple(cases))
-        for number, ((column, name), cases) in enumerate(found.items(), 1)
+        for number, ((column, name), cases) in enumerate(sorted(found.items(), key=weight), 1)
     ]
 
 
@@ -93,7 +105,7 @@ def tally(comparison: Comparison) -> str:
 
 
 def written_residual(residual: Residual, shown_per_unit: float) -> str:
-    """Formats as `+5.3 % ± 2.1`, or in the shown unit where the reference is zero."""
+    """Formats as `+5.3 ± 2.1 %`, or in the shown unit where the reference is zero."""
     gap = residual.difference
     if math.isnan(residual.relative):
         return _signed(gap, shown_per_unit)
@@ -104,5 +116,5 @@ def written_residual(residual: Residual, shown_per_unit: float) -> str:
 def _signed(gap: Interval, scale: float, unit: str = "") -> str:
     half = gap.half_width * scale
     digits = 0 if not half < 10 or abs(gap.mean * scale) >= 100 else 1
-    words = f"{fixed(gap.mean * scale, digits, sign=True)}{unit}"
-    return words if math.isnan(half) else f"{words} ± {half:.{digits}f}"
+    words = fixed(gap.mean * scale, digits, sign=True)
+    return f"{words}{unit}" if math.isnan(half) else f"{words} ± {half:.{digits}f}{unit}"

@@ -21,6 +21,9 @@ __all__ = [
 
 _Columns = list[tuple[Column, list[Shown]]]
 
+# Reason why a model's number is missing, on a page, where those of all models would be too long.
+_NO_MODEL = "no model that applies gives it; ackclock predict says why"
+
 #: Stands in place of the number of an explanation.
 UNEXPLAINED = "[?]"
 
@@ -80,7 +83,7 @@ def title(name: str) -> str:
 def note(comparison: Comparison, name: str) -> str:
     """Returns the definition of the metric, and why a method that answered has no number."""
     why = dict.fromkeys(
-        f"{comparison.columns[column].label} ({cell.why})"
+        f"{comparison.columns[column].label} ({_NO_MODEL if column == 'predict' else cell.why})"
         for row in comparison.rows
         for column, cell in row.cells.items()
         if row.metric == name

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ackclock import notebook
 from ackclock.comparison.causes import Evidence, Finding, findings
 from ackclock.comparison.causes.cause import NOTICEABLE
 from ackclock.comparison.causes.trust import TOO_FEW_REPLICATES
@@ -119,7 +120,7 @@ class Row(NamedTuple):
     residuals: Mapping[str, Residual]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """One scenario answered by each method that was asked for.
 
@@ -131,6 +132,9 @@ class Comparison:
 
     run: Mapping[str, Any]
     columns: Mapping[str, Column]
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.run['name']}: {', '.join(self.columns)})"
 
     @property
     def points(self) -> list[dict[str, Any]]:
@@ -170,6 +174,24 @@ class Comparison:
             for topic in observations.topics(name)
             if observations.matters(name, topic)
         ]
+
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows: the answer, each method's goodput, and the folders."""
+        # The answer is made of rows of this table.
+        from ackclock.comparison import answer
+
+        named = ["goodput"] if "goodput" in self.metrics else self.metrics[:1]
+        folders = {
+            one.result.folder.parent
+            for one in self.columns.values()
+            if one.result is not None and one.result.folder is not None
+        }
+        lines = [*answer.sentences(self, named), *(f"folder {one}" for one in sorted(folders))]
+        title = f"Comparison {self.run['name']}"
+        if not named:
+            return notebook.block(title, lines)
+        shown = answer.marked_table(self, named[0])
+        return notebook.block(f"{title}: {shown.title}", lines, shown.head, shown.texts)
 
     def reference_for(self, name: str) -> str | None:
         """Returns the column that a column is compared with; None for the reference itself."""

@@ -345,8 +345,6 @@ def _ran(cell: Cell, dialect: Dialect) -> _Ran:
 def _simulated(cell: Cell, dialect: Dialect, times: Mapping[str, float]) -> _Ran:
     scenario = cell.scenario(times)
     result = simulate(scenario, threads=1)
-    if result.partial:
-        raise KeyboardInterrupt
     trace = trace_of(result, dialect, cell.values(times))
     return _Ran(cell, times, scenario, result, trace, judge(cell.setup, dialect, trace))
 

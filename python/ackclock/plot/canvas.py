@@ -1,5 +1,6 @@
 """Figures and files. The same figure always gives the same bytes."""
 
+import html
 import re
 import textwrap
 from collections.abc import Iterator
@@ -67,9 +68,19 @@ def looks() -> Iterator[None]:
         yield
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows without more, as a drawing in the look of files."""
+
+    def _repr_svg_(self) -> str:
+        return render(self, "svg").decode()
+
+    def _repr_png_(self) -> bytes:
+        return render(self, "png")
+
+
 def new(rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     """Makes a figure of `rows` axes, stacked, with a common time axis."""
-    figure = Figure(figsize=(7.2, height), layout="constrained")
+    figure = ShownFigure(figsize=(7.2, height), layout="constrained")
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
     return figure, list(axes[:, 0])
 
@@ -133,19 +144,31 @@ def save(figure: Figure, path: str | Path) -> Path:
     return path
 
 
-def render(figure: Figure, kind: str) -> bytes:
-    """Returns a figure as the bytes of a file."""
+def render(figure: Figure, kind: str, *, text: bool = False) -> bytes:
+    """Returns a figure as the bytes of a file.
+
+    Args:
+        figure: The figure.
+        kind: One of `FORMATS`.
+        text: True for text that can be searched and selected, in the reader's font, in an SVG.
+    """
     data = BytesIO()
-    with looks():
+    with looks(), matplotlib.rc_context({"svg.fonttype": "none" if text else "path"}):
         figure.savefig(data, format=kind, metadata=_METADATA[kind])
     return data.getvalue()
 
 
 def inline(svg: bytes, prefix: str) -> str:
-    """Returns an SVG for embedding in a page, without XML header and with prefixed ids."""
+    """Returns an SVG for embedding in a page, without XML header and with prefixed ids.
+
+    It has the role of a picture, and the words in it as its name.
+    """
     text = svg.decode()
     text = text[text.index("<svg") :]
     text = re.sub(r'(\bid="|(?:xlink:)?href="#|url\(#)', lambda match: match[1] + prefix, text)
     # The viewBox gives the proportions; the page sets the size.
     head, rest = text.split(">", 1)
-    return re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest
+    head = re.sub(r' (width|height)="[^"]*"', "", head)
+    words = [html.unescape(one) for one in re.findall(r"<text[^>]*>([^<]+)</text>", rest)]
+    title = next((one for one in words if ": " in one), "Figure")
+    return f'{head} role="img" aria-label="{html.escape(title)}">{rest}'

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ackclock.capture.limiting_factor import LIMITS
 from ackclock.metrics.tables import column
-from ackclock.plot.canvas import Span, inside, looks
+from ackclock.plot.canvas import ShownFigure, Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.style import REFERENCE_COLOUR
@@ -55,7 +55,7 @@ def outstanding(
     """
     observed = connection_of(result, point, replicate, connection)
     with looks():
-        figure = Figure(figsize=(7.2, 4.0), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 4.0), layout="constrained")
         axes, strip = figure.subplots(2, 1, sharex=True, height_ratios=(_PARTS, 1))
         samples, stretches = observed.rows("samples"), observed.rows("limit_periods")
         if span is not None:

@@ -21,6 +21,7 @@ from ackclock.errors import InputError
 from ackclock.frame import HALF_WIDTH
 from ackclock.metrics import METRICS
 from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
+from ackclock.plot.canvas import ShownFigure
 from ackclock.suggestion import suggestion
 from ackclock.table import short
 
@@ -277,7 +278,7 @@ def panels(
     height = panel_height_in * len(down) + frame_in + title_in + legend_in
     # The room for title and legend is set aside, as the layout would let them overlap.
     layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - (title_in + legend_in) / height))
-    figure = Figure(figsize=(width_in, height), layout=layout)
+    figure = ShownFigure(figsize=(width_in, height), layout=layout)
     all_axes = figure.subplots(len(down), len(across), sharex=True, sharey=True, squeeze=False)
     panel_width = (width_in - frame_width_in) / len(across)
     for at, column in enumerate(across):

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ackclock.errors import InputError
 from ackclock.metrics.tables import column
-from ackclock.plot.canvas import Span, inside, looks
+from ackclock.plot.canvas import ShownFigure, Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import REFERENCE_COLOUR, style
@@ -47,7 +47,7 @@ def rate_estimates(
         raise InputError("no-data", "", _NOT_KEPT)
     observed = connection_of(result, point, replicate, connection)
     with looks():
-        figure = Figure(figsize=(7.2, 4.0), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 4.0), layout="constrained")
         axes = figure.subplots()
         _draw_acknowledged(axes, observed.rows("samples"), span)
         for position, (name, asked) in enumerate(result.run["estimators"].items()):

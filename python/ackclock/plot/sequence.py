@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, column
-from ackclock.plot.canvas import Span, inside, looks
+from ackclock.plot.canvas import ShownFigure, Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import REFERENCE_COLOUR
@@ -65,7 +65,7 @@ def sequence(
     kinds = column(segments, "kind")[shown]
     marks = {name: column(segments, name)[shown] for name in ("time_s", "low_bytes", "high_bytes")}
     with looks():
-        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 4.4), layout="constrained")
         axes = figure.subplots()
         flat = kinds.size > _MOST_DRAWN
         for kind, draw in (("window", _steps), ("ack", _steps), ("sack", _bars), ("data", _bars)):

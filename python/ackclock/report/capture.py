@@ -1,42 +1,100 @@
 """The section of a report about a measurement."""
 
 from datetime import UTC, datetime
+from pathlib import PurePath
 from typing import Any
 
-from ackclock.capture import connections
-from ackclock.report import run_tables
+from ackclock.capture import connections, limiting_factor
+from ackclock.report import certainty, made, run_tables, time_figures
+from ackclock.report.section import Asked, Section, Sure
 from ackclock.result import Result
-from ackclock.table import Cell, Rows, Table, Written, table
+from ackclock.stationarity import Stationarity
+from ackclock.table import Cell, Rows, Table, Written, number, table
 
 # Number of connections listed: a page is meant to be read, and the folder has the others.
 _LISTED = 20
 
+# Below so many data packets a connection says little about what limits it.
+_FEW = 100
 
-def section(result: Result, predicted: Result | None) -> dict[str, Any]:
-    """Returns the answers, the table of connections, and the other tables."""
+
+def section(result: Result, predicted: Result | None) -> Section:
+    """Returns the parts of a page about a measurement."""
     rows = connections.connection_rows(result, _LISTED)
+    known = facts(result)
+    of_run = result.points[0]["scenario"] is not None
+    file = result.run["name"] if of_run else PurePath(str(result.run["source"])).name
+    several = len(rows) > 1
+    answer = _sentences(rows[0]) if rows else []
     left = connections.others(result, len(rows))
-    answers = [f"{row['heading']}: {row['answer']}" for row in rows]
+    figures = [*time_figures.of_connection(result, is_key=True)]
+    return Section(
+        name=result.run["name"],
+        question=f"What limits the connection{'s' if several else ''} in {file}?",
+        answer=answer or ["No connection carried payload."],
+        asked=Asked("", [f"{name}: {value}" for name, value in known.items()]),
+        sure=certainty.of_result(result, Stationarity([])) + _seen(rows),
+        figures=[*figures, *time_figures.of_run(result, is_key=not figures)],
+        tables=_tables(result, predicted, rows, left),
+        made=made.of_result(result, known),
+        others=[(row["heading"], f"{row['answer']}.") for row in rows[1:]],
+        others_title=f"The other connections ({left} more not listed)"
+        if left
+        else "The other connections",
+    )
+
+
+_VANTAGES = {"sender": "near the sender", "receiver": "near the receiver", "middle": "on the way"}
+
+
+def _sentences(row: dict[str, Any]) -> list[str]:
+    """Returns the answer about a connection in sentences: what limits it, evidence, remedy."""
+    limit, colon, evidence = row["answer"].partition(": ")
+    parts = [f"{row['heading']} is {limit}", *(evidence.split(". ") if colon else [])]
+    if not colon:
+        parts = [f"{row['heading']}: {row['answer']}"]
+    first, *others = (f"{one.rstrip('.')}." for one in parts)
+    return [first, *(f"{one[0].upper()}{one[1:]}" for one in others)]
+
+
+def _seen(rows: Rows) -> list[Sure]:
+    """Returns where the connections were captured, and what the capture lacks of them."""
+    if not rows:
+        return []
+    places = dict.fromkeys(row["vantage"] for row in rows)
+    where = " and ".join(_VANTAGES.get(one, "at an unknown place") for one in places)
+    good = list(places) == ["sender"]
+    told = "what limits the sender is seen directly." if good else "limits are inferred from afar."
+    found = [Sure(good, f"Captured {where}:", told)]
+    lacking = sum(bool(limiting_factor.lacks(row)) for row in rows)
+    if lacking:
+        words = f"packets of {lacking} of {len(rows)} connections are missing in it."
+        found.append(Sure(False, "Incomplete capture:", words))
+    short = rows[0]["end_s"] - rows[0]["start_s"]
+    words = f"{number(rows[0]['data_packets'])} data packets in {number(short)} s."
+    return [*found, Sure(rows[0]["data_packets"] >= _FEW, "The largest connection:", words)]
+
+
+def _tables(result: Result, predicted: Result | None, rows: Rows, left: int) -> list[Table]:
     note = (
         "Most payload first. Losses: the estimate with its bounds. Window: mean number of bytes in "
         "flight. Captured at: position between sender and receiver, inferred from timestamps."
     )
     note += f" {left} more connections carried payload." if left else ""
-    tables = [_retransmissions(rows)]
+    tables = [connections.connection_table(rows, note), _retransmissions(rows)]
     if predicted is not None:
         note_of_models = (
             "Measured and predicted goodput with 95 % intervals from resampled blocks of time. "
-            "Loss is the rate of loss indications; RTT is the mean. If a model does not apply, "
-            "the note says why."
+            "Loss is the rate of loss indications; RTT is the mean. Models that do not apply are "
+            "left out; ackclock measure --models NAME says why."
         )
-        told = run_tables.prediction_rows(predicted)
+        told = [
+            row
+            for row in run_tables.prediction_rows(predicted)
+            if row["verdict"] != "does not apply"
+        ]
         tables.append(connections.prediction_table(result, told, note=note_of_models))
-    return {
-        "answers": answers,
-        "flows": connections.connection_table(rows, note),
-        "tables": tables,
-        "unsettled": "",
-    }
+    return [one for one in tables if one.rows]
 
 
 def facts(result: Result) -> dict[str, Any]:

@@ -1,38 +1,19 @@
-"""Reports on comparisons: one self-contained HTML page with tables, explanations and figures."""
+"""Pages about comparisons: the answer first, then why methods differ, tables, provenance."""
 
-import json
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
-from ackclock import plot
-from ackclock.comparison import Comparison, rendering
-from ackclock.comparison.explanation import Explanation, explanations, tally
-from ackclock.report import run_tables
-from ackclock.report.environment import environment
+from ackclock.comparison import Comparison, answer, rendering
+from ackclock.comparison.explanation import Explanation, explanations
+from ackclock.report import certainty, made, reasons, run_tables
+from ackclock.report.asked import asked
+from ackclock.report.compared_figures import figures
+from ackclock.report.environment import render_page
+from ackclock.report.section import Section
 from ackclock.result import Result
 from ackclock.table import Table
 
-__all__ = ["page_of_comparison"]
-
-# Beyond this many points, figures over time make a page too long. `ackclock plot --point` draws the
-# others.
-_MOST_POINTS = 4
-
-# Metrics drawn against the swept parameter.
-_SWEPT_METRICS = ("goodput", "rtt", "retransmissions")
-
-_METHOD = (
-    "A replicate has the same random losses whatever runs it, so differences are taken replicate "
-    "by replicate. Their intervals are Student's t, or Welch's with fewer than two replicates in "
-    "common; beside a model, the interval is the reference's. Unreliable runs are left out unless "
-    "stated otherwise."
-)
-_HOW_EXPLAINED = (
-    "A cause is named if its evidence is in the results, and if its sign, and its size where "
-    "known, fit the difference. It may contribute; that is not proof. Differences that no cause "
-    "explains are marked [?]. Differences within their interval, or below 1 %, are not explained."
-)
+__all__ = ["page_of_comparison", "section_of_comparison"]
 
 
 def page_of_comparison(
@@ -44,98 +25,60 @@ def page_of_comparison(
         comparison: The comparison.
         progress: Takes the share done.
     """
+    text = render_page([section_of_comparison(comparison)])
+    if progress is not None:
+        progress(1.0)
+    return text
+
+
+def section_of_comparison(comparison: Comparison) -> Section:
+    """Returns the parts of the page."""
     listed = explanations(comparison)
-    emulated = _result(comparison, "emulate")
-    template = environment().get_template("comparison.html.jinja")
-    return template.render(
-        run=comparison.run,
-        scenario=comparison.points[0]["scenario"],
-        machine=emulated.run.get("machine", {}) if emulated is not None else {},
-        warnings=_warnings(comparison),
-        answers=rendering.answer_table(comparison),
-        tally=tally(comparison),
-        method=_METHOD,
-        tables=[rendering.metric_table(comparison, name, listed) for name in comparison.metrics],
-        how_explained=_HOW_EXPLAINED,
-        explanations=[
-            {
-                "number": one.number,
-                "sentence": one.cause.sentence,
-                "cases": _count(len(one.cases), "difference"),
-            }
-            | {
-                "residual": " − ".join(
-                    comparison.columns[name].label for name in (one.column, one.reference)
-                )
-            }
-            for one in listed
-        ],
-        causes=_causes(comparison, listed),
-        figures=_figures(comparison, progress),
-        more=_more(comparison),
-        json=json.dumps(comparison.run["scenario"], indent=2, ensure_ascii=False),
+    named = ["goodput"] if "goodput" in comparison.metrics else comparison.metrics[:1]
+    said = answer.findings(comparison, named)
+    results = [one.result for one in comparison.columns.values() if one.result is not None]
+    run: dict[str, Any] = results[0].run if results else {"controls": []}
+    return Section(
+        name=comparison.run["name"],
+        question=made.question(
+            comparison.run["scenario"], f"{comparison.run['name']}: methods compared"
+        ),
+        answer=said or ["No method has a number."],
+        asked=asked(comparison.points, run),
+        sure=certainty.of_comparison(comparison),
+        figures=[*figures(comparison)],
+        tables=_tables(comparison, listed),
+        made=made.of_comparison(comparison),
+        groups=reasons.groups(comparison, listed),
+        lead=reasons.LEAD,
+        models=_models(comparison),
     )
+
+
+def _models(comparison: Comparison) -> str:
+    predicted = _result(comparison, "predict")
+    return "" if predicted is None else run_tables.applying(run_tables.prediction_rows(predicted))
 
 
 def _result(comparison: Comparison, name: str) -> Result | None:
     return comparison.columns[name].result if name in comparison.columns else None
 
 
-def _causes(comparison: Comparison, listed: Sequence[Explanation]) -> list[Table]:
-    """Returns the tables of unexplained differences, and of explained ones case by case."""
-    tables = [
+def _tables(comparison: Comparison, listed: Sequence[Explanation]) -> list[Table]:
+    tables = [rendering.metric_table(comparison, name, listed) for name in comparison.metrics]
+    tables += [
+        rendering.answer_table(comparison),
         rendering.unexplained_table(comparison),
         rendering.explanation_table(comparison, listed),
     ]
-    return [table for table in tables if table.rows]
-
-
-def _more(comparison: Comparison) -> list[Table]:
-    """Returns the tables of all models' answers and of the reliability of each emulated run."""
-    tables = []
     predicted, emulated = _result(comparison, "predict"), _result(comparison, "emulate")
     if predicted is not None:
-        note = "All models asked. Goodput is the model's, or what the path allows if that is less."
-        tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
-    return tables + (run_tables.emulation_tables(emulated) if emulated is not None else [])
-
-
-def _figures(
-    comparison: Comparison, progress: Callable[[float], None] | None
-) -> list[tuple[str, str]]:
-    """Returns the id and drawing of each figure.
-
-    Figures against the swept parameter come first, then those of each point.
-    """
-    drawn: dict[str, Callable[[], Any]] = {}
-    for metric in _SWEPT_METRICS:
-        view = plot.View(metric=metric)
-        for kind in plot.available(comparison, view):
-            if "metric" in kind.takes:
-                name = kind.name if metric == _SWEPT_METRICS[0] else f"{kind.name}-{metric}"
-                drawn[name] = partial(kind.drawn, comparison, view)
-    for point in range(min(len(comparison.points), _MOST_POINTS)):
-        view = plot.View(point=point)
-        for kind in plot.available(comparison, view):
-            if "point" in kind.takes:
-                drawn[f"{kind.name}-{point}"] = partial(kind.drawn, comparison, view)
-    figures = []
-    for position, (name, draw) in enumerate(drawn.items()):
-        figures.append((name, plot.inline(plot.render(draw(), "svg"), f"{name}-")))
-        if progress is not None:
-            progress((position + 1) / len(drawn))
-    return figures
-
-
-def _warnings(comparison: Comparison) -> list[str]:
-    return [
-        f"{column.label}: {warning}"
-        for column in comparison.columns.values()
-        if column.result is not None
-        for warning in (*column.result.run["warnings"], column.unsettled)
-        if warning
-    ]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+        rows = [
+            row
+            for row in run_tables.prediction_rows(predicted)
+            if row["verdict"] != "does not apply"
+        ]
+        note = "Models that apply. Goodput is the model's, or what the path allows if less."
+        tables.append(run_tables.prediction_table(rows, note=note))
+    tables += run_tables.emulation_tables(emulated) if emulated is not None else []
+    return [table for table in tables if table.rows]

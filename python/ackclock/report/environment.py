@@ -1,6 +1,23 @@
-"""The Jinja environment with the templates of pages."""
+"""The Jinja environment with the templates of pages, and what templates need to write numbers."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jinja2
+
+from ackclock.report.section import Live, Section
+from ackclock.table import Table
+
+__all__ = ["aligned", "environment", "plain_text", "render_page"]
+
+# Longer texts are broken into lines.
+_LONG = 40
+
+# Spaces as wide as a digit and as a point.
+_FIGURE, _POINT = "\u2007", "\u2008"
+_NUMBER = re.compile(r"([+\-−]?\d+)(\.\d+)?(?:( ± )(\d+)(\.\d+)?)?(.*)", re.DOTALL)
 
 
 def environment(*more: str) -> jinja2.Environment:
@@ -11,7 +28,7 @@ def environment(*more: str) -> jinja2.Environment:
     Args:
         more: Names of other packages of ackclock that hold templates in their folder.
     """
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.PackageLoader("ackclock", place) for place in ("report", *more)]
         ),
@@ -20,3 +37,96 @@ def environment(*more: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["cells"] = cells
+    made.filters["written"] = plain_text
+    return made
+
+
+def render_page(sections: Sequence[Section]) -> str:
+    """Returns the text of a page about results or a comparison."""
+    names = ", ".join(dict.fromkeys(section.name for section in sections))
+    data = {
+        f"s{number}-{figure.name}": figure.spec
+        for number, section in enumerate(sections)
+        for figure in section.figures
+        if isinstance(figure, Live)
+    }
+    template = environment().get_template("page.html.jinja")
+    return template.render(title=names, sections=sections, data=_json(data) if data else "")
+
+
+def _json(data: Any) -> str:
+    """Returns JSON that may stand in a script element."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def plain_text(text: str) -> str:
+    """Returns text with a minus before negative numbers, and percent on the line of its number."""
+    text = re.sub(r"(?<![\w.\-])-(?=\d)", "−", text)
+    return re.sub(r"(?<=\d) %", "\u00a0%", text)
+
+
+class Shown(NamedTuple):
+    """A cell as a page shows it: its text, and the class that places it."""
+
+    text: str
+    place: str
+
+
+def cells(table: Table) -> list[list[Shown]]:
+    """Returns the cells of a table row by row, with decimal points under each other."""
+    columns = [
+        _column([row[at] for row in table.texts], numeric)
+        for at, numeric in enumerate(table.numeric)
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _column(texts: list[str], numeric: bool) -> list[Shown]:
+    if not numeric:
+        return [Shown(plain_text(text), _place(text)) for text in texts]
+    # Words behind a number stand under each other, so that the number begins on the left.
+    words = any(re.search("[A-Za-z]", text) for text in texts)
+    return [Shown(text, "words" if words else "number") for text in aligned(texts)]
+
+
+def _place(text: str) -> str:
+    if len(text) > _LONG:
+        return "text"
+    return "whole" if "±" in text or "×" in text else ""
+
+
+def aligned(texts: Sequence[str]) -> list[str]:
+    """Returns texts of numbers, filled with spaces so that their parts are under each other.
+
+    The parts are the whole number, its fraction, and those of the half width of an interval.
+    """
+    found = [_NUMBER.fullmatch(text) for text in texts]
+    known = [one for one in found if one is not None]
+    parts = [[part or "" for part in one.groups()] for one in known]
+    widths = [max((len(one[at]) for one in parts), default=0) for at in range(6)]
+    shown = iter(parts)
+    return [
+        plain_text(text) if one is None else _filled(next(shown), widths)
+        for text, one in zip(texts, found, strict=True)
+    ]
+
+
+def _filled(parts: Sequence[str], widths: Sequence[int]) -> str:
+    whole, fraction, sign, half, more, rest = parts
+    text = whole.replace("-", "−").rjust(widths[0], _FIGURE)
+    if rest.startswith(" %") and not widths[2]:  # The unit stands behind the last digit.
+        return plain_text(f"{text}{fraction}{rest}")
+    text += _fraction(fraction, widths[1])
+    if widths[2]:
+        text += (sign or _FIGURE * 3) + half.rjust(widths[3], _FIGURE) + _fraction(more, widths[4])
+    room = 0 if re.search("[A-Za-z]", rest) else widths[5] - len(rest)
+    return plain_text(text + rest + _FIGURE * room)
+
+
+def _fraction(digits: str, width: int) -> str:
+    """Returns a fraction with spaces behind it; without one, with the point's space too."""
+    if not width or digits:
+        return digits.ljust(width, _FIGURE)
+    return _POINT + _FIGURE * (width - 1)

@@ -159,18 +159,19 @@ def answered(rows: Rows) -> tuple[Rows, str]:
     If no model has an answer, returns all rows, which say why.
     """
     kept = [row for row in rows if row["verdict"] != "does not apply"]
-    if not kept or len(kept) == len(rows):
-        return rows, ""
-    names = {row["label"] for row in kept}
-    silent = list(dict.fromkeys(row["label"] for row in rows if row["label"] not in names))
-    parts = []
-    if silent:
-        models = "1 model does" if len(silent) == 1 else f"{len(silent)} models do"
-        parts.append(f"{models} not apply: {'; '.join(silent)}.")
-    left_out = sum(row["label"] in names for row in rows) - len(kept)
-    if left_out:
-        parts.append(f"Left out: {left_out} rows where a model above does not apply.")
-    return kept, " ".join([*parts, "ackclock predict --models NAME says why."])
+    return (kept, applying(rows)) if kept else (rows, "")
+
+
+def applying(rows: Rows) -> str:
+    """Returns a line that says how many models apply; empty if none was asked or all do."""
+    asked = {row["label"] for row in rows}
+    kept = {row["label"] for row in rows if row["verdict"] != "does not apply"}
+    if not asked or kept == asked:
+        return ""
+    return (
+        f"{len(kept)} of {len(asked)} models apply; "
+        "ackclock predict --models NAME says why another does not."
+    )
 
 
 def _by_name(pairs: Iterable[tuple[str, float]] | None) -> dict[str, float | str] | None:

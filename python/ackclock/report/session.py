@@ -17,16 +17,30 @@ _OF_RECEIVER = (
 
 
 def section(result: Result) -> dict[str, Any]:
-    """Returns the table of its only flow."""
+    """Returns the answer and the table of its only flow."""
     note = _OF_SENDER if result.run["method"] == "send" else _OF_RECEIVER
     if not result.tables["flows"].num_rows:
         note = "There was no session."
     return {
-        "answers": [],
+        "answers": _answers(result),
         "flows": tables.flow_table(result, note=note),
         "tables": [],
-        "unsettled": "",
     }
+
+
+def _answers(result: Result) -> list[str]:
+    """Returns what was delivered, lost and how long a round trip took, in sentences."""
+    flows = result.tables["flows"].to_pylist()
+    if not flows:
+        return ["There was no session."]
+    flow = flows[0]
+    said = [f"{number(flow['goodput_bit_per_s'], 1e-6)} Mbit/s for {number(flow['measured_s'])} s."]
+    sent, lost = flow["sent_packets"], flow["lost_packets"]
+    if sent and lost is not None:
+        said.append(f"{100 * lost / sent:.2g} % of {sent:,} packets were lost.")
+    if flow["rtt_mean_s"] is not None:
+        said.append(f"The mean round trip took {number(flow['rtt_mean_s'], 1e3)} ms.")
+    return said
 
 
 def facts(result: Result) -> dict[str, Any]:

@@ -5,9 +5,23 @@ from typing import Any
 
 from ackclock import plot
 from ackclock.report.environment import environment
-from ackclock.reproduction import tables
+from ackclock.reproduction import sentences, tables
+from ackclock.reproduction.outcome import Kind
 
 __all__ = ["gallery"]
+
+# Sign and colour of each verdict. Beside them stands the word: colour is never the only sign.
+_SIGNS = {
+    Kind.REPRODUCED: ("✓", "good"),
+    Kind.READING: ("✓", "good reading"),
+    Kind.PARTLY: ("◐", "caution"),
+    Kind.NOT: ("✗", "bad"),
+    Kind.CHANGED: ("!", "bad"),
+    Kind.QUICK: ("…", ""),
+    Kind.NOT_RUN: ("–", ""),
+    Kind.UNRELIABLE: ("!", "caution"),
+}
+_FAILING = (Kind.PARTLY, Kind.NOT, Kind.CHANGED)
 
 
 def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
@@ -22,6 +36,8 @@ def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
             "figure": None
             if figure is None
             else plot.inline(figure, f"{record['name'].replace('.', '-')}-"),
+            "failing": sentences.failing(record) if record["verdict"]["kind"] in _FAILING else [],
+            "reasons": sentences.reasons(record),
             "tables": tables.tables(record),
             "notes": tables.notes(record),
         }
@@ -30,4 +46,7 @@ def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
     sources = list(dict.fromkeys((record["group"], record["source"]) for record, _ in experiments))
     quick = any(record["quick"] for record, _ in experiments)
     template = environment("reproduction").get_template("gallery.html.jinja")
-    return template.render(sections=sections, sources=sources, quick=quick)
+    return template.render(
+        title="Reproduced experiments", sections=sections, sources=sources, quick=quick,
+        signs=_SIGNS, summary=sentences.summary([record for record, _ in experiments]),
+    )  # fmt: skip

@@ -97,7 +97,8 @@ def _three(cell: dict[str, Any]) -> list[str]:
     shape = f".{digits}{'e' if exponent else 'f'}"
     # JSON has no NaN, so it is None here.
     spread = "" if cell["half_width"] is None else f" ± {cell['half_width']:{shape}}"
-    ours = f"{cell['ours']:{shape}}{spread}"
+    mean = f"{cell['ours']:{shape}}" if exponent else fixed(cell["ours"], digits)
+    ours = f"{mean}{spread}"
     off = cell["relative_difference"]
     mark = "\u00a0*" if cell["excepted"] else "" if cell["agrees"] else " FAILS"
     apart = "–" if off is None else f"{fixed(100 * off, 2, sign=True)} %"

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
+from ackclock import notebook
 from ackclock.errors import InputError
 from ackclock.folder import link_or_copy, refuse_foreign_folder, staged
 
@@ -57,13 +58,15 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "send": ("flows", "samples", "bursts"),
     "receive": ("flows", "samples"),
 }
+# Metrics that a notebook shows of a result, with their heads.
+_SHOWN = {"goodput": "goodput, Mbit/s", "rtt": "RTT, ms"}
 # Tables of a long capture that may be larger than memory: they are read on demand.
 _LARGE: dict[str, frozenset[str]] = {
     "measure": frozenset({"samples", "limit_periods", "rtt_histogram"})
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A run and what came of it.
 
@@ -154,6 +157,46 @@ class Result:
         from ackclock.frame import frame
 
         return frame(self, metrics, subject=subject, by=by)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that it was read from; None if it is only in memory."""
+        return self.tables.folder if isinstance(self.tables, _TablesInFolder) else None
+
+    def __repr__(self) -> str:
+        return f"Result({', '.join(self._words())})"
+
+    def _words(self) -> list[str]:
+        """Returns the method, the name and the size, and whether it is partial."""
+        points, replicates = len(self.points), self.run["replicates"]
+        size = [f"{points} points"] if points > 1 else []
+        if self.run["method"] != "predict":  # which has no randomness
+            size.append(f"{replicates} replicate{'' if replicates == 1 else 's'}")
+        return [f"{self.run['method']} {self.run['name']}", *size,
+                *(["partial"] if self.partial else [])]  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows: the run, goodput and RTT of each flow, the folder."""
+        kept = "" if self.folder is None else f"folder {self.folder}"
+        doubts = [f"warning: {warning}" for warning in self.run["warnings"]]
+        title, *words = self._words()
+        lines = [", ".join(words), *doubts, kept]
+        if "flows" not in self.tables or self.is_session:
+            rows = self.tables["predictions"].to_pylist() if "predictions" in self.tables else []
+            told = [
+                [row["flow"], row["label"], f"{row['goodput_bit_per_s'] * 1e-6:.4g}"]
+                for row in rows
+                if row["goodput_bit_per_s"] is not None
+            ]
+            return notebook.block(title, lines, ["flow", "model", "goodput, Mbit/s"], told)
+        shown = self.frame(*_SHOWN)
+        keys = [name for name in shown.column_names if not name.startswith((*_SHOWN, "point"))]
+        cells = [
+            [*(str(row[key]) for key in keys), *(_with_half(row, name) for name in _SHOWN)]
+            for row in shown.to_pylist()
+        ]
+        heads = [*(key.replace("_", " ") for key in keys), *_SHOWN.values()]
+        return notebook.block(title, lines, heads, cells)
 
     def save(
         self,
@@ -282,6 +325,15 @@ def _where(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
     return pc.is_in(column.cast(plain), value_set=pa.array(value, plain))
 
 
+def _with_half(row: Mapping[str, Any], metric: str) -> str:
+    """Returns a mean and the half width of its interval, as far as they are known."""
+    scale = 1e-6 if metric == "goodput" else 1e3
+    mean, half = (row.get(f"{metric}{ending}") for ending in ("", "_half_width"))
+    if mean is None or mean != mean:
+        return "–"
+    return f"{mean * scale:.4g}" + (f" ± {half * scale:.2g}" if half and half == half else "")
+
+
 class Tables(Mapping[str, pa.Table]):
     """Tables that select rows themselves, which may be cheaper than reading a whole table."""
 
@@ -294,6 +346,7 @@ class _TablesInFolder(Tables):
     """The tables in a folder, each read when it is first used."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._paths = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
         self._read: dict[str, pa.Table] = {}
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock.folder import ADDRESS
+from ackclock.interrupted import partly
 from ackclock.run import address, simulation
 from ackclock.run.finished import FinishedRuns, is_kept
 
@@ -105,13 +106,15 @@ class Simulation:
         kept = FinishedRuns(folder, self._address_of_runs)
         place = kept.prepare_captures() if self.captures else None
         try:
-            result = simulation.simulate(
-                self.scenario,
-                threads=threads,
-                packets=self.packets,
-                pcap=place,
-                kept=kept,
-                progress=progress,
+            result = partly(
+                lambda: simulation.simulate(
+                    self.scenario,
+                    threads=threads,
+                    packets=self.packets,
+                    pcap=place,
+                    kept=kept,
+                    progress=progress,
+                )
             )
             result.save(folder, place, also=kept.copy_to if result.partial else None)
         except BaseException:
@@ -129,16 +132,18 @@ def emulate(
     device: str = "automatic",
     side_by_side: int = 1,
 ) -> "Result":
-    """Emulates into a folder. A result with failed runs gets no address.
+    """Emulates into a folder. A result with failed runs, or of interrupted ones, gets no address.
 
     Raises:
         LackingError: This machine cannot emulate; nothing has been run.
     """
     from ackclock.run import emulation  # Slow to import, and unused by simulations.
 
-    result = emulation.emulate(
-        scenario, folder, device=device, pcap=captures, side_by_side=side_by_side,
-        progress=lambda now: progress(float(now["fraction"])),
+    result = partly(
+        lambda: emulation.emulate(
+            scenario, folder, device=device, pcap=captures, side_by_side=side_by_side,
+            progress=lambda now: progress(float(now["fraction"])),
+        )
     )  # fmt: skip
     return _marked(result, folder, address.of_emulation(scenario, device))
 
@@ -151,11 +156,13 @@ def measure(source: Path, folder: Path, progress: Tell, estimators: "Estimators"
     """
     from ackclock.capture import measurement  # Slow to import, as above.
 
-    result = measurement.measure(
-        source,
-        folder,
-        estimators=estimators,
-        progress=lambda now: progress(float(now["fraction"] or 0)),
+    result = partly(
+        lambda: measurement.measure(
+            source,
+            folder,
+            estimators=estimators,
+            progress=lambda now: progress(float(now["fraction"] or 0)),
+        )
     )
     return _marked(result, folder, address.of_measurement(source, estimators))
 

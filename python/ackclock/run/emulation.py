@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ackclock import engine
+from ackclock import engine, notebook
 from ackclock.errors import InputError
+from ackclock.interrupted import Interrupted
 from ackclock.result import Result, read_run
 from ackclock.result.columns import table_of
 from ackclock.result.writer import GrowingResult
@@ -41,14 +42,15 @@ def emulate(
             each is judged by itself.
         progress: Takes the progress about ten times a second: `fraction` done, the number `run` of
             those of `runs` that have begun, and `rate_bit_per_s`, the recent delivery rate of all.
+            In a notebook the default is a bar.
 
     Returns:
         The result in that folder. It has the tables of `simulate`, `fidelity`, `lateness`,
         `settings`, `counters` and, for TCP, `tcp_info`. Unreliable runs are in it, and left out of
-        averages. It is partial if it was interrupted (Ctrl-C) or a run failed; a warning then says
-        how.
+        averages. It is partial if a run failed; a warning then says how.
 
     Raises:
+        Interrupted: Ctrl-C; the exception's `result` is the partial one in the folder.
         ScenarioError: Bad input; nothing has been run.
         LackingError: This machine cannot emulate; nothing has been run.
         InputError: The folder holds something that is not ackclock's.
@@ -62,9 +64,12 @@ def emulate(
     run = describe("emulate", scenario, points, resolved)
     run["warnings"] += machine.pop("warnings")
     run |= {"machine": machine, "folder": str(files)}
-    with GrowingResult(
-        folder, run, "the record without tables, on which ackclock replay works"
-    ) as growing:
+    with (
+        GrowingResult(
+            folder, run, "the record without tables, on which ackclock replay works"
+        ) as growing,
+        notebook.progress(f"emulate {run['name']}", progress) as tell,
+    ):
         outcome = engine.emulate(
             resolved,
             files,
@@ -74,7 +79,7 @@ def emulate(
             pcap=pcap,
             side_by_side=side_by_side,
             finished=(),
-            progress=progress,
+            progress=tell,
             take=lambda name, columns: growing.append(name, table_of(columns)),
         )
         tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
@@ -85,7 +90,10 @@ def emulate(
             *_reservations(Result(run, tables)),
         ]
         growing.finish(run, tables)
-    return Result.load(folder)
+    result = Result.load(folder)
+    if not outcome["complete"] and outcome["failure"] is None:
+        raise Interrupted(result)
+    return result
 
 
 def replay(folder: str | Path) -> list[dict[str, Any]]:

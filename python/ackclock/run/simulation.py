@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import engine
+from ackclock import engine, notebook
+from ackclock.interrupted import Interrupted
 from ackclock.run.finished import FinishedRuns
 from ackclock.run.memory import free_bytes
 from ackclock.scenario import Scenario
@@ -36,13 +37,14 @@ def simulate(
         packets: True to keep the table `packets`, one row per event of each packet.
         pcap: An existing folder for a capture of each replicate of each point.
         kept: Runs that are already finished; more are kept there as they finish.
-        progress: Takes the share done of what is left, about ten times a second.
+        progress: Takes the share done of what is left, about ten times a second. In a notebook the
+            default is a bar.
 
     Returns:
-        A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`. It is
-        partial if it was interrupted (Ctrl-C).
+        A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`.
 
     Raises:
+        Interrupted: Ctrl-C; the exception's `result` has the finished runs and is partial.
         ScenarioError: Bad input, or a control that only a kernel has; nothing has been run.
         LackingError: The run needs more memory than is free; nothing has been run.
     """
@@ -56,7 +58,7 @@ def simulate(
         if kept is not None:
             kept.keep(keys, batches[-1])
 
-    with scenario.places():
+    with scenario.places(), notebook.progress(f"simulate {resolved[0]['name']}", progress) as tell:
         outcome = engine.simulate(
             [point.scenario.tree for point in points],
             scenario.folder,
@@ -66,7 +68,7 @@ def simulate(
             pcap_folder=None if pcap is None else Path(pcap),
             finished=list(finished),
             take=None if kept is None else take,
-            progress=progress,
+            progress=tell,
         )
     if outcome["keys"] and outcome["complete"]:
         batches.append(_batch(outcome["tables"]))
@@ -81,7 +83,10 @@ def simulate(
 
     run = describe("simulate", scenario, points, resolved)
     conclude(run, complete=outcome["complete"])
-    return Result(run, _in_order(batches))
+    result = Result(run, _in_order(batches))
+    if not outcome["complete"]:
+        raise Interrupted(result)
+    return result
 
 
 def _batch(tables: dict[str, engine.Columns]) -> "Batch":

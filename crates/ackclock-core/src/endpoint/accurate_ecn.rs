@@ -274,7 +274,7 @@ mod tests {
                 if n.is_multiple_of(12) {
                     let (ace, counters) = counting.report();
                     heard += decoder.decode(&Progress {
-                        counters,
+                        counters: counters.copied(),
                         ..ack(ace, 12)
                     });
                 }

@@ -123,8 +123,6 @@ def expected(
                 size, saved_s = _saved(result)
                 # The fixed size of a result, which a batch has once.
                 frame = max(0.0, part - _SHARE * (size - part) / (1 - _SHARE))
-        if result.partial:
-            raise KeyboardInterrupt
         at_once = ceil(replicates / simulation.cores())
         found = bottleneck(result, hop)
         doublings = grid.doublings(found.bdp_packets)

@@ -153,12 +153,9 @@ class Runs:
     def _simulated(self, scenario: Scenario, words: str) -> Result:
         self._tell(words)
         try:
-            result = simulation.simulate(scenario, progress=lambda _share: self._tell(words))
+            return simulation.simulate(scenario, progress=lambda _share: self._tell(words))
         except KeyboardInterrupt:
             raise KeyboardInterrupt(goes_on(self._folder)) from None
-        if result.partial:
-            raise KeyboardInterrupt(goes_on(self._folder))
-        return result
 
 
 @dataclass

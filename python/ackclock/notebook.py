@@ -1,0 +1,122 @@
+"""Parts that Jupyter shows: lines and a table for an object, progress while something runs.
+
+Nothing here needs IPython, which is there if and only if a notebook runs.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from html import escape
+from importlib import import_module
+from typing import Any
+
+__all__ = ["block", "progress"]
+
+#: Takes the share done, or a mapping that has it as `fraction`; None if unknown.
+Tell = Callable[[Any], None]
+
+# Shorter work needs no progress; and the time between two updates.
+_PATIENCE_S, _EVERY_S = 1.0, 0.2
+
+# Rows that an object shows of its table.
+_MOST_ROWS = 12
+
+_NUMBER = re.compile(r"([+\-−]?[\d.,]+( [±%≠!*].*)?|[–∞])\s*")
+_RIGHT = "text-align:right;font-variant-numeric:tabular-nums"
+
+
+def block(
+    title: str, lines: Sequence[str], head: Sequence[str] = (), rows: Sequence[Sequence[str]] = ()
+) -> str:
+    """Returns HTML: a title, lines below it, and a table of at most twelve rows.
+
+    Args:
+        title: What the object is.
+        lines: What there is to say of it; empty ones are left out.
+        head: Names of columns.
+        rows: Cells; those that begin like a number stand on the right.
+    """
+    parts = [f"<b>{escape(title)}</b>", *(escape(line) for line in lines if line)]
+    text = f"<div>{'<br>'.join(parts)}</div>"
+    if not rows:
+        return text
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    shown = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:_MOST_ROWS])
+    more = len(rows) - _MOST_ROWS
+    left = f"<div>{more} more rows</div>" if more > 0 else ""
+    return f"{text}<table><thead><tr>{names}</tr></thead><tbody>{shown}</tbody></table>{left}"
+
+
+def _cell(text: str) -> str:
+    style = f' style="{_RIGHT}"' if _NUMBER.fullmatch(text) else ""
+    return f"<td{style}>{escape(text)}</td>"
+
+
+@contextmanager
+def progress(what: str, given: Tell | None) -> Iterator[Tell | None]:
+    """Gives what takes the progress of some work.
+
+    In a notebook it is a bar below the cell, which goes when the work ends. Elsewhere there is
+    none.
+
+    Args:
+        what: The work.
+        given: What the caller wants to take the progress instead.
+    """
+    display = _display() if given is None else None
+    if display is None:
+        yield given
+        return
+    started = last = time.monotonic()
+    handle: Any = None
+
+    def tell(now: Any) -> None:
+        nonlocal handle, last
+        moment = time.monotonic()
+        if moment - started < _PATIENCE_S or moment - last < _EVERY_S:
+            return
+        last = moment
+        share = now.get("fraction") if isinstance(now, Mapping) else now
+        shown = _Shown(_bar(what, share, moment - started))
+        if handle is None:
+            handle = display(shown, display_id=True)
+        else:
+            handle.update(shown)
+
+    try:
+        yield tell
+    finally:
+        if handle is not None:
+            handle.update(_Shown(""))
+
+
+class _Shown:
+    """A text of HTML that displays itself."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def _repr_html_(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return ""
+
+
+def _bar(what: str, share: float | None, lasted_s: float) -> str:
+    value = "" if share is None else f' value="{share:.3f}"'
+    done = "" if share is None else f" {share:.0%}"
+    left = "" if not share else f", {lasted_s * (1 - share) / share:.0f} s left"
+    return f"<progress{value}></progress> {escape(what)}{done}{left}"
+
+
+def _display() -> Callable[..., Any] | None:
+    """Returns IPython's function that displays an object, in a kernel; else None."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    shown: Callable[..., Any] = import_module("IPython.display").display
+    return shown

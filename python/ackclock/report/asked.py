@@ -1,0 +1,234 @@
+"""The question of a scenario: its path as a small drawing, its flows and times in words."""
+
+import html
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ackclock import facts, units
+from ackclock.report.section import Asked
+from ackclock.result.flows import control_label, control_of
+
+__all__ = ["asked", "several", "timing"]
+
+Tree = dict[str, Any]
+
+# Size of the drawing; with more hops on the route their names overlap.
+_WIDTH, _HEIGHT, _MOST_HOPS = 372, 118, 2
+# Width of a host and of a queue, left edge of the first queue.
+_HOST, _QUEUE, _FIRST = 60, 22, 67
+# More swept values than this are given by their ends.
+_MOST_VALUES = 4
+
+
+def asked(points: list[Tree], run: Tree) -> Asked:
+    """Returns what was asked.
+
+    Args:
+        points: The `assignments` and resolved `scenario` of each point.
+        run: Contents of a `run.json`, for the labels of controls.
+    """
+    scenarios = [point["scenario"] for point in points]
+    routes = {(tuple(flow["route"]), tuple(flow["return"])) for flow in scenarios[0]["flows"]}
+    [route, back] = next(iter(routes)) if len(routes) == 1 else ((), ())
+    facts_of = [_flows(scenarios, run), timing(scenarios)]
+    if len(routes) == 1 and 0 < len(route) <= _MOST_HOPS:
+        return Asked(_drawing(scenarios, route, back), facts_of)
+    used = {name for flow in scenarios[0]["flows"] for name in (*flow["route"], *flow["return"])}
+    hops = [
+        f"{hop['name']}: {', '.join(_words(scenarios, hop['name']))}"
+        for hop in scenarios[0]["hops"]
+        if hop["name"] in used
+    ]
+    return Asked("", [*hops, *facts_of])
+
+
+def timing(scenarios: Iterable[Tree]) -> str:
+    """Returns the duration and the warm-up, such as `30 s, averages from 5 s on`."""
+    scenarios = list(scenarios)
+    lasts = several(dict.fromkeys(one["duration"] for one in scenarios))
+    warmups = dict.fromkeys(one["warmup"] for one in scenarios)
+    return f"{lasts}, averages from {several(warmups)} on"
+
+
+def several(values: Iterable[str]) -> str:
+    """Returns `0.5, 2 or 5 %` for values with one unit; only the ends of many."""
+    values = list(values)
+    if len(values) < 2:
+        return "".join(values)
+    numbers, endings = zip(*(value.partition(" ")[::2] for value in values), strict=True)
+    unit = f" {endings[0]}" if len(set(endings)) == 1 and endings[0] else ""
+    shown = list(numbers if unit else values)
+    if len(shown) > _MOST_VALUES:
+        return f"{shown[0]} to {shown[-1]}{unit}"
+    return f"{', '.join(shown[:-1])} or {shown[-1]}{unit}"
+
+
+def _each(scenarios: list[Tree], hop: str, words: Callable[[Tree], str]) -> str:
+    """Returns the words about a hop at all points."""
+    hops = [next(one for one in tree["hops"] if one["name"] == hop) for tree in scenarios]
+    return several(dict.fromkeys(filter(None, map(words, hops))))
+
+
+def _amount(amount: float, base: str) -> str:
+    text = units.shown(amount, base)
+    number, _, unit = text.partition(" ")
+    return f"{float(number):g} {unit}"
+
+
+def _rate(hop: Tree) -> str:
+    kind, link = facts.link(hop)
+    if link["contends"]:
+        return "shared medium"
+    rate = link["mean_bit_per_s"] or link["highest_bit_per_s"]
+    if rate is None:
+        return kind.replace("_", " ")
+    return f"{_amount(rate, 'bit/s')}{' on average' if link['varies'] else ''}"
+
+
+def _buffer(hop: Tree) -> str:
+    capacity = facts.queue(hop)[1]["capacity"] or {}
+    return str(capacity.get("limit", "")) if capacity.get("kind") == "limit" else ""
+
+
+def _discipline(hop: Tree) -> str:
+    name, stated = facts.queue(hop)
+    return "" if stated["drops"] == "tail" else name.replace("_", " ")
+
+
+def _delay(hop: Tree) -> str:
+    return "" if units.seconds(hop["delay"]) == 0 else str(hop["delay"])
+
+
+def _loss(hop: Tree) -> str:
+    lost = [stated["mean_loss"] for _, stated in facts.impairments(hop) if stated["mean_loss"]]
+    return f"{100 * sum(lost):.3g} %" if lost else ""
+
+
+def _words(scenarios: list[Tree], hop: str) -> list[str]:
+    """Returns what is known of a hop."""
+    loss = _each(scenarios, hop, _loss)
+    kinds = [
+        name.replace("_", " ")
+        for one in scenarios[0]["hops"]
+        if one["name"] == hop
+        for name, stated in facts.impairments(one)
+        if not stated["mean_loss"]
+    ]
+    known = [_each(scenarios, hop, words) for words in (_rate, _buffer, _discipline, _delay)]
+    return [one for one in [*known, f"loses {loss}" if loss else "", *kinds] if one]
+
+
+def _flows(scenarios: list[Tree], run: Tree) -> str:
+    """Returns the flows, such as `8 Reno and 8 CUBIC flows, each on a path of its own`."""
+    scenario = scenarios[0]
+    counted: dict[tuple[str, bool], int] = {}
+    for position, flow in enumerate(scenario["flows"]):
+        labels = dict.fromkeys(
+            control_label(run, control_of(one["flows"][position])) for one in scenarios
+        )
+        label = several(labels) if len(labels) <= _MOST_VALUES else f"{len(labels)} controls"
+        key = label, "count" not in flow
+        counted[key] = counted.get(key, 0) + flow.get("count", 0)
+    total = sum(counted.values())
+    arriving = any(arrive for _, arrive in counted)
+    words = " and ".join(
+        f"{'arriving' if arrive else count} {label}" for (label, arrive), count in counted.items()
+    )
+    plural = "flow" if total == 1 and not arriving else "flows"
+    of_flow = [hop["scope"] == "per_flow" for hop in scenario["hops"]]
+    alone = total > 1 and all(of_flow)
+    return f"{words} {plural}{', each on a path of its own' if alone else ''}"
+
+
+def _drawing(scenarios: list[Tree], route: tuple[str, ...], back: tuple[str, ...]) -> str:
+    """Draws sender, hops and receiver from left to right, and the way back below."""
+    each = (_WIDTH - _HOST - _FIRST - 8) / len(route)
+    parts = [_host(0, "sender"), _host(_WIDTH - _HOST, "receiver")]
+    described = []
+    rates = {name: _capacity(scenarios[0], name) for name in route}
+    for position, name in enumerate(route):
+        left = _FIRST + position * each
+        right = left + each - 8
+        parts.append(_hop(scenarios, name, left, right, rates[name] / max(rates.values())))
+        described.append(f"{name}: {', '.join(_words(scenarios, name))}")
+    returning = [f"{name}: {', '.join(_words(scenarios, name))}" for name in back]
+    parts.append(_return(scenarios, back))
+    text = html.escape("; ".join([*described, *(f"back by {one}" for one in returning)]))
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"><title>The path</title>'
+        f"<desc>{text}</desc>{''.join(parts)}</svg>"
+    )
+
+
+def _capacity(scenario: Tree, name: str) -> float:
+    link = facts.link(next(hop for hop in scenario["hops"] if hop["name"] == name))[1]
+    return float(link["mean_bit_per_s"] or link["highest_bit_per_s"] or 1.0)
+
+
+def _text(x: float, y: float, words: str, kind: str = "") -> str:
+    of = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y}" text-anchor="middle"{of}>{html.escape(words)}</text>'
+
+
+def _host(left: float, name: str) -> str:
+    box = f'<rect class="host" x="{left + 0.5}" y="20.5" width="{_HOST - 1}" height="34" rx="4"/>'
+    return box + _text(left + _HOST / 2, 42, name, "name")
+
+
+def _hop(scenarios: list[Tree], name: str, left: float, right: float, share: float) -> str:
+    """Draws a queue and a link, whose height is its rate as a share of the fastest link."""
+    start = left + _QUEUE + 5
+    half = max(2.5, 13 * share)
+    middle = (start + right) / 2
+    packets = "".join(
+        f'<path class="packet" d="M{left + _QUEUE - 4 - 6 * k} 31h-4v13h4z"/>' for k in range(2)
+    )
+    queue = (
+        f'<path class="queue" d="M{left} 28h{_QUEUE}M{left} 47h{_QUEUE}M{left + _QUEUE} 28v19"/>'
+    )
+    link = (
+        f'<rect class="pipe" x="{start:.1f}" y="{37.5 - half:.1f}" width="{right - start:.1f}" '
+        f'height="{2 * half:.1f}"/>'
+        f'<path class="edge" d="M{start:.1f} {37.5 - half:.1f}H{right:.1f}'
+        f'M{start:.1f} {37.5 + half:.1f}H{right:.1f}"/>'
+    )
+    rate, delay = _each(scenarios, name, _rate), _each(scenarios, name, _delay)
+    above = half < 9
+    words = _text(middle, 13, name if len(name) < 16 else f"{name[:14]}…", "name")
+    words += _text(middle, 30 if above else 42, rate)
+    words += _text(middle, 65, delay) if delay else ""
+    loses = _loses(scenarios, name)
+    words += _text(middle, 81, loses) + _drops(middle, 37.5 + half) if loses else ""
+    limit = _each(scenarios, name, _buffer).replace("packets", "pkt").replace("bytes", "B")
+    return queue + packets + link + words + _text(left + _QUEUE / 2, 65, limit)
+
+
+def _drops(middle: float, top: float) -> str:
+    """Draws three drops that fall out of a link."""
+    at = ((-18, 4), (0, 8), (18, 4))
+    return "".join(
+        f'<path class="lost" d="M{middle + x:.1f} {top + y:.1f}c3 4 3 7 0 7s-3-3 0-7z"/>'
+        for x, y in at
+    )
+
+
+def _loses(scenarios: list[Tree], name: str) -> str:
+    loss = _each(scenarios, name, _loss)
+    return f"loses {loss}" if loss else ""
+
+
+def _return(scenarios: list[Tree], back: tuple[str, ...]) -> str:
+    right, left, y = _WIDTH - _HOST / 2, _HOST / 2, 103
+    line = (
+        f'<path class="back" d="M{right} 56V{y}H{left}V60"/>'
+        f'<path class="packet" d="M{left} 55l4 7h-8z"/>'
+    )
+    rates = [_each(scenarios, name, _rate) for name in back]
+    delays = [_each(scenarios, name, _delay) for name in back]
+    words = ", ".join(filter(None, ["ACKs", *dict.fromkeys(filter(None, rates + delays))]))
+    width = 7 * len(words) + 12
+    gap = (
+        f'<rect x="{_WIDTH / 2 - width / 2}" y="{y - 8}" width="{width}" height="16" '
+        'fill="var(--paper)"/>'
+    )
+    return line + gap + _text(_WIDTH / 2, y + 4, words)

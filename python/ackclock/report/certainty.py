@@ -1,0 +1,140 @@
+"""The certainty of numbers: reliable runs, replicates, settled means, explained differences."""
+
+from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, answer
+from ackclock.report.section import Sure
+from ackclock.result import Result
+from ackclock.stationarity import Stationarity
+
+__all__ = ["of_comparison", "of_result"]
+
+# Below so many replicates an interval says little.
+_FEW = 5
+
+# Warnings of a run that are said in other words.
+_SAID = ("one replicate", "interrupted")
+
+
+def of_comparison(comparison: Comparison) -> list[Sure]:
+    """Returns what supports a comparison and what does not."""
+    results = {
+        name: column.result
+        for name, column in comparison.columns.items()
+        if column.result is not None and column.method in ("simulate", "emulate")
+    }
+    said = [Sure(False, "Interrupted:", "methods, points or replicates are missing.")]
+    found = said if comparison.partial else []
+    for column in comparison.columns.values():
+        if column.result is None:
+            found.append(Sure(False, f"No answer from {column.label}:", f"{column.why}."))
+    if "emulate" in results:
+        found.append(_reliable(results["emulate"]))
+    found.append(_replicates({answer.speaker(comparison, one): of for one, of in results.items()}))
+    unsettled = [column.unsettled for column in comparison.columns.values() if column.unsettled]
+    if unsettled:
+        found.append(Sure(False, "Not settled:", f"{_sentence(unsettled[0])} Such means have a *."))
+    elif results:
+        found.append(Sure(True, "Means have settled", "as far as it can be judged."))
+    violated = _violated(comparison)
+    if violated:
+        found.append(Sure(False, "Assumptions violated:", violated, "tables"))
+    found.append(_explained(comparison))
+    found += [
+        Sure(False, f"{column.label}:", _sentence(warning))
+        for column in comparison.columns.values()
+        if column.result is not None
+        for warning in column.result.run["warnings"]
+        if not warning.startswith(_SAID)
+    ]
+    return found
+
+
+def of_result(result: Result, judged: Stationarity) -> list[Sure]:
+    """Returns what supports the numbers of a run and what does not."""
+    found = []
+    if result.partial:
+        found.append(Sure(False, "Interrupted:", "replicates or points are missing."))
+    if result.run["method"] == "emulate":
+        found.append(_reliable(result))
+    if result.run["method"] in ("simulate", "emulate"):
+        found.append(_replicates({"this run": result}))
+        if judged.warning:
+            found.append(Sure(False, "Not settled:", f"{_sentence(judged.warning)}"))
+        elif any(verdict.settled for verdict in judged.verdicts.values()):
+            found.append(Sure(True, "Means have settled:", "enough congestion epochs, no drift."))
+    found += [
+        Sure(False, "Note:", _sentence(warning))
+        for warning in result.run["warnings"]
+        if not warning.startswith(_SAID)
+    ]
+    return found
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+def _reliable(emulated: Result) -> Sure:
+    rows = emulated.tables["fidelity"].select(["reliable", "lateness_p99_s"]).to_pylist()
+    good = sum(bool(row["reliable"]) for row in rows)
+    late = [row["lateness_p99_s"] for row in rows if row["lateness_p99_s"] is not None]
+    if good == len(rows):
+        lead = f"All {good} emulated runs are" if good > 1 else "The emulated run is"
+        worst = f"99 % of the packets left at most {1e3 * max(late):.2g} ms late." if late else ""
+        return Sure(True, f"{lead} reliable.", worst, "tables")
+    taken = "averages include the others." if emulated.averages_unreliable else "others left out."
+    return Sure(False, f"{good} of {len(rows)} emulated runs are reliable;", taken, "tables")
+
+
+def _replicates(results: dict[str, Result]) -> Sure:
+    """Returns the number of runs of each method; few are a reason for caution."""
+    counts = {name: int(result.run["replicates"]) for name, result in results.items()}
+    if not counts:
+        return Sure(True, "Computed, without randomness.")
+    several = any(len(result.points) > 1 for result in results.values())
+    at = " at each point" if several else ""
+    if len(set(counts.values())) == 1:
+        count = next(iter(counts.values()))
+        each = " of each method" if len(counts) > 1 else ""
+        words = f"{count} replicate{'' if count == 1 else 's'}{each}{at}."
+    else:
+        words = f"{', '.join(f'{count} of {name}' for name, count in counts.items())}{at}."
+    if min(counts.values()) == 1:
+        return Sure(False, "No interval:", words)
+    if min(counts.values()) < _FEW:
+        return Sure(False, "Few replicates:", f"{words} Smaller differences cannot be seen.")
+    return Sure(True, "Enough replicates:", words)
+
+
+def _violated(comparison: Comparison) -> str:
+    """Names the models whose assumptions are violated, and how often."""
+    cells = [
+        row.cells["predict"]
+        for row in comparison.rows
+        if row.metric == "goodput" and "predict" in row.cells and row.cells["predict"].is_known
+    ]
+    found = [cell for cell in cells if cell.prediction is not None and cell.prediction.violated]
+    if not found:
+        return ""
+    names = dict.fromkeys(
+        cell.prediction.model.label for cell in found if cell.prediction is not None
+    )
+    return f"in {len(found)} of {len(cells)} predictions ({', '.join(names)})."
+
+
+def _explained(comparison: Comparison) -> Sure:
+    residuals = [one for row in comparison.rows for one in row.residuals.values()]
+    if not residuals:
+        return Sure(False, "Nothing to compare:", "fewer than two methods have a number.")
+    counts = {kind: sum(one.standing == kind for one in residuals) for kind in (WITHIN, SLIGHT)}
+    exceed = sum(one.standing == EXCEEDS for one in residuals)
+    unexplained = sum(one.is_unexplained for one in residuals)
+    rest = f"{len(residuals)} compared, {counts[WITHIN]} within their 95 % interval"
+    rest += f", {counts[SLIGHT]} below 1 %." if counts[SLIGHT] else "."
+    unsure = sum(one.standing == UNSURE for one in residuals)
+    if unsure:
+        words = f"{len(residuals)} compared, {unsure} without a 95 % interval."
+        return Sure(False, "Differences may be chance:", words, "tables")
+    if not exceed:
+        return Sure(True, "No difference exceeds its interval.", rest, "tables")
+    lead = f"{exceed - unexplained} of {exceed} differences explained."
+    return Sure(unexplained == 0, lead, rest, "why")

@@ -1,0 +1,177 @@
+"""Pages in a browser: nothing wider than the window, figures that answer to keys and pointer."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock import Result, Scenario
+from ackclock.report import page
+from ackclock.report.comparison import page_of_comparison
+
+from .browser import PROGRAM, Browser
+from .comparison.made_up import SWEEP, compared, made_up
+
+pytestmark = pytest.mark.slow
+
+ENGINES = [5.0, 5.2, 4.8, 5.1, 4.9]
+KEY = '[data-figure="s0-figure-goodput"]'
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if PROGRAM is None:
+        pytest.skip("NO BROWSER: the pages were not looked at; install chromium")
+    with Browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def pages(
+    tmp_path_factory: pytest.TempPathFactory, leaky_pipe: Scenario, result: Result,
+    predicted: Result,
+) -> dict[str, Path]:  # fmt: skip
+    """A page of a comparison and one of a run."""
+    folder = tmp_path_factory.mktemp("pages")
+    scenario = leaky_pipe.replace(sweep=SWEEP)
+    comparison = compared(
+        scenario,
+        "square_root",
+        simulate=made_up("simulate", scenario, [ENGINES, [one / 2 for one in ENGINES]]),
+        emulate=made_up("emulate", scenario, [[5.0, 5.3, 4.9], [0.82, 0.83, 0.84]]),
+    )
+    texts = {"comparison": page_of_comparison(comparison), "run": page([(result, predicted)])}
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in texts}
+
+
+def value(browser: Browser, expression: str) -> Any:
+    return browser.run(expression)
+
+
+@pytest.mark.parametrize("name", ["comparison", "run"])
+@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_wider_than_the_window_nor_drawn_over_its_edge(
+    browser: Browser, pages: dict[str, Path], name: str, width: int, dark: bool
+) -> None:
+    browser.open(pages[name], width, dark=dark)
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert value(browser, "document.documentElement.scrollWidth") == width
+    outside = """[...document.querySelectorAll('main .live, main .card, main table')].filter(one =>
+        !one.closest('.scroll') && one.getBoundingClientRect().right > innerWidth).length"""
+    assert value(browser, outside) == 0
+    texts = """Math.min(...[...document.querySelectorAll('.canvas text')].map(one =>
+        one.getBoundingClientRect().height))"""
+    assert value(browser, texts) >= 11
+    paper = value(browser, "getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(20, 23, 26)" if dark else "rgb(255, 255, 255)")
+
+
+def test_answer_certainty_and_figure_are_on_the_first_screen(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.open(pages["comparison"], 1280, 800)
+    bottom = "Math.max(...[...document.querySelectorAll('.hero > *')].map(one => \
+        one.getBoundingClientRect().bottom))"
+    assert value(browser, bottom) <= 800
+
+
+def test_every_figure_is_drawn_with_a_name(browser: Browser, pages: dict[str, Path]) -> None:
+    for name in pages:
+        browser.open(pages[name], 1280)
+        drawn = value(
+            browser,
+            """[...document.querySelectorAll('.live')].map(box => {
+                const svg = box.querySelector('.canvas > svg');
+                return [svg.getAttribute('role'), svg.querySelector('title').textContent.length,
+                    svg.querySelector('desc').textContent.length,
+                    svg.querySelectorAll('.mark, .line, .bars').length];
+            })""",
+        )
+        assert drawn
+        assert all(role == "img" and min(sizes) > 0 for role, *sizes in drawn)
+
+
+def test_a_switch_hides_its_series_in_all_figures(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["comparison"], 1280)
+    count = "document.querySelectorAll('.canvas .s-emulate').length"
+    before = value(browser, count)
+    assert before > 1
+    browser.run(f"document.querySelector('{KEY} [data-series=emulate]').click()")
+    assert value(browser, count) == 0
+    pressed = "[...document.querySelectorAll('[data-series=emulate]')].map(one => \
+        one.getAttribute('aria-pressed'))"
+    assert set(value(browser, pressed)) == {"false"}
+    browser.run(f"document.querySelector('{KEY} [data-series=emulate]').click()")
+    assert value(browser, count) == before
+
+
+def test_arrow_keys_move_one_cursor_and_tell_the_numbers(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.open(pages["comparison"], 1280)
+    browser.run(f"document.querySelector('{KEY} .canvas > svg').focus()")
+    spoken = f"document.querySelector('{KEY} [aria-live]').textContent"
+    browser.press("ArrowRight")
+    first = value(browser, spoken)
+    assert "0.5 %" in first
+    assert "simulate engine5.000 ± 0.20 Mbit/s".replace("5.000", "5.00") in first
+    browser.press("ArrowRight")
+    second = value(browser, spoken)
+    assert "5 %" in second
+    assert "−67 ± 10 %" in second
+    cursors = f"[...document.querySelectorAll('{KEY} .cross')].map(one => one.style.visibility)"
+    assert set(value(browser, cursors)) == {"visible"}
+    browser.press("Escape")
+    assert set(value(browser, cursors)) == {"hidden"}
+    assert value(browser, f"document.querySelector('{KEY} .tip').hidden") is True
+
+
+def test_dragging_shows_a_part_of_the_time_in_linked_figures(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.open(pages["run"], 1280)
+    svg = "document.querySelector('[data-figure=\"s0-time-cwnd\"] .canvas > svg')"
+    browser.run(f"{svg}.scrollIntoView({{block: 'center'}})")
+    box = value(browser, f"(({{x, y}}) => [x, y])({svg}.getBoundingClientRect())")
+    ends = """[...document.querySelectorAll('[data-figure^="s0-time"]')].map(box =>
+        [...box.querySelectorAll('.canvas text')].map(one => one.textContent).includes('5'))"""
+    assert all(value(browser, ends))
+    browser.mouse("mousePressed", box[0] + 80, box[1] + 90)
+    browser.mouse("mouseMoved", box[0] + 160, box[1] + 90)
+    browser.mouse("mouseReleased", box[0] + 160, box[1] + 90)
+    assert not any(value(browser, ends))
+    whole = "[...document.querySelectorAll('.switch')].filter(one => \
+        one.textContent === 'Whole time' && !one.hidden)"
+    assert value(browser, f"{whole}.length") > 1
+    browser.run(f"{whole}[0].click()")
+    assert all(value(browser, ends))
+
+
+def test_colours_follow_the_button(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["comparison"], 1280)
+    press = "document.getElementById('theme').click()"
+    seen = []
+    for _ in range(3):
+        browser.run(press)
+        seen.append(value(browser, "document.documentElement.dataset.theme ?? ''"))
+    assert seen == ["light", "dark", ""]
+
+
+def test_without_scripts_everything_but_the_figures_is_there(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.scripts(allowed=False)
+    try:
+        browser.open(pages["comparison"], 1280)
+        assert value(browser, "document.querySelectorAll('.canvas').length") == 0
+        said = value(browser, "document.querySelector('.live').textContent")
+        assert "its numbers are in the tables" in said
+        assert value(browser, "document.querySelectorAll('.tables td').length") > 20
+        assert value(browser, "document.querySelector('.answer').textContent.includes('Mbit/s')")
+        assert value(browser, "document.getElementById('theme').hidden")
+    finally:
+        browser.scripts(allowed=True)
