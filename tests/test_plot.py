@@ -131,12 +131,12 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
     assert band[:, 1].min() == pytest.approx(min(one.low for one in expected) / 1e6)
 
 
-# Metrics of flows that end, of several flows, of longer flows, and of controls that allow or
-# estimate a rate.
+# Metrics of flows that end, of several flows, of longer flows, of controls that allow or estimate a
+# rate, and of hops that record the delay of each packet.
 OF_OTHER_FLOWS = (
     "completion_time", "equivalence", "max_min_ratio", "rate_cov", "allowed_rate",
     "loss_event_rate", "rate_estimate", "estimate_bias", "estimate_settling_time",
-    "incomplete_share",
+    "incomplete_share", "packet_delay_p50", "packet_delay_p95", "packet_delay_p99",
 )  # fmt: skip
 
 

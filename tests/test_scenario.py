@@ -39,7 +39,7 @@ def test_what_is_not_there_is_answered_with_what_is(leaky_pipe: Scenario) -> Non
         _ = leaky_pipe.hopps
     with pytest.raises(AttributeError, match=r"no 'replcae' here; did you mean .replace"):
         _ = leaky_pipe.replcae
-    assert not hasattr(leaky_pipe, "_repr_html_")
+    assert not hasattr(leaky_pipe, "_repr_png_")
     assert {"hops", "duration", "replace"} <= set(dir(leaky_pipe))
     with pytest.raises(KeyError, match="no 'wierd' here; there is wired, wireless, return"):
         _ = leaky_pipe.hops["wierd"]

@@ -4,7 +4,9 @@ use crate::events::{Alarm, EventQueue, Target};
 use crate::prefetch::prefetch;
 use ackclock_core::activity::Activity;
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SegmentKind};
-use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::packet::{
+    Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
+};
 use ackclock_core::traffic::{Traffic, Write};
 use ackclock_core::units::{Bytes, Time};
 
@@ -315,8 +317,7 @@ impl Flow {
         }
         let id = packets.answer(arrived, packet);
         if let Some(counters) = ack.counters {
-            let blocks = ack.sacks.copied().unwrap_or_default();
-            packets.set_options(id, Options::Counters(*counters, blocks));
+            set_counters(packets, id, counters, ack.sacks);
         } else if let Some(blocks) = ack.sacks {
             packets.set_options(id, Options::Sack(*blocks));
         }
@@ -406,6 +407,19 @@ impl Flow {
             rtt_sum_s,
         }
     }
+}
+
+/// Puts byte counters of accurate ECN into an ACK, beside its SACK blocks.
+#[cold] // few receivers send them
+#[inline(never)]
+fn set_counters(
+    packets: &mut PacketPool,
+    id: PacketId,
+    counters: &EcnCounters,
+    sacks: Option<&SackBlocks>,
+) {
+    let blocks = sacks.copied().unwrap_or_default();
+    packets.set_options(id, Options::Counters(*counters, blocks));
 }
 
 #[inline(always)]

@@ -36,7 +36,7 @@ pub struct Receiver {
     quick: u32,
     delay: Span,
     timing: Option<Box<Timing>>,
-    /// Feedback of marks that is not the classic one.
+    /// Feedback of marks; none without ECN.
     marks: Option<Box<Marks>>,
     beyond: Beyond,
     statistics: ReceiverStatistics,
@@ -44,10 +44,6 @@ pub struct Receiver {
     duplicate_sack: bool,
     acknowledge: bool,
     waiting: Waiting,
-    /// True while ECE is echoed (RFC 3168 section 6.1.3).
-    echo_congestion: bool,
-    /// True if the last segment was marked.
-    marked: bool,
 }
 
 /// An answer that leaves before an ACK of what has arrived.
@@ -85,8 +81,6 @@ impl Receiver {
             duplicate_sack: parameters.duplicate_sack,
             acknowledge: false,
             waiting: Waiting::Nothing,
-            echo_congestion: false,
-            marked: false,
         }
     }
 
@@ -109,13 +103,7 @@ impl Receiver {
         }
         self.statistics.received_segments += 1;
         if self.marks.is_some() {
-            self.note_mark(ecn, segment.length);
-        } else {
-            let marked = ecn == Ecn::Marked;
-            // A segment with both CWR and CE starts a new echo (RFC 3168 section 6.1.3).
-            self.echo_congestion = marked || (self.echo_congestion && !segment.window_reduced);
-            self.acknowledge |= marked != self.marked;
-            self.marked = marked;
+            self.note_mark(ecn, segment.length, segment.window_reduced);
         }
         self.keep_stamp(segment);
         if segment.sequence != self.next || !self.beyond.is_empty() {
@@ -290,7 +278,7 @@ impl Receiver {
             self.beyond.report();
         }
         let (ace, counters) = match &mut self.marks {
-            None => (self.echo_congestion.into(), None),
+            None => (0, None),
             Some(marks) if kind == AcknowledgementKind::Ack => marks.report(),
             Some(_) => (0, None), // the handshake's flags are the driver's
         };
@@ -575,7 +563,8 @@ mod tests {
 
     #[test]
     fn congestion_is_echoed_until_the_window_is_reduced() {
-        let mut receiver = Receiver::new(&rfc());
+        let parameters = TcpParameters { ecn: true, ..rfc() };
+        let mut receiver = Receiver::new(&parameters);
         let mut after = |sequence, window_reduced, marked| {
             let segment = Segment {
                 window_reduced,

@@ -1,4 +1,4 @@
-//! Feedback of marks other than the classic echo: DCTCP's, and accurate ECN.
+//! Feedback of marks: the classic echo, DCTCP's, and accurate ECN.
 
 use super::super::accurate_ecn::Counting;
 use super::super::parameters::{EcnFeedback, TcpParameters};
@@ -9,10 +9,21 @@ use crate::units::{Bytes, Time};
 /// The state of the feedback.
 #[derive(Debug)]
 pub(super) enum Marks {
+    /// Classic ECN (RFC 3168 section 6.1.3).
+    Classic(Classic),
     /// DCTCP (RFC 8257 section 3.2).
     Dctcp(Dctcp),
     /// Accurate ECN (RFC 9768).
     Accurate(Counting),
+}
+
+/// The state of the classic echo.
+#[derive(Debug, Default)]
+pub(super) struct Classic {
+    /// True while ECE is echoed.
+    echoes: bool,
+    /// True if the last segment was marked.
+    marked: bool,
 }
 
 /// The two states of DCTCP's receiver.
@@ -26,11 +37,11 @@ pub(super) struct Dctcp {
 }
 
 impl Marks {
-    /// Returns none for classic feedback, and without ECN.
+    /// Returns none without ECN.
     pub fn new(parameters: &TcpParameters) -> Option<Self> {
         match parameters.ecn_feedback {
             _ if !parameters.ecn => None,
-            EcnFeedback::Classic => None,
+            EcnFeedback::Classic => Some(Marks::Classic(Classic::default())),
             EcnFeedback::Dctcp => Some(Marks::Dctcp(Dctcp {
                 marked: false,
                 earlier: (0, Time::NEVER, false),
@@ -40,10 +51,11 @@ impl Marks {
     }
 
     /// Returns the flags and the byte counters of an ACK that leaves now.
-    #[cold] // few receivers have such feedback
+    #[cold] // most receivers have no ECN
     #[inline(never)]
     pub fn report(&mut self) -> (u8, Option<&EcnCounters>) {
         match self {
+            Marks::Classic(state) => (state.echoes.into(), None),
             Marks::Dctcp(state) => (state.marked.into(), None),
             Marks::Accurate(counting) => counting.report(),
         }
@@ -53,10 +65,19 @@ impl Marks {
 impl Receiver {
     /// Takes note of a segment's ECN field, before the segment itself. If DCTCP's state changes,
     /// what came before is acknowledged with the old state, and the segment at once (Linux,
-    /// `dctcp_ece_ack_update`).
-    #[inline(never)] // few receivers have such feedback
-    pub(super) fn note_mark(&mut self, ecn: Ecn, payload: Bytes) {
+    /// `dctcp_ece_ack_update`). A change of the classic state acknowledges the segment at once.
+    #[cold] // most receivers have no ECN
+    #[inline(never)]
+    pub(super) fn note_mark(&mut self, ecn: Ecn, payload: Bytes, window_reduced: bool) {
         let state = match self.marks.as_deref_mut() {
+            Some(Marks::Classic(state)) => {
+                let marked = ecn == Ecn::Marked;
+                // A segment with both CWR and CE starts a new echo.
+                state.echoes = marked || (state.echoes && !window_reduced);
+                self.acknowledge |= marked != state.marked;
+                state.marked = marked;
+                return;
+            }
             Some(Marks::Dctcp(state)) => state,
             Some(Marks::Accurate(counting)) => {
                 self.acknowledge |= counting.count(ecn, payload.0);
