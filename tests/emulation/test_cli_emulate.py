@@ -243,7 +243,7 @@ def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> Non
     page = tmp_path / "report.html"
     assert command(emulated.place, "report", "run", "-o", str(page), *asked).returncode == 0
     text = page.read_text()
-    assert "<h3>Fidelity</h3>" in text
+    assert ">Fidelity</caption>" in text
     assert emulated.result.run["machine"]["kernel"] in text
 
 
