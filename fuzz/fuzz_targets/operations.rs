@@ -5,12 +5,12 @@
 
 use ackclock_core::congestion::{ControlContext, ControlKind};
 use ackclock_core::endpoint::parameters::{
-    AfterTimeout, LossRecovery, Pacing, Preset, RecoveryWindow,
+    AfterTimeout, EcnFeedback, LossRecovery, Pacing, Preset, RecoveryWindow,
 };
 use ackclock_core::endpoint::receiver::Receiver;
 use ackclock_core::endpoint::sender::Sender;
 use ackclock_core::endpoint::{Acknowledgement, Segment, TcpParameters};
-use ackclock_core::packet::SackBlocks;
+use ackclock_core::packet::{Ecn, EcnCounters, SackBlocks};
 use ackclock_core::registry::{Kind, StreamScope, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
@@ -20,6 +20,9 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// What an ACK carries beside its header.
+type Options = (Option<SackBlocks>, Option<EcnCounters>);
 
 /// Most segments that one call may send; a sender that sends more does not stop.
 const BURST: usize = 100_000;
@@ -36,7 +39,7 @@ struct Connection {
     receiver: Receiver,
     forward: VecDeque<(Segment, bool)>,
     /// The driver keeps the SACK blocks of an ACK while it is in flight.
-    back: VecDeque<(Acknowledgement<'static>, Option<SackBlocks>)>,
+    back: VecDeque<(Acknowledgement<'static>, Options)>,
     mss: u64,
     written: u64,
 }
@@ -60,6 +63,7 @@ impl Connection {
             ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
             paced: parameters.pacing == Pacing::Always,
             selective_acks: parameters.recovery.uses_sack(),
+            counts_marks: parameters.ecn && parameters.ecn_feedback != EcnFeedback::Classic,
         };
         let mut sender = Sender::new(
             Arc::new(parameters),
@@ -88,8 +92,14 @@ impl Connection {
             self.forward.push_back((segment, false));
         }
         while let Some(ack) = self.receiver.poll_transmit(self.now) {
-            self.back
-                .push_back((Acknowledgement { sacks: None, ..ack }, ack.sacks.copied()));
+            let options = (ack.sacks.copied(), ack.counters.copied());
+            let (sacks, counters) = (None, None);
+            let plain = Acknowledgement {
+                sacks,
+                counters,
+                ..ack
+            };
+            self.back.push_back((plain, options));
         }
         assert!(self.sender.cwnd().0 >= self.mss, "less than one segment");
         assert!(self.receiver.statistics().delivered.0 <= self.written);
@@ -97,14 +107,19 @@ impl Connection {
     }
 
     fn arrive(&mut self, (segment, marked): (Segment, bool)) {
-        self.receiver.handle_segment(self.now, &segment, marked);
+        let ecn = if marked { Ecn::Marked } else { Ecn::Capable };
+        self.receiver.handle_segment(self.now, &segment, ecn);
         self.transmit();
     }
 
-    fn acknowledge(&mut self, (ack, sacks): (Acknowledgement<'static>, Option<SackBlocks>)) {
-        let sacks = sacks.as_ref();
-        self.sender
-            .handle_acknowledgement(self.now, &Acknowledgement { sacks, ..ack });
+    fn acknowledge(&mut self, (ack, (sacks, counters)): (Acknowledgement<'static>, Options)) {
+        let (sacks, counters) = (sacks.as_ref(), counters.as_ref());
+        let ack = Acknowledgement {
+            sacks,
+            counters,
+            ..ack
+        };
+        self.sender.handle_acknowledgement(self.now, &ack);
         self.transmit();
     }
 

@@ -34,7 +34,7 @@ pub struct Network {
     pub meters: Vec<Option<Box<dyn Link>>>,
     /// The media in the scenario's order.
     pub media: Vec<SharedMedium>,
-    /// The flow instances in the scenario's order, numbered as a [`FlowId`](crate::packet::FlowId).
+    /// The flow instances in the scenario's order, numbered as a [`FlowId`].
     pub instances: Vec<Instance>,
     /// The routes of the instances.
     pub routes: Routes,
