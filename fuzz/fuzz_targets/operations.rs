@@ -93,13 +93,7 @@ impl Connection {
         }
         while let Some(ack) = self.receiver.poll_transmit(self.now) {
             let options = (ack.sacks.copied(), ack.counters.copied());
-            let (sacks, counters) = (None, None);
-            let plain = Acknowledgement {
-                sacks,
-                counters,
-                ..ack
-            };
-            self.back.push_back((plain, options));
+            self.back.push_back((ack.without_options(), options));
         }
         assert!(self.sender.cwnd().0 >= self.mss, "less than one segment");
         assert!(self.receiver.statistics().delivered.0 <= self.written);

@@ -9,16 +9,16 @@
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, EcnUse, KeptShare, LinuxControl};
+use super::reno_linux::{RenoLinux, SegmentDecrease};
 use super::segments::SegmentWindow;
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
-    MarkReport,
+    Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, MarkReport,
 };
 use crate::endpoint::parameters::{Arithmetic, EcnCodepoint, EcnFeedback};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
-use crate::units::{Bytes, Time};
+use crate::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,10 +102,8 @@ impl Element<ControlKind> for Dctcp {
 impl Factory<ControlKind> for Dctcp {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         if self.arithmetic == Arithmetic::Linux {
-            return Box::new(DctcpLinux {
-                window: SegmentWindow::new(&context),
-                alpha: LinuxAlpha::new(self.initial_alpha),
-            });
+            let alpha = LinuxAlpha::new(self.initial_alpha);
+            return Box::new(RenoLinux::new(&context, 1.0, alpha));
         }
         let growth = AdditiveGrowth {
             alpha: 1.0,
@@ -194,38 +192,14 @@ impl LinuxAlpha {
         }
         (self.delivered, self.marked) = (0, 0);
     }
-
-    /// Returns ssthresh after a mark, in segments, before its floor (`dctcp_ssthresh`).
-    const fn kept(&self, cwnd: u64) -> u64 {
-        cwnd - ((cwnd * self.alpha) >> 11)
-    }
 }
 
-/// DCTCP of Linux.
-#[derive(Debug)]
-struct DctcpLinux {
-    window: SegmentWindow,
-    alpha: LinuxAlpha,
-}
-
-impl CongestionControl for DctcpLinux {
-    #[inline]
-    fn on_ack(&mut self, _: Time, ack: &Ack) {
-        if ack.credit == Bytes::ZERO {
-            return;
-        }
-        let delivered = self.window.segments(ack.credit);
-        let rest = self.window.grow_in_slow_start(delivered);
-        if rest > 0 {
-            self.window.grow(self.window.cwnd(), rest);
-        }
-    }
-
-    fn on_mark_report(&mut self, _: Time, report: &MarkReport) {
-        self.alpha.delivered += self.window.segments(report.delivered);
-        self.alpha.marked += self.window.segments(report.marked);
-        if report.round_start {
-            self.alpha.end_round();
+impl SegmentDecrease for LinuxAlpha {
+    /// After a mark by α (`dctcp_ssthresh`).
+    fn kept(&self, kind: CongestionKind, cwnd: u64) -> u64 {
+        match kind {
+            CongestionKind::Mark => cwnd - ((cwnd * self.alpha) >> 11),
+            _ => cwnd / 2,
         }
     }
 
@@ -233,36 +207,11 @@ impl CongestionControl for DctcpLinux {
         true
     }
 
-    fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
-        let alpha = &self.alpha;
-        let by_mark = congestion.kind == CongestionKind::Mark;
-        self.window.react(congestion, |cwnd| match by_mark {
-            true => alpha.kept(cwnd),
-            false => cwnd / 2,
-        });
-    }
-
-    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
-        self.window.lower(limit);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.window.bytes()
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
-    }
-
-    fn state(&self) -> ControlState {
-        ControlState {
-            ssthresh: self.window.ssthresh(),
-            mode: if self.window.in_slow_start() {
-                "slow_start"
-            } else {
-                "congestion_avoidance"
-            },
-            rate_estimate: None,
+    fn on_mark_report(&mut self, report: &MarkReport, window: &SegmentWindow) {
+        self.delivered += window.segments(report.delivered);
+        self.marked += window.segments(report.marked);
+        if report.round_start {
+            self.end_round();
         }
     }
 }
@@ -271,7 +220,7 @@ impl CongestionControl for DctcpLinux {
 mod tests {
     use super::super::testing::{AckClock, MSS};
     use super::*;
-    use crate::units::Span;
+    use crate::units::{Bytes, Span};
     use serde_json::json;
 
     const RTT: Span = Span::from_millis(100);
@@ -307,7 +256,7 @@ mod tests {
                 delivered: 0,
                 marked: 0,
             }
-            .kept(cwnd)
+            .kept(CongestionKind::Mark, cwnd)
             .max(2)
         };
         let found = [(10, 1024), (100, 100), (40, 512), (3, 1024)].map(|(w, a)| kept(w, a));

@@ -17,7 +17,7 @@
 
 use super::facts::{ControlFacts, EcnUse, GrowthLaw, KeptShare};
 use super::parameters::check_positive;
-use super::reno_linux::RenoLinux;
+use super::reno_linux::{RenoLinux, Shares};
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
     MarkReport, RecoveryPhase,
@@ -119,7 +119,11 @@ impl Element<ControlKind> for Prague {
 impl Factory<ControlKind> for Prague {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         if !context.counts_marks {
-            return Box::new(RenoLinux::new(&context, 1.0, (0.5, 0.5)));
+            let shares = Shares {
+                after_loss: 0.5,
+                after_mark: 0.5,
+            };
+            return Box::new(RenoLinux::new(&context, 1.0, shares));
         }
         Box::new(PragueControl::new(self.clone(), &context))
     }

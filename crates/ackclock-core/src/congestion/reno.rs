@@ -26,7 +26,7 @@
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
-use super::reno_linux::RenoLinux;
+use super::reno_linux::{RenoLinux, Shares};
 use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::endpoint::parameters::Arithmetic;
 use crate::registry::{Element, Factory};
@@ -144,11 +144,11 @@ impl Reno {
 impl Factory<ControlKind> for Reno {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         if self.arithmetic == Arithmetic::Linux {
-            return Box::new(RenoLinux::new(
-                &context,
-                self.alpha,
-                (self.beta, self.after_mark()),
-            ));
+            let shares = Shares {
+                after_loss: self.beta,
+                after_mark: self.after_mark(),
+            };
+            return Box::new(RenoLinux::new(&context, self.alpha, shares));
         }
         let growth = AdditiveGrowth {
             alpha: self.alpha,

@@ -1,29 +1,62 @@
-//! Reno as in Linux (`tcp_reno_cong_avoid`, `tcp_reno_ssthresh`): whole segments.
+//! Growth of Reno as in Linux, in whole segments (`tcp_reno_cong_avoid`), and what reductions leave.
 
 use super::segments::SegmentWindow;
-use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState};
+use super::{
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, MarkReport,
+};
 use crate::units::{Bytes, Time};
+use std::fmt::Debug;
 
-/// The control. The kernel has α = 1 and β = 1/2.
+/// What a reduction leaves of a window.
+pub(super) trait SegmentDecrease: Debug + Send {
+    /// Returns ssthresh after a loss or a mark, in segments, before its floor.
+    fn kept(&self, kind: CongestionKind, cwnd: u64) -> u64;
+    /// True if it wants [`SegmentDecrease::on_mark_report`].
+    fn wants_mark_reports(&self) -> bool {
+        false
+    }
+    /// Reports the marks of newly delivered data, for the window that counts it.
+    fn on_mark_report(&mut self, report: &MarkReport, window: &SegmentWindow) {
+        let _ = (report, window);
+    }
+}
+
+/// Constant shares (`tcp_reno_ssthresh`). The kernel has 1/2 for both.
 #[derive(Debug)]
-pub(super) struct RenoLinux {
+pub(super) struct Shares {
+    pub after_loss: f64,
+    pub after_mark: f64,
+}
+
+impl SegmentDecrease for Shares {
+    fn kept(&self, kind: CongestionKind, cwnd: u64) -> u64 {
+        let share = match kind {
+            CongestionKind::Mark => self.after_mark,
+            _ => self.after_loss,
+        };
+        (cwnd as f64 * share) as u64
+    }
+}
+
+/// The control. The kernel has α = 1.
+#[derive(Debug)]
+pub(super) struct RenoLinux<D> {
     alpha: f64,
-    /// β after a loss, and after a mark.
-    beta: (f64, f64),
+    decrease: D,
     window: SegmentWindow,
 }
 
-impl RenoLinux {
-    pub fn new(context: &ControlContext<'_>, alpha: f64, beta: (f64, f64)) -> Self {
+impl<D> RenoLinux<D> {
+    pub fn new(context: &ControlContext<'_>, alpha: f64, decrease: D) -> Self {
         RenoLinux {
             alpha,
-            beta,
+            decrease,
             window: SegmentWindow::new(context),
         }
     }
 }
 
-impl CongestionControl for RenoLinux {
+impl<D: SegmentDecrease> CongestionControl for RenoLinux<D> {
     #[inline]
     fn on_ack(&mut self, _: Time, ack: &Ack) {
         if ack.credit == Bytes::ZERO {
@@ -38,12 +71,16 @@ impl CongestionControl for RenoLinux {
     }
 
     fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
-        let beta = match congestion.kind {
-            CongestionKind::Mark => self.beta.1,
-            _ => self.beta.0,
-        };
         self.window
-            .react(congestion, |cwnd| (cwnd as f64 * beta) as u64);
+            .react(congestion, |cwnd| self.decrease.kept(congestion.kind, cwnd));
+    }
+
+    fn on_mark_report(&mut self, _: Time, report: &MarkReport) {
+        self.decrease.on_mark_report(report, &self.window);
+    }
+
+    fn wants_mark_reports(&self) -> bool {
+        self.decrease.wants_mark_reports()
     }
 
     fn on_idle_restart(&mut self, _: Time, limit: Bytes) {

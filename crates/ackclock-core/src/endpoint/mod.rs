@@ -73,6 +73,27 @@ pub struct Acknowledgement<'a> {
     pub counters: Option<&'a EcnCounters>,
 }
 
+impl Acknowledgement<'_> {
+    /// Returns it without SACK blocks and counters, which belong to the receiver.
+    pub fn without_options(self) -> Acknowledgement<'static> {
+        let Acknowledgement {
+            kind,
+            cumulative,
+            echo,
+            ace,
+            ..
+        } = self;
+        Acknowledgement {
+            kind,
+            cumulative,
+            echo,
+            sacks: None,
+            ace,
+            counters: None,
+        }
+    }
+}
+
 /// The kinds of [`Acknowledgement`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcknowledgementKind {

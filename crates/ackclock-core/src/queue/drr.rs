@@ -146,9 +146,8 @@ impl Queue for DrrQueue {
 mod tests {
     use super::*;
     use crate::packet::FlowId;
-    use crate::queue::testing::Bench;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
+    use crate::queue::testing::{Bench, assert_refused};
+
     use crate::streams::Streams;
 
     fn bench(parameters: &Drr) -> Bench<DrrQueue> {
@@ -192,18 +191,15 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_refused_by_name() {
-        for (field, value) in [
-            ("limit", json!("0 packets")),
-            ("flow_limit", json!("20 ms")),
-            ("queues", json!(0)),
-            ("quantum", json!("255 bytes")),
-            ("first_quantum", json!("3027 bytes")),
-        ] {
-            let mut tree = json!({ "kind": "drr" });
-            tree[field] = value;
-            let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
-            assert_eq!(error.field(), field);
-            assert!(error.to_string().contains("; "), "{error}");
-        }
+        assert_refused(
+            &json!({ "kind": "drr" }),
+            [
+                ("limit", json!("0 packets")),
+                ("flow_limit", json!("20 ms")),
+                ("queues", json!(0)),
+                ("quantum", json!("255 bytes")),
+                ("first_quantum", json!("3027 bytes")),
+            ],
+        );
     }
 }

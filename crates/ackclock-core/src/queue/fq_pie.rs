@@ -218,9 +218,8 @@ impl<C: Control> Queue for FqPieQueue<C> {
 mod tests {
     use super::*;
     use crate::packet::{Ecn, FlowId};
-    use crate::queue::testing::Bench;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
+    use crate::queue::testing::{Bench, assert_refused};
+
     use crate::streams::Streams;
 
     fn bench<C: Control>(parameters: &FqPie) -> Bench<FqPieQueue<C>> {
@@ -235,9 +234,7 @@ mod tests {
             ..FqPie::default()
         });
         bench.load_that_reacts(120.0);
-        let steady = bench.waits.iter().filter(|(at, _)| *at > 20.0);
-        let waits: Vec<f64> = steady.map(|(_, waited)| *waited).collect();
-        let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+        let mean = bench.mean_wait_after(20.0);
         // As for PIE: half the target to twice it.
         assert!((0.0075..0.030).contains(&mean), "{arithmetic:?}: {mean}");
         assert!(bench.signals() > 100);
@@ -299,18 +296,15 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_refused_by_name() {
-        for (field, value) in [
-            ("target", json!("0 ms")),
-            ("alpha", json!(0.1)),
-            ("limit", json!("20 ms")),
-            ("queues", json!(0)),
-            ("quantum", json!("255 bytes")),
-        ] {
-            let mut tree = json!({ "kind": "fq_pie", "arithmetic": "linux" });
-            tree[field] = value;
-            let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
-            assert_eq!(error.field(), field);
-            assert!(error.to_string().contains("; "), "{error}");
-        }
+        assert_refused(
+            &json!({ "kind": "fq_pie", "arithmetic": "linux" }),
+            [
+                ("target", json!("0 ms")),
+                ("alpha", json!(0.1)),
+                ("limit", json!("20 ms")),
+                ("queues", json!(0)),
+                ("quantum", json!("255 bytes")),
+            ],
+        );
     }
 }

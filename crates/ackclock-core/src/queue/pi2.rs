@@ -194,9 +194,8 @@ impl Queue for Pi2Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::testing::Bench;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
+    use crate::queue::testing::{Bench, assert_refused};
+
     use crate::streams::Streams;
 
     fn bench(parameters: &Pi2) -> Bench<Pi2Queue> {
@@ -259,9 +258,7 @@ mod tests {
             });
             bench.ecn = Ecn::Capable;
             bench.load_of_many(120.0);
-            let steady = bench.waits.iter().filter(|(at, _)| *at > 20.0);
-            let waits: Vec<f64> = steady.map(|(_, waited)| *waited).collect();
-            let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+            let mean = bench.mean_wait_after(20.0);
             // The controller integrates the distance from the target. As for PIE: half the target
             // to twice it.
             assert!((0.0075..0.030).contains(&mean), "{mean}");
@@ -281,21 +278,18 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_refused_by_name() {
-        for (field, value) in [
-            ("target", json!("0 ms")),
-            ("update_interval", json!("999 us")),
-            ("alpha", json!(0)),
-            ("beta", json!(-1)),
-            ("beta", json!(0.001)),
-            ("coupling", json!(0)),
-            ("limit", json!("0 packets")),
-            ("limit", json!("20 ms")),
-        ] {
-            let mut tree = json!({ "kind": "pi2", "arithmetic": "linux" });
-            tree[field] = value;
-            let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
-            assert_eq!(error.field(), field);
-            assert!(error.to_string().contains("; "), "{error}");
-        }
+        assert_refused(
+            &json!({ "kind": "pi2", "arithmetic": "linux" }),
+            [
+                ("target", json!("0 ms")),
+                ("update_interval", json!("999 us")),
+                ("alpha", json!(0)),
+                ("beta", json!(-1)),
+                ("beta", json!(0.001)),
+                ("coupling", json!(0)),
+                ("limit", json!("0 packets")),
+                ("limit", json!("20 ms")),
+            ],
+        );
     }
 }

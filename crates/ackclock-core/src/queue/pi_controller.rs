@@ -15,6 +15,27 @@ const TICK_SHIFT: u32 = 6;
 /// Linux's probabilities are fractions of that.
 const ONE: u64 = u32::MAX as u64;
 
+/// Refuses a target of zero and an interval between updates that is too short.
+///
+/// # Errors
+/// With the name of the field.
+pub(super) fn check_times(target: Span, update_interval: Span) -> Result<()> {
+    every([
+        in_range(
+            target != Span::ZERO,
+            "target",
+            &target,
+            "is too short; for example \"15 ms\"",
+        ),
+        in_range(
+            update_interval >= LEAST_INTERVAL,
+            "update_interval",
+            &update_interval,
+            "is shorter than 1 ms; for example \"15 ms\"",
+        ),
+    ])
+}
+
 /// The constants of a controller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gains {
@@ -52,18 +73,7 @@ impl Gains {
             ])
         };
         every([
-            in_range(
-                self.target != Span::ZERO,
-                "target",
-                &self.target,
-                "is too short; for example \"15 ms\"",
-            ),
-            in_range(
-                self.update_interval >= LEAST_INTERVAL,
-                "update_interval",
-                &self.update_interval,
-                "is shorter than 1 ms; for example \"16 ms\"",
-            ),
+            check_times(self.target, self.update_interval),
             gain("alpha", self.alpha, "0.16"),
             gain("beta", self.beta, "3.2"),
         ])

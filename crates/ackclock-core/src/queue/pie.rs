@@ -5,6 +5,7 @@
 use super::arithmetic::Arithmetic;
 use super::buffer::{Buffer, check_limit};
 use super::facts::{QueueFacts, SteeringLaw};
+use super::pi_controller::check_times;
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
@@ -109,8 +110,6 @@ impl Default for Pie {
     }
 }
 
-/// Shortest `update_interval`.
-const LEAST_INTERVAL: Span = Span::from_millis(1);
 impl Element<QueueKind> for Pie {
     const NAME: &'static str = "pie";
     const LABEL: &'static str = "PIE";
@@ -136,18 +135,7 @@ impl Pie {
     /// Refuses parameters of the control that contradict one another or the law.
     pub(super) fn check_control(&self) -> Result<()> {
         every([
-            in_range(
-                self.target != Span::ZERO,
-                "target",
-                &self.target,
-                "is too short; for example \"15 ms\"",
-            ),
-            in_range(
-                self.update_interval >= LEAST_INTERVAL,
-                "update_interval",
-                &self.update_interval,
-                "is shorter than 1 ms; for example \"15 ms\"",
-            ),
+            check_times(self.target, self.update_interval),
             in_range(
                 self.alpha > 0.0 && self.alpha.is_finite(),
                 "alpha",

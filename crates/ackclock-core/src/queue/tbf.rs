@@ -166,9 +166,7 @@ impl Queue for TbfQueue {
 mod tests {
     use super::*;
     use crate::packet::FlowId;
-    use crate::queue::testing::Bench;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
+    use crate::queue::testing::{Bench, assert_refused};
 
     /// 1000 bytes a second behind a link that takes no time, and three packets at once.
     fn bench(peak_rate: Option<BitRate>, limit: QueueLimit) -> Bench<TbfQueue> {
@@ -218,20 +216,17 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_refused_by_name() {
-        for (field, value) in [
-            ("rate", json!("0 bit/s")),
-            ("burst", json!("1499 bytes")),
-            ("peak_burst", json!("0 bytes")),
-            ("peak_rate", json!("1 Mbit/s")),
-            ("limit", json!("20 ms")),
-        ] {
-            let mut tree = json!({
+        assert_refused(
+            &json!({
                 "kind": "tbf", "rate": "1 Mbit/s", "burst": "3 kB", "limit": "9 packets"
-            });
-            tree[field] = value;
-            let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
-            assert_eq!(error.field(), field);
-            assert!(error.to_string().contains("; "), "{error}");
-        }
+            }),
+            [
+                ("rate", json!("0 bit/s")),
+                ("burst", json!("1499 bytes")),
+                ("peak_burst", json!("0 bytes")),
+                ("peak_rate", json!("1 Mbit/s")),
+                ("limit", json!("20 ms")),
+            ],
+        );
     }
 }

@@ -1,9 +1,23 @@
 //! A bench for the tests of disciplines: a queue and a link of constant rate that serves it.
 
-use super::Queue;
+use super::{Queue, QueueKind};
 use crate::observe::{Context, DropReason, Observer};
 use crate::packet::{Backlog, Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use crate::registry::choose;
+use crate::scenario::files::NoFiles;
 use crate::units::{Bytes, Span, Time};
+use serde_json::Value;
+
+/// Asserts that a queue refuses each of some values by the name of its field, with a remedy.
+pub(super) fn assert_refused<const N: usize>(queue: &Value, values: [(&str, Value); N]) {
+    for (field, value) in values {
+        let mut tree = queue.clone();
+        tree[field] = value;
+        let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
+        assert_eq!(error.field(), field);
+        assert!(error.to_string().contains("; "), "{error}");
+    }
+}
 
 /// Drops and marks, in seconds.
 #[derive(Debug, Default)]
@@ -56,6 +70,13 @@ impl<Q: Queue> Bench<Q> {
             served: Vec::new(),
             arrived: 0,
         }
+    }
+
+    /// Returns the mean wait of the packets served after a time, in seconds.
+    pub fn mean_wait_after(&self, seconds: f64) -> f64 {
+        let steady = self.waits.iter().filter(|(at, _)| *at > seconds);
+        let waits: Vec<f64> = steady.map(|(_, waited)| *waited).collect();
+        waits.iter().sum::<f64>() / waits.len() as f64
     }
 
     /// Offers a packet of 1500 bytes of flow 0.

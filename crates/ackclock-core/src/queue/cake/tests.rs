@@ -1,8 +1,6 @@
 use super::*;
 use crate::packet::{Ecn, FlowId};
-use crate::queue::testing::Bench;
-use crate::registry::choose;
-use crate::scenario::files::NoFiles;
+use crate::queue::testing::{Bench, assert_refused};
 use crate::streams::Streams;
 
 fn bench(parameters: &Cake, hosts: Option<Hosts>, service_ms: u64) -> Bench<CakeQueue> {
@@ -167,17 +165,14 @@ fn everything_comes_to_rest() {
 
 #[test]
 fn impossible_parameters_are_refused_by_name() {
-    for (field, value) in [
-        ("rate", json!("0 bit/s")),
-        ("rtt", json!("0 ms")),
-        ("mtu", json!("0 bytes")),
-        ("limit", json!("0 packets")),
-        ("limit", json!("20 ms")),
-    ] {
-        let mut tree = json!({ "kind": "cake" });
-        tree[field] = value;
-        let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
-        assert_eq!(error.field(), field);
-        assert!(error.to_string().contains("; "), "{error}");
-    }
+    assert_refused(
+        &json!({ "kind": "cake" }),
+        [
+            ("rate", json!("0 bit/s")),
+            ("rtt", json!("0 ms")),
+            ("mtu", json!("0 bytes")),
+            ("limit", json!("0 packets")),
+            ("limit", json!("20 ms")),
+        ],
+    );
 }

@@ -132,13 +132,7 @@ fn over_a_marking_path(
         }
         while let Some(ack) = receiver.poll_transmit(now) {
             let options = (ack.sacks.copied(), ack.counters.copied());
-            let (sacks, counters) = (None, None);
-            let plain = Acknowledgement {
-                sacks,
-                counters,
-                ..ack
-            };
-            back.push_back((now + delay, plain, options));
+            back.push_back((now + delay, ack.without_options(), options));
         }
         if sender.is_finished() {
             return outcome;

@@ -47,13 +47,7 @@ fn totals(feedback: EcnFeedback, (every, marked): (u32, u64)) -> Totals {
         while let Some(ack) = receiver.poll_transmit(d.now) {
             totals.acks += 1;
             let options = (ack.sacks.copied(), ack.counters.copied());
-            let (sacks, counters) = (None, None);
-            let plain = Acknowledgement {
-                sacks,
-                counters,
-                ..ack
-            };
-            back.push_back((d.now + delay, plain, options));
+            back.push_back((d.now + delay, ack.without_options(), options));
         }
         let arrival = forward.front().map_or(Time::NEVER, |(at, _)| *at);
         let answer = back.front().map_or(Time::NEVER, |(at, ..)| *at);

@@ -256,15 +256,7 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
             if draws.uniform() >= loss {
                 // The driver keeps the blocks while the ACK is in transit.
                 let sacks = ack.sacks.copied();
-                back.push_back((
-                    d.now + delay,
-                    Acknowledgement {
-                        sacks: None,
-                        counters: None,
-                        ..ack
-                    },
-                    sacks,
-                ));
+                back.push_back((d.now + delay, ack.without_options(), sacks));
             }
         }
         if d.sender.is_finished() {
