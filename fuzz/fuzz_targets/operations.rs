@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What an ACK carries beside its header.
+/// The fields of an ACK beside its header.
 type Options = (Option<SackBlocks>, Option<EcnCounters>);
 
 /// Most segments that one call may send; a sender that sends more does not stop.

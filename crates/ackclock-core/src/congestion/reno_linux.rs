@@ -1,4 +1,4 @@
-//! Growth of Reno as in Linux, in whole segments (`tcp_reno_cong_avoid`), and what reductions leave.
+//! Growth of Reno as in Linux, in whole segments (`tcp_reno_cong_avoid`), and its reductions.
 
 use super::segments::SegmentWindow;
 use super::{
@@ -7,7 +7,7 @@ use super::{
 use crate::units::{Bytes, Time};
 use std::fmt::Debug;
 
-/// What a reduction leaves of a window.
+/// The share of a window that a reduction leaves.
 pub(super) trait SegmentDecrease: Debug + Send {
     /// Returns ssthresh after a loss or a mark, in segments, before its floor.
     fn kept(&self, kind: CongestionKind, cwnd: u64) -> u64;
