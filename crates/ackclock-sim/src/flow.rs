@@ -251,10 +251,9 @@ impl Flow {
     /// sent after it.
     #[inline(always)]
     pub fn receive_data(&mut self, now: Time, id: PacketId, packets: &PacketPool) -> bool {
-        let mut owes_two = false;
         let packet = &packets[id];
         self.received_on_wire += packet.bytes();
-        match &mut self.protocol {
+        let (delivered, owes_two) = match &mut self.protocol {
             Protocol::Tcp {
                 receiver, header, ..
             } => {
@@ -273,12 +272,18 @@ impl Flow {
                     pushed: packet.is_pushed(),
                 };
                 receiver.handle_segment(now, &segment, packet.ecn());
-                owes_two = receiver.owes_two();
+                (receiver.statistics().delivered, receiver.owes_two())
             }
-            Protocol::Udp(datagrams) => datagrams.receive(packet),
-            Protocol::Controlled(controlled) => controlled.receive(now, id, packets),
-        }
-        if self.delivered() >= self.total && self.activity.completed.is_none() {
+            Protocol::Udp(datagrams) => {
+                datagrams.receive(packet);
+                (datagrams.delivered, false)
+            }
+            Protocol::Controlled(controlled) => {
+                controlled.receive(now, id, packets);
+                (controlled.receiver.statistics().delivered, false)
+            }
+        };
+        if delivered >= self.total && self.activity.completed.is_none() {
             self.activity.completed = Some(now);
         }
         owes_two

@@ -96,6 +96,8 @@ pub struct Run<T> {
     clock: Clock,
     /// Private hops from which a packet may leave at once.
     ready: Vec<u32>,
+    /// Packets that a sender sends at one time, while it sends them; empty in between.
+    leaving: Vec<PacketId>,
     statistics: RunStatistics,
     /// In boxes, so that the parts of the run that every packet needs stay together.
     windows: Box<Windows>,
@@ -128,6 +130,7 @@ impl<T: Trace> Run<T> {
         let mut run = Run {
             clock: Clock::new(windows.are_any()),
             ready: Vec::new(),
+            leaving: Vec::new(),
             windows,
             media: Box::new(Media::new(media)),
             slots,

@@ -42,17 +42,33 @@ pub struct Receiver {
     statistics: ReceiverStatistics,
     sack: bool,
     duplicate_sack: bool,
-    acknowledge: bool,
-    waiting: Waiting,
+    owed: Owed,
 }
 
-/// An answer that leaves before an ACK of what has arrived.
+/// The answers that a receiver owes, one bit each. An ACK of what has arrived leaves last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    Nothing,
-    SynAck,
+struct Owed(u8);
+
+impl Owed {
+    const NOTHING: Owed = Owed(0);
+    /// The ACK of all that has arrived.
+    const ACK: Owed = Owed(0b001);
+    const SYN_ACK: Owed = Owed(0b010);
     /// The ACK of what came before the last segment, with DCTCP's feedback.
-    Earlier,
+    const EARLIER: Owed = Owed(0b100);
+
+    const fn has(self, answer: Owed) -> bool {
+        self.0 & answer.0 != 0
+    }
+    fn add(&mut self, answer: Owed) {
+        self.0 |= answer.0;
+    }
+    /// Removes an answer. True if it was owed.
+    fn take(&mut self, answer: Owed) -> bool {
+        let had = self.has(answer);
+        self.0 &= !answer.0;
+        had
+    }
 }
 
 /// Converts a length to 32 bits.
@@ -79,8 +95,7 @@ impl Receiver {
             statistics: ReceiverStatistics::default(),
             sack: parameters.recovery.uses_sack(),
             duplicate_sack: parameters.duplicate_sack,
-            acknowledge: false,
-            waiting: Waiting::Nothing,
+            owed: Owed::NOTHING,
         }
     }
 
@@ -126,7 +141,7 @@ impl Receiver {
             || segment.pushed
             || narrow(segment.length) < self.mss
         {
-            self.acknowledge = true;
+            self.owed.add(Owed::ACK);
         } else if self.deadline.is_never() {
             self.deadline = now + self.delay;
         }
@@ -145,7 +160,7 @@ impl Receiver {
 
     #[cold]
     fn handle_syn(&mut self, now: Time) {
-        self.waiting = Waiting::SynAck;
+        self.owed.add(Owed::SYN_ACK);
         if let Some(growth) = self.growth() {
             growth.begin(now);
         }
@@ -165,8 +180,8 @@ impl Receiver {
     /// Processes a segment that is not the next one, or is the next one below other segments held.
     #[inline(never)] // without the segment itself, so one in order need not be in memory
     fn handle_disorder(&mut self, now: Time, sequence: u64, length: Bytes, retransmission: bool) {
-        let acknowledge = std::mem::replace(&mut self.acknowledge, true);
-        let quick = self.quick > 0;
+        let at_once = self.owed.has(Owed::ACK) || self.quick > 0;
+        self.owed.add(Owed::ACK);
         self.quick = self.quick.saturating_sub(1);
         if sequence < self.next || sequence == u64::MAX {
             // No segment has the largest number: a range could not end after it.
@@ -176,10 +191,12 @@ impl Receiver {
         }
         if sequence > self.next {
             match self.beyond.insert(sequence) {
-                Arrival::Last => self.acknowledge = acknowledge || quick || !self.holds_back(now),
-                Arrival::Reordered => {
-                    self.statistics.reordered_segments += u64::from(!retransmission);
-                    self.acknowledge = acknowledge || quick || !self.holds_back(now);
+                arrival @ (Arrival::Last | Arrival::Reordered) => {
+                    let reordered = arrival == Arrival::Reordered && !retransmission;
+                    self.statistics.reordered_segments += u64::from(reordered);
+                    if !at_once && self.holds_back(now) {
+                        self.owed.take(Owed::ACK);
+                    }
                 }
                 Arrival::Duplicate => {
                     self.statistics.duplicate_segments += 1;
@@ -238,14 +255,14 @@ impl Receiver {
                 return;
             }
         }
-        self.acknowledge = true;
+        self.owed.add(Owed::ACK);
         self.deadline = Time::NEVER;
     }
 
     /// True if two acknowledgements are to be sent after a segment, as DCTCP's feedback may ask.
     #[inline(always)] // asked for every packet
     pub fn owes_two(&self) -> bool {
-        self.waiting == Waiting::Earlier
+        self.owed.has(Owed::EARLIER)
     }
 
     /// Returns the next acknowledgement to send. Call it after each segment, twice if the receiver
@@ -253,22 +270,42 @@ impl Receiver {
     // Inlined so that the driver builds its packet without an acknowledgement in memory.
     #[inline(always)]
     pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement<'_>> {
-        let kind = if self.waiting != Waiting::Nothing {
-            let waiting = std::mem::replace(&mut self.waiting, Waiting::Nothing);
-            if waiting == Waiting::Earlier {
-                return self.acknowledge_earlier();
-            }
-            AcknowledgementKind::SynAck
-        } else if self.acknowledge {
-            self.acknowledge = false;
-            self.deadline = Time::NEVER;
-            self.unacknowledged = 0;
-            self.last_sent = self.next;
-            self.statistics.acks += 1;
-            AcknowledgementKind::Ack
-        } else {
+        if self.owed == Owed::NOTHING {
             return None;
-        };
+        }
+        if self.owed != Owed::ACK {
+            return self.poll_rare();
+        }
+        Some(self.acknowledge())
+    }
+
+    /// Returns an answer that leaves before an ACK, or the ACK after it.
+    #[inline(never)] // rare: kept out of the path of every packet
+    fn poll_rare(&mut self) -> Option<Acknowledgement<'_>> {
+        if self.owed.take(Owed::EARLIER) {
+            return self.acknowledge_earlier();
+        }
+        if self.owed.take(Owed::SYN_ACK) {
+            return Some(Acknowledgement {
+                kind: AcknowledgementKind::SynAck,
+                cumulative: self.next,
+                echo: self.recent_stamp,
+                sacks: None,
+                ace: 0, // the handshake's flags are the driver's
+                counters: None,
+            });
+        }
+        self.owed.has(Owed::ACK).then(|| self.acknowledge())
+    }
+
+    /// Acknowledges all that has arrived.
+    #[inline(always)] // runs for every second packet
+    fn acknowledge(&mut self) -> Acknowledgement<'_> {
+        self.owed = Owed::NOTHING;
+        self.deadline = Time::NEVER;
+        self.unacknowledged = 0;
+        self.last_sent = self.next;
+        self.statistics.acks += 1;
         let holds_more =
             self.sack && (!self.beyond.is_empty() || self.beyond.duplicate != u64::MAX);
         if holds_more {
@@ -279,18 +316,17 @@ impl Receiver {
         }
         let (ace, counters) = match &mut self.marks {
             None => (0, None),
-            Some(marks) if kind == AcknowledgementKind::Ack => marks.report(),
-            Some(_) => (0, None), // the handshake's flags are the driver's
+            Some(marks) => marks.report(),
         };
         let reported = self.beyond.reported.as_deref();
-        Some(Acknowledgement {
-            kind,
+        Acknowledgement {
+            kind: AcknowledgementKind::Ack,
             cumulative: self.next,
             echo: self.recent_stamp,
             sacks: if holds_more { reported } else { None },
             ace,
             counters,
-        })
+        }
     }
 
     /// Returns when to call [`Receiver::handle_timeout`]; [`Time::NEVER`] for not at all.

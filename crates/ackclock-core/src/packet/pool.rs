@@ -25,7 +25,7 @@ pub struct PacketPool {
     free: PacketId,
     live: usize,
     pub(super) options: Vec<Options>,
-    free_options: Vec<u32>,
+    unused_options: Vec<u32>,
 }
 
 impl Default for PacketPool {
@@ -35,7 +35,7 @@ impl Default for PacketPool {
             free: PacketId::NONE,
             live: 0,
             options: Vec::new(),
-            free_options: Vec::new(),
+            unused_options: Vec::new(),
         }
     }
 }
@@ -90,8 +90,9 @@ impl PacketPool {
         let Some(id) = arrived else {
             return self.insert(answer);
         };
-        self.forget_options(id);
-        self[id] = answer;
+        let slot = &mut self.packets[id.index()];
+        let options = std::mem::replace(slot, answer).options;
+        self.free_options(options);
         id
     }
 
@@ -99,17 +100,18 @@ impl PacketPool {
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.live -= 1;
-        self.forget_options(id);
-        self[id].next = self.free;
+        let slot = &mut self.packets[id.index()];
+        slot.next = self.free;
+        let options = std::mem::replace(&mut slot.options, u32::MAX);
         self.free = id;
+        self.free_options(options);
     }
 
+    /// Frees the slot of a packet's options, if it has any.
     #[inline(always)]
-    fn forget_options(&mut self, id: PacketId) {
-        let slot = self[id].options;
+    fn free_options(&mut self, slot: u32) {
         if slot != u32::MAX {
-            self.free_options.push(slot);
-            self[id].options = u32::MAX;
+            self.unused_options.push(slot);
         }
     }
 
@@ -156,7 +158,7 @@ impl PacketPool {
     #[inline(never)] // most packets carry none
     pub fn set_options(&mut self, id: PacketId, options: Options) {
         debug_assert_eq!(self[id].options, u32::MAX, "options are set once");
-        let slot = self.free_options.pop().unwrap_or_else(|| {
+        let slot = self.unused_options.pop().unwrap_or_else(|| {
             self.options.push(options);
             self.options.len() as u32 - 1
         });

@@ -14,31 +14,36 @@ impl<T: Trace> Run<T> {
         self.record_endpoint(at, Step::Receive, id);
         self.catch_up_receiver(flow, at);
         self.statistics.data_packets += 1;
-        let (target, packets) = (self.receiver_target(flow), &mut self.packets);
-        let flow_number = flow;
-        let flow = &mut self.flows[flow];
-        if flow.receive_data(at, id, packets) {
-            self.send_earlier_acknowledgement(at, flow_number);
+        let target = self.receiver_target(flow);
+        let receiving = &mut self.flows[flow];
+        if receiving.receive_data(at, id, &self.packets) {
+            return self.answer_twice(at, flow, id);
         }
-        let (flow, packets) = (&mut self.flows[flow_number], &mut self.packets);
-        let answered = flow.poll_acknowledgement(at, Some(id), packets).is_some();
-        flow.arm_receiver(target, &mut self.events);
-        if answered {
-            self.record_endpoint(at, Step::Send, id);
-            return Some(id);
-        }
-        packets.remove(id);
-        None
+        let answer = receiving.poll_acknowledgement(at, Some(id), &mut self.packets);
+        receiving.arm_receiver(target, &mut self.events);
+        self.end_data(at, id, answer)
     }
 
-    /// Sends the first of two ACKs that a receiver owes after a segment.
+    /// Removes delivered data whose slot holds no answer. Returns the answer.
+    #[inline(always)]
+    fn end_data(&mut self, at: Time, id: PacketId, answer: Option<PacketId>) -> Option<PacketId> {
+        if answer.is_some() {
+            self.record_endpoint(at, Step::Send, id);
+        } else {
+            self.packets.remove(id);
+        }
+        answer
+    }
+
+    /// Sends the first of two ACKs that a receiver owes after a segment. Returns the second, in the
+    /// segment's slot.
     #[cold]
     #[inline(never)]
-    fn send_earlier_acknowledgement(&mut self, at: Time, flow: usize) {
-        if let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
-            self.record_endpoint(at, Step::Send, id);
-            self.travel(at, id, Leg::of(&self.packets[id]));
-        }
+    fn answer_twice(&mut self, at: Time, flow: usize, id: PacketId) -> Option<PacketId> {
+        self.pump_receiver(flow, at);
+        let answer = self.flows[flow].poll_acknowledgement(at, Some(id), &mut self.packets);
+        self.arm_receiver(flow);
+        self.end_data(at, id, answer)
     }
 
     /// Delivers an ACK to its sender. Returns the packet that the sender then sends, if it sends
@@ -100,23 +105,35 @@ impl<T: Trace> Run<T> {
     /// route.
     #[inline(always)]
     fn send(&mut self, flow: usize, at: Time) -> Option<PacketId> {
-        let (mut last, mut several) = (None, false);
-        while let Some(id) = self.flows[flow].poll_transmit(at, &mut self.packets) {
+        let (mut last, target) = (None, self.sender_target(flow));
+        let sending = &mut self.flows[flow];
+        while let Some(id) = sending.poll_transmit(at, &mut self.packets) {
             if let Some(before) = last.replace(id) {
-                self.begin_route(flow, at, before);
-                several = true;
+                self.leaving.push(before);
             }
         }
-        self.arm_sender(flow);
-        if several && let Some(id) = last.take() {
+        sending.arm_sender(target, &mut self.events);
+        if self.leaving.is_empty() {
+            return last;
+        }
+        self.leaving.extend(last);
+        self.begin_routes(flow, at);
+        None
+    }
+
+    /// Puts all packets that a sender has just sent into their first hop.
+    #[inline(never)]
+    fn begin_routes(&mut self, flow: usize, at: Time) {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        for id in leaving.drain(..) {
             self.begin_route(flow, at, id);
         }
-        last
+        self.leaving = leaving;
     }
 
     /// Puts a packet sent at `at` into its first hop, where it waits for [`Run::work`]: packets
     /// sent with it enter the hop before it leaves.
-    #[inline(never)]
+    #[inline]
     fn begin_route(&mut self, flow: usize, at: Time, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);
         if let Some(hop) = self.routes.first(flow, true).as_hop() {

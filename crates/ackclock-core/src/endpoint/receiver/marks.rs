@@ -2,7 +2,7 @@
 
 use super::super::accurate_ecn::Counting;
 use super::super::parameters::{EcnFeedback, TcpParameters};
-use super::{Acknowledgement, AcknowledgementKind, Receiver, Waiting};
+use super::{Acknowledgement, AcknowledgementKind, Owed, Receiver};
 use crate::packet::{Ecn, EcnCounters};
 use crate::units::{Bytes, Time};
 
@@ -74,13 +74,17 @@ impl Receiver {
                 let marked = ecn == Ecn::Marked;
                 // A segment with both CWR and CE starts a new echo.
                 state.echoes = marked || (state.echoes && !window_reduced);
-                self.acknowledge |= marked != state.marked;
+                if marked != state.marked {
+                    self.owed.add(Owed::ACK);
+                }
                 state.marked = marked;
                 return;
             }
             Some(Marks::Dctcp(state)) => state,
             Some(Marks::Accurate(counting)) => {
-                self.acknowledge |= counting.count(ecn, payload.0);
+                if counting.count(ecn, payload.0) {
+                    self.owed.add(Owed::ACK);
+                }
                 return;
             }
             None => return,
@@ -91,13 +95,13 @@ impl Receiver {
         }
         if self.unacknowledged > 0 && self.beyond.is_empty() {
             state.earlier = (self.next, self.recent_stamp, state.marked);
-            self.waiting = Waiting::Earlier;
+            self.owed.add(Owed::EARLIER);
             self.unacknowledged = 0;
             self.deadline = Time::NEVER;
             self.last_sent = self.next;
         }
         state.marked = marked;
-        self.acknowledge = true;
+        self.owed.add(Owed::ACK);
     }
 
     /// Returns the ACK of what came before the state of DCTCP changed.
