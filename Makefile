@@ -14,8 +14,8 @@ RELEASE := $(VENV)/.release
 # For what does not depend on the profile: the one in place.
 EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 
-# Processes that Python's tests run in.
-WORKERS ?= 2
+# Processes that Python's tests run in: two more than processors, as tests wait for other programs.
+WORKERS ?= 4
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
 # The same of tests that take real time, and what they said, until they have ended.
 WAITING ?= 4

@@ -551,7 +551,6 @@ def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number
     assert {Path(name).suffix for name in run} == {".json", ".parquet", ".pcap", ""}
     assert {Path(name).suffix for name in everything.keys() - run.keys()} == {".svg", ".html"}
     assert simulated(2) == run
-    assert simulated(2) == run
     assert shown() == everything
 
 
