@@ -98,7 +98,9 @@ impl Control {
 
     /// Returns the ring buffer of the records.
     pub fn ring(&self) -> Option<Map<'_>> {
-        self.object.maps().find(|map| map.map_type() == MapType::RingBuf)
+        self.object
+            .maps()
+            .find(|map| map.map_type() == MapType::RingBuf)
     }
 
     /// Returns the number of calls for which the ring buffer had no room.
@@ -194,24 +196,32 @@ fn set_parameters(
         let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
         let Some(variable) = variables.get(name) else {
             let known: Vec<&str> = variables.keys().map(String::as_str).collect();
-            return Err(Refusal::wrong(format!(
+            return Err(Refusal::of_parameters(format!(
                 "the control has no parameter \"{name}\"; it has {}",
-                if known.is_empty() { "none".into() } else { known.join(", ") }
+                if known.is_empty() {
+                    "none".into()
+                } else {
+                    known.join(", ")
+                }
             )));
         };
         let (least, most) = variable.range();
         let value: i128 = match value.parse() {
             Ok(value) if (least..=most).contains(&value) => value,
             _ => {
-                return Err(Refusal::wrong(format!(
+                return Err(Refusal::of_parameters(format!(
                     "parameter {name} = {value} is not an integer from {least} to {most}"
                 )));
             }
         };
-        variable.of(content).copy_from_slice(&value.to_ne_bytes()[..variable.bytes]);
+        variable
+            .of(content)
+            .copy_from_slice(&value.to_ne_bytes()[..variable.bytes]);
     }
     let mut value = |variable: &Variable| variable.value(variable.of(content));
-    let values = variables.iter().map(|(name, one)| (name.clone(), value(one)));
+    let values = variables
+        .iter()
+        .map(|(name, one)| (name.clone(), value(one)));
     Ok(values.collect())
 }
 
@@ -237,7 +247,10 @@ impl Variable {
 }
 
 /// Returns the integers of a section by name.
-#[expect(unsafe_code, reason = "libbpf-rs reads the types of an open object by its pointer only")]
+#[expect(
+    unsafe_code,
+    reason = "libbpf-rs reads the types of an open object by its pointer only"
+)]
 fn variables(open: &OpenObject, section: &str) -> BTreeMap<String, Variable> {
     // SAFETY: The object is alive and not changed while the types are read.
     let types = unsafe { Btf::from_bpf_object(open.as_libbpf_object().as_ref()) };
@@ -250,15 +263,30 @@ fn variables(open: &OpenObject, section: &str) -> BTreeMap<String, Variable> {
     let integer = |id: TypeId| {
         let variable = types.type_by_id::<Var<'_>>(id)?;
         let name = variable.name()?.to_str()?.to_owned();
-        let integer: Int<'_> = variable.skip_mods_and_typedefs().next_type()?
-            .skip_mods_and_typedefs().try_into().ok()?;
-        Some((name, integer.bits, matches!(integer.encoding, IntEncoding::Signed)))
+        let integer: Int<'_> = variable
+            .skip_mods_and_typedefs()
+            .next_type()?
+            .skip_mods_and_typedefs()
+            .try_into()
+            .ok()?;
+        Some((
+            name,
+            integer.bits,
+            matches!(integer.encoding, IntEncoding::Signed),
+        ))
     };
     let variable = |part: VarSecInfo| {
         let (name, bits, signed) = integer(part.ty)?;
         let bytes = usize::from(bits / 8);
         let offset = part.offset as usize;
-        Some((name, Variable { offset, bytes, signed }))
+        Some((
+            name,
+            Variable {
+                offset,
+                bytes,
+                signed,
+            },
+        ))
     };
     found.iter().filter_map(variable).collect()
 }
@@ -313,10 +341,17 @@ mod tests {
 
     #[test]
     fn a_variable_holds_what_its_type_holds() {
-        let of = |bytes, signed| Variable { offset: 0, bytes, signed };
+        let of = |bytes, signed| Variable {
+            offset: 0,
+            bytes,
+            signed,
+        };
         assert_eq!(of(4, false).range(), (0, 4_294_967_295));
         assert_eq!(of(1, true).range(), (-128, 127));
-        assert_eq!(of(8, true).range(), (i128::from(i64::MIN), i128::from(i64::MAX)));
+        assert_eq!(
+            of(8, true).range(),
+            (i128::from(i64::MIN), i128::from(i64::MAX))
+        );
         assert_eq!(of(2, true).value(&[0xfe, 0xff]), -2);
         assert_eq!(of(2, false).value(&[0xfe, 0xff]), 65534);
     }

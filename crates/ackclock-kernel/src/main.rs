@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ackclock-kernel-host OBJECT NAME RECORDS [PARAMETER=VALUE …]
-//! ackclock-kernel-host check OBJECT
+//! ackclock-kernel-host check OBJECT [PARAMETER=VALUE …]
 //! ```
 //!
 //! The object is one of `ackclock.bpf.h`. Sockets know the control as NAME until standard input
@@ -26,19 +26,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "ackclock-kernel-host OBJECT NAME RECORDS [PARAMETER=VALUE ...], or \
-    ackclock-kernel-host check OBJECT";
+    ackclock-kernel-host check OBJECT [PARAMETER=VALUE ...]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["check", object] => check(Path::new(object)),
-        [object, name, records, ref parameters @ ..] => hold(
-            Path::new(object),
-            name,
-            Path::new(records),
-            parameters,
-        ),
+        ["check", object, ref parameters @ ..] => check(Path::new(object), parameters),
+        [object, name, records, ref parameters @ ..] => {
+            hold(Path::new(object), name, Path::new(records), parameters)
+        }
         _ => Err(Refusal::wrong(format!("usage: {USAGE}"))),
     };
     match done {
@@ -57,9 +54,9 @@ fn answer(value: &Value) {
 }
 
 /// Loads a control, tells what the kernel made of it, and unloads it.
-fn check(object: &Path) -> Result<(), Refusal> {
+fn check(object: &Path, parameters: &[&str]) -> Result<(), Refusal> {
     let name = format!("acc_{:06x}", std::process::id() & 0xff_ffff);
-    let control = Control::load(object, &name, &[])?;
+    let control = Control::load(object, &name, parameters)?;
     answer(&json!({ "loaded": control.described() }));
     Ok(())
 }

@@ -40,8 +40,13 @@ impl<'a> Recorder<'a> {
     pub fn new(control: &'a Control, path: &Path) -> Result<Self, Refusal> {
         let file = File::create(path).map_err(|error| unwritable(path, &error))?;
         let mut file = BufWriter::with_capacity(1 << 20, file);
-        file.write_all(MAGIC).map_err(|error| unwritable(path, &error))?;
-        let sink = Rc::new(RefCell::new(Sink { file, written: 0, failed: None }));
+        file.write_all(MAGIC)
+            .map_err(|error| unwritable(path, &error))?;
+        let sink = Rc::new(RefCell::new(Sink {
+            file,
+            written: 0,
+            failed: None,
+        }));
         let map = control.ring().ok_or_else(|| {
             Refusal::wrong("the control records no calls; include \"ackclock.bpf.h\"")
         })?;
@@ -53,7 +58,11 @@ impl<'a> Recorder<'a> {
             .and_then(|()| builder.build());
         let ring = built
             .map_err(|error| Refusal::wrong(format!("the ring buffer cannot be read ({error})")))?;
-        Ok(Recorder { ring, sink, path: path.into() })
+        Ok(Recorder {
+            ring,
+            sink,
+            path: path.into(),
+        })
     }
 
     /// Writes calls until standard input ends, and those made by then. Returns their number.
@@ -67,7 +76,9 @@ impl<'a> Recorder<'a> {
         }
         self.drain()?;
         let mut sink = self.sink.borrow_mut();
-        sink.file.flush().map_err(|error| unwritable(&self.path, &error))?;
+        sink.file
+            .flush()
+            .map_err(|error| unwritable(&self.path, &error))?;
         Ok(sink.written)
     }
 

@@ -6,8 +6,10 @@ use std::process::ExitCode;
 /// What has to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blame {
-    /// The control, or what was asked: exit code 2.
+    /// The control, or its name: exit code 2.
     Control,
+    /// The parameters that were asked for: exit code 2.
+    Parameters,
     /// This machine: exit code 77, as for a test that is skipped.
     Machine,
 }
@@ -31,6 +33,14 @@ impl Refusal {
         }
     }
 
+    /// The parameters have to change.
+    pub fn of_parameters(sentence: impl Into<String>) -> Self {
+        Refusal {
+            blame: Blame::Parameters,
+            ..Refusal::wrong(sentence)
+        }
+    }
+
     /// This machine lacks something.
     pub fn lacking(sentence: impl Into<String>) -> Self {
         Refusal {
@@ -46,14 +56,18 @@ impl Refusal {
 
     /// Returns the answer for the program that asked.
     pub fn as_json(&self) -> Value {
-        let machine = self.blame == Blame::Machine;
-        json!({ "refused": { "machine": machine, "reason": self.sentence, "log": self.log } })
+        let blame = match self.blame {
+            Blame::Control => "control",
+            Blame::Parameters => "parameters",
+            Blame::Machine => "machine",
+        };
+        json!({ "refused": { "blame": blame, "reason": self.sentence, "log": self.log } })
     }
 
     /// Returns the exit code.
     pub fn code(&self) -> ExitCode {
         ExitCode::from(match self.blame {
-            Blame::Control => 2,
+            Blame::Control | Blame::Parameters => 2,
             Blame::Machine => 77,
         })
     }

@@ -18,5 +18,7 @@ pub fn collect() {
 
 /// Removes and returns what has been printed.
 pub fn take_printed() -> String {
-    PRINTED.lock().map_or_else(|_| String::new(), |mut printed| take(&mut *printed))
+    PRINTED
+        .lock()
+        .map_or_else(|_| String::new(), |mut printed| take(&mut *printed))
 }

@@ -53,10 +53,32 @@ fn is_progress(line: &str) -> bool {
     let number = line.split([':', ' ']).next().unwrap_or_default();
     let is_instruction = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     let starts = [
-        "from ", "func#", "Func#", "caller:", "callee:", "returning ", "to caller", "mark_precise",
-        "last_idx", "first_idx", "parent ", "regs=", "processed ", "verification time",
-        "stack depth", "reg type ", "arg#", "R0=", "R1=", "max_states", "peak_states", "propagating",
-        "frame", "Live regs", "update_stack", "live regs",
+        "from ",
+        "func#",
+        "Func#",
+        "caller:",
+        "callee:",
+        "returning ",
+        "to caller",
+        "mark_precise",
+        "last_idx",
+        "first_idx",
+        "parent ",
+        "regs=",
+        "processed ",
+        "verification time",
+        "stack depth",
+        "reg type ",
+        "arg#",
+        "R0=",
+        "R1=",
+        "max_states",
+        "peak_states",
+        "propagating",
+        "frame",
+        "Live regs",
+        "update_stack",
+        "live regs",
     ];
     is_instruction || starts.iter().any(|start| line.starts_with(start))
 }
@@ -81,7 +103,9 @@ mod tests {
     use super::*;
 
     fn logged(lines: &str) -> String {
-        format!("libbpf: prog 'x': BPF program load failed\nlibbpf: prog 'x': {BEGIN}\n{lines}\n{END}\nlibbpf: more\n")
+        format!(
+            "libbpf: prog 'x': BPF program load failed\nlibbpf: prog 'x': {BEGIN}\n{lines}\n{END}\nlibbpf: more\n"
+        )
     }
 
     #[test]
