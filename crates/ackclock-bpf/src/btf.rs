@@ -23,17 +23,6 @@ pub struct Member {
     pub bits: u32,
 }
 
-/// A variable of a section.
-#[derive(Clone, Copy, Debug)]
-pub struct Placed {
-    /// The variable.
-    pub id: TypeId,
-    /// Place from the start of the section.
-    pub offset: u32,
-    /// Bytes.
-    pub size: u32,
-}
-
 /// A type.
 #[derive(Clone, Debug)]
 pub enum Shape {
@@ -54,15 +43,13 @@ pub enum Shape {
     },
     /// Another name of a type, or a qualifier.
     Alias(TypeId),
-    /// A function, with its prototype.
-    Function(TypeId),
-    /// A prototype: the number of its parameters.
-    Prototype(usize),
     /// A variable.
     Variable(TypeId),
+    /// A prototype: the number of its parameters.
+    Prototype(usize),
     /// A section with its variables.
-    Section(Vec<Placed>),
-    /// Something that needs no reading: a declaration, a tag, a number with a fraction.
+    Section(Vec<TypeId>),
+    /// Something that needs no reading: a function, a declaration, a tag, a fraction.
     Other,
 }
 
@@ -185,7 +172,6 @@ impl Types {
                 values: self.values(reader, count, flag, true)?,
             },
             8..=11 | 18 => Shape::Alias(size),
-            12 => Shape::Function(size),
             13 => {
                 reader.skip(8 * count as usize);
                 Shape::Prototype(count as usize)
@@ -195,14 +181,14 @@ impl Types {
                 Shape::Variable(size)
             }
             15 => {
-                let mut placed = Vec::new();
+                let mut variables = Vec::new();
                 for _ in 0..count {
-                    let (id, offset, size) = (reader.u32()?, reader.u32()?, reader.u32()?);
-                    placed.push(Placed { id, offset, size });
+                    variables.push(reader.u32()?);
+                    reader.skip(8); // place and bytes, which only a linker would fill in
                 }
-                Shape::Section(placed)
+                Shape::Section(variables)
             }
-            7 | 16 => Shape::Other,
+            7 | 12 | 16 => Shape::Other,
             17 => {
                 reader.skip(4);
                 Shape::Other
@@ -317,19 +303,19 @@ impl Types {
         Err(Refusal::new("uses the size of a type that has none"))
     }
 
-    /// Returns the variables of a section: name, type, place and bytes.
-    pub fn variables(&self, section: &str) -> Vec<(String, TypeId, Placed)> {
+    /// Returns the variables of a section: names and types. Symbols say where they lie.
+    pub fn variables(&self, section: &str) -> Vec<(String, TypeId)> {
         let found = self.list.iter().find_map(|one| match &one.shape {
-            Shape::Section(placed) if one.name == section => Some(placed),
+            Shape::Section(variables) if one.name == section => Some(variables),
             _ => None,
         });
-        let name = |placed: &Placed| match self.get(placed.id) {
+        let variable = |&id: &TypeId| match self.get(id) {
             Ok(Type {
                 name,
                 shape: Shape::Variable(of),
-            }) => Some((name.clone(), *of, *placed)),
+            }) => Some((name.clone(), *of)),
             _ => None,
         };
-        found.into_iter().flatten().filter_map(name).collect()
+        found.into_iter().flatten().filter_map(variable).collect()
     }
 }

@@ -120,6 +120,7 @@ pub mod socket {
         PACING_RATE = writable(SOCK, "sk_pacing_rate", 8);
         PACING_STATUS = writable(SOCK, "sk_pacing_status", 4);
         MAX_PACING_RATE = field(SOCK, "sk_max_pacing_rate", 8);
+        LOCAL_ADDRESS = field(COMMON, "skc_rcv_saddr", 4);
         LOCAL_PORT = field(COMMON, "skc_num", 2);
         REMOTE_PORT = field(COMMON, "skc_dport", 2);
         FAMILY = field(COMMON, "skc_family", 2);

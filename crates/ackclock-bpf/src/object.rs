@@ -1,6 +1,6 @@
 //! Reads an object that a compiler made for BPF into a program that a machine can run.
 
-use crate::btf::{Reader, Shape, Types};
+use crate::btf::{Reader, Shape, TypeId, Types};
 use crate::calls::{Function, helper_name};
 use crate::instruction::{Operation, Raw, SIZE, Step, decode};
 use crate::memory::{self, FIRST_OWN, Region};
@@ -154,6 +154,14 @@ fn each(
     Ok(())
 }
 
+/// The structure that registers a control.
+struct Registered {
+    name: String,
+    entries: [Option<u32>; Callback::COUNT],
+    /// True if `cong_control` has the four parameters that it has since Linux 6.10, not two.
+    long_cong_control: bool,
+}
+
 /// An object that is being read.
 struct Reading<'a> {
     elf: &'a Elf<'a>,
@@ -206,12 +214,13 @@ impl Reading<'_> {
             }
             code.extend(steps);
         }
-        let (name, entries) = self.registered()?;
+        let Registered { name, entries, long_cong_control } = self.registered()?;
         lines.sort_by_key(|(step, _)| *step);
         Ok(Program {
             name,
             code,
             entries,
+            long_cong_control,
             forbidden,
             lines: Lines(lines),
             parameters: self.parameters(),
@@ -226,6 +235,22 @@ impl Reading<'_> {
             .ok()
             .and_then(|one| one.name().ok().map(str::to_owned))
             .unwrap_or_default()
+    }
+
+    /// Returns the variables of a section: names, types and places.
+    fn variables(&self, section: &str) -> Vec<(String, TypeId, u32)> {
+        let section_index = self.elf.section_by_name(section).map(|one| one.index());
+        let place = |name: &str| {
+            let mut symbols = self.elf.symbols();
+            let symbol = symbols.find(|one| {
+                one.section_index() == section_index && one.name() == Ok(name)
+            });
+            symbol.and_then(|symbol| u32::try_from(symbol.address()).ok())
+        };
+        let variables = self.types.variables(section).into_iter();
+        variables
+            .filter_map(|(name, id)| place(&name).map(|place| (name, id, place)))
+            .collect()
     }
 
     /// Adds a region and returns its number.
@@ -269,7 +294,7 @@ impl Reading<'_> {
     /// Reads the maps: structures whose members state kind and sizes by their types.
     fn read_maps(&mut self) -> Result<(), Refusal> {
         let types = self.types;
-        for (name, id, placed) in types.variables(".maps") {
+        for (name, id, place) in self.variables(".maps") {
             let (_, shape) = types.plain(id)?;
             let Shape::Struct { members, .. } = &shape.shape else {
                 continue;
@@ -310,7 +335,7 @@ impl Reading<'_> {
                 }
             };
             let number = self.maps.len() as u32;
-            self.map_places.insert(placed.offset.into(), number);
+            self.map_places.insert(place.into(), number);
             self.maps.push(Map {
                 region: map.0,
                 kind: map.1,
@@ -476,19 +501,19 @@ impl Reading<'_> {
     }
 
     /// Finds the structure that registers the control: its name and its callbacks.
-    fn registered(&self) -> Result<(String, [Option<u32>; Callback::COUNT]), Refusal> {
+    fn registered(&self) -> Result<Registered, Refusal> {
         let mut found = REGISTERED
             .iter()
             .flat_map(|section| {
-                let of = |(name, id, placed)| (*section, name, id, placed);
-                self.types.variables(section).into_iter().map(of)
+                let of = |(name, id, place)| (*section, name, id, place);
+                self.variables(section).into_iter().map(of)
             })
             .filter(|(_, _, id, _)| {
                 let of = self.types.plain(*id);
                 of.is_ok_and(|(_, of)| of.name.split("___").next() == Some(OPERATIONS))
             });
         let none = || Refusal::new(format!("registers no control (struct {OPERATIONS})"));
-        let (section, variable, id, placed) = found.next().ok_or_else(none)?;
+        let (section, variable, id, place) = found.next().ok_or_else(none)?;
         if let Some((_, other, ..)) = found.next() {
             return Err(Refusal::new(format!(
                 "registers two controls, {variable} and {other}; give each a file of its own"
@@ -510,10 +535,14 @@ impl Reading<'_> {
             return Err(missing());
         };
         let mut entries = [None; Callback::COUNT];
+        let mut long_cong_control = false;
         for member in members {
-            let at = u64::from(placed.offset) + u64::from(member.bit_offset / 8);
+            let at = u64::from(place) + u64::from(member.bit_offset / 8);
             if let Some(callback) = Callback::named(&member.name) {
                 entries[callback as usize] = targets.get(&at).copied();
+                if callback == Callback::CongControl {
+                    long_cong_control = self.parameters_of(member.id) == Some(4);
+                }
             }
         }
         let has = |callback: Callback| entries[callback as usize].is_some();
@@ -527,7 +556,22 @@ impl Reading<'_> {
             let reason = "has neither cong_avoid nor cong_control, of which every control needs one";
             return Err(Refusal::new(reason));
         }
-        Ok((variable, entries))
+        Ok(Registered {
+            name: variable,
+            entries,
+            long_cong_control,
+        })
+    }
+
+    /// Returns the number of parameters of a pointer to a function.
+    fn parameters_of(&self, id: TypeId) -> Option<usize> {
+        let Shape::Pointer(to) = self.types.plain(id).ok()?.1.shape else {
+            return None;
+        };
+        match self.types.plain(to).ok()?.1.shape {
+            Shape::Prototype(count) => Some(count),
+            _ => None,
+        }
     }
 
     /// Returns the constants that a scenario may set: integers in `.rodata`.
@@ -537,7 +581,7 @@ impl Reading<'_> {
         let Some(region) = region else {
             return Vec::new();
         };
-        let parameter = |(name, id, placed): (String, u32, crate::btf::Placed)| {
+        let parameter = |(name, id, offset): (String, TypeId, u32)| {
             let (_, of) = self.types.plain(id).ok()?;
             let (size, signed) = match of.shape {
                 Shape::Int { size, signed } => (size, signed),
@@ -545,16 +589,16 @@ impl Reading<'_> {
                 _ => return None,
             };
             let bytes = self.own[(region - FIRST_OWN) as usize].bytes().len();
-            let inside = placed.offset.checked_add(size)? as usize <= bytes;
+            let inside = offset.checked_add(size)? as usize <= bytes;
             (inside && matches!(size, 1 | 2 | 4 | 8)).then_some(Parameter {
                 name,
                 region,
-                offset: placed.offset,
+                offset,
                 size,
                 signed,
             })
         };
-        let variables = self.types.variables(".rodata");
+        let variables = self.variables(".rodata");
         variables.into_iter().filter_map(parameter).collect()
     }
 }

@@ -4,17 +4,30 @@ use crate::instruction::Step;
 use crate::memory::Region;
 use crate::refusal::SourceLine;
 
+/// Begin of the names that belong to `ackclock.bpf.h`, and its switch of recording.
+const RESERVED: &str = "ackclock_";
+const RECORDING: &str = "ackclock_recording";
+
 /// The callbacks of a control that the engine calls, by their names in `tcp_congestion_ops`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callback {
+    /// The control is set on a connection.
     Init,
+    /// Congestion: asks for the new threshold.
     Ssthresh,
+    /// An ACK: the window may open.
     CongAvoid,
+    /// Loss recovery changes its state.
     SetState,
+    /// Another event.
     CwndEvent,
+    /// An ACK, before anything is done about it.
     InAckEvent,
+    /// An ACK has acknowledged data.
     PktsAcked,
+    /// A reduction was unnecessary: asks for the window.
     UndoCwnd,
+    /// An ACK, for controls that own the window in all states.
     CongControl,
 }
 
@@ -80,7 +93,7 @@ impl Parameter {
 
 /// Kind of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapKind {
+pub(crate) enum MapKind {
     /// Values by number, each so many bytes after the one before.
     Array { entries: u32, stride: u32 },
     /// One value for each socket. A machine has one socket.
@@ -91,14 +104,14 @@ pub enum MapKind {
 
 /// A map of a program, and the region of its values.
 #[derive(Clone, Copy, Debug)]
-pub struct Map {
+pub(crate) struct Map {
     pub region: u32,
     pub kind: MapKind,
 }
 
 /// Lines of the source by step, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Lines(pub Vec<(u32, SourceLine)>);
+pub(crate) struct Lines(pub Vec<(u32, SourceLine)>);
 
 impl Lines {
     /// Returns the line of a step.
@@ -115,6 +128,7 @@ pub struct Program {
     pub(crate) name: String,
     pub(crate) code: Vec<Step>,
     pub(crate) entries: [Option<u32>; Callback::COUNT],
+    pub(crate) long_cong_control: bool,
     pub(crate) forbidden: Vec<String>,
     pub(crate) lines: Lines,
     pub(crate) parameters: Vec<Parameter>,
@@ -133,9 +147,23 @@ impl Program {
         self.entries[callback as usize].is_some()
     }
 
+    /// True if `cong_control` has the four parameters that it has since Linux 6.10, not two.
+    pub const fn has_long_cong_control(&self) -> bool {
+        self.long_cong_control
+    }
+
     /// Returns the constants that a scenario may set.
-    pub fn parameters(&self) -> &[Parameter] {
-        &self.parameters
+    pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        let own = |one: &&Parameter| !one.name.starts_with(RESERVED);
+        self.parameters.iter().filter(own)
+    }
+
+    /// Switches on or off that the program records each call, if its header can.
+    pub fn set_recording(&mut self, on: bool) {
+        let switch = self.parameters.iter().find(|one| one.name == RECORDING);
+        if let Some(switch) = switch.cloned() {
+            self.set(&switch, on.into());
+        }
     }
 
     /// Returns the value of a parameter.

@@ -432,6 +432,8 @@ impl Told {
                     smoothed_rtt: self.smoothed_rtt,
                     min_rtt: self.min_rtt,
                     in_flight: control.cwnd(),
+                    outstanding: Outstanding::default(),
+                    opens: phase != RecoveryPhase::Recovery,
                     next_departure: now,
                     rate_sample: self.sample(credit, rtt, limited),
                     limited,
