@@ -68,11 +68,14 @@ def simulate(
 def serve_host() -> int:
     """Becomes a host of an emulation if standard input is a supervisor; returns the exit status."""
 
-def doctor(host_command: list[str]) -> str:
-    """Reports, as JSON, what this machine can emulate; `host_command` must call `serve_host`."""
+def doctor(host_command: list[str], loader: str | None) -> str:
+    """Reports, as JSON, what this machine can emulate.
+
+    `host_command` must call `serve_host`; `loader` loads controls into the kernel.
+    """
 
 def prepare_emulation(
-    points: list[str], folder: str, host_command: list[str], *, device: str
+    points: list[str], folder: str, host_command: list[str], loader: str | None, *, device: str
 ) -> str:
     """Starts two hosts for a moment and checks every point.
 
@@ -86,6 +89,7 @@ def emulate(
     folder: str,
     output: str,
     host_command: list[str],
+    loader: str | None,
     *,
     device: str,
     pcap: bool,

@@ -176,22 +176,31 @@ def serve_host() -> int:
     return _native.serve_host()
 
 
-def doctor(host_command: list[str]) -> Tree:
-    """Reports what this machine can emulate; `host_command` must be a command for `serve_host`."""
-    return _loaded(_native.doctor(host_command))
+def doctor(host_command: list[str], loader: str | None) -> Tree:
+    """Reports what this machine can emulate.
+
+    Args:
+        host_command: Calls `serve_host`.
+        loader: The program that loads controls into the kernel, if it is installed.
+    """
+    return _loaded(_native.doctor(host_command, loader))
 
 
 def prepare_emulation(
-    points: list[Tree], folder: Path, host_command: list[str], *, device: str
+    points: list[Tree], folder: Path, host_command: list[str], loader: str | None, *, device: str
 ) -> Tree:
     """Starts two hosts for a moment, checks every resolved point, and describes the machine.
+
+    `loader` is the program that loads controls into the kernel, if it is installed.
 
     Returns:
         `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or the reason for
         ordinary scheduling), `processors` and `warnings` (lines).
     """
     return _loaded(
-        _native.prepare_emulation(_all_dumped(points), str(folder), host_command, device=device)
+        _native.prepare_emulation(
+            _all_dumped(points), str(folder), host_command, loader, device=device
+        )
     )
 
 
@@ -200,6 +209,7 @@ def emulate(
     folder: Path,
     output: Path,
     host_command: list[str],
+    loader: str | None,
     *,
     device: str,
     pcap: bool,
@@ -222,6 +232,7 @@ def emulate(
         str(folder),
         str(output),
         host_command,
+        loader,
         device=device,
         pcap=pcap,
         side_by_side=side_by_side,

@@ -17,31 +17,18 @@ mod transport;
 mod twin;
 mod watch;
 
-use ackclock_core::scenario::files::Files;
 use ackclock_core::scenario::source::Source;
 use ackclock_core::scenario::unit_spelling::{self, Dimension};
 use ackclock_core::scenario::{Scenario, error, schema, text, tree};
+use ackclock_emu::files::Folder;
 use pyo3::PyErrArguments;
 use pyo3::import_exception;
 use pyo3::prelude::*;
 use serde_json::Value;
-use std::path::PathBuf;
 
 import_exception!(ackclock.errors, ScenarioError);
 import_exception!(ackclock.errors, LackingError);
 import_exception!(ackclock.errors, CaptureError);
-
-/// Files named in a scenario, relative to its folder.
-struct Folder(PathBuf);
-
-impl Files for Folder {
-    fn read(&self, name: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(name)).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => "no such file".into(),
-            _ => error.to_string(),
-        })
-    }
-}
 
 fn refuse(error: error::Error) -> PyErr {
     ScenarioError::new_err(Refusal(error))
