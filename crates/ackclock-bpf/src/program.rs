@@ -166,6 +166,31 @@ impl Program {
         }
     }
 
+    /// Returns a digest of all that the program computes by: code, constants, maps. Names of files
+    /// do not count.
+    pub fn digest(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325; // of Fowler, Noll and Vo
+        let mut add = |bytes: &[u8]| {
+            for &byte in bytes {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        for step in &self.code {
+            let flag = u8::from(step.register);
+            add(&[step.operation as u8, step.dst, step.src, flag]);
+            add(&step.offset.to_le_bytes());
+            add(&step.immediate.to_le_bytes());
+        }
+        for entry in self.entries {
+            add(&entry.unwrap_or(u32::MAX).to_le_bytes());
+        }
+        for region in &self.own {
+            add(region.bytes());
+            add(&[u8::MAX]);
+        }
+        hash
+    }
+
     /// Returns the value of a parameter.
     pub fn value(&self, parameter: &Parameter) -> i128 {
         let bytes = self.own[(parameter.region - crate::memory::FIRST_OWN) as usize].bytes();

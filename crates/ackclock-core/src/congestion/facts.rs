@@ -160,7 +160,7 @@ pub struct ControlProgram {
     pub file: Option<String>,
     /// Values of its parameters.
     pub parameters: BTreeMap<String, i64>,
-    /// Digest of the object that the engine runs; null if it cannot run it.
+    /// Digest of the program with its parameters; null if the engine cannot run it.
     pub object: Option<String>,
 }
 

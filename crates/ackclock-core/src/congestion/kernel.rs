@@ -86,13 +86,9 @@ enum Run {
     #[default]
     InKernel,
     /// Run its program.
-    Program {
-        program: Arc<Program>,
-        /// Digest of the object.
-        digest: String,
-    },
+    Program(Arc<Program>),
     /// Nothing, for this reason.
-    Refused(String),
+    Refused(Box<Error>),
 }
 
 impl Element<ControlKind> for Kernel {
@@ -109,7 +105,7 @@ impl Element<ControlKind> for Kernel {
         };
         self.run = match chosen.object(files) {
             Ok(object) => self.fit(&object)?,
-            Err(error) => Run::Refused(error.sentence().to_owned()),
+            Err(error) => Run::Refused(Box::new(error)),
         };
         Ok(())
     }
@@ -125,7 +121,7 @@ impl Element<ControlKind> for Kernel {
             ),
         };
         let runs = match &self.run {
-            Run::Program { program, .. } => Some(program),
+            Run::Program(program) => Some(program),
             Run::InKernel | Run::Refused(_) => None,
         };
         ControlFacts {
@@ -145,29 +141,23 @@ impl Element<ControlKind> for Kernel {
 
 impl Factory<ControlKind> for Kernel {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
-        let Run::Program { program, .. } = &self.run else {
+        let Run::Program(program) = &self.run else {
             unreachable!("the simulator refuses what the engine cannot make");
         };
         Box::new(ProgramControl::new(Arc::clone(program), &context))
     }
 
     fn refusal(&self) -> Option<Error> {
-        let reason = match &self.run {
-            Run::Program { .. } => return None,
-            Run::Refused(reason) => reason,
+        match &self.run {
+            Run::Program(_) => None,
+            Run::Refused(error) => Some((**error).clone()),
             Run::InKernel => {
                 let remedy = "runs in ackclock emulate only; to simulate, choose another kind, for \
                     example reno, or a program by shipped or file";
                 let error = Error::new("name", &json!(self.name), remedy);
-                return Some(error.coded(Code::Unsupported));
+                Some(error.coded(Code::Unsupported))
             }
-        };
-        let (field, value) = match &self.shipped {
-            Some(name) => ("shipped", name),
-            None => ("file", self.file.as_ref()?),
-        };
-        let remedy = format!("cannot be simulated: it {reason}");
-        Some(Error::new(field, &json!(value), &remedy).coded(Code::Unsupported))
+        }
     }
 }
 
@@ -179,7 +169,7 @@ impl Kernel {
             file: self.file.clone(),
             parameters: self.parameters.clone(),
             object: match &self.run {
-                Run::Program { digest, .. } => Some(digest.clone()),
+                Run::Program(program) => Some(format!("{:016x}", program.digest())),
                 Run::InKernel | Run::Refused(_) => None,
             },
         })
@@ -189,7 +179,15 @@ impl Kernel {
     fn fit(&self, object: &[u8]) -> Result<Run> {
         let mut program = match Program::read(object) {
             Ok(program) => program,
-            Err(refusal) => return Ok(Run::Refused(refusal.to_string())),
+            Err(refusal) => {
+                let (field, value) = match &self.shipped {
+                    Some(name) => ("shipped", Some(name)),
+                    None => ("file", self.file.as_ref()),
+                };
+                let remedy = format!("cannot be simulated: it {refusal}");
+                let error = Error::new(field, &json!(value), &remedy);
+                return Ok(Run::Refused(Box::new(error.coded(Code::Unsupported))));
+            }
         };
         program.set_recording(false);
         let mut set = |(name, value): (&String, &i64)| {
@@ -207,12 +205,7 @@ impl Kernel {
         };
         let results: Vec<Result<()>> = self.parameters.iter().map(&mut set).collect();
         every(results)?;
-        let mut digest = None;
-        check_digest(object, "", &mut digest)?;
-        Ok(Run::Program {
-            program: Arc::new(program),
-            digest: digest.unwrap_or_default(),
-        })
+        Ok(Run::Program(Arc::new(program)))
     }
 
     /// Checks that one of the three fields says which control.

@@ -3,7 +3,7 @@
 use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
-    RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
+    Outstanding, RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
 };
 use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
