@@ -160,6 +160,8 @@ pub struct ControlProgram {
     pub file: Option<String>,
     /// Values of its parameters.
     pub parameters: BTreeMap<String, i64>,
+    /// Digest of the program with its parameters; null if the engine cannot run it.
+    pub object: Option<String>,
 }
 
 impl LinuxControl {

@@ -1,14 +1,17 @@
 //! A control that the Linux kernel runs: one of its own, or a BPF program that ackclock loads.
 
-use super::ControlKind;
 use super::facts::{ControlFacts, ControlProgram, LinuxControl};
-use crate::registry::Element;
+use super::program::ProgramControl;
+use super::{CongestionControl, ControlContext, ControlKind};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Code, Error, Result, consistent, every, in_range};
 use crate::scenario::files::{Files, check_digest, read_checked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use ackclock_bpf::{Callback, Program};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Longest name of a control in Linux (TCP_CA_NAME_MAX, less the terminating zero).
 const LONGEST_NAME: usize = 15;
@@ -78,6 +81,22 @@ pub struct Kernel {
     /// Digest of the file, which is filled in. If given, the file must have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The program as the engine runs it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    run: Run,
+}
+
+/// What the engine can do with a control of the kernel.
+#[derive(Clone, Debug, Default)]
+enum Run {
+    /// Nothing: only the kernel has it.
+    #[default]
+    InKernel,
+    /// Run its program.
+    Program(Arc<Program>),
+    /// Nothing, for this reason.
+    Refused(Box<Error>),
 }
 
 impl Element<ControlKind> for Kernel {
@@ -88,6 +107,117 @@ impl Element<ControlKind> for Kernel {
     const REFERENCE: &'static str = "tcp(7), TCP_CONGESTION; docs.kernel.org/bpf, struct_ops";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
+        self.check_choice(files)?;
+        let Some(chosen) = self.program() else {
+            return Ok(());
+        };
+        self.run = match chosen.object(files) {
+            Ok(object) => self.fit(&object)?,
+            Err(error) => Run::Refused(Box::new(error)),
+        };
+        Ok(())
+    }
+
+    fn facts(&self) -> ControlFacts {
+        let program = self.program();
+        let title = match &program {
+            Some(program) => format!("bpf:{}", program.title()),
+            None => format!(
+                "{}:{}",
+                Self::NAME,
+                self.name.as_deref().unwrap_or_default()
+            ),
+        };
+        let runs = match &self.run {
+            Run::Program(program) => Some(program),
+            Run::InKernel | Run::Refused(_) => None,
+        };
+        ControlFacts {
+            title: Some(title),
+            paces: runs.map(|program| program.has(Callback::CongControl)),
+            linux: Some(LinuxControl {
+                name: self.name.clone().unwrap_or_default(),
+                program,
+                differences: Vec::new(),
+                slow_start_ends_on_delay: None,
+                reno_friendly_speedup: None,
+            }),
+            ..ControlFacts::default() // unknown
+        }
+    }
+}
+
+impl Factory<ControlKind> for Kernel {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        let Run::Program(program) = &self.run else {
+            unreachable!("the simulator refuses what the engine cannot make");
+        };
+        Box::new(ProgramControl::new(Arc::clone(program), &context))
+    }
+
+    fn refusal(&self) -> Option<Error> {
+        match &self.run {
+            Run::Program(_) => None,
+            Run::Refused(error) => Some((**error).clone()),
+            Run::InKernel => {
+                let remedy = "runs in ackclock emulate only; to simulate, choose another kind, for \
+                    example reno, or a program by shipped or file";
+                let error = Error::new("name", &json!(self.name), remedy);
+                Some(error.coded(Code::Unsupported))
+            }
+        }
+    }
+}
+
+impl Kernel {
+    /// Returns the program that a run loads; `None` for a control that the kernel has.
+    fn program(&self) -> Option<ControlProgram> {
+        self.name.is_none().then(|| ControlProgram {
+            shipped: self.shipped.clone(),
+            file: self.file.clone(),
+            parameters: self.parameters.clone(),
+            object: match &self.run {
+                Run::Program(program) => Some(format!("{:016x}", program.digest())),
+                Run::InKernel | Run::Refused(_) => None,
+            },
+        })
+    }
+
+    /// Reads an object, and sets its parameters.
+    fn fit(&self, object: &[u8]) -> Result<Run> {
+        let mut program = match Program::read(object) {
+            Ok(program) => program,
+            Err(refusal) => {
+                let (field, value) = match &self.shipped {
+                    Some(name) => ("shipped", Some(name)),
+                    None => ("file", self.file.as_ref()),
+                };
+                let remedy = format!("cannot be simulated: it {refusal}");
+                let error = Error::new(field, &json!(value), &remedy);
+                return Ok(Run::Refused(Box::new(error.coded(Code::Unsupported))));
+            }
+        };
+        program.set_recording(false);
+        let mut set = |(name, value): (&String, &i64)| {
+            let field = format!("parameters.{name}");
+            let names: Vec<String> = program.parameters().map(|one| one.name.clone()).collect();
+            let Some(known) = program.parameters().find(|one| one.name == *name).cloned() else {
+                let names = names.iter().map(String::as_str);
+                return Err(Error::unknown_name(&field, &json!(name), "parameter", names));
+            };
+            let (least, most) = known.range();
+            let fits = (least..=most).contains(&i128::from(*value));
+            in_range(fits, &field, value, &format!("is not {least} to {most}"))?;
+            program.set(&known, i128::from(*value));
+            Ok(())
+        };
+        let results: Vec<Result<()>> = self.parameters.iter().map(&mut set).collect();
+        every(results)?;
+        Ok(Run::Program(Arc::new(program)))
+    }
+
+    /// Checks that one of the three fields says which control.
+    fn check_choice(&mut self, files: &dyn Files) -> Result<()> {
         match (&self.name, &self.shipped, &self.file) {
             (Some(name), None, None) => every([
                 check_name(name),
@@ -118,35 +248,6 @@ impl Element<ControlKind> for Kernel {
         }
     }
 
-    fn facts(&self) -> ControlFacts {
-        let program = self.name.is_none().then(|| ControlProgram {
-            shipped: self.shipped.clone(),
-            file: self.file.clone(),
-            parameters: self.parameters.clone(),
-        });
-        let title = match &program {
-            Some(program) => format!("bpf:{}", program.title()),
-            None => format!(
-                "{}:{}",
-                Self::NAME,
-                self.name.as_deref().unwrap_or_default()
-            ),
-        };
-        ControlFacts {
-            title: Some(title),
-            linux: Some(LinuxControl {
-                name: self.name.clone().unwrap_or_default(),
-                program,
-                differences: Vec::new(),
-                slow_start_ends_on_delay: None,
-                reno_friendly_speedup: None,
-            }),
-            ..ControlFacts::default() // unknown
-        }
-    }
-}
-
-impl Kernel {
     fn check_file(&mut self, files: &dyn Files) -> Result<()> {
         let Some(file) = &self.file else {
             return Ok(());

@@ -3,7 +3,7 @@
 use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
-    RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
+    Outstanding, RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
 };
 use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
@@ -432,6 +432,8 @@ impl Told {
                     smoothed_rtt: self.smoothed_rtt,
                     min_rtt: self.min_rtt,
                     in_flight: control.cwnd(),
+                    outstanding: Outstanding::default(),
+                    opens: phase != RecoveryPhase::Recovery,
                     next_departure: now,
                     rate_sample: self.sample(credit, rtt, limited),
                     limited,
