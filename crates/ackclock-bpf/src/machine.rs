@@ -113,7 +113,12 @@ impl Machine {
 
     /// Sets the clock, in nanoseconds since the run began.
     pub fn set_time(&mut self, nanos: u64) {
-        self.now = STARTED_NS + nanos;
+        self.set_clock(STARTED_NS + nanos);
+    }
+
+    /// Sets the clock, in nanoseconds of its own.
+    pub fn set_clock(&mut self, nanos: u64) {
+        self.now = nanos;
         self.set(socket::TCP_CLOCK_CACHE, self.now);
         self.set(socket::TCP_MSTAMP, self.now / 1000);
     }

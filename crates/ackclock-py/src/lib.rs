@@ -19,8 +19,10 @@ mod watch;
 
 use ackclock_core::scenario::source::Source;
 use ackclock_core::scenario::unit_spelling::{self, Dimension};
-use ackclock_core::scenario::{Scenario, error, schema, text, tree};
+use ackclock_core::scenario::error::Error;
+use ackclock_core::scenario::{Scenario, Transport, error, schema, text, tree};
 use ackclock_emu::files::Folder;
+use ackclock_sim::topology;
 use pyo3::PyErrArguments;
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -171,6 +173,25 @@ fn resolve(tree_json: &str, folder: &str) -> PyResult<String> {
     Ok(scenario_of(tree_json, folder)?.resolved.to_string())
 }
 
+/// Refuses a scenario that the simulator cannot run.
+#[pyfunction]
+fn check_simulation(tree_json: &str, folder: &str) -> PyResult<()> {
+    topology::check(&scenario_of(tree_json, folder)?).map_err(refuse)
+}
+
+/// Returns the object of the program that is the control of a scenario's first flow.
+#[pyfunction]
+fn control_object(tree_json: &str, folder: &str) -> PyResult<Vec<u8>> {
+    let scenario = scenario_of(tree_json, folder)?;
+    let program = scenario.flows.iter().find_map(|flow| match &flow.transport {
+        Transport::Tcp { control, .. } => control.facts.linux.as_ref()?.program.as_ref(),
+        Transport::Udp { .. } | Transport::Controlled { .. } => None,
+    });
+    let missing = || Error::missing("control", "the scenario has no control of a program");
+    let program = program.ok_or_else(missing).map_err(refuse)?;
+    program.object(&Folder(folder.into())).map_err(refuse)
+}
+
 #[pyfunction]
 fn derived(tree_json: &str, folder: &str) -> PyResult<String> {
     let derived = scenario_of(tree_json, folder)?.derived;
@@ -210,6 +231,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(twin::twin, module)?)?;
+    module.add_function(wrap_pyfunction!(twin::twin_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(check_simulation, module)?)?;
+    module.add_function(wrap_pyfunction!(control_object, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::check_estimators, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::rate_estimates, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_rates, module)?)?;
