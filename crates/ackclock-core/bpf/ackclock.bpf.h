@@ -108,11 +108,15 @@ struct tcp_congestion_ops {
 
 /* ---- The call, which is also the record. ---- */
 
-/* Kinds of call. The arguments are those of the kernel's callback. */
+/*
+ * Kinds of call. The arguments are those of the kernel's callback. The bytes of a flight are those
+ * delivered since the newest acknowledged segment was sent, which is rtt_us ago: mss times the
+ * difference of `delivered`. (The kernel calls it in_flight.)
+ */
 enum ackclock_kind {
 	ACKCLOCK_INIT = 1,       /* The control is set on the socket, of a listener too. */
 	ACKCLOCK_RELEASE = 2,    /* The socket closes, or takes another control. */
-	ACKCLOCK_PKTS_ACKED = 3, /* An ACK; argument: segments acknowledged, in flight before it. */
+	ACKCLOCK_PKTS_ACKED = 3, /* An ACK; argument: segments acknowledged, bytes of a flight. */
 	ACKCLOCK_CONG_AVOID = 4, /* The window may open; argument: ACK number, segments newly acked. */
 	ACKCLOCK_SSTHRESH = 5,   /* Congestion; result: the new threshold. */
 	ACKCLOCK_SET_STATE = 6,  /* Loss recovery changes state; argument: the new state. */

@@ -44,7 +44,14 @@ macro_rules! shipped {
 }
 
 /// The programs that come with ackclock.
-pub const SHIPPED: &[Shipped] = &[shipped!("aimd")];
+pub const SHIPPED: &[Shipped] = &[
+    shipped!("aimd"),
+    shipped!("reno"),
+    shipped!("cubic"),
+    shipped!("vegas"),
+    shipped!("westwood_crb"),
+    shipped!("westwood_re"),
+];
 
 /// Parameters.
 ///
@@ -60,7 +67,8 @@ pub struct Kernel {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 15))]
     pub name: Option<String>,
-    /// Name of a program that comes with ackclock: `aimd`.
+    /// Name of a program that comes with ackclock: `aimd`, `reno`, `cubic`, `vegas`,
+    /// `westwood_crb` or `westwood_re`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipped: Option<String>,
     /// File of your own program: C source, `.bpf.c`, or an object, `.bpf.o`. It includes
