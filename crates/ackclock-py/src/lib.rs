@@ -8,6 +8,7 @@ mod estimators;
 mod key;
 mod markov;
 mod measure;
+mod python_control;
 mod replay;
 mod simulate;
 mod tables;
@@ -19,11 +20,12 @@ mod watch;
 
 use ackclock_core::scenario::source::Source;
 use ackclock_core::scenario::unit_spelling::{self, Dimension};
-use ackclock_core::scenario::error::Error;
+
 use ackclock_core::scenario::{Scenario, Transport, error, schema, text, tree};
 use ackclock_emu::files::Folder;
 use ackclock_sim::topology;
 use pyo3::PyErrArguments;
+use python_control::Scripts;
 use pyo3::import_exception;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -82,7 +84,7 @@ fn tree_of(text: &str) -> PyResult<Value> {
 }
 
 fn scenario_of(text: &str, folder: &str) -> PyResult<Scenario> {
-    Scenario::from_tree(&tree_of(text)?, &Folder(folder.into())).map_err(refuse)
+    Scenario::from_tree(&tree_of(text)?, &Scripts(Folder(folder.into()))).map_err(refuse)
 }
 
 #[pyfunction]
@@ -187,9 +189,9 @@ fn control_object(tree_json: &str, folder: &str) -> PyResult<Vec<u8>> {
         Transport::Tcp { control, .. } => control.facts.linux.as_ref()?.program.as_ref(),
         Transport::Udp { .. } | Transport::Controlled { .. } => None,
     });
-    let missing = || Error::missing("control", "the scenario has no control of a program");
+    let missing = || error::Error::missing("control", "the scenario has no control of a program");
     let program = program.ok_or_else(missing).map_err(refuse)?;
-    program.object(&Folder(folder.into())).map_err(refuse)
+    program.object(&Scripts(Folder(folder.into()))).map_err(refuse)
 }
 
 #[pyfunction]

@@ -273,7 +273,7 @@ fn step(step: &Step) -> Value {
 pub fn twin_calls(
     py: Python<'_>,
     object: &[u8],
-    parameters: HashMap<String, i64>,
+    parameters: HashMap<String, i128>,
     record: &[u8],
 ) -> PyResult<String> {
     let work = || -> Result<Value, String> {
@@ -282,7 +282,7 @@ pub fn twin_calls(
         for (name, value) in &parameters {
             let known = program.parameters().find(|one| one.name == *name).cloned();
             let known = known.ok_or_else(|| format!("object has no parameter {name}"))?;
-            program.set(&known, (*value).into());
+            program.set(&known, *value);
         }
         let compared = calls::compare(&Arc::new(program), record);
         let compared = compared.map_err(|refusal| format!("record {refusal}"))?;

@@ -9,7 +9,7 @@ use crate::scenario::files::{Files, check_digest, read_checked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use ackclock_bpf::{Callback, Program};
+use ackclock_bpf::{Callback, Machine, Program};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -152,7 +152,9 @@ impl Factory<ControlKind> for Kernel {
         let Run::Program(program) = &self.run else {
             unreachable!("the simulator refuses what the engine cannot make");
         };
-        Box::new(ProgramControl::new(Arc::clone(program), &context))
+        let seed = context.place.stream().bits();
+        let machine = Machine::new(Arc::clone(program), seed);
+        Box::new(ProgramControl::new(machine, &context))
     }
 
     fn refusal(&self) -> Option<Error> {
