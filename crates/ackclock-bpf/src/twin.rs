@@ -260,7 +260,10 @@ pub fn compare(program: &Arc<Program>, record: &[u8]) -> Result<Comparison, Refu
         comparison.moved += u64::from(connection.left != call.before);
         let given = call.give(callback, &mut connection.machine);
         let (window, result) = given.map_err(|fault| {
-            Refusal::new(format!("call {number}, {}: {}", fault.callback, fault.refusal))
+            Refusal::new(format!(
+                "call {number}, {}: {}",
+                fault.callback, fault.refusal
+            ))
         })?;
         connection.left = call.after;
         if (window, result) == (call.after, call.result) {

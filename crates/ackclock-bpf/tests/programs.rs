@@ -37,7 +37,11 @@ fn machine(object: &[u8], parameters: &[(&str, i128)], records: bool) -> Machine
 }
 
 fn acknowledge(machine: &mut Machine, segments: u64) {
-    let numbers = [Argument::Socket, Argument::Number(0), Argument::Number(segments)];
+    let numbers = [
+        Argument::Socket,
+        Argument::Number(0),
+        Argument::Number(segments),
+    ];
     machine.call(Callback::CongAvoid, &numbers).unwrap();
 }
 
@@ -170,20 +174,26 @@ fn record(parameters: &[(&str, i128)]) -> Vec<u8> {
     let mut machine = machine(AIMD, parameters, true);
     let mut random = 7_u64;
     let mut draw = |most: u64| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (random >> 33) % most
     };
     for call in 0..4_000 {
         machine.set_clock(1_000_000 + call * 500_000);
         match draw(100) {
             which @ (0 | 3) => {
-                let answer = machine.call(Callback::Ssthresh, &[Argument::Socket]).unwrap();
+                let answer = machine
+                    .call(Callback::Ssthresh, &[Argument::Socket])
+                    .unwrap();
                 machine.set(socket::SND_SSTHRESH, answer);
                 // As the kernel does: after a loss, and after a timeout.
                 machine.set(socket::SND_CWND, if which == 0 { answer } else { 1 });
             }
             1 => {
-                let answer = machine.call(Callback::UndoCwnd, &[Argument::Socket]).unwrap();
+                let answer = machine
+                    .call(Callback::UndoCwnd, &[Argument::Socket])
+                    .unwrap();
                 machine.set(socket::SND_CWND, answer);
             }
             2 => {
@@ -208,9 +218,19 @@ fn a_record_given_again_is_answered_alike() {
     assert_eq!(comparison.equal, comparison.calls);
     assert_eq!(comparison.connections, 1);
     assert!(comparison.first.is_none());
-    let of = |name: &str| comparison.kinds.iter().find(|(kind, _)| *kind == name).unwrap().1;
+    let of = |name: &str| {
+        comparison
+            .kinds
+            .iter()
+            .find(|(kind, _)| *kind == name)
+            .unwrap()
+            .1
+    };
     assert!(of("ssthresh") > 10 && of("undo_cwnd") > 10 && of("cong_avoid") > 3_000);
-    assert!(comparison.moved >= of("ssthresh"), "a reduction is the kernel's");
+    assert!(
+        comparison.moved >= of("ssthresh"),
+        "a reduction is the kernel's"
+    );
 }
 
 /// β = 0.49 shows at the first reduction, and nowhere before.
@@ -244,7 +264,10 @@ fn an_end_of_slow_start_off_by_one_is_caught_where_it_shows() {
 fn a_record_that_is_cut_short_is_refused() {
     let record = record(&[]);
     let cut = twin::compare(&aimd(&[]), &record[..record.len() - 5]).unwrap_err();
-    assert!(cut.reason.contains("ends within a call, after 4000 calls"), "{cut}");
+    assert!(
+        cut.reason.contains("ends within a call, after 4000 calls"),
+        "{cut}"
+    );
     let other = twin::compare(&aimd(&[]), &record[1..]).unwrap_err();
     assert_eq!(other.reason, "is not a record of calls");
 }

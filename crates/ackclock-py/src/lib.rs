@@ -20,14 +20,13 @@ mod watch;
 
 use ackclock_core::scenario::source::Source;
 use ackclock_core::scenario::unit_spelling::{self, Dimension};
-
 use ackclock_core::scenario::{Scenario, Transport, error, schema, text, tree};
 use ackclock_emu::files::Folder;
 use ackclock_sim::topology;
 use pyo3::PyErrArguments;
-use python_control::Scripts;
 use pyo3::import_exception;
 use pyo3::prelude::*;
+use python_control::Scripts;
 use serde_json::Value;
 
 import_exception!(ackclock.errors, ScenarioError);
@@ -185,13 +184,18 @@ fn check_simulation(tree_json: &str, folder: &str) -> PyResult<()> {
 #[pyfunction]
 fn control_object(tree_json: &str, folder: &str) -> PyResult<Vec<u8>> {
     let scenario = scenario_of(tree_json, folder)?;
-    let program = scenario.flows.iter().find_map(|flow| match &flow.transport {
-        Transport::Tcp { control, .. } => control.facts.linux.as_ref()?.program.as_ref(),
-        Transport::Udp { .. } | Transport::Controlled { .. } => None,
-    });
+    let program = scenario
+        .flows
+        .iter()
+        .find_map(|flow| match &flow.transport {
+            Transport::Tcp { control, .. } => control.facts.linux.as_ref()?.program.as_ref(),
+            Transport::Udp { .. } | Transport::Controlled { .. } => None,
+        });
     let missing = || error::Error::missing("control", "the scenario has no control of a program");
     let program = program.ok_or_else(missing).map_err(refuse)?;
-    program.object(&Scripts(Folder(folder.into()))).map_err(refuse)
+    program
+        .object(&Scripts(Folder(folder.into())))
+        .map_err(refuse)
 }
 
 #[pyfunction]

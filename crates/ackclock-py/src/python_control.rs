@@ -192,7 +192,10 @@ impl PythonAlgorithm {
         if callback == Callback::PktsAcked {
             let sample = |field: u32| self.sample[field as usize];
             rtt_us = sample(ack_sample::RTT_US).cast_signed();
-            argument = [sample(ack_sample::PKTS_ACKED), sample(ack_sample::IN_FLIGHT)];
+            argument = [
+                sample(ack_sample::PKTS_ACKED),
+                sample(ack_sample::IN_FLIGHT),
+            ];
         }
         fields.set_item(intern!(py, "now_ns"), self.now_ns)?;
         fields.set_item(intern!(py, "argument"), PyTuple::new(py, argument)?)?;
@@ -230,9 +233,13 @@ fn said(py: Python<'_>, error: &PyErr) -> String {
     let mut place = String::new();
     let mut next = error.traceback(py).map(Bound::into_any);
     while let Some(level) = next.filter(|level| !level.is_none()) {
-        let frame = level.getattr("tb_frame").and_then(|one| one.getattr("f_code"));
+        let frame = level
+            .getattr("tb_frame")
+            .and_then(|one| one.getattr("f_code"));
         let file = frame.and_then(|code| code.getattr("co_filename")?.extract::<String>());
-        let line = level.getattr("tb_lineno").and_then(|line| line.extract::<u32>());
+        let line = level
+            .getattr("tb_lineno")
+            .and_then(|line| line.extract::<u32>());
         if let (Ok(file), Ok(line)) = (file, line) {
             let name = file.rsplit('/').next().unwrap_or_default();
             place = format!(" ({name}:{line})");

@@ -210,7 +210,11 @@ impl<A: Algorithm> ProgramControl<A> {
 
     /// Begins a reduction that ends with ssthresh.
     fn reduce(&mut self, state: u64) -> Result<(), String> {
-        let prior = if state == CWR { 0 } else { self.current_ssthresh() };
+        let prior = if state == CWR {
+            0
+        } else {
+            self.current_ssthresh()
+        };
         self.set(socket::PRIOR_SSTHRESH, prior);
         self.set(socket::SND_CWND_CNT, 0);
         let ssthresh = self.ask_ssthresh()?;
@@ -285,7 +289,11 @@ impl<A: Algorithm> ProgramControl<A> {
     fn acknowledge(&mut self, ack: &Ack) -> Result<(), String> {
         self.note(ack);
         if self.machine.has(Callback::InAckEvent) {
-            let flags = if ack.marked > Bytes::ZERO { ACK_ECHOES } else { 0 };
+            let flags = if ack.marked > Bytes::ZERO {
+                ACK_ECHOES
+            } else {
+                0
+            };
             self.call(Callback::InAckEvent, flags)?;
         }
         if self.machine.has(Callback::PktsAcked) {
@@ -298,7 +306,11 @@ impl<A: Algorithm> ProgramControl<A> {
             return Ok(());
         }
         let used = ack.credit > Bytes::ZERO;
-        let counted = if used { ack.credit } else { ack.newly_delivered };
+        let counted = if used {
+            ack.credit
+        } else {
+            ack.newly_delivered
+        };
         let cwnd = self.get(socket::SND_CWND);
         self.set(socket::IS_CWND_LIMITED, used.into());
         self.set(socket::MAX_PACKETS_OUT, if used { cwnd } else { 0 });
@@ -325,7 +337,10 @@ impl<A: Algorithm> ProgramControl<A> {
         self.machine.set_ack_sample(ack_sample::RTT_US, rtt);
         self.machine.set_ack_sample(ack_sample::IN_FLIGHT, before);
         self.machine
-            .call(Callback::PktsAcked, &[Argument::Socket, Argument::AckSample])
+            .call(
+                Callback::PktsAcked,
+                &[Argument::Socket, Argument::AckSample],
+            )
             .map(drop)
     }
 
@@ -375,12 +390,12 @@ impl<A: Algorithm> ProgramControl<A> {
                 rate_sample::RCV_INTERVAL_US,
                 sample.map_or(0, |one| micros(one.ack_elapsed)),
             ),
-            (
-                rate_sample::RTT_US,
-                ack.newest_rtt.map_or(none, micros),
-            ),
+            (rate_sample::RTT_US, ack.newest_rtt.map_or(none, micros)),
             (rate_sample::LOSSES, self.segments(ack.newly_lost)),
-            (rate_sample::ACKED_SACKED, self.segments(ack.newly_delivered)),
+            (
+                rate_sample::ACKED_SACKED,
+                self.segments(ack.newly_delivered),
+            ),
             (
                 rate_sample::PRIOR_IN_FLIGHT,
                 self.segments(ack.in_flight + ack.newly_delivered),
@@ -407,7 +422,9 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
 
     fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         if sent.in_flight <= sent.bytes {
-            self.at(now, |this| this.call(Callback::CwndEvent, TX_START).map(drop));
+            self.at(now, |this| {
+                this.call(Callback::CwndEvent, TX_START).map(drop)
+            });
         }
     }
 

@@ -56,11 +56,15 @@ impl Default for Run {
 impl Element<ControlKind> for Python {
     const NAME: &'static str = "python";
     const LABEL: &'static str = "class in Python";
-    const SUMMARY: &'static str = "Is a class of your own in Python, for teaching and first drafts.";
+    const SUMMARY: &'static str =
+        "Is a class of your own in Python, for teaching and first drafts.";
     const REFERENCE: &'static str = "none";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
-        let named = self.class.chars().all(|one| one.is_alphanumeric() || one == '_');
+        let named = self
+            .class
+            .chars()
+            .all(|one| one.is_alphanumeric() || one == '_');
         every([
             in_range(
                 self.file.ends_with(".py"),
@@ -104,7 +108,11 @@ impl Factory<ControlKind> for Python {
             Run::Class(class) => class.check(&self.parameters).err()?,
             Run::Refused(reason) => reason.clone(),
         };
-        let error = Error::new("file", &json!(self.file), &format!("cannot be used: {reason}"));
+        let error = Error::new(
+            "file",
+            &json!(self.file),
+            &format!("cannot be used: {reason}"),
+        );
         Some(error.coded(Code::Unsupported))
     }
 }

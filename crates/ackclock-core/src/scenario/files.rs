@@ -2,8 +2,8 @@
 //! scenario provides them.
 
 use super::error::{Code, Error, Result};
-use serde_json::json;
 use crate::congestion::program::Algorithm;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -28,7 +28,9 @@ fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
 /// Returns the variants of every control that the engine makes, programs for the kernel included.
 fn trees() -> impl Iterator<Item = Value> {
     let program = |one: &Shipped| json!({ "kind": "kernel", "shipped": one.name });
-    entries().flat_map(variants).chain(SHIPPED.iter().map(program))
+    entries()
+        .flat_map(variants)
+        .chain(SHIPPED.iter().map(program))
 }
 
 fn build(
