@@ -5,12 +5,14 @@ be in the output of the block that ran before it. A block marked `toml FILE` bec
 the folder of the document; one that starts with `schema` is a scenario and is checked. One marked
 `emulation` is run where an emulation is possible. One marked `reproduced` is not run, as the
 experiments that it names are checked by `make reproduce-check`; here they must exist. One marked
-`readers` needs a package that may not be installed; `tests/sweeps/test_readers.py` runs it.
+`readers` needs a package that may not be installed; `tests/sweeps/test_readers.py` runs it. One
+marked `clang` is run where there is that compiler.
 """
 
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -132,7 +134,8 @@ def test_a_documents_commands_and_snippets_run(
     environment = environment_for(document, command)
     left_out, output = [], ""
     for block in blocks(document.read_text(encoding="utf-8")):
-        if block.mark == "emulation" and no_emulation is not None:
+        without = block.mark == "clang" and shutil.which("clang") is None
+        if without or (block.mark == "emulation" and no_emulation is not None):
             left_out.append(str(block.line))
             continue
         where = f"{document.relative_to(ROOT)}:{block.line}"
@@ -158,7 +161,7 @@ def test_a_documents_commands_and_snippets_run(
             output = outcome.stdout
         assert not_printed(block, output) == [], f"{where} is not printed"
     if left_out:
-        pytest.skip(f"all but the blocks at lines {', '.join(left_out)}, as {no_emulation}")
+        pytest.skip(f"all but the blocks at lines {', '.join(left_out)}, as {no_emulation or 'there is no clang'}")
 
 
 @pytest.mark.parametrize(

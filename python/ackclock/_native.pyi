@@ -113,6 +113,19 @@ def replay(points: list[str], folder: str, output: str) -> str:
     runs that have no record. Raises `OSError` if a record is damaged.
     """
 
+def twin_calls(object: bytes, parameters: dict[str, int], record: bytes) -> str:
+    """Gives the recorded calls of a control to its object.
+
+    Returns the comparison as JSON, as `ackclock.capture.calls.Comparison` describes. Raises
+    ValueError with the reason why there is none.
+    """
+
+def check_simulation(tree_json: str, folder: str) -> None:
+    """Refuses a scenario that the simulator cannot run."""
+
+def control_object(tree_json: str, folder: str) -> bytes:
+    """Returns the object of the program that is the control of a scenario's first flow."""
+
 def twin(
     files: list[str],
     tree: str,

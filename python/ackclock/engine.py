@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "derived", "doctor", "emulate", "epoch_chain", "expand", "has_sockets",
+    "check_estimators", "check_simulation", "climbing_chain_with_channel",
+    "climbing_chains", "control_object", "derived", "doctor", "emulate", "epoch_chain", "expand", "has_sockets",
     "is_checking", "jumping_chain", "measure", "parse_assignment", "parse_scenario", "places",
     "prepare_emulation", "rate_estimates", "receive", "registry",
     "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "to_toml",
-    "trace_rates", "twin", "unit_remedy", "version",
+    "trace_rates", "twin", "twin_calls", "unit_remedy", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -252,6 +252,31 @@ def replay(points: list[Tree], folder: str, output: Path) -> list[dict[str, Any]
         _native.replay(_all_dumped(points), folder, str(output))
     )
     return runs
+
+
+def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> Tree:
+    """Gives the recorded calls of a control to its object.
+
+    Returns:
+        Counts and the first difference, as `ackclock.capture.calls` describes.
+
+    Raises:
+        ValueError: There is no comparison; the reason is its text.
+    """
+    return _loaded(_native.twin_calls(control, parameters, record))
+
+
+def check_simulation(tree: Tree, folder: Path) -> None:
+    """Refuses a scenario that the simulator cannot run."""
+    _native.check_simulation(_dumped(tree), str(folder))
+
+
+def control_object(tree: Tree, folder: Path) -> bytes:
+    """Returns the object of the program that is the control of a scenario's first flow.
+
+    C source is compiled.
+    """
+    return bytes(_native.control_object(_dumped(tree), str(folder)))
 
 
 def twin(

@@ -274,7 +274,9 @@ impl Types {
                 _ => return Ok((id, found)),
             }
         }
-        Err(Refusal::new("has types that refer to each other in a circle"))
+        Err(Refusal::new(
+            "has types that refer to each other in a circle",
+        ))
     }
 
     /// Returns the bytes that a value of a type takes.

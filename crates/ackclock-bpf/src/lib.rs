@@ -15,6 +15,7 @@ mod object;
 pub mod program;
 mod refusal;
 mod relocation;
+pub mod twin;
 
 pub use machine::{Argument, Machine};
 pub use program::{Callback, Parameter, Program};

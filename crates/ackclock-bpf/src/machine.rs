@@ -103,7 +103,10 @@ impl Machine {
     }
     /// Removes and returns the records.
     pub fn take_records(&mut self) -> Vec<u8> {
-        self.records.as_mut().map(std::mem::take).unwrap_or_default()
+        self.records
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// Returns the program.
@@ -113,7 +116,12 @@ impl Machine {
 
     /// Sets the clock, in nanoseconds since the run began.
     pub fn set_time(&mut self, nanos: u64) {
-        self.now = STARTED_NS + nanos;
+        self.set_clock(STARTED_NS + nanos);
+    }
+
+    /// Sets the clock, in nanoseconds of its own.
+    pub fn set_clock(&mut self, nanos: u64) {
+        self.now = nanos;
         self.set(socket::TCP_CLOCK_CACHE, self.now);
         self.set(socket::TCP_MSTAMP, self.now / 1000);
     }
@@ -199,7 +207,9 @@ impl Machine {
                 return fail("jumps out of its code".into());
             };
             if self.left == 0 {
-                return fail(format!("ran {MOST_INSTRUCTIONS} instructions without an end"));
+                return fail(format!(
+                    "ran {MOST_INSTRUCTIONS} instructions without an end"
+                ));
             }
             self.left -= 1;
             next += 1;
@@ -491,7 +501,9 @@ impl Machine {
         if pointer == address(memory::SOCKET, 0) {
             Ok(())
         } else {
-            Err(Refusal::new("calls a function of sockets with something else"))
+            Err(Refusal::new(
+                "calls a function of sockets with something else",
+            ))
         }
     }
 
@@ -579,9 +591,7 @@ impl Machine {
                 *in_use = false;
                 Ok(0)
             }
-            _ => Err(Refusal::new(
-                "asks a map for what its kind does not have",
-            )),
+            _ => Err(Refusal::new("asks a map for what its kind does not have")),
         }
     }
 
@@ -665,10 +675,12 @@ impl Machine {
         }
         store(self, next + 1, end)?;
         // The number itself is read through a pointer.
-        self.memory.replace(memory::RECORD, next.to_le_bytes().to_vec());
+        self.memory
+            .replace(memory::RECORD, next.to_le_bytes().to_vec());
         Ok(address(memory::RECORD, 0))
     }
 }
 
 /// Checks that slots are where programs look for them.
-const _: () = assert!(GAP.is_multiple_of(SLOT) && ack_sample::RTT_US == 1 && rate_sample::DELIVERED == 1);
+const _: () =
+    assert!(GAP.is_multiple_of(SLOT) && ack_sample::RTT_US == 1 && rate_sample::DELIVERED == 1);

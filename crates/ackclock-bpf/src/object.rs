@@ -33,9 +33,8 @@ type Elf<'data> = ElfFile64<'data, LittleEndian>;
 /// # Errors
 /// The first reason why it cannot be run, with the line of the source if that is known.
 pub fn read(bytes: &[u8]) -> Result<Program, Refusal> {
-    let no_object = || {
-        Refusal::new("is not an object for BPF; compile it with clang -O2 -g -target bpf -c")
-    };
+    let no_object =
+        || Refusal::new("is not an object for BPF; compile it with clang -O2 -g -target bpf -c");
     let elf = Elf::parse(bytes).map_err(|_| no_object())?;
     if elf.elf_header().e_machine(LittleEndian) != EM_BPF {
         return Err(no_object());
@@ -214,7 +213,11 @@ impl Reading<'_> {
             }
             code.extend(steps);
         }
-        let Registered { name, entries, long_cong_control } = self.registered()?;
+        let Registered {
+            name,
+            entries,
+            long_cong_control,
+        } = self.registered()?;
         lines.sort_by_key(|(step, _)| *step);
         Ok(Program {
             name,
@@ -242,9 +245,8 @@ impl Reading<'_> {
         let section_index = self.elf.section_by_name(section).map(|one| one.index());
         let place = |name: &str| {
             let mut symbols = self.elf.symbols();
-            let symbol = symbols.find(|one| {
-                one.section_index() == section_index && one.name() == Ok(name)
-            });
+            let symbol =
+                symbols.find(|one| one.section_index() == section_index && one.name() == Ok(name));
             symbol.and_then(|symbol| u32::try_from(symbol.address()).ok())
         };
         let variables = self.types.variables(section).into_iter();
@@ -438,10 +440,7 @@ impl Reading<'_> {
         forbidden: &mut Vec<String>,
     ) -> Result<Step, Refusal> {
         let damaged = || Refusal::new("refers to a symbol that it does not have");
-        let symbol = self
-            .elf
-            .symbol_by_index(symbol)
-            .map_err(|_| damaged())?;
+        let symbol = self.elf.symbol_by_index(symbol).map_err(|_| damaged())?;
         let name = symbol.name().unwrap_or_default();
         match (raw.is_call(), symbol.section()) {
             (true, SymbolSection::Section(index)) => {
@@ -467,8 +466,13 @@ impl Reading<'_> {
                 ))),
             },
             (false, SymbolSection::Section(index)) => {
-                let place = symbol.address().wrapping_add(i64::from(raw.imm).cast_unsigned());
-                Ok(set(raw.dst, self.address(index, place).ok_or_else(damaged)?))
+                let place = symbol
+                    .address()
+                    .wrapping_add(i64::from(raw.imm).cast_unsigned());
+                Ok(set(
+                    raw.dst,
+                    self.address(index, place).ok_or_else(damaged)?,
+                ))
             }
             (false, _) => {
                 if let Some(&address) = self.configured.get(name) {
@@ -553,7 +557,8 @@ impl Reading<'_> {
             }
         }
         if !has(Callback::CongAvoid) && !has(Callback::CongControl) {
-            let reason = "has neither cong_avoid nor cong_control, of which every control needs one";
+            let reason =
+                "has neither cong_avoid nor cong_control, of which every control needs one";
             return Err(Refusal::new(reason));
         }
         Ok(Registered {

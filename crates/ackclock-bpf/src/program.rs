@@ -8,7 +8,7 @@ use crate::refusal::SourceLine;
 const RESERVED: &str = "ackclock_";
 const RECORDING: &str = "ackclock_recording";
 
-/// The callbacks of a control that the engine calls, by their names in `tcp_congestion_ops`.
+/// The callbacks of a control that the engine knows, by their names in `tcp_congestion_ops`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callback {
     /// The control is set on a connection.
@@ -29,11 +29,13 @@ pub enum Callback {
     UndoCwnd,
     /// An ACK, for controls that own the window in all states.
     CongControl,
+    /// The connection ends, or takes another control; only a twin calls it.
+    Release,
 }
 
 impl Callback {
     /// Number of callbacks.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     const ALL: [Callback; Self::COUNT] = [
         Callback::Init,
@@ -45,6 +47,7 @@ impl Callback {
         Callback::PktsAcked,
         Callback::UndoCwnd,
         Callback::CongControl,
+        Callback::Release,
     ];
 
     /// Returns its name.
@@ -59,6 +62,7 @@ impl Callback {
             Callback::PktsAcked => "pkts_acked",
             Callback::UndoCwnd => "undo_cwnd",
             Callback::CongControl => "cong_control",
+            Callback::Release => "release",
         }
     }
 

@@ -183,7 +183,10 @@ impl Ended {
         };
         state.stop();
         let mut ended = self.lock();
-        let earlier = ended.fault.as_ref().is_some_and(|(first, _)| *first < key(job));
+        let earlier = ended
+            .fault
+            .as_ref()
+            .is_some_and(|(first, _)| *first < key(job));
         if !earlier {
             let name = &job.scenario.flows[fault.group as usize].name;
             let field = format!("flows.{name}.transport.control");

@@ -3,9 +3,7 @@
 use crate::events::{Alarm, EventQueue, Target};
 use crate::prefetch::prefetch;
 use ackclock_core::activity::Activity;
-use ackclock_core::endpoint::{
-    Acknowledgement, AcknowledgementKind, Segment, SegmentKind, Sender,
-};
+use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SegmentKind, Sender};
 use ackclock_core::packet::{
     Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
 };

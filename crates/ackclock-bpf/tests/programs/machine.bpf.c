@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* One of everything that the machine has, without ackclock.bpf.h. */
 typedef unsigned char __u8; typedef unsigned short __u16; typedef unsigned int __u32; typedef unsigned long long __u64; typedef long long __s64; typedef int __s32;
 #define SEC(n) __attribute__((section(n), used))
 #define K __attribute__((preserve_access_index))

@@ -6,10 +6,10 @@ use super::{CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Code, Error, Result, consistent, every, in_range};
 use crate::scenario::files::{Files, check_digest, read_checked};
+use ackclock_bpf::{Callback, Machine, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use ackclock_bpf::{Callback, Program};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -152,7 +152,9 @@ impl Factory<ControlKind> for Kernel {
         let Run::Program(program) = &self.run else {
             unreachable!("the simulator refuses what the engine cannot make");
         };
-        Box::new(ProgramControl::new(Arc::clone(program), &context))
+        let seed = context.place.stream().bits();
+        let machine = Machine::new(Arc::clone(program), seed);
+        Box::new(ProgramControl::new(machine, &context))
     }
 
     fn refusal(&self) -> Option<Error> {
@@ -203,7 +205,12 @@ impl Kernel {
             let names: Vec<String> = program.parameters().map(|one| one.name.clone()).collect();
             let Some(known) = program.parameters().find(|one| one.name == *name).cloned() else {
                 let names = names.iter().map(String::as_str);
-                return Err(Error::unknown_name(&field, &json!(name), "parameter", names));
+                return Err(Error::unknown_name(
+                    &field,
+                    &json!(name),
+                    "parameter",
+                    names,
+                ));
             };
             let (least, most) = known.range();
             let fits = (least..=most).contains(&i128::from(*value));

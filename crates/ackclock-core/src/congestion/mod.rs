@@ -23,8 +23,9 @@ pub mod highspeed;
 mod hystart_linux;
 pub mod kernel;
 mod parameters;
-mod program;
 pub mod prague;
+pub mod program;
+pub mod python;
 mod recorded;
 pub mod reno;
 mod reno_linux;
@@ -444,6 +445,7 @@ impl Kind for ControlKind {
             Entry::of::<westwood_abse::WestwoodAbse>(),
             Entry::of::<westwood_plus::WestwoodPlus>(),
             Entry::of_some::<kernel::Kernel>(),
+            Entry::of_some::<python::Python>(),
         ];
         LIST
     }

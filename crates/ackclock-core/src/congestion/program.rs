@@ -1,5 +1,4 @@
-//! A control for the Linux kernel, run by the engine: its BPF program hears what the kernel would
-//! tell it, in the kernel's order (`net/ipv4/tcp_input.c` of 6.18).
+//! A control for the Linux kernel, run by the engine: its program hears what the kernel would tell it, in the kernel's order (`net/ipv4/tcp_input.c` of 6.18).
 //!
 //! It differs from a kernel in three places. `pkts_acked` of an ACK comes after the reaction to a
 //! loss that it reveals, not before. During a reduction, `snd_cwnd` is the window at its end; the
@@ -11,8 +10,8 @@ use super::{
 };
 use crate::units::{BitRate, Bytes, Span, Time};
 use ackclock_bpf::layout::{ack_sample, rate_sample, socket};
-use ackclock_bpf::{Argument, Callback, Fault, Machine, Program};
-use std::sync::Arc;
+use ackclock_bpf::{Argument, Callback, Machine};
+use std::fmt::Debug;
 
 /// ssthresh that is not set (`TCP_INFINITE_SSTHRESH`).
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
@@ -39,28 +38,82 @@ const EVENT_LOSS: u64 = 3;
 /// Flags of `in_ack_event` (`enum tcp_ca_ack_event_flags`).
 const ACK_ECHOES: u64 = 4;
 
+/// An algorithm with the callbacks of a control for Linux, and its socket.
+pub trait Algorithm: Debug + Send {
+    /// True if it has a callback.
+    fn has(&self, callback: Callback) -> bool;
+    /// True if `cong_control` has the four parameters that it has since Linux 6.10, not two.
+    fn has_long_cong_control(&self) -> bool;
+    /// Sets the clock, in nanoseconds since the run began.
+    fn set_time(&mut self, nanos: u64);
+    /// Returns the tick of the kernel's clock.
+    fn ticks(&self) -> u64;
+    /// Returns a field of the socket (`ackclock_bpf::layout::socket`).
+    fn get(&self, field: u32) -> u64;
+    /// Sets a field of the socket.
+    fn set(&mut self, field: u32, value: u64);
+    /// Sets a field of the argument of `pkts_acked` (`ackclock_bpf::layout::ack_sample`).
+    fn set_ack_sample(&mut self, field: u32, value: u64);
+    /// Sets a field of the argument of `cong_control` (`ackclock_bpf::layout::rate_sample`).
+    fn set_rate_sample(&mut self, field: u32, value: u64);
+    /// Calls a callback. Returns its answer; zero if there is no such callback.
+    ///
+    /// # Errors
+    /// The callback and the reason why it failed.
+    fn call(&mut self, callback: Callback, arguments: &[Argument]) -> Result<u64, String>;
+}
+
+impl Algorithm for Machine {
+    fn has(&self, callback: Callback) -> bool {
+        self.program().has(callback)
+    }
+    fn has_long_cong_control(&self) -> bool {
+        self.program().has_long_cong_control()
+    }
+    fn set_time(&mut self, nanos: u64) {
+        Machine::set_time(self, nanos);
+    }
+    fn ticks(&self) -> u64 {
+        Machine::ticks(self)
+    }
+    fn get(&self, field: u32) -> u64 {
+        Machine::get(self, field)
+    }
+    fn set(&mut self, field: u32, value: u64) {
+        Machine::set(self, field, value);
+    }
+    fn set_ack_sample(&mut self, field: u32, value: u64) {
+        Machine::set_ack_sample(self, field, value);
+    }
+    fn set_rate_sample(&mut self, field: u32, value: u64) {
+        Machine::set_rate_sample(self, field, value);
+    }
+    fn call(&mut self, callback: Callback, arguments: &[Argument]) -> Result<u64, String> {
+        Machine::call(self, callback, arguments).map_err(|fault| fault.to_string())
+    }
+}
+
 /// A control whose algorithm is a program.
 #[derive(Debug)]
-pub(super) struct ProgramControl {
-    machine: Machine,
+pub(super) struct ProgramControl<A> {
+    machine: A,
     mss: u64,
     begun: bool,
     /// Window and recovery are the program's own (`cong_control`).
     owns: bool,
     hears_sent: bool,
     una: u64,
-    fault: Option<Fault>,
+    fault: Option<String>,
 }
 
 /// A call that the engine makes may fail once; then none is made.
-type Called = Result<u64, Fault>;
+type Called = Result<u64, String>;
 
-impl ProgramControl {
-    pub fn new(program: Arc<Program>, context: &ControlContext<'_>) -> Self {
+impl<A: Algorithm> ProgramControl<A> {
+    pub fn new(mut machine: A, context: &ControlContext<'_>) -> Self {
         let mss = context.mss.0.max(1);
-        let owns = program.has(Callback::CongControl);
-        let hears_sent = program.has(Callback::CwndEvent);
-        let mut machine = Machine::new(program, context.place.stream().bits());
+        let owns = machine.has(Callback::CongControl);
+        let hears_sent = machine.has(Callback::CwndEvent);
         let segments = |bytes: Bytes| (bytes.0 / mss).min(LARGEST);
         let ssthresh = context.initial_ssthresh.map_or(INFINITE_SSTHRESH, segments);
         for (field, value) in [
@@ -107,7 +160,7 @@ impl ProgramControl {
     }
 
     /// Does something at `now`, after `init`, unless the program has failed.
-    fn at(&mut self, now: Time, act: impl FnOnce(&mut Self) -> Result<(), Fault>) {
+    fn at(&mut self, now: Time, act: impl FnOnce(&mut Self) -> Result<(), String>) {
         if self.fault.is_some() {
             return;
         }
@@ -140,14 +193,14 @@ impl ProgramControl {
     }
 
     /// Enters a state of recovery (`tcp_set_ca_state`).
-    fn enter(&mut self, state: u64) -> Result<(), Fault> {
+    fn enter(&mut self, state: u64) -> Result<(), String> {
         self.call(Callback::SetState, state)?;
         self.set(socket::CA_STATE, state);
         Ok(())
     }
 
     /// Asks for ssthresh (`tcp_init_cwnd_reduction`, `tcp_enter_loss`).
-    fn ask_ssthresh(&mut self) -> Result<u64, Fault> {
+    fn ask_ssthresh(&mut self) -> Result<u64, String> {
         let cwnd = self.get(socket::SND_CWND);
         self.set(socket::PRIOR_CWND, cwnd);
         let ssthresh = u64::from(self.call(Callback::Ssthresh, 0)? as u32);
@@ -156,8 +209,12 @@ impl ProgramControl {
     }
 
     /// Begins a reduction that ends with ssthresh.
-    fn reduce(&mut self, state: u64) -> Result<(), Fault> {
-        let prior = if state == CWR { 0 } else { self.current_ssthresh() };
+    fn reduce(&mut self, state: u64) -> Result<(), String> {
+        let prior = if state == CWR {
+            0
+        } else {
+            self.current_ssthresh()
+        };
         self.set(socket::PRIOR_SSTHRESH, prior);
         self.set(socket::SND_CWND_CNT, 0);
         let ssthresh = self.ask_ssthresh()?;
@@ -168,7 +225,7 @@ impl ProgramControl {
         self.enter(state)
     }
 
-    fn time_out(&mut self, loss_window: Bytes, first: bool) -> Result<(), Fault> {
+    fn time_out(&mut self, loss_window: Bytes, first: bool) -> Result<(), String> {
         if first {
             let prior = self.current_ssthresh();
             self.set(socket::PRIOR_SSTHRESH, prior);
@@ -180,7 +237,7 @@ impl ProgramControl {
         self.enter(LOSS)
     }
 
-    fn undo(&mut self) -> Result<(), Fault> {
+    fn undo(&mut self) -> Result<(), String> {
         let cwnd = u64::from(self.call(Callback::UndoCwnd, 0)? as u32);
         self.set_cwnd(cwnd);
         let prior = self.get(socket::PRIOR_SSTHRESH);
@@ -190,7 +247,7 @@ impl ProgramControl {
         self.enter(OPEN)
     }
 
-    fn end_recovery(&mut self) -> Result<(), Fault> {
+    fn end_recovery(&mut self) -> Result<(), String> {
         let state = self.get(socket::CA_STATE);
         if state == OPEN {
             return Ok(());
@@ -229,13 +286,17 @@ impl ProgramControl {
         }
     }
 
-    fn acknowledge(&mut self, ack: &Ack) -> Result<(), Fault> {
+    fn acknowledge(&mut self, ack: &Ack) -> Result<(), String> {
         self.note(ack);
-        if self.machine.program().has(Callback::InAckEvent) {
-            let flags = if ack.marked > Bytes::ZERO { ACK_ECHOES } else { 0 };
+        if self.machine.has(Callback::InAckEvent) {
+            let flags = if ack.marked > Bytes::ZERO {
+                ACK_ECHOES
+            } else {
+                0
+            };
             self.call(Callback::InAckEvent, flags)?;
         }
-        if self.machine.program().has(Callback::PktsAcked) {
+        if self.machine.has(Callback::PktsAcked) {
             self.report_acked(ack)?;
         }
         if self.owns {
@@ -245,7 +306,11 @@ impl ProgramControl {
             return Ok(());
         }
         let used = ack.credit > Bytes::ZERO;
-        let counted = if used { ack.credit } else { ack.newly_delivered };
+        let counted = if used {
+            ack.credit
+        } else {
+            ack.newly_delivered
+        };
         let cwnd = self.get(socket::SND_CWND);
         self.set(socket::IS_CWND_LIMITED, used.into());
         self.set(socket::MAX_PACKETS_OUT, if used { cwnd } else { 0 });
@@ -264,7 +329,7 @@ impl ProgramControl {
     }
 
     /// Calls `pkts_acked`. Its third number is in bytes, as in Linux since 4.20.
-    fn report_acked(&mut self, ack: &Ack) -> Result<(), Fault> {
+    fn report_acked(&mut self, ack: &Ack) -> Result<(), String> {
         let rtt = ack.newest_rtt.map_or(u64::MAX, |rtt| rtt.as_nanos() / 1000);
         let before = ack.in_flight.0 + ack.newly_delivered.0;
         let acked = self.segments(ack.newly_acked);
@@ -272,12 +337,15 @@ impl ProgramControl {
         self.machine.set_ack_sample(ack_sample::RTT_US, rtt);
         self.machine.set_ack_sample(ack_sample::IN_FLIGHT, before);
         self.machine
-            .call(Callback::PktsAcked, &[Argument::Socket, Argument::AckSample])
+            .call(
+                Callback::PktsAcked,
+                &[Argument::Socket, Argument::AckSample],
+            )
             .map(drop)
     }
 
     /// Calls `cong_control`.
-    fn control(&mut self, ack: &Ack) -> Result<(), Fault> {
+    fn control(&mut self, ack: &Ack) -> Result<(), String> {
         self.set_rate_sample(ack, ack.rate_sample.as_ref());
         let una = Argument::Number(u64::from(self.una as u32));
         let long = [
@@ -287,7 +355,7 @@ impl ProgramControl {
             Argument::RateSample,
         ];
         let short = [Argument::Socket, Argument::RateSample];
-        let arguments = match self.machine.program().has_long_cong_control() {
+        let arguments = match self.machine.has_long_cong_control() {
             true => &long[..],
             false => &short[..],
         };
@@ -322,12 +390,12 @@ impl ProgramControl {
                 rate_sample::RCV_INTERVAL_US,
                 sample.map_or(0, |one| micros(one.ack_elapsed)),
             ),
-            (
-                rate_sample::RTT_US,
-                ack.newest_rtt.map_or(none, micros),
-            ),
+            (rate_sample::RTT_US, ack.newest_rtt.map_or(none, micros)),
             (rate_sample::LOSSES, self.segments(ack.newly_lost)),
-            (rate_sample::ACKED_SACKED, self.segments(ack.newly_delivered)),
+            (
+                rate_sample::ACKED_SACKED,
+                self.segments(ack.newly_delivered),
+            ),
             (
                 rate_sample::PRIOR_IN_FLIGHT,
                 self.segments(ack.in_flight + ack.newly_delivered),
@@ -345,7 +413,7 @@ fn port(place: &str) -> u64 {
     1 + digits.unwrap_or(0) % 65_535
 }
 
-impl CongestionControl for ProgramControl {
+impl<A: Algorithm> CongestionControl for ProgramControl<A> {
     fn on_open(&mut self, now: Time, rtt: Option<Span>) {
         let srtt = rtt.map_or(0, |rtt| 8 * (rtt.as_nanos() / 1000));
         self.set(socket::SRTT_US, srtt);
@@ -354,7 +422,9 @@ impl CongestionControl for ProgramControl {
 
     fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         if sent.in_flight <= sent.bytes {
-            self.at(now, |this| this.call(Callback::CwndEvent, TX_START).map(drop));
+            self.at(now, |this| {
+                this.call(Callback::CwndEvent, TX_START).map(drop)
+            });
         }
     }
 
@@ -431,6 +501,6 @@ impl CongestionControl for ProgramControl {
     }
 
     fn fault(&self) -> Option<String> {
-        self.fault.as_ref().map(ToString::to_string)
+        self.fault.clone()
     }
 }

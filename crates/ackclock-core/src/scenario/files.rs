@@ -1,9 +1,12 @@
-//! Files that a scenario names (link traces, sizes, controls). This crate opens no files: the caller that reads a
-//! scenario provides them.
+//! Files that a scenario names (link traces, sizes, controls). This crate opens no files: the caller
+//! that reads a scenario provides them.
 
 use super::error::{Code, Error, Result};
+use crate::congestion::program::Algorithm;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
 
 /// Provides the text of files.
 pub trait Files {
@@ -17,6 +20,24 @@ pub trait Files {
         let _ = name;
         Err("programs cannot be read here".into())
     }
+
+    /// Returns a class of a file in Python, which is not loaded yet; or the reason why there is
+    /// none.
+    fn class(&self, name: &str, class: &str) -> std::result::Result<Arc<dyn Class>, String> {
+        let _ = (name, class);
+        Err("Python does not run here".into())
+    }
+}
+
+/// A class in Python whose objects are the algorithms of controls.
+pub trait Class: Debug + Send + Sync {
+    /// Loads the file.
+    ///
+    /// # Errors
+    /// The file cannot be loaded, or the class has no such parameters.
+    fn check(&self, parameters: &BTreeMap<String, f64>) -> std::result::Result<(), String>;
+    /// Makes an object. What goes wrong is told by its first call.
+    fn make(&self, parameters: &BTreeMap<String, f64>) -> Box<dyn Algorithm>;
 }
 
 /// Provides no files.
