@@ -94,7 +94,8 @@ OBJECTS := $(patsubst %.c,%.o,$(wildcard $(BPF)/*.bpf.c))
 bpf: $(OBJECTS) ## compile the controls for the kernel (clang 16)
 
 $(BPF)/%.bpf.o: $(BPF)/%.bpf.c $(wildcard $(BPF)/*.h)
-	cd $(BPF) && $(CLANG) -O2 -g -Wall -Werror -target bpf -mcpu=v3 -c $*.bpf.c -o $*.bpf.o
+	cd $(BPF) && $(CLANG) -O2 -g -Wall -Werror -target bpf -mcpu=v3 \
+	  -fdebug-compilation-dir=. -c $*.bpf.c -o $*.bpf.o
 	$(LLVM_STRIP) -g $@
 
 # What takes real time mostly waits and demands no speed of the machine, so that it goes on beside
