@@ -89,7 +89,9 @@ BPF := crates/ackclock-core/bpf
 CLANG := clang-16
 LLVM_STRIP := llvm-strip-16
 
-bpf: $(patsubst %.c,%.o,$(wildcard $(BPF)/*.bpf.c)) ## compile the controls for the kernel (clang 16)
+OBJECTS := $(patsubst %.c,%.o,$(wildcard $(BPF)/*.bpf.c))
+
+bpf: $(OBJECTS) ## compile the controls for the kernel (clang 16)
 
 $(BPF)/%.bpf.o: $(BPF)/%.bpf.c $(wildcard $(BPF)/*.h)
 	cd $(BPF) && $(CLANG) -O2 -g -Wall -Werror -target bpf -mcpu=v3 -c $*.bpf.c -o $*.bpf.o

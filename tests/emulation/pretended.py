@@ -86,7 +86,7 @@ class Pretended:
         points: list[str],
         folder: str,
         host_command: list[str],
-        loader: str | None,
+        loader: str | None,  # noqa: ARG002
         *,
         device: str,
     ) -> str:
@@ -103,7 +103,7 @@ class Pretended:
         folder: str,
         output: str,
         host_command: list[str],
-        loader: str | None,
+        loader: str | None,  # noqa: ARG002
         *,
         device: str,
         pcap: bool,

@@ -48,7 +48,11 @@ impl Control {
     /// Loads the control of an object.
     ///
     /// # Errors
-    /// What has to change: the object, a parameter, the name, or this machine.
+    /// The object, a parameter, the name or this machine has to change.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "loading takes time of the machine, which is told"
+    )]
     pub fn load(file: &Path, name: &str, parameters: &[&str]) -> Result<Control, Refusal> {
         check_machine()?;
         if name.is_empty() || name.len() > LONGEST_NAME {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// What has to change.
+/// The thing that has to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blame {
     /// The control, or its name: exit code 2.

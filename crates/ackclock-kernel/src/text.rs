@@ -1,4 +1,4 @@
-//! What libbpf prints while it loads.
+//! The text that libbpf prints while it loads.
 
 use libbpf_rs::{PrintLevel, set_print};
 use std::mem::take;

@@ -1,6 +1,6 @@
 //! The verifier's text, of thousands of lines, as one sentence with the source line.
 
-/// What the verifier says against a program.
+/// The verifier's reason against a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// File and line of the source, and its text, if the object has them.
@@ -104,7 +104,8 @@ mod tests {
 
     fn logged(lines: &str) -> String {
         format!(
-            "libbpf: prog 'x': BPF program load failed\nlibbpf: prog 'x': {BEGIN}\n{lines}\n{END}\nlibbpf: more\n"
+            "libbpf: prog 'x': BPF program load failed\nlibbpf: prog 'x': {BEGIN}\n{lines}\n{END}\n\
+            libbpf: more\n"
         )
     }
 
@@ -127,7 +128,8 @@ mod tests {
     #[test]
     fn a_field_that_the_kernel_lacks_is_named() {
         let log = "; tp->no_such = 1; @ mine.bpf.c:9\n4: <invalid CO-RE relocation>\n\
-            failed to resolve CO-RE relocation <byte_off> [12] struct tcp_sock.no_such (0:3 @ offset 8)\n\
+            failed to resolve CO-RE relocation <byte_off> [12] struct tcp_sock.no_such \
+            (0:3 @ offset 8)\n\
             processed 4 insns (limit 1000000)";
         let found = complaint(&logged(log)).unwrap();
         assert_eq!(found.sentence, "this kernel has no field tcp_sock.no_such");

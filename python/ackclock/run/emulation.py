@@ -59,9 +59,7 @@ def emulate(
     resolved = [point.scenario.resolve().tree for point in points]
     files = scenario.folder.resolve()
     with scenario.places():
-        machine = engine.prepare_emulation(
-            resolved, files, HOST_COMMAND, loader(), device=device
-        )
+        machine = engine.prepare_emulation(resolved, files, HOST_COMMAND, loader(), device=device)
     folder = Path(folder)
     run = describe("emulate", scenario, points, resolved)
     run["warnings"] += machine.pop("warnings")
