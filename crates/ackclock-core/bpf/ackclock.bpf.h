@@ -114,7 +114,7 @@ struct tcp_congestion_ops {
  * difference of `delivered`. (The kernel calls it in_flight.)
  */
 enum ackclock_kind {
-	ACKCLOCK_INIT = 1,       /* The control is set on the socket, of a listener too. */
+	ACKCLOCK_INIT = 1,       /* The control begins; after the handshake's ACKCLOCK_PKTS_ACKED. */
 	ACKCLOCK_RELEASE = 2,    /* The socket closes, or takes another control. */
 	ACKCLOCK_PKTS_ACKED = 3, /* An ACK; argument: segments acknowledged, bytes of a flight. */
 	ACKCLOCK_CONG_AVOID = 4, /* The window may open; argument: ACK number, segments newly acked. */

@@ -44,7 +44,7 @@ struct Refused {
     reason: String,
 }
 
-/// What has to change.
+/// The thing that has to change.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Blame {

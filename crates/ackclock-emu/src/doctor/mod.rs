@@ -49,7 +49,8 @@ pub struct Examination {
     pub findings: Vec<Finding>,
 }
 
-/// Checks this machine, on which `loader` loads controls into the kernel, if it is installed. Starts two hosts for a moment, one with each kind of device.
+/// Checks this machine. Starts two hosts for a moment, one with each kind of device. `loader` loads
+/// controls into the kernel, if it is installed.
 #[cfg(target_os = "linux")]
 pub fn examine(program: &HostProgram, loader: Option<&Path>) -> Examination {
     findings::judge(&facts::Facts::gather(program, loader))

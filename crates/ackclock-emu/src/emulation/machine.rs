@@ -81,8 +81,8 @@ fn tcp_flows(
     })
 }
 
-/// Yields the kernel's names of the controls that it must have, which leaves out programs that a run
-/// loads.
+/// Yields the kernel's names of the controls that it must have. Programs that a run loads are not
+/// among them.
 fn controls_of(scenario: &Scenario) -> impl Iterator<Item = &str> {
     tcp_flows(scenario).filter_map(|(_, control)| linux_name(control))
 }

@@ -71,7 +71,8 @@ pub struct Started {
     description: Description,
 }
 
-/// Loads the controls of a run and starts its hosts. The calling thread must carry out the run: the hosts end with it.
+/// Loads the controls of a run and starts its hosts. The calling thread must carry out the run: the
+/// hosts end with it.
 /// Starting occupies a processor for a while, which concurrent runs would miss, so start runs one
 /// after the other.
 ///
