@@ -1,4 +1,4 @@
-//! Files that a scenario names (link traces, sizes, controls). This crate opens no files: the caller
+//! Files that a scenario names: link traces, sizes, controls. This crate opens no files; the caller
 //! that reads a scenario provides them.
 
 use super::error::{Code, Error, Result};
