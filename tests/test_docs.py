@@ -161,7 +161,10 @@ def test_a_documents_commands_and_snippets_run(
             output = outcome.stdout
         assert not_printed(block, output) == [], f"{where} is not printed"
     if left_out:
-        pytest.skip(f"all but the blocks at lines {', '.join(left_out)}, as {no_emulation or 'there is no clang'}")
+        pytest.skip(
+            f"all but the blocks at lines {', '.join(left_out)}, as "
+            f"{no_emulation or 'there is no clang'}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def replay(points: list[str], folder: str, output: str) -> str:
     runs that have no record. Raises `OSError` if a record is damaged.
     """
 
-def twin_calls(object: bytes, parameters: dict[str, int], record: bytes) -> str:
+def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> str:
     """Gives the recorded calls of a control to its object.
 
     Returns the comparison as JSON, as `ackclock.capture.calls.Comparison` describes. Raises

@@ -91,7 +91,8 @@ def test_a_share_of_0_49_is_caught_at_the_first_reduction(tmp_path: Path) -> Non
 def test_a_good_record_is_told_in_one_table(tmp_path: Path) -> None:
     said = CliRunner().invoke(cli, ["twin", str(result(tmp_path))])
     assert said.exit_code == 0, said.output
-    assert "reno" in said.stdout and "300" in said.stdout
+    assert "reno" in said.stdout
+    assert "300" in said.stdout
 
 
 def test_a_record_with_gaps_is_unreliable(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def test_a_new_control_passes_its_checks() -> None:
     run("new", "mine")
     checked = run("check", "mine.bpf.c", "--engine")
     assert checked.exit_code == 0, checked.output
-    assert "clean" in checked.output and "Mbit/s" in checked.output
+    assert "clean" in checked.output
+    assert "Mbit/s" in checked.output
 
 
 @needs_clang
@@ -57,7 +58,8 @@ def test_a_mistake_is_one_line_of_the_source(folder: Path) -> None:
     assert len(said) == 1
     line = 1 + source.read_text("utf-8").splitlines().index("\treturn kept +;")
     assert said[0].startswith("ackclock: mine.bpf.c: ")
-    assert f"mine.bpf.c:{line}:" in said[0] and "expected expression" in said[0]
+    assert f"mine.bpf.c:{line}:" in said[0]
+    assert "expected expression" in said[0]
 
 
 @needs_clang
@@ -70,9 +72,7 @@ def test_a_field_that_the_engine_lacks_is_named(folder: Path) -> None:
         "struct tcp_sock___more { __u32 rcv_ooopack; } __attribute__((preserve_access_index));\n"
         "/* What the control remembers",
     )
-    text = text.replace(
-        "ackclock_max(kept, 2)", "((struct tcp_sock___more *)mine)->rcv_ooopack"
-    )
+    text = text.replace("ackclock_max(kept, 2)", "((struct tcp_sock___more *)mine)->rcv_ooopack")
     source.write_text(text, "utf-8")
     checked = run("check", "mine.bpf.c", "--engine")
     assert checked.exit_code == 2
@@ -104,7 +104,9 @@ def test_a_control_that_does_not_reduce_its_window_is_complained_of(
 def test_a_window_that_never_grows_is_complained_of(folder: Path) -> None:
     run("new", "mine")
     source = folder / "mine.bpf.c"
-    text = source.read_text("utf-8").replace("\tif (acked)\n", "\tcall->after.cwnd = 4;\n\tif (0)\n")
+    text = source.read_text("utf-8").replace(
+        "\tif (acked)\n", "\tcall->after.cwnd = 4;\n\tif (0)\n"
+    )
     source.write_text(text, "utf-8")
     checked = run("check", "mine.bpf.c", "--engine")
     assert checked.exit_code == 2
@@ -154,7 +156,7 @@ def test_the_kernel_s_answer_decides_the_exit_code(
     assert words in checked.output + checked.stderr
 
 
-def test_bad_files_are_one_line(folder: Path) -> None:
+def test_bad_files_are_one_line() -> None:
     for name, words in [("absent.bpf.c", "no such file"), ("mine.c", "neither C source")]:
         checked = run("check", name)
         assert checked.exit_code == 2

@@ -63,7 +63,8 @@ def test_parameters_reach_the_program() -> None:
         ]
     assert all(abs(cut - 0.5) < 0.06 for cut in cuts[50])
     assert all(abs(cut - 0.8) < 0.06 for cut in cuts[80])
-    assert cuts[50] and cuts[80]
+    assert cuts[50]
+    assert cuts[80]
 
 
 def test_a_parameter_that_the_program_lacks_is_refused_by_name() -> None:

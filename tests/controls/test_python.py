@@ -76,7 +76,10 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("class Mine:\n    pass\n", "class Mine has no cong_avoid and no ssthresh and no undo_cwnd"),
+        (
+            "class Mine:\n    pass\n",
+            "class Mine has no cong_avoid and no ssthresh and no undo_cwnd",
+        ),
         ("class Other:\n    pass\n", "has no class Mine; its classes are Other"),
         ("import\n", "SyntaxError"),
         ("raise RuntimeError('no')\n", "RuntimeError: no (mine.py:1)"),

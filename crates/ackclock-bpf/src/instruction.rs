@@ -41,7 +41,7 @@ impl Raw {
     }
 }
 
-/// What an instruction does. A number in a name is a width in bits.
+/// The operation of an instruction. A number in a name is a width in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[rustfmt::skip]
 pub enum Operation {

@@ -1,9 +1,9 @@
 //! Congestion controls compiled for BPF, run without a kernel.
 //!
 //! A control for Linux (`struct tcp_congestion_ops`) is compiled once by clang into an object. The
-//! kernel loads it; this crate runs the same bytes: [`Program::read`] reads an object and fits it to
-//! the [`layout`] of the fields that the engine knows, a [`Machine`] calls it. No clock, I/O, threads
-//! or globals.
+//! kernel loads it, and this crate runs the same bytes. [`Program::read`] reads an object and fits
+//! it to the [`layout`] of the fields that the engine knows. A [`Machine`] calls it. No clock, I/O,
+//! threads or globals.
 
 mod btf;
 mod calls;

@@ -15,7 +15,7 @@ pub const RECORD: u32 = 7;
 /// The first section of global variables, or of the values of a map.
 pub const FIRST_OWN: u32 = 8;
 
-/// Upper halves of addresses that are no memory: maps, functions of the object.
+/// Upper halves of addresses outside memory: maps, functions of the object.
 pub const MAP: u32 = 0x4000_0000;
 pub const CODE: u32 = 0x4000_0001;
 
@@ -177,7 +177,7 @@ impl Memory {
         let verb = if writes { "writes" } else { "reads" };
         let (number, offset) = ((address >> 32) as u32, address as u32);
         let Some(region) = self.regions.get(number as usize) else {
-            return format!("{verb} through {address:#x}, which is no pointer");
+            return format!("{verb} through {address:#x}, which is not a pointer");
         };
         let name = &region.name;
         if number == 0 {

@@ -15,7 +15,7 @@ pub struct Relocation {
     pub id: TypeId,
     /// Numbers of members, separated by colons.
     pub access: String,
-    /// What is asked: `enum bpf_core_relo_kind`.
+    /// The question: `enum bpf_core_relo_kind`.
     pub kind: u32,
 }
 
@@ -43,7 +43,7 @@ pub enum Answer {
     Unknown(String),
 }
 
-/// What a program asks about fields, over the whole object.
+/// The questions of a program about fields, over the whole object.
 #[derive(Debug, Default)]
 pub struct Asked {
     /// Fields that a program asks for before it uses them.

@@ -223,7 +223,7 @@ struct Connection {
 /// Gives the calls of a record to a program, and compares the answers.
 ///
 /// # Errors
-/// The bytes are no record, it ends within a call, or the program fails.
+/// The bytes are not a record of calls, or end within a call, or the program fails.
 pub fn compare(program: &Arc<Program>, record: &[u8]) -> Result<Comparison, Refusal> {
     let calls = record
         .strip_prefix(MAGIC)

@@ -272,12 +272,12 @@ fn step(step: &Step) -> Value {
 #[pyfunction]
 pub fn twin_calls(
     py: Python<'_>,
-    object: &[u8],
+    control: &[u8],
     parameters: HashMap<String, i128>,
     record: &[u8],
 ) -> PyResult<String> {
     let work = || -> Result<Value, String> {
-        let mut program = Program::read(object).map_err(|refusal| format!("object {refusal}"))?;
+        let mut program = Program::read(control).map_err(|refusal| format!("object {refusal}"))?;
         program.set_recording(false);
         for (name, value) in &parameters {
             let known = program.parameters().find(|one| one.name == *name).cloned();

@@ -88,7 +88,7 @@ pub struct Kernel {
     run: Run,
 }
 
-/// What the engine can do with a control of the kernel.
+/// The engine's part in a control of the kernel.
 #[derive(Clone, Debug, Default)]
 enum Run {
     /// Nothing: only the kernel has it.

@@ -1,4 +1,5 @@
-//! A control for the Linux kernel, run by the engine: its program hears what the kernel would tell it, in the kernel's order (`net/ipv4/tcp_input.c` of 6.18).
+//! A control for the Linux kernel, run by the engine: its program hears what the kernel would tell
+//! it, in the kernel's order (`net/ipv4/tcp_input.c` of 6.18).
 //!
 //! It differs from a kernel in three places. `pkts_acked` of an ACK comes after the reaction to a
 //! loss that it reveals, not before. During a reduction, `snd_cwnd` is the window at its end; the

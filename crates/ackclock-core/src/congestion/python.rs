@@ -18,8 +18,8 @@ const REMEDY: &str = "name a file in Python, for example mine.py";
 /// Parameters.
 ///
 /// The class has methods for the events of a control in the Linux kernel, as a control in C has.
-/// `ackclock simulate` then runs code of the scenario's author: simulate no scenario of somebody
-/// whom you do not trust. A call takes some microseconds, so use few flows and slow links.
+/// Simulating the scenario runs its author's code: do so only if you trust them. A call takes some
+/// ten microseconds, so use few flows and slow links.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Python {
@@ -40,7 +40,7 @@ pub struct Python {
     run: Run,
 }
 
-/// What the engine can do with the class.
+/// The class, or the reason why there is none.
 #[derive(Clone, Debug)]
 enum Run {
     Class(Arc<dyn Class>),

@@ -1,5 +1,5 @@
-//! Files that a scenario names: link traces, sizes, controls. This crate opens none; the caller that
-//! reads a scenario provides them.
+//! Files that a scenario names: link traces, sizes, controls. This crate opens no files; the caller
+//! that reads a scenario provides them.
 
 use super::error::{Code, Error, Result};
 use crate::congestion::program::Algorithm;
