@@ -29,7 +29,7 @@ from ackclock.run.host import loader
 
 from ..patience import PATIENCE_S
 from ..refusals import refused
-from . import short
+from . import short, westwood
 from .loading import SHIPPED, SOURCES, held_by, offered, refusal, still_there, why_not
 
 # Moments at which a holder of a control is killed (acceptance 3 of the design).
@@ -227,6 +227,22 @@ def test_each_call_of_aimd_is_answered_by_its_law(loading: str, tmp_path: Path) 
             continue
         assert after == before, row
     assert {"init", "pkts_acked", "cong_avoid", "ssthresh", "set_state"} <= kinds
+
+
+@pytest.mark.usefixtures("emulation")
+@pytest.mark.parametrize("name", ["westwood_re", "westwood_crb"])
+def test_an_estimate_in_integers_is_that_of_the_papers(
+    name: str, loading: str, tmp_path: Path
+) -> None:
+    """Cut to whole segments, by less than one and a hundredth of the threshold."""
+    assert loading
+    lossy = {"hops.there.impairments": [{"kind": "iid_loss", "probability": "1 %"}]}
+    emulate(under({"shipped": name}, duration="6 s", **lossy), tmp_path / "run")
+    [made] = calls_of(tmp_path / "run")
+    found = list(westwood.thresholds(made.table.to_pylist(), name == "westwood_crb"))
+    assert len(found) > 10
+    for expected, answered in found:
+        assert -0.01 * expected <= expected - answered < 1 + 0.01 * expected
 
 
 def grown(row: dict[str, int], alpha: int) -> tuple[int, int]:
