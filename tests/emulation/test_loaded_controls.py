@@ -441,6 +441,26 @@ def test_nothing_is_left_when_part_of_a_run_is_killed(
         wait_until(lambda: not any(still_there(*one) for one in owned), "something is still there")
 
 
+@pytest.mark.usefixtures("emulation")
+def test_an_interrupted_run_has_whole_records(loading: str, tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of a terminal's group."""
+    assert loading
+    text = short.SCENARIO.replace('kind = "reno"', 'kind = "kernel", shipped = "aimd"')
+    (tmp_path / "short.toml").write_text(text.replace('"2 s"', '"60 s"', 1))
+    command = [sys.executable, "-m", "ackclock", "emulate", "short.toml", "-o", "run"]
+    run = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, process_group=0
+    )
+    record = tmp_path / "run" / "record" / "point-0-replicate-0.aimd.calls"
+    eventually(lambda: record.exists() and record.stat().st_size > 1 << 20)
+    os.killpg(run.pid, signal.SIGINT)
+    run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 130
+    [made] = calls_of(tmp_path / "run")
+    assert made.missed == 0
+    assert calls.twin(tmp_path / "run")[0].found["first"] is None
+
+
 def eventually(find: Callable) -> list[int]:
     """Waits until something is found."""
     end = time.monotonic() + PATIENCE_S
