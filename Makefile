@@ -22,7 +22,7 @@ WAITING ?= 4
 WAITED := $(VENV)/waited.txt
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
-    $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
+    $(wildcard crates/*/Cargo.toml crates/ackclock-core/bpf/*) Cargo.toml Cargo.lock
 DEMO := examples/leaky-pipes.toml
 DEMO_OUT := out/leaky-pipes
 # Of the demo's emulation: three replicates of its two points.

@@ -230,7 +230,7 @@ def test_each_call_of_aimd_is_answered_by_its_law(loading: str, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("emulation")
-@pytest.mark.parametrize("name", ["westwood_re", "westwood_crb"])
+@pytest.mark.parametrize("name", ["westwood_re", "westwood_crb", "westwood_abse"])
 def test_an_estimate_in_integers_is_that_of_the_papers(
     name: str, loading: str, tmp_path: Path
 ) -> None:
@@ -239,7 +239,11 @@ def test_an_estimate_in_integers_is_that_of_the_papers(
     lossy = {"hops.there.impairments": [{"kind": "iid_loss", "probability": "1 %"}]}
     emulate(under({"shipped": name}, duration="6 s", **lossy), tmp_path / "run")
     [made] = calls_of(tmp_path / "run")
-    found = list(westwood.thresholds(made.table.to_pylist(), name == "westwood_crb"))
+    rows = made.table.to_pylist()
+    if name == "westwood_abse":
+        found = list(westwood.adaptive_thresholds(rows))
+    else:
+        found = list(westwood.thresholds(rows, combined=name == "westwood_crb"))
     assert len(found) > 10
     for expected, answered in found:
         assert -0.01 * expected <= expected - answered < 1 + 0.01 * expected
@@ -363,6 +367,7 @@ def test_a_control_of_the_users_own_runs_from_its_source(
     assert result.tables["flows"].to_pylist()[0]["control"] == "bpf:mine"
     [made] = calls_of(tmp_path / "run")
     assert made.control == "mine"
+    emulate(own(""), tmp_path / "run")  # takes the place of the first
 
 
 @pytest.mark.usefixtures("emulation")

@@ -1,7 +1,8 @@
 """The estimates of the Westwood family in floating point, from recorded calls: another reading.
 
-Written from the papers (Mascolo et al. 2001; Wang, Valla, Sanadidi, Ng, Gerla 2002), in seconds and
-bytes per second, to hold the integer programs to.
+Written from the papers, in seconds and bytes per second, to hold the integer programs to. BE and its
+filter: Mascolo et al. 2001. RE and CRB: Wang, Valla, Sanadidi, Ng, Gerla 2002. ABSE: Wang, Valla,
+Sanadidi, Gerla 2002, equations 1 to 6.
 """
 
 from collections.abc import Iterator
@@ -79,7 +80,74 @@ class Estimates:
         return rate * self.rtt_min_s / mss
 
 
-def thresholds(rows: list[dict[str, Any]], combined: bool) -> Iterator[tuple[float, int]]:
+@dataclass
+class Adaptive:
+    """ABSE of one connection."""
+
+    history: list[tuple[float, float]] = field(default_factory=list)
+    variations: list[float] = field(default_factory=list)
+    estimate: float = 0.0
+    last: float = 0.0
+    variation: float = 0.0
+    throughput: float = 0.0
+    before: tuple[float, ...] = ()
+    gap: float = 0.0
+    delivered: int = 0
+    data: float = 0.0
+    rtt_min_s: float = float("inf")
+
+    def take(self, row: dict[str, Any]) -> None:
+        """Takes an ACK."""
+        now = row["now_ns"] // 1000 / 1e6
+        if row["rtt_us"] > 0:
+            self.rtt_min_s = min(self.rtt_min_s, row["rtt_us"] / 1e6)
+        if self.history:
+            self.data += (row["delivered"] - self.delivered) * row["mss"]
+        self.delivered = row["delivered"]
+        again = bool(self.history) and now == self.history[-1][0]
+        if self.history and not again:
+            self.gap = now - self.history[-1][0]
+            self.before = (self.estimate, self.last, self.variation, self.throughput)
+            self.variations = [*self.variations[-9:], 0.0]
+        self.history = [*self.history[: -1 if again else None], (now, self.data)][-2000:]
+        if self.gap and row["srtt_us8"]:
+            self.update(row["cwnd_before"] * row["mss"], row["srtt_us8"] // 8 / 1e6)
+
+    def update(self, window: float, rtt: float) -> None:
+        """Equations 2 to 6, then 1."""
+        estimate, last, variation, throughput = self.before
+        self.throughput = 0.6 * throughput + 0.4 * self.since(rtt)[0] / rtt
+        held = self.throughput * self.rtt_min_s
+        interval = max(rtt * (window - held) / window, self.gap) if held < window else self.gap
+        data, reach = self.since(interval)
+        self.last = data / reach
+        self.variation = 0.6 * variation + 0.4 * abs(self.last - last)
+        self.variations[-1] = self.variation
+        largest = max(self.variations)
+        tau = rtt * (1 + 10 * (self.variation / largest if largest else 0))
+        kept = max((2 * tau - self.gap) / (2 * tau + self.gap), 0)
+        self.estimate = kept * estimate + (1 - kept) * self.last
+
+    def since(self, interval: float) -> tuple[float, float]:
+        """The data since the last ACK before an interval, or the first of all, and the time."""
+        now, data = self.history[-1]
+        old = [one for one in self.history if now - one[0] >= interval - 1e-9]
+        at, delivered = old[-1] if old else self.history[0]
+        return data - delivered, now - at
+
+
+def adaptive_thresholds(rows: list[dict[str, Any]]) -> Iterator[tuple[float, int]]:
+    """Yields for each loss ssthresh by ABSE, and what the kernel was answered."""
+    found = Adaptive()
+    for row in rows:
+        if row["kind"] == "pkts_acked":
+            found.take(row)
+        elif row["kind"] == "ssthresh":
+            held = found.estimate * found.rtt_min_s / row["mss"]
+            yield max(min(held, row["cwnd_before"]), 2), row["result"]
+
+
+def thresholds(rows: list[dict[str, Any]], *, combined: bool) -> Iterator[tuple[float, int]]:
     """Yields for each loss ssthresh by RE, or by CRB, and what the kernel was answered.
 
     A loss at which the two estimates of CRB are about equally far from deciding is left out.
@@ -87,7 +155,7 @@ def thresholds(rows: list[dict[str, Any]], combined: bool) -> Iterator[tuple[flo
     found = Estimates()
     for row in rows:
         if row["kind"] == "init":
-            found = Estimates()
+            found = Estimates()  # The state of a socket is cleared.
         elif row["kind"] == "pkts_acked":
             found.take(row)
         elif row["kind"] == "ssthresh" and found.rtt_min_s < float("inf"):

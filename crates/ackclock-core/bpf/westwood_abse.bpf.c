@@ -6,13 +6,13 @@
  * window with Th, the smoothed rate of the last round trip, as a later paper describes ABSE.
  * Equation 4 is read as the data since the last ACK before the interval, over the time since then.
  *
- * The history has 512 moments with ACKs. A moment that is less than 1/256 of a round trip after the
- * one before is part of it, so that two round trips fit.
+ * The history has 2048 moments with ACKs, one for each microsecond with any. Of a round trip with
+ * more, the older part is left out.
  */
 #include "westwood.bpf.h"
 
-#define MOMENTS 512
-#define SEARCH_STEPS 10 /* log2(MOMENTS), and one */
+#define MOMENTS 2048
+#define SEARCH_STEPS 12 /* log2(MOMENTS), and one */
 /* ACKs over which the largest U is taken (equation 6). */
 #define HORIZON 10
 
@@ -50,11 +50,11 @@ ACKCLOCK_INLINE struct moment *moment(struct abse *abse, __u32 number)
 }
 
 /* Adds the data delivered at a time. */
-ACKCLOCK_INLINE void remember(struct abse *abse, __u64 now_us, __u32 rtt_us)
+ACKCLOCK_INLINE void remember(struct abse *abse, __u64 now_us)
 {
 	struct moment *last = moment(abse, abse->moments - 1), *next;
 
-	if (!abse->moments || (now_us - last->at_us) * (MOMENTS / 2) >= rtt_us) {
+	if (!abse->moments || now_us > last->at_us) {
 		next = moment(abse, abse->moments++);
 		next->at_us = now_us;
 		next->bytes = abse->bytes;
@@ -149,7 +149,7 @@ static void measure(struct ackclock_call *call, struct abse *abse)
 	if (abse->ended_us)
 		abse->bytes += (__u64)(call->delivered - abse->delivered) * call->mss;
 	abse->delivered = call->delivered;
-	remember(abse, now_us, rtt_us);
+	remember(abse, now_us);
 	if (!abse->ended_us) {
 		/* The time in which the first ACK's data was delivered is not known. */
 		abse->ended_us = now_us;
