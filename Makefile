@@ -22,7 +22,7 @@ WAITING ?= 4
 WAITED := $(VENV)/waited.txt
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
-    $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
+    $(wildcard crates/*/Cargo.toml crates/ackclock-core/bpf/*) Cargo.toml Cargo.lock
 DEMO := examples/leaky-pipes.toml
 DEMO_OUT := out/leaky-pipes
 # Of the demo's emulation: three replicates of its two points.
@@ -41,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-fast test-rust test-python \
     test-computing test-waiting test-alone \
-    test-oracle reproduce-check bench lab wheel lint docs docs-write site clean
+    test-oracle reproduce-check bench lab kernel bpf wheel lint docs docs-write site clean
 .DELETE_ON_ERROR:
 
 help: ## list these
@@ -69,6 +69,34 @@ test-fast: $(QUICK) ## run the tests that take no real time, no other program an
 # which not every machine has.
 test-rust: ## run the tests of the Rust crates
 	cargo test --workspace --exclude ackclock-py
+
+# The loader of controls is a program and a workspace of its own: it needs libelf.
+KERNEL_TARGET := target/kernel
+KERNEL_NEEDS := libelf.h zlib.h
+
+kernel: $(TOOLS) ## build what loads controls into the running kernel, into .venv
+	@for header in $(KERNEL_NEEDS); do \
+	  echo "#include <$$header>" | $${CC:-cc} -E -x c - > /dev/null 2>&1 || { \
+	    echo "make kernel needs a C compiler and $$header; on Debian and Ubuntu:" \
+	      "apt install gcc libelf-dev zlib1g-dev"; exit 1; }; \
+	done
+	cargo build --quiet --release --manifest-path crates/ackclock-kernel/Cargo.toml \
+	  --target-dir $(KERNEL_TARGET)
+	install $(KERNEL_TARGET)/release/ackclock-kernel-host $(BIN)/
+
+# Controls are compiled by one release, so that everyone gets the same code; a test compares.
+BPF := crates/ackclock-core/bpf
+CLANG := clang-16
+LLVM_STRIP := llvm-strip-16
+
+OBJECTS := $(patsubst %.c,%.o,$(wildcard $(BPF)/*.bpf.c))
+
+bpf: $(OBJECTS) ## compile the controls for the kernel (clang 16)
+
+$(BPF)/%.bpf.o: $(BPF)/%.bpf.c $(wildcard $(BPF)/*.h)
+	cd $(BPF) && $(CLANG) -O2 -g -Wall -Werror -target bpf -mcpu=v3 \
+	  -fdebug-compilation-dir=. -c $*.bpf.c -o $*.bpf.o
+	$(LLVM_STRIP) -g $@
 
 # What takes real time mostly waits and demands no speed of the machine, so that it goes on beside
 # what computes. What measures the kernel comes last, and has the machine for itself.

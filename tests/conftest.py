@@ -77,12 +77,12 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests that emulate for real, and tests that become another user."""
+    """Marks tests that emulate for real, and tests that only root may run."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if "emulation" in fixtures:
             item.add_marker(pytest.mark.real_time)
-        if "as_nobody" in fixtures:
+        if fixtures & {"as_nobody", "loading"}:
             item.add_marker(pytest.mark.needs_root)
 
 

@@ -68,11 +68,14 @@ def simulate(
 def serve_host() -> int:
     """Becomes a host of an emulation if standard input is a supervisor; returns the exit status."""
 
-def doctor(host_command: list[str]) -> str:
-    """Reports, as JSON, what this machine can emulate; `host_command` must call `serve_host`."""
+def doctor(host_command: list[str], loader: str | None) -> str:
+    """Reports, as JSON, what this machine can emulate.
+
+    `host_command` must call `serve_host`; `loader` loads controls into the kernel.
+    """
 
 def prepare_emulation(
-    points: list[str], folder: str, host_command: list[str], *, device: str
+    points: list[str], folder: str, host_command: list[str], loader: str | None, *, device: str
 ) -> str:
     """Starts two hosts for a moment and checks every point.
 
@@ -86,6 +89,7 @@ def emulate(
     folder: str,
     output: str,
     host_command: list[str],
+    loader: str | None,
     *,
     device: str,
     pcap: bool,
@@ -108,6 +112,19 @@ def replay(points: list[str], folder: str, output: str) -> str:
     Returns a JSON list of `{point, replicate, arrivals, decisions, complete, difference}`, without
     runs that have no record. Raises `OSError` if a record is damaged.
     """
+
+def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> str:
+    """Gives the recorded calls of a control to its object.
+
+    Returns the comparison as JSON, as `ackclock.capture.calls.Comparison` describes. Raises
+    ValueError with the reason why there is none.
+    """
+
+def check_simulation(tree_json: str, folder: str) -> None:
+    """Refuses a scenario that the simulator cannot run."""
+
+def control_object(tree_json: str, folder: str) -> bytes:
+    """Returns the object of the program that is the control of a scenario's first flow."""
 
 def twin(
     files: list[str],

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "derived", "doctor", "emulate", "epoch_chain", "expand", "has_sockets",
+    "check_estimators", "check_simulation", "climbing_chain_with_channel",
+    "climbing_chains", "control_object", "derived", "doctor", "emulate", "epoch_chain", "expand",
+    "has_sockets",
     "is_checking", "jumping_chain", "measure", "parse_assignment", "parse_scenario", "places",
     "prepare_emulation", "rate_estimates", "receive", "registry",
     "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "to_toml",
-    "trace_rates", "twin", "unit_remedy", "version",
+    "trace_rates", "twin", "twin_calls", "unit_remedy", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -176,22 +177,31 @@ def serve_host() -> int:
     return _native.serve_host()
 
 
-def doctor(host_command: list[str]) -> Tree:
-    """Reports what this machine can emulate; `host_command` must be a command for `serve_host`."""
-    return _loaded(_native.doctor(host_command))
+def doctor(host_command: list[str], loader: str | None) -> Tree:
+    """Reports what this machine can emulate.
+
+    Args:
+        host_command: Calls `serve_host`.
+        loader: The program that loads controls into the kernel, if it is installed.
+    """
+    return _loaded(_native.doctor(host_command, loader))
 
 
 def prepare_emulation(
-    points: list[Tree], folder: Path, host_command: list[str], *, device: str
+    points: list[Tree], folder: Path, host_command: list[str], loader: str | None, *, device: str
 ) -> Tree:
     """Starts two hosts for a moment, checks every resolved point, and describes the machine.
+
+    `loader` is the program that loads controls into the kernel, if it is installed.
 
     Returns:
         `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or the reason for
         ordinary scheduling), `processors` and `warnings` (lines).
     """
     return _loaded(
-        _native.prepare_emulation(_all_dumped(points), str(folder), host_command, device=device)
+        _native.prepare_emulation(
+            _all_dumped(points), str(folder), host_command, loader, device=device
+        )
     )
 
 
@@ -200,6 +210,7 @@ def emulate(
     folder: Path,
     output: Path,
     host_command: list[str],
+    loader: str | None,
     *,
     device: str,
     pcap: bool,
@@ -222,6 +233,7 @@ def emulate(
         str(folder),
         str(output),
         host_command,
+        loader,
         device=device,
         pcap=pcap,
         side_by_side=side_by_side,
@@ -241,6 +253,31 @@ def replay(points: list[Tree], folder: str, output: Path) -> list[dict[str, Any]
         _native.replay(_all_dumped(points), folder, str(output))
     )
     return runs
+
+
+def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> Tree:
+    """Gives the recorded calls of a control to its object.
+
+    Returns:
+        Counts and the first difference, as `ackclock.capture.calls` describes.
+
+    Raises:
+        ValueError: There is no comparison; the reason is its text.
+    """
+    return _loaded(_native.twin_calls(control, parameters, record))
+
+
+def check_simulation(tree: Tree, folder: Path) -> None:
+    """Refuses a scenario that the simulator cannot run."""
+    _native.check_simulation(_dumped(tree), str(folder))
+
+
+def control_object(tree: Tree, folder: Path) -> bytes:
+    """Returns the object of the program that is the control of a scenario's first flow.
+
+    C source is compiled.
+    """
+    return bytes(_native.control_object(_dumped(tree), str(folder)))
 
 
 def twin(

@@ -57,6 +57,15 @@ def control(transport: Tree) -> tuple[str, Facts]:
     return stated["title"] or name, stated
 
 
+def only_in_kernel(stated: Facts) -> bool:
+    """Returns true if only the Linux kernel can run a control with these facts."""
+    linux = stated["linux"]
+    if linux is None or not stated["title"]:
+        return False
+    program = linux.get("program")
+    return program is None or program["object"] is None
+
+
 def traffic(flow: Tree) -> Facts:
     """Returns the facts of a flow's traffic."""
     return _of(flow, "traffic")[1]

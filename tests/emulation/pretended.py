@@ -82,7 +82,13 @@ class Pretended:
         return self
 
     def prepare_emulation(
-        self, points: list[str], folder: str, host_command: list[str], *, device: str
+        self,
+        points: list[str],
+        folder: str,
+        host_command: list[str],
+        loader: str | None,  # noqa: ARG002
+        *,
+        device: str,
     ) -> str:
         self.asked["prepare_emulation"] = {"points": points, "folder": folder, "device": device}
         assert host_command
@@ -97,6 +103,7 @@ class Pretended:
         folder: str,
         output: str,
         host_command: list[str],
+        loader: str | None,  # noqa: ARG002
         *,
         device: str,
         pcap: bool,

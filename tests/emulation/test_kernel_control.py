@@ -22,8 +22,8 @@ def under(control: str, **changes: object) -> Scenario:
 
 
 def test_the_simulator_refuses_it_and_says_what_to_choose() -> None:
-    field = "flows.download.transport.control.kind"
-    with refused("unsupported", field, "ackclock emulate only", "reno, cubic"):
+    field = "flows.download.transport.control.name"
+    with refused("unsupported", field, "ackclock emulate only", "reno"):
         simulate(under("bbr"))
 
 

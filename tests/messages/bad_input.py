@@ -147,7 +147,7 @@ out-of-range    --seed          simulate leaky.toml --seed x
 unknown-name    --models        simulate leaky.toml --models pftk,pftc
 file            leaky.toml      simulate leaky.toml -o leaky.toml
 file            .               simulate leaky.toml -o .
-unsupported     flows.main.transport.control.kind    simulate kernel.toml
+unsupported     flows.main.transport.control.name    simulate kernel.toml
 unknown-name    KIND            show wombats
 unknown-name    NAME            show controls rneo
 unknown-name    NAME            show queues zzz

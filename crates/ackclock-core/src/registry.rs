@@ -52,8 +52,13 @@ pub trait Kind: 'static {
 
 /// The parameters of one element, which can make it.
 pub trait Factory<K: Kind>: Debug + Send + Sync {
-    /// Makes the element.
+    /// Makes the element, which [`Factory::refusal`] does not refuse.
     fn build(&self, context: K::Context<'_>) -> K::Product;
+    /// Returns the reason why the engine cannot make the element with these parameters, relative to
+    /// them; `None` if it can.
+    fn refusal(&self) -> Option<Error> {
+        None
+    }
 }
 
 /// An element as its parameter struct describes it.
@@ -93,7 +98,7 @@ pub struct Entry<K: Kind> {
     pub summary: &'static str,
     /// RFC or paper.
     pub reference: &'static str,
-    /// True if the engine can make it; otherwise only a real system runs it.
+    /// True if the engine can make it whatever its parameters; otherwise a real system runs it.
     pub simulated: bool,
     /// Returns the JSON schema of the parameters, without `kind`.
     pub schema: fn() -> Value,
@@ -108,8 +113,7 @@ pub struct Selection<K: Kind> {
     pub resolved: Value,
     /// Facts that it states about itself.
     pub facts: K::Facts,
-    /// Makes it; `None` if the engine cannot.
-    recipe: Option<Arc<dyn Factory<K>>>,
+    recipe: Arc<dyn Factory<K>>,
 }
 
 impl<K: Kind> Clone for Selection<K> {
@@ -131,15 +135,18 @@ impl<K: Kind> Debug for Selection<K> {
 impl<K: Kind> Selection<K> {
     /// Makes the element, which must be [simulated](Selection::is_simulated).
     pub fn build(&self, context: K::Context<'_>) -> K::Product {
-        let Some(recipe) = &self.recipe else {
-            unreachable!("the simulator refuses what the engine cannot make");
-        };
-        recipe.build(context)
+        self.recipe.build(context)
     }
 
     /// True if the engine can make it; otherwise only a real system runs it.
-    pub const fn is_simulated(&self) -> bool {
-        self.recipe.is_some()
+    pub fn is_simulated(&self) -> bool {
+        self.refusal().is_none()
+    }
+
+    /// Returns the reason why the engine cannot make it, relative to its parameters; `None` if it
+    /// can.
+    pub fn refusal(&self) -> Option<Error> {
+        self.recipe.refusal()
     }
 }
 
@@ -156,44 +163,39 @@ impl<K: Kind> Entry<K> {
     /// Returns the record of the element whose parameters are `P`.
     pub const fn of<P: Element<K> + Factory<K>>() -> Self {
         Entry {
-            simulated: true,
-            parse: |tree, files| {
-                let (parameters, chosen) = selected::<K, P>(tree, files)?;
-                Ok(Selection {
-                    recipe: Some(Arc::new(parameters)),
-                    ..chosen
-                })
-            },
-            ..Entry::without_factory::<P>()
-        }
-    }
-
-    /// Returns the record of an element that the engine cannot make. Scenarios may choose it; the
-    /// simulator refuses them.
-    pub const fn without_factory<P: Element<K>>() -> Self {
-        Entry {
             name: P::NAME,
             label: P::LABEL,
             summary: P::SUMMARY,
             reference: P::REFERENCE,
-            simulated: false,
+            simulated: true,
             schema: || schemars::schema_for!(P).to_value(),
-            parse: |tree, files| selected::<K, P>(tree, files).map(|(_, chosen)| chosen),
+            parse: selected::<K, P>,
+        }
+    }
+
+    /// Returns the record of an element that the engine can make with some parameters
+    /// ([`Factory::refusal`]).
+    pub const fn of_some<P: Element<K> + Factory<K>>() -> Self {
+        Entry {
+            simulated: false,
+            ..Entry::of::<P>()
         }
     }
 }
 
-/// Reads parameters and checks them. Returns them with their selection, which has no recipe yet.
-fn selected<K: Kind, P: Element<K>>(tree: Value, files: &dyn Files) -> Result<(P, Selection<K>)> {
+/// Reads parameters and checks them.
+fn selected<K: Kind, P: Element<K> + Factory<K>>(
+    tree: Value,
+    files: &dyn Files,
+) -> Result<Selection<K>> {
     let parameters = parse::checked(tree, |read: &mut P| read.check(files))?;
     let facts = parameters.facts();
-    let chosen = Selection {
+    Ok(Selection {
         name: P::NAME,
         resolved: resolved(P::NAME, &parameters, &facts),
         facts,
-        recipe: None,
-    };
-    Ok((parameters, chosen))
+        recipe: Arc::new(parameters),
+    })
 }
 
 /// Returns the resolved form of an element. Facts are the last field, unless the kind has none.

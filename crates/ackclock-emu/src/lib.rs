@@ -12,6 +12,8 @@
 //! * [`settings`]: kernel settings of a network namespace.
 //! * [`schedule`]: real-time priority, and processors kept out of idle states.
 //! * `machine_load`: waits of the kernel's own threads, and the load of the machine.
+//! * [`files`]: files that a scenario names, and controls compiled from C source.
+//! * `kernel_control`: programs loaded into the kernel as controls, for one run.
 //! * [`doctor`]: checks of what this machine can do, with remedies.
 //! * [`workload`]: flows in the hosts, on the kernel's sockets, and the kernel's readings of them.
 //! * [`addresses`], [`ipv4`]: the flow of a packet, from its header.
@@ -36,12 +38,15 @@ pub mod driver;
 #[cfg(target_os = "linux")]
 pub mod emulation;
 pub mod fidelity;
+pub mod files;
 pub mod graph;
 #[cfg(target_os = "linux")]
 pub mod host;
 #[cfg(target_os = "linux")]
 pub mod host_process;
 pub mod ipv4;
+#[cfg(target_os = "linux")]
+mod kernel_control;
 #[cfg(target_os = "linux")]
 mod machine_load;
 #[cfg(target_os = "linux")]

@@ -13,6 +13,7 @@ use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 use ackclock_emu::capture::Point;
 use ackclock_emu::emulation::{self, EmulationOutcome, Failure, Options, Watch};
+use ackclock_emu::files;
 use ackclock_emu::program::HostProgram;
 use ackclock_emu::protocol::DeviceChoice;
 use ackclock_emu::record::{self, Chunks};
@@ -151,6 +152,8 @@ fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Optio
     let folder = Folder::new();
     let options = Options {
         program: program("workload"),
+        loader: None,
+        files: files::Folder(folder.0.clone()),
         device,
         folder: folder.0.clone(),
         captures: true,
@@ -393,6 +396,8 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
             program: "/does/not/exist".into(),
             arguments: Vec::new(),
         },
+        loader: None,
+        files: files::Folder(folder.0.clone()),
         device: DeviceChoice::Automatic,
         folder: folder.0.clone(),
         captures: true,

@@ -78,6 +78,11 @@ impl Laboratory {
             return Err(unknown("a run"));
         };
         let done = simulation.proceed(&Pausing);
+        if let Some(fault) = simulation.fault() {
+            self.runs.remove(&number);
+            let reason = format!("failed in {}", fault.reason);
+            return Err(Error::message("flows", reason).coded(Code::Failed));
+        }
         let (now, packets) = (simulation.now(), simulation.statistics().data_packets);
         if packets > MOST_PACKETS {
             self.runs.remove(&number);

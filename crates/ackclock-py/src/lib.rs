@@ -8,6 +8,7 @@ mod estimators;
 mod key;
 mod markov;
 mod measure;
+mod python_control;
 mod replay;
 mod simulate;
 mod tables;
@@ -17,31 +18,20 @@ mod transport;
 mod twin;
 mod watch;
 
-use ackclock_core::scenario::files::Files;
 use ackclock_core::scenario::source::Source;
 use ackclock_core::scenario::unit_spelling::{self, Dimension};
-use ackclock_core::scenario::{Scenario, error, schema, text, tree};
+use ackclock_core::scenario::{Scenario, Transport, error, schema, text, tree};
+use ackclock_emu::files::Folder;
+use ackclock_sim::topology;
 use pyo3::PyErrArguments;
 use pyo3::import_exception;
 use pyo3::prelude::*;
+use python_control::Scripts;
 use serde_json::Value;
-use std::path::PathBuf;
 
 import_exception!(ackclock.errors, ScenarioError);
 import_exception!(ackclock.errors, LackingError);
 import_exception!(ackclock.errors, CaptureError);
-
-/// Files named in a scenario, relative to its folder.
-struct Folder(PathBuf);
-
-impl Files for Folder {
-    fn read(&self, name: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(name)).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => "no such file".into(),
-            _ => error.to_string(),
-        })
-    }
-}
 
 fn refuse(error: error::Error) -> PyErr {
     ScenarioError::new_err(Refusal(error))
@@ -93,7 +83,7 @@ fn tree_of(text: &str) -> PyResult<Value> {
 }
 
 fn scenario_of(text: &str, folder: &str) -> PyResult<Scenario> {
-    Scenario::from_tree(&tree_of(text)?, &Folder(folder.into())).map_err(refuse)
+    Scenario::from_tree(&tree_of(text)?, &Scripts(Folder(folder.into()))).map_err(refuse)
 }
 
 #[pyfunction]
@@ -184,6 +174,30 @@ fn resolve(tree_json: &str, folder: &str) -> PyResult<String> {
     Ok(scenario_of(tree_json, folder)?.resolved.to_string())
 }
 
+/// Refuses a scenario that the simulator cannot run.
+#[pyfunction]
+fn check_simulation(tree_json: &str, folder: &str) -> PyResult<()> {
+    topology::check(&scenario_of(tree_json, folder)?).map_err(refuse)
+}
+
+/// Returns the object of the program that is the control of a scenario's first flow.
+#[pyfunction]
+fn control_object(tree_json: &str, folder: &str) -> PyResult<Vec<u8>> {
+    let scenario = scenario_of(tree_json, folder)?;
+    let program = scenario
+        .flows
+        .iter()
+        .find_map(|flow| match &flow.transport {
+            Transport::Tcp { control, .. } => control.facts.linux.as_ref()?.program.as_ref(),
+            Transport::Udp { .. } | Transport::Controlled { .. } => None,
+        });
+    let missing = || error::Error::missing("control", "the scenario has no control of a program");
+    let program = program.ok_or_else(missing).map_err(refuse)?;
+    program
+        .object(&Scripts(Folder(folder.into())))
+        .map_err(refuse)
+}
+
 #[pyfunction]
 fn derived(tree_json: &str, folder: &str) -> PyResult<String> {
     let derived = scenario_of(tree_json, folder)?.derived;
@@ -223,6 +237,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(twin::twin, module)?)?;
+    module.add_function(wrap_pyfunction!(twin::twin_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(check_simulation, module)?)?;
+    module.add_function(wrap_pyfunction!(control_object, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::check_estimators, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::rate_estimates, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_rates, module)?)?;

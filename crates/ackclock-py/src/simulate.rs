@@ -9,9 +9,10 @@ use crate::{LackingError, refuse, scenario_of};
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
+use ackclock_core::scenario::error::{Code, Error};
 use ackclock_sim::batch::{BatchProgress, run_each};
 use ackclock_sim::memory::Need;
-use ackclock_sim::run::SimulationOutcome;
+use ackclock_sim::run::{Fault, SimulationOutcome};
 use ackclock_sim::topology::check;
 use ackclock_sim::trace::NoTrace;
 use pyo3::exceptions::PyOSError;
@@ -66,11 +67,13 @@ pub fn simulate<'py>(
             let listen =
                 |job: &Job<'_>, topology: &_| Listener::new(job, topology, packets, pcap_folder);
             run_each(&jobs, threads, &state, listen, |position, outcome| {
+                ended.note_fault(&jobs[position], outcome.fault.as_ref(), &state);
                 ended.note(position, outcome, Listener::finish);
             });
         } else {
             let listen = |_: &Job<'_>, _: &_| NoTrace;
             run_each(&jobs, threads, &state, listen, |position, outcome| {
+                ended.note_fault(&jobs[position], outcome.fault.as_ref(), &state);
                 ended.note(position, outcome, |NoTrace| Ok(None));
             });
         }
@@ -100,6 +103,9 @@ pub fn simulate<'py>(
         }
     };
     watch(py, || state.stop(), tell, work)?;
+    if let Some((_, fault)) = ended.lock().fault.take() {
+        return Err(refuse(fault));
+    }
     if let Some(error) = ended.lock().failure.take() {
         return Err(PyOSError::new_err(format!(
             "the capture cannot be written: {error}"
@@ -161,11 +167,32 @@ struct EndedRuns {
     stopped: BTreeMap<usize, Tables>,
     /// The first error of writing a capture.
     failure: Option<io::Error>,
+    /// The fault of a control, of the first job that has one.
+    fault: Option<(Key, Error)>,
 }
 
 impl Ended {
     fn lock(&self) -> MutexGuard<'_, EndedRuns> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the fault of a control, and stops the runs.
+    fn note_fault(&self, job: &Job<'_>, fault: Option<&Fault>, state: &BatchProgress) {
+        let Some(fault) = fault else {
+            return;
+        };
+        state.stop();
+        let mut ended = self.lock();
+        let earlier = ended
+            .fault
+            .as_ref()
+            .is_some_and(|(first, _)| *first < key(job));
+        if !earlier {
+            let name = &job.scenario.flows[fault.group as usize].name;
+            let field = format!("flows.{name}.transport.control");
+            let error = Error::message(&field, format!("failed in {}", fault.reason));
+            ended.fault = Some((key(job), error.coded(Code::Failed)));
+        }
     }
 
     fn note<T>(

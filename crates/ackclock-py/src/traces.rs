@@ -1,11 +1,12 @@
 //! Traces of capacity. A link's parameters come in as JSON; the trace's mean rates in successive
 //! intervals go out as bytes.
 
-use crate::{Folder, refuse, tree_of};
+use crate::{refuse, tree_of};
 use ackclock_core::link::trace::Trace;
 use ackclock_core::registry::Element;
 use ackclock_core::scenario::error::Error;
 use ackclock_core::units::Span;
+use ackclock_emu::files::Folder;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

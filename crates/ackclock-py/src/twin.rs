@@ -3,6 +3,8 @@
 use crate::captures::{Unreadable, Written, naming_of, open};
 use crate::scenario_of;
 use crate::watch::watch;
+use ackclock_bpf::Program;
+use ackclock_bpf::twin as calls;
 use ackclock_core::scenario::error::Code;
 use ackclock_core::scenario::{Transport, tcp_sender};
 use ackclock_core::streams::Streams;
@@ -18,7 +20,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -262,5 +264,72 @@ fn step(step: &Step) -> Value {
         "ssthresh_segments": step.ssthresh,
         "in_flight_segments": step.in_flight,
         "rto_s": step.rto.as_seconds(),
+    })
+}
+
+/// Gives the recorded calls of a control to its object, with the parameters of the run. Returns the
+/// comparison as JSON, or raises `ValueError` with the reason why there is none.
+#[pyfunction]
+pub fn twin_calls(
+    py: Python<'_>,
+    control: &[u8],
+    parameters: HashMap<String, i128>,
+    record: &[u8],
+) -> PyResult<String> {
+    let work = || -> Result<Value, String> {
+        let mut program = Program::read(control).map_err(|refusal| format!("object {refusal}"))?;
+        program.set_recording(false);
+        for (name, value) in &parameters {
+            let known = program.parameters().find(|one| one.name == *name).cloned();
+            let known = known.ok_or_else(|| format!("object has no parameter {name}"))?;
+            program.set(&known, *value);
+        }
+        let compared = calls::compare(&Arc::new(program), record);
+        let compared = compared.map_err(|refusal| format!("record {refusal}"))?;
+        Ok(json!({
+            "calls": compared.calls,
+            "equal": compared.equal,
+            "connections": compared.connections,
+            "moved": compared.moved,
+            "skipped": compared.skipped,
+            "kinds": compared.kinds.iter().copied().collect::<HashMap<_, _>>(),
+            "first": compared.first.as_ref().map(difference_in_json),
+        }))
+    };
+    let compared = py.detach(work).map_err(PyValueError::new_err)?;
+    Ok(compared.to_string())
+}
+
+fn difference_in_json(difference: &calls::Difference) -> Value {
+    json!({
+        "call": call_in_json(&difference.call),
+        "window": window_in_json(difference.window),
+        "result": difference.result,
+        "before": difference.before.iter().map(call_in_json).collect::<Vec<_>>(),
+    })
+}
+
+fn call_in_json(call: &calls::Call) -> Value {
+    let (address, port) = call.local;
+    json!({
+        "number": call.number,
+        "now_ns": call.now_ns,
+        "local": format!("{}:{port}", Ipv4Addr::from(address)),
+        "kind": call.callback().map_or("unknown", |callback| callback.name()),
+        "state": call.state,
+        "limited": call.limited,
+        "arguments": call.arguments,
+        "rtt_us": call.rtt_us,
+        "result": call.result,
+        "before": window_in_json(call.before),
+        "after": window_in_json(call.after),
+    })
+}
+
+fn window_in_json(window: calls::Window) -> Value {
+    json!({
+        "cwnd": window.cwnd,
+        "cwnd_cnt": window.cwnd_cnt,
+        "ssthresh": window.ssthresh,
     })
 }

@@ -3,7 +3,7 @@
 use crate::events::{Alarm, EventQueue, Target};
 use crate::prefetch::prefetch;
 use ackclock_core::activity::Activity;
-use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SegmentKind};
+use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SegmentKind, Sender};
 use ackclock_core::packet::{
     Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
 };
@@ -88,6 +88,14 @@ impl Flow {
             traffic,
             started: false,
             stopped: false,
+        }
+    }
+
+    /// Returns the TCP sender, if it is one.
+    pub fn sender(&self) -> Option<&Sender> {
+        match &self.protocol {
+            Protocol::Tcp { sender, .. } => Some(sender),
+            Protocol::Udp(_) | Protocol::Controlled(_) => None,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::media::{Channel, Media};
 use crate::samples::{Sampler, Snapshot};
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
+use ackclock_core::endpoint::Sender;
 use ackclock_core::hop::Arrival;
 use ackclock_core::job::Job;
 use ackclock_core::medium::Completion;
@@ -76,10 +77,21 @@ pub struct SimulationOutcome<T> {
     pub tables: Vec<(&'static str, Table)>,
     /// True if the run reached its end.
     pub complete: bool,
+    /// The reason why a control could not go on, which ended the run.
+    pub fault: Option<Fault>,
     /// Trace of the run.
     pub trace: T,
     /// Counts of the run.
     pub statistics: RunStatistics,
+}
+
+/// A control that could not go on.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// Index of its group in the scenario's flows.
+    pub group: u32,
+    /// The reason.
+    pub reason: String,
 }
 
 /// A run: the state of the network and of its flows, and the pending events.
@@ -99,6 +111,8 @@ pub struct Run<T> {
     /// Packets that a sender sends at one time, while it sends them; empty in between.
     leaving: Vec<PacketId>,
     statistics: RunStatistics,
+    /// Flows whose controls may fail.
+    fallible: Vec<usize>,
     /// In boxes, so that the parts of the run that every packet needs stay together.
     windows: Box<Windows>,
     media: Box<Media>,
@@ -126,6 +140,9 @@ impl<T: Trace> Run<T> {
                 HopSlot::new(hop)
             })
             .collect();
+        let may_fail = |flow: &Flow| flow.sender().is_some_and(Sender::may_fail);
+        let fallible = (0..flows.len()).filter(|&flow| may_fail(&flows[flow]));
+        let fallible = fallible.collect();
         let windows = Box::new(Windows::new(&routes, &slots, T::ON));
         let mut run = Run {
             clock: Clock::new(windows.are_any()),
@@ -141,6 +158,7 @@ impl<T: Trace> Run<T> {
             ledger,
             routes,
             statistics: RunStatistics::default(),
+            fallible,
         };
         run.events.keep_reach(run.windows.reach());
         for flow in 0..run.flows.len() {
@@ -178,11 +196,26 @@ impl<T: Trace> Run<T> {
                 break;
             }
             self.handle(time, target, end, sampler);
-            if self.statistics.events.is_multiple_of(QUESTION_EVERY) && !supervisor.proceed(time) {
+            if self.statistics.events.is_multiple_of(QUESTION_EVERY)
+                && (!supervisor.proceed(time) || self.fault().is_some())
+            {
                 return false;
             }
         }
         true
+    }
+
+    /// Returns the first fault of a control.
+    fn fault(&self) -> Option<Fault> {
+        let of = |flow: &usize| {
+            let flow = &self.flows[*flow];
+            let reason = flow.sender().and_then(Sender::fault)?;
+            Some(Fault {
+                group: flow.group,
+                reason,
+            })
+        };
+        self.fallible.iter().find_map(of)
     }
 
     /// Handles a wake-up.

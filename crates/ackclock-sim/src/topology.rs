@@ -2,7 +2,6 @@
 //! instances with their endpoints, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
-use ackclock_core::congestion::ControlKind;
 use ackclock_core::datagram::{DatagramReceiver, DatagramSender};
 use ackclock_core::endpoint::Receiver;
 use ackclock_core::hop::Hop;
@@ -11,9 +10,9 @@ use ackclock_core::link::Link;
 use ackclock_core::network::{Instance, Network, SharedMedium};
 use ackclock_core::packet::FlowId;
 use ackclock_core::rate_control::RateContext;
-use ackclock_core::registry::{Kind, StreamScope};
+use ackclock_core::registry::StreamScope;
 use ackclock_core::routes::Routes;
-use ackclock_core::scenario::error::{Code, Error};
+use ackclock_core::scenario::error::Error;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport, tcp_sender};
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
@@ -46,18 +45,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
         let Transport::Tcp { control, .. } = &flow.transport else {
             continue;
         };
-        if !control.is_simulated() {
-            let simulated = ControlKind::entries()
-                .iter()
-                .filter(|entry| entry.simulated);
-            let known: Vec<&str> = simulated.map(|entry| entry.name).collect();
-            let remedy = format!(
-                "runs in ackclock emulate only; to simulate, choose from {}",
-                known.join(", ")
-            );
-            let field = format!("flows.{}.transport.control.kind", flow.name);
-            let error = Error::new(&field, &control.name.into(), &remedy);
-            return Err(error.coded(Code::Unsupported));
+        if let Some(refusal) = control.refusal() {
+            let place = format!("flows.{}.transport.control", flow.name);
+            return Err(refusal.within(&place));
         }
     }
     Ok(())
@@ -196,12 +186,8 @@ transport = {{ kind = "tcp", control = {control} }}
     #[test]
     fn a_refusal_says_what_to_do() {
         let error = check(&under(r#"{ kind = "kernel", name = "bbr" }"#)).unwrap_err();
-        assert_eq!(error.key(), "unsupported flows.main.transport.control.kind");
+        assert_eq!(error.key(), "unsupported flows.main.transport.control.name");
         let sentence = error.sentence();
-        assert!(
-            sentence.contains("ackclock emulate only") && sentence.contains("reno, cubic"),
-            "{sentence}"
-        );
-        assert!(!sentence.contains(", kernel"), "{sentence}");
+        assert!(sentence.contains("ackclock emulate only"), "{sentence}");
     }
 }

@@ -145,7 +145,7 @@ def _of_run(found: Source, folder: Path, steps: tuple[int, int] | None) -> list[
 
 
 def _is_only_in_kernel(flow: dict[str, Any]) -> bool:
-    return facts.control(flow["transport"])[0].startswith("kernel:")
+    return facts.only_in_kernel(facts.control(flow["transport"])[1])
 
 
 def _readings(result: Result, key: tuple[int, int, str, int]) -> list[Reading]:

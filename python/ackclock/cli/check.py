@@ -9,7 +9,6 @@ import click
 from ackclock import facts, units
 from ackclock.cli.options import json_option, read_scenario, scenario_options
 from ackclock.cli.output import print_json, print_table, say
-from ackclock.registry import registry
 
 if TYPE_CHECKING:
     from ackclock.table import Table
@@ -91,13 +90,8 @@ def _derived_table(derived: list[list[dict[str, Any]]]) -> "Table":
 
 def _only_emulated(points: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     """Names the controls that only `emulate` runs, if there are any."""
-    foreign = {entry["name"] for entry in registry()["controls"] if not entry["simulated"]}
-    named = dict.fromkeys(
-        facts.control(flow["transport"])[0]
-        for _, tree in points
-        for flow in tree["flows"]
-        if facts.kind(facts.whole(flow["transport"], "control")) in foreign
-    )
+    controls = [facts.control(flow["transport"]) for _, tree in points for flow in tree["flows"]]
+    named = dict.fromkeys(title for title, stated in controls if facts.only_in_kernel(stated))
     return f"; only ackclock emulate runs {', '.join(named)}" if named else ""
 
 

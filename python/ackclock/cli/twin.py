@@ -11,9 +11,14 @@ from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_rows, say
 
 if TYPE_CHECKING:
+    from ackclock.capture import calls
     from ackclock.capture.twin import Comparison
 
 __all__ = ["twin"]
+
+
+# A threshold that was never set, in Linux.
+_INFINITE_SSTHRESH = 0x7FFFFFFF
 
 
 class _Steps(click.ParamType[Any]):
@@ -46,9 +51,17 @@ class _Steps(click.ParamType[Any]):
     "--steps", type=_Steps(), metavar="FIRST-LAST",
     help="Steps to show.  [default: those before the first difference]",
 )  # fmt: skip
+@click.option(
+    "--packets", is_flag=True, help="Compare packets also if the calls of a control are recorded."
+)
 @json_option
 def twin(
-    source: Path, control: str | None, bulk: bool, steps: tuple[int, int] | None, as_json: bool
+    source: Path,
+    control: str | None,
+    bulk: bool,
+    steps: tuple[int, int] | None,
+    packets: bool,
+    as_json: bool,
 ) -> int:
     """Compare our TCP sender with a captured one, ACK by ACK.
 
@@ -57,13 +70,20 @@ def twin(
     is the result of emulate or of simulate --pcap, or a capture taken at the sender that begins
     with the handshake. The exit code is 4 if anything differs by more than a segment.
 
+    If an emulation ran a program as its control, every call of it is recorded. Then the program
+    gets these calls again, in the engine, and each answer must be the same bit by bit. This needs
+    neither a kernel nor privileges.
+
     \b
     Example:
       ackclock twin out/emulated
       ackclock twin capture.pcap --control reno --bulk
     """
+    from ackclock.capture import calls
     from ackclock.capture import twin as twins
 
+    if not packets and calls.recorded(source):
+        return _compare_calls(source, calls.twin(source), as_json=as_json)
     comparisons = twins.twin(source, control=control, bulk=bulk, steps=steps)
     if as_json:
         print_json([_plain(one) for one in comparisons])
@@ -73,6 +93,94 @@ def twin(
     if not different:
         return 0
     return complain(f"{len(different)} of {len(comparisons)} connections differ", UNRELIABLE)
+
+
+def _compare_calls(source: Path, compared: "list[calls.Comparison]", *, as_json: bool) -> int:
+    """Prints the comparison of recorded calls; returns the exit code."""
+    if as_json:
+        print_json([{**dataclasses.asdict(one), "differs": one.differs} for one in compared])
+    else:
+        _print_calls(source, compared)
+    different = [one for one in compared if one.differs]
+    if different:
+        return complain(
+            f"{len(different)} of {len(compared)} records are answered otherwise", UNRELIABLE
+        )
+    gaps = [one for one in compared if one.missed]
+    if gaps:
+        return complain(f"{len(gaps)} of {len(compared)} records have gaps", UNRELIABLE)
+    return 0
+
+
+def _print_calls(source: Path, compared: "list[calls.Comparison]") -> None:
+    """Prints a row for each record, and the calls before the first that is answered otherwise."""
+    from ackclock.table import Column, table
+
+    head: list[Column | str] = [
+        Column("record", numeric=False), "control", "connections", "calls",
+        Column("same", "%", numeric=True), "missed", Column("moved", spare=1),
+    ]  # fmt: skip
+    rows = [
+        [
+            one.record.removesuffix(".calls"),
+            one.control,
+            one.found["connections"],
+            one.found["calls"],
+            100.0 * one.found["equal"] / max(1, one.found["calls"]),
+            one.missed,
+            one.found["moved"],
+        ]
+        for one in compared
+    ]
+    print_rows(
+        table(f"{source}: the engine's answers to recorded calls", head, rows),
+        "same: calls after which window and answer are equal bit by bit; missed: calls that the "
+        "kernel could not record; moved: calls before which the kernel itself had set the window",
+    )
+    chosen = next((one for one in compared if one.differs), None)
+    if chosen is not None:
+        _print_call(chosen)
+
+
+def _print_call(one: "calls.Comparison") -> None:
+    """Prints the first call that is answered otherwise, and those before it."""
+    from ackclock.table import Column, table
+
+    first = one.found["first"]
+    call = first["call"]
+    theirs = _window(call["after"], call["result"])
+    ours = _window(first["window"], first["result"])
+    title = (
+        f"First difference, call {call['number']} ({call['kind']}): after it the kernel has "
+        f"{theirs}, the engine {ours}"
+    )
+    head: list[Column | str] = [
+        "call", Column("time", "s", numeric=True), "kind", "arguments", "before", "after",
+    ]  # fmt: skip
+    begin_ns = first["before"][0]["now_ns"] if first["before"] else call["now_ns"]
+    rows = [
+        [
+            shown["number"],
+            f"{(shown['now_ns'] - begin_ns) / 1e9:.6f}",
+            shown["kind"],
+            " ".join(map(str, shown["arguments"])),
+            _window(shown["before"]),
+            _window(shown["after"], shown["result"]),
+        ]
+        for shown in [*first["before"], call]
+    ]
+    say()
+    say(f"{call['local']}, record {one.record}")
+    print_rows(table(title, head, rows))
+
+
+def _window(window: dict[str, int], result: int = 0) -> str:
+    """Returns a window in words: `cwnd 12, count 3, ssthresh unset`."""
+    ssthresh = window["ssthresh"]
+    unset = ssthresh >= _INFINITE_SSTHRESH
+    words = f"cwnd {window['cwnd']}, count {window['cwnd_cnt']}"
+    words += f", ssthresh {'unset' if unset else ssthresh}"
+    return f"{words}, answer {result}" if result else words
 
 
 def _plain(one: "Comparison") -> dict[str, Any]:

@@ -99,13 +99,11 @@ def control_of(written: str) -> dict[str, Any]:
     tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
     try:
         control: dict[str, Any] = engine.parse_scenario(f"control = {tree}")["control"]
-        found = _stand_in(control).resolve().tree["flows"][0]["transport"]["control"]
+        scenario = _stand_in(control)
+        found = scenario.resolve().tree["flows"][0]["transport"]["control"]
+        engine.check_simulation(scenario.tree, scenario.folder)
     except InputError as error:
         raise type(error)(error.code, "CONTROL", error.message, error.value) from None
-    entry = next(one for one in registry()["controls"] if one["name"] == found["kind"])
-    if not entry["simulated"]:
-        words = "runs in emulations only; choose a control of the engine"
-        raise InputError("unsupported", "CONTROL", words, found["kind"])
     found.pop("facts", None)
     return {str(name): value for name, value in found.items()}
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ackclock import engine
-from ackclock.run.host import HOST_COMMAND
+from ackclock.run.host import HOST_COMMAND, loader
 from ackclock.table import Table, table
 
 
@@ -15,7 +15,7 @@ def examine() -> dict[str, Any]:
         finding has `name`, `label`, `state` (`yes`, `partly`, `no`), `found` and `remedy` (None if
         nothing is missing).
     """
-    return engine.doctor(HOST_COMMAND)
+    return engine.doctor(HOST_COMMAND, loader())
 
 
 def findings_table(examination: dict[str, Any]) -> Table:

@@ -11,7 +11,7 @@ from ackclock.result import Result, read_run
 from ackclock.result.columns import table_of
 from ackclock.result.writer import GrowingResult
 from ackclock.run.description import conclude, describe
-from ackclock.run.host import HOST_COMMAND
+from ackclock.run.host import HOST_COMMAND, loader
 from ackclock.scenario import Scenario
 
 # Devices that may carry the packets of an emulation.
@@ -59,7 +59,7 @@ def emulate(
     resolved = [point.scenario.resolve().tree for point in points]
     files = scenario.folder.resolve()
     with scenario.places():
-        machine = engine.prepare_emulation(resolved, files, HOST_COMMAND, device=device)
+        machine = engine.prepare_emulation(resolved, files, HOST_COMMAND, loader(), device=device)
     folder = Path(folder)
     run = describe("emulate", scenario, points, resolved)
     run["warnings"] += machine.pop("warnings")
@@ -75,6 +75,7 @@ def emulate(
             files,
             folder,
             HOST_COMMAND,
+            loader(),
             device=device,
             pcap=pcap,
             side_by_side=side_by_side,

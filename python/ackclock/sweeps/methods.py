@@ -16,7 +16,7 @@ from ackclock.metrics import Metric, Value
 from ackclock.result import Result
 from ackclock.result.columns import table_of
 from ackclock.run.description import describe
-from ackclock.run.host import HOST_COMMAND
+from ackclock.run.host import HOST_COMMAND, loader
 from ackclock.scenario import Point
 from ackclock.sweeps.plan import Key, Plan
 
@@ -141,6 +141,7 @@ def _emulate(plan: Plan, runs: Runs) -> Result:
             plan.base.folder.resolve(),
             Path(records),
             HOST_COMMAND,
+            loader(),
             device="automatic",
             pcap=False,
             side_by_side=1,

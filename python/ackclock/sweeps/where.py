@@ -5,7 +5,7 @@ from functools import partial
 
 from ackclock import engine
 from ackclock.errors import InputError
-from ackclock.run.host import HOST_COMMAND
+from ackclock.run.host import HOST_COMMAND, loader
 from ackclock.sweeps import driver
 from ackclock.sweeps.driver import Progress
 from ackclock.sweeps.places import Open
@@ -51,7 +51,11 @@ def _check_emulation(kind: str, text: str, plan: Plan) -> None:
     first = plan.base.replace(plan.points[0])
     with first.places():
         engine.prepare_emulation(
-            [first.resolve().tree], first.folder.resolve(), HOST_COMMAND, device="automatic"
+            [first.resolve().tree],
+            first.folder.resolve(),
+            HOST_COMMAND,
+            loader(),
+            device="automatic",
         )
 
 

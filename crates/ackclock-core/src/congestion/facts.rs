@@ -4,6 +4,7 @@
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Facts that a congestion control states about itself for its parameters. A field that is not
 /// known is null.
@@ -135,8 +136,11 @@ pub enum KeptShare {
 /// A control in the Linux kernel. A socket selects it by name and cannot set its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LinuxControl {
-    /// Name of the kernel module.
+    /// Name of the kernel module; empty for a program, whose name a run chooses.
     pub name: String,
+    /// The program that a run loads into the kernel; absent for a control of the kernel itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ControlProgram>,
     /// Parameters whose values differ in the kernel.
     pub differences: Vec<String>,
     /// True if the module ends slow start when the round-trip time grows (HyStart).
@@ -144,6 +148,20 @@ pub struct LinuxControl {
     /// True if the module's Reno-friendly window grows by one segment per round trip above the last
     /// maximum.
     pub reno_friendly_speedup: Option<bool>,
+}
+
+/// A BPF program that is loaded into the kernel as a control: one that comes with ackclock, or the
+/// user's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct ControlProgram {
+    /// Name of a program that comes with ackclock.
+    pub shipped: Option<String>,
+    /// File of the user's program, as written in the scenario.
+    pub file: Option<String>,
+    /// Values of its parameters.
+    pub parameters: BTreeMap<String, i64>,
+    /// Digest of the program with its parameters; null if the engine cannot run it.
+    pub object: Option<String>,
 }
 
 impl LinuxControl {
@@ -155,6 +173,7 @@ impl LinuxControl {
         let different = fields.filter(|(field, value)| kernel.get(field) != Some(value));
         LinuxControl {
             name: name.into(),
+            program: None,
             differences: different.map(|(field, _)| field.clone()).collect(),
             slow_start_ends_on_delay: Some(false),
             reno_friendly_speedup: Some(false),

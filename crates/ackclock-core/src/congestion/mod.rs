@@ -24,6 +24,8 @@ mod hystart_linux;
 pub mod kernel;
 mod parameters;
 pub mod prague;
+pub mod program;
+pub mod python;
 mod recorded;
 pub mod reno;
 mod reno_linux;
@@ -131,6 +133,19 @@ impl RateSample {
     }
 }
 
+/// Data that was sent and is not acknowledged cumulatively.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outstanding {
+    /// All of it (FlightSize of RFC 5681).
+    pub sent: Bytes,
+    /// Data of it that is acknowledged selectively.
+    pub sacked: Bytes,
+    /// Data of it that is deemed lost.
+    pub lost: Bytes,
+    /// Data of it that was sent again and is in flight.
+    pub resent: Bytes,
+}
+
 /// Event: an ACK, new or duplicate, has arrived. The scoreboard and the estimate of the round-trip
 /// time are already up to date.
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +177,10 @@ pub struct Ack {
     pub min_rtt: Option<Span>,
     /// Data in flight after this ACK.
     pub in_flight: Bytes,
+    /// Data that is not acknowledged cumulatively, by its state.
+    pub outstanding: Outstanding,
+    /// True if the phase of recovery lets the window grow, were it full.
+    pub opens: bool,
     /// Time from which pacing lets the next segment leave: now, or later.
     pub next_departure: Time,
     /// Delivery-rate sample, for controls that want it
@@ -364,6 +383,15 @@ pub trait CongestionControl: Debug + Send {
     fn model(&self) -> PathModel {
         PathModel::default()
     }
+    /// True if [`CongestionControl::fault`] may ever return something; read once.
+    fn may_fail(&self) -> bool {
+        false
+    }
+    /// Returns the reason why the control cannot go on. It then keeps its window, and the run ends
+    /// soon.
+    fn fault(&self) -> Option<String> {
+        None
+    }
     /// Removes and returns what a [`recorded`] control has recorded.
     fn take_records(&mut self) -> Vec<ControlRecord> {
         Vec::new()
@@ -416,7 +444,8 @@ impl Kind for ControlKind {
             Entry::of::<westwood_crb::WestwoodCrb>(),
             Entry::of::<westwood_abse::WestwoodAbse>(),
             Entry::of::<westwood_plus::WestwoodPlus>(),
-            Entry::without_factory::<kernel::Kernel>(),
+            Entry::of_some::<kernel::Kernel>(),
+            Entry::of_some::<python::Python>(),
         ];
         LIST
     }

@@ -176,6 +176,12 @@ impl CongestionControl for Recorded {
     fn model(&self) -> PathModel {
         self.control.model()
     }
+    fn may_fail(&self) -> bool {
+        self.control.may_fail()
+    }
+    fn fault(&self) -> Option<String> {
+        self.control.fault()
+    }
     fn take_records(&mut self) -> Vec<ControlRecord> {
         std::mem::take(&mut self.records)
     }

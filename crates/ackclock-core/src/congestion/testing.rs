@@ -3,7 +3,7 @@
 
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, MarkReport,
-    RateSample,
+    Outstanding, RateSample,
 };
 use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentLost, SegmentSent, SendLimit};
 use ackclock_core::registry::{StreamScope, choose};
@@ -185,6 +185,11 @@ impl AckClock {
             smoothed_rtt: Some(rtt),
             min_rtt: Some(self.min_rtt.min(rtt)),
             in_flight: self.flight().saturating_sub(Bytes(bytes)),
+            outstanding: Outstanding {
+                sent: self.flight().saturating_sub(Bytes(bytes)),
+                ..Outstanding::default()
+            },
+            opens: self.phase != RecoveryPhase::Recovery,
             next_departure: self.now,
             rate_sample: Some(self.sample(rtt)),
             limited: self.limited(),

@@ -354,6 +354,14 @@ impl Sender {
     pub fn take_control_records(&mut self) -> Vec<ControlRecord> {
         self.control.take_records()
     }
+    /// True if [`Sender::fault`] may ever return something.
+    pub fn may_fail(&self) -> bool {
+        self.control.get().may_fail()
+    }
+    /// Returns the reason why the congestion control cannot go on.
+    pub fn fault(&self) -> Option<String> {
+        self.control.get().fault()
+    }
     /// Removes and returns the reactions since the last call. The driver must call it regularly, or
     /// they accumulate.
     pub fn take_events(&mut self) -> impl Iterator<Item = SenderEvent> + '_ {

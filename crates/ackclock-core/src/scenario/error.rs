@@ -33,10 +33,12 @@ pub enum Code {
     File,
     /// The description is valid, but the chosen method does not support it.
     Unsupported,
+    /// A run began and failed.
+    Failed,
 }
 
 /// All codes with their names.
-const CODES: [(Code, &str); 11] = [
+const CODES: [(Code, &str); 12] = [
     (Code::Missing, "missing"),
     (Code::UnknownField, "unknown-field"),
     (Code::UnknownName, "unknown-name"),
@@ -48,6 +50,7 @@ const CODES: [(Code, &str); 11] = [
     (Code::Syntax, "syntax"),
     (Code::File, "file"),
     (Code::Unsupported, "unsupported"),
+    (Code::Failed, "failed"),
 ];
 
 impl Code {

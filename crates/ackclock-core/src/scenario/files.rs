@@ -1,15 +1,43 @@
-//! Files that a scenario names (link traces). This crate opens no files: the caller that reads a
-//! scenario provides them.
+//! Files that a scenario names: link traces, sizes, controls. This crate opens no files; the caller
+//! that reads a scenario provides them.
 
 use super::error::{Code, Error, Result};
+use crate::congestion::program::Algorithm;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
 
 /// Provides the text of files.
 pub trait Files {
     /// Returns the text of the file with that name as written in the scenario, or the reason why it
     /// cannot be read ("no such file").
     fn read(&self, name: &str) -> std::result::Result<String, String>;
+
+    /// Returns the object of a control's program, or the reason why there is none. The name is that
+    /// of an object, `.bpf.o`, or of C source, `.bpf.c`, which is compiled.
+    fn object(&self, name: &str) -> std::result::Result<Vec<u8>, String> {
+        let _ = name;
+        Err("programs cannot be read here".into())
+    }
+
+    /// Returns a class of a file in Python, which is not loaded yet; or the reason why there is
+    /// none.
+    fn class(&self, name: &str, class: &str) -> std::result::Result<Arc<dyn Class>, String> {
+        let _ = (name, class);
+        Err("Python does not run here".into())
+    }
+}
+
+/// A class in Python whose objects are the algorithms of controls.
+pub trait Class: Debug + Send + Sync {
+    /// Loads the file.
+    ///
+    /// # Errors
+    /// The file cannot be loaded, or the class has no such parameters.
+    fn check(&self, parameters: &BTreeMap<String, f64>) -> std::result::Result<(), String>;
+    /// Makes an object. What goes wrong is told by its first call.
+    fn make(&self, parameters: &BTreeMap<String, f64>) -> Box<dyn Algorithm>;
 }
 
 /// Provides no files.
@@ -48,7 +76,16 @@ pub fn read_checked(
         )
         .coded(Code::File)
     })?;
-    let found = format!("{:016x}", fnv1a(text.as_bytes()));
+    check_digest(text.as_bytes(), file, digest)?;
+    Ok(text)
+}
+
+/// Fills in the digest of a file's content. If there is a digest already, it must be that.
+///
+/// # Errors
+/// The file has changed.
+pub fn check_digest(content: &[u8], file: &str, digest: &mut Option<String>) -> Result<()> {
+    let found = format!("{:016x}", fnv1a(content));
     if let Some(expected) = digest
         && *expected != found
     {
@@ -59,7 +96,7 @@ pub fn read_checked(
         return Err(Error::new("digest", &json!(expected), &remedy).coded(Code::File));
     }
     *digest = Some(found);
-    Ok(text)
+    Ok(())
 }
 
 /// A mistake in a file: the line, counted from 1, and the problem.

@@ -1,9 +1,10 @@
 //! The contract of every registered congestion control: with any signals, and over a bottleneck.
 
 use ackclock_core::congestion::facts::KeptShare;
+use ackclock_core::congestion::kernel::{SHIPPED, Shipped};
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
-    RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
+    Outstanding, RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
 };
 use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
@@ -22,6 +23,14 @@ fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
     ControlKind::entries()
         .iter()
         .filter(|entry| entry.simulated)
+}
+
+/// Returns the variants of every control that the engine makes, programs for the kernel included.
+fn trees() -> impl Iterator<Item = Value> {
+    let program = |one: &Shipped| json!({ "kind": "kernel", "shipped": one.name });
+    entries()
+        .flat_map(variants)
+        .chain(SHIPPED.iter().map(program))
 }
 
 fn build(
@@ -111,7 +120,7 @@ fn round_trips_grow_with_the_window_and_never_fall_below_the_minimum() {
 
 #[test]
 fn the_window_grows_while_nothing_is_wrong() {
-    for tree in entries().flat_map(variants) {
+    for tree in trees() {
         for ssthresh in [None, Some(10)] {
             let mut clock = AckClock::new(&tree, RTT, 10, ssthresh);
             for _ in 0..12 {
@@ -130,7 +139,7 @@ fn the_window_grows_while_nothing_is_wrong() {
 #[test]
 fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
     for overflow in [CongestionKind::Loss, CongestionKind::Mark] {
-        for tree in entries().flat_map(variants) {
+        for tree in trees() {
             let mut clock = clock(&tree, overflow);
             (0..100).for_each(|_| clock.round());
             let (start, delivered) = (clock.now, clock.delivered);
@@ -153,7 +162,7 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
 #[test]
 fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     use CongestionKind::{Loss, Mark, Timeout};
-    for tree in entries().flat_map(variants) {
+    for tree in trees() {
         let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
         // What is unknown may be nothing.
         let ignored = |kept: Option<KeptShare>| matches!(kept, None | Some(KeptShare::None));
@@ -186,7 +195,7 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
 /// buffer overflows.
 #[test]
 fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
-    for tree in entries().flat_map(variants) {
+    for tree in trees() {
         let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
         let mut clock = AckClock::new(&tree, RTT, PRODUCT as u64, Some(1));
         clock.round();
@@ -210,7 +219,7 @@ fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
 /// continues.
 #[test]
 fn what_reordering_has_cost_is_given_back() {
-    for tree in entries().flat_map(variants) {
+    for tree in trees() {
         let mut clock = clock(&tree, CongestionKind::Loss);
         (0..100).for_each(|_| clock.round());
         let before = clock.cwnd();
@@ -232,7 +241,7 @@ fn what_reordering_has_cost_is_given_back() {
 
 #[test]
 fn a_link_is_filled_again_after_a_timeout() {
-    for tree in entries().flat_map(variants) {
+    for tree in trees() {
         let mut clock = clock(&tree, CongestionKind::Loss);
         (0..100).for_each(|_| clock.round());
         clock.react(CongestionKind::Timeout);
@@ -247,7 +256,7 @@ fn a_link_is_filled_again_after_a_timeout() {
 
 #[test]
 fn an_application_that_sends_little_does_not_open_the_window() {
-    for tree in entries().flat_map(variants) {
+    for tree in trees() {
         for application in [4, 25] {
             let mut clock = clock(&tree, CongestionKind::Loss);
             clock.application = Bytes(application * MSS);
@@ -265,7 +274,7 @@ fn an_application_that_sends_little_does_not_open_the_window() {
 
 #[test]
 fn a_timeout_leaves_one_segment() {
-    for tree in entries().flat_map(variants) {
+    for tree in trees() {
         for mss in [1, 1448, 65_000] {
             let mut control = build(&tree, mss, 17, None);
             let timeout = Congestion {
@@ -432,6 +441,8 @@ impl Told {
                     smoothed_rtt: self.smoothed_rtt,
                     min_rtt: self.min_rtt,
                     in_flight: control.cwnd(),
+                    outstanding: Outstanding::default(),
+                    opens: phase != RecoveryPhase::Recovery,
                     next_departure: now,
                     rate_sample: self.sample(credit, rtt, limited),
                     limited,
@@ -493,7 +504,7 @@ proptest! {
         segments in 0..50_u64,
         ssthresh in prop::option::of(any_size()),
     ) {
-        for tree in entries().flat_map(variants) {
+        for tree in trees() {
             let mut control = build(&tree, mss, segments, ssthresh);
             let (mut now, mut told) = (Time::ZERO, Told::default());
             for (step, signal) in &signals {
@@ -536,7 +547,7 @@ proptest! {
     fn controls_are_deterministic(
         signals in prop::collection::vec((any_step(), any_signal()), 1..60)
     ) {
-        for tree in entries().flat_map(variants) {
+        for tree in trees() {
             let windows = || {
                 let mut control = build(&tree, 1448, 10, None);
                 let (mut now, mut told) = (Time::ZERO, Told::default());

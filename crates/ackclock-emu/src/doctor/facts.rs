@@ -1,5 +1,6 @@
 //! Facts about this machine, without judgement.
 
+use crate::files::{compiler, in_search_path};
 use crate::host::{Host, HostError};
 use crate::program::HostProgram;
 use crate::protocol::{DeviceChoice, HostFacts, Refusal, Step};
@@ -31,11 +32,15 @@ pub(super) struct Facts {
     pub(super) loadable_controls: Vec<String>,
     pub(super) type_information: bool,
     pub(super) may_load_programs: bool,
+    /// The program that loads controls into the kernel.
+    pub(super) loader: Option<PathBuf>,
+    /// The compiler of controls.
+    pub(super) compiler: Option<PathBuf>,
     pub(super) virtual_machine: Option<PathBuf>,
 }
 
 impl Facts {
-    pub(super) fn gather(program: &HostProgram) -> Facts {
+    pub(super) fn gather(program: &HostProgram, loader: Option<&Path>) -> Facts {
         let known = registered_controls();
         let mut controls = None;
         let mut try_host = |choice| {
@@ -75,6 +80,8 @@ impl Facts {
                         .effective
                         .contains(CapabilitySet::BPF | CapabilitySet::NET_ADMIN)
             }),
+            loader: loader.map(Path::to_owned),
+            compiler: compiler(),
             virtual_machine: in_search_path(&format!("qemu-system-{}", std::env::consts::ARCH)),
         }
     }
@@ -135,11 +142,4 @@ fn loadable_controls(modules: &Path, registered: &[String]) -> Vec<String> {
         .into_iter()
         .filter(|name| !registered.contains(name) && !others.contains(&&**name))
         .collect()
-}
-
-fn in_search_path(program: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders)
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
 }

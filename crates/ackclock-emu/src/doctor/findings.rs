@@ -13,6 +13,9 @@ const ENOUGH_BUFFER_BYTES: u64 = 2 << 20;
 /// Controls that scenarios commonly use.
 const USUAL_CONTROLS: [&str; 2] = ["reno", "cubic"];
 
+/// First release that takes a control back when its loader ends.
+const LEAST_RELEASE: (u32, u32) = (6, 4);
+
 pub(super) fn judge(facts: &Facts) -> Examination {
     let (namespaces, tun, packet_socket) = (
         namespaces(facts),
@@ -251,31 +254,59 @@ fn processors(facts: &Facts) -> Finding {
     }
 }
 
-/// Judges if the kernel can load custom congestion controls.
+/// Judges if controls of scenarios can be loaded into the kernel.
 fn programs(facts: &Facts) -> Finding {
-    let (name, label) = ("bpf", "BPF (nothing uses it yet)");
-    match (facts.type_information, facts.may_load_programs) {
-        (true, true) => finding(
-            name,
-            label,
-            State::Yes,
-            "type information (BTF), and the privilege to load".into(),
-        ),
-        (true, false) => finding(
+    let (name, label) = ("bpf", "controls loaded into the kernel");
+    let lacking = |found: &str, remedy: &str| {
+        finding(name, label, State::No, found.into()).with_remedy(remedy)
+    };
+    if release_of(&facts.kernel).is_none_or(|release| release < LEAST_RELEASE) {
+        let (major, minor) = LEAST_RELEASE;
+        let found =
+            format!("before Linux {major}.{minor} a control outlives the run that loads it");
+        return lacking(&found, &format!("use Linux {major}.{minor} or later"));
+    }
+    if !facts.type_information {
+        return lacking(
+            "no type information: /sys/kernel/btf/vmlinux is not there",
+            "use a kernel with CONFIG_DEBUG_INFO_BTF",
+        );
+    }
+    if facts.loader.is_none() {
+        return lacking(
+            "ackclock-kernel-host, which loads them, is not installed",
+            "run make kernel in the source of ackclock",
+        );
+    }
+    if !facts.may_load_programs {
+        return lacking(
+            "no privilege to load them",
+            "run as root, or with CAP_BPF and CAP_NET_ADMIN",
+        );
+    }
+    match &facts.compiler {
+        Some(compiler) => {
+            let found = format!(
+                "with privileges; C source is compiled by {}",
+                compiler.display()
+            );
+            finding(name, label, State::Yes, found)
+        }
+        None => finding(
             name,
             label,
             State::Partly,
-            "type information (BTF), but not the privilege to load".into(),
+            "those that come with ackclock, and objects; there is no clang for C source".into(),
         )
-        .with_remedy("run as root, or with CAP_BPF and CAP_NET_ADMIN"),
-        (false, _) => finding(
-            name,
-            label,
-            State::No,
-            "no type information: /sys/kernel/btf/vmlinux is not there".into(),
-        )
-        .with_remedy("use a kernel with CONFIG_DEBUG_INFO_BTF"),
+        .with_remedy("install clang; on Debian and Ubuntu: apt install clang"),
     }
+}
+
+/// Returns the version in "Linux 6.18.44-generic".
+fn release_of(kernel: &str) -> Option<(u32, u32)> {
+    let release = kernel.rsplit(' ').next()?;
+    let mut numbers = release.split(|one: char| !one.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 fn virtual_machine(facts: &Facts) -> Finding {
@@ -341,6 +372,8 @@ mod tests {
             loadable_controls: vec![],
             type_information: true,
             may_load_programs: true,
+            loader: Some("/usr/bin/ackclock-kernel-host".into()),
+            compiler: Some("/usr/bin/clang".into()),
             virtual_machine: Some("/usr/bin/qemu".into()),
         }
     }
@@ -373,6 +406,44 @@ mod tests {
             of(&examination, "kernel").found,
             "Linux 6.18, 250 ticks per second, high-resolution timers"
         );
+    }
+
+    #[test]
+    fn a_control_needs_kernel_loader_privilege_and_for_source_a_compiler() {
+        let remedy = |facts: Facts| {
+            let finding = programs(&facts);
+            (finding.state, finding.remedy.unwrap_or_default())
+        };
+        let old = Facts {
+            kernel: "Linux 6.3.13-generic".into(),
+            ..good()
+        };
+        assert_eq!(remedy(old), (State::No, "use Linux 6.4 or later".into()));
+        let bare = Facts {
+            type_information: false,
+            ..good()
+        };
+        assert_eq!(
+            remedy(bare),
+            (State::No, "use a kernel with CONFIG_DEBUG_INFO_BTF".into())
+        );
+        let without = Facts {
+            loader: None,
+            ..good()
+        };
+        let install = "run make kernel in the source of ackclock";
+        assert_eq!(remedy(without), (State::No, install.into()));
+        let nobody = Facts {
+            may_load_programs: false,
+            ..good()
+        };
+        let root = "run as root, or with CAP_BPF and CAP_NET_ADMIN";
+        assert_eq!(remedy(nobody), (State::No, root.into()));
+        let only_objects = Facts {
+            compiler: None,
+            ..good()
+        };
+        assert_eq!(remedy(only_objects).0, State::Partly);
     }
 
     #[test]

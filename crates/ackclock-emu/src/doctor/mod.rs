@@ -11,6 +11,7 @@ pub(crate) use facts::{kernel, registered_controls};
 
 use crate::program::HostProgram;
 use serde::Serialize;
+use std::path::Path;
 
 /// Availability of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,15 +49,16 @@ pub struct Examination {
     pub findings: Vec<Finding>,
 }
 
-/// Checks this machine. Starts two hosts for a moment, one with each kind of device.
+/// Checks this machine. Starts two hosts for a moment, one with each kind of device. `loader` loads
+/// controls into the kernel, if it is installed.
 #[cfg(target_os = "linux")]
-pub fn examine(program: &HostProgram) -> Examination {
-    findings::judge(&facts::Facts::gather(program))
+pub fn examine(program: &HostProgram, loader: Option<&Path>) -> Examination {
+    findings::judge(&facts::Facts::gather(program, loader))
 }
 
 /// Checks this machine, which is not Linux.
 #[cfg(not(target_os = "linux"))]
-pub fn examine(_program: &HostProgram) -> Examination {
+pub fn examine(_program: &HostProgram, _loader: Option<&Path>) -> Examination {
     let finding = Finding {
         name: "system",
         label: "system",

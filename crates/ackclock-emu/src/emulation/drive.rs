@@ -43,6 +43,8 @@ pub(super) trait Supervisor {
 /// The outcome of a plan.
 #[derive(Debug)]
 pub(super) struct Driven {
+    /// Beginning of the run, a time of CLOCK_MONOTONIC in nanoseconds.
+    pub(super) begin_ns: u64,
     pub(super) report: Report,
     pub(super) sending: SendingReport,
     pub(super) receiving: ReceivingReport,
@@ -111,6 +113,7 @@ pub(super) fn drive(
         looped.map_err(|_| Failure::Broken("the emulator has panicked".into()))??;
     let (sending, receiving) = work.finish(supervisor)?;
     Ok(Driven {
+        begin_ns: plan.begin_ns,
         report,
         sending,
         receiving,

@@ -5,6 +5,7 @@ use super::host_pair::Pair;
 use super::{Failure, Options};
 use crate::device::DeviceKind;
 use crate::doctor::{kernel, registered_controls};
+use crate::kernel_control;
 use crate::schedule::try_real_time;
 use crate::settings::KernelAnswer;
 use crate::workload::linux_name;
@@ -40,6 +41,7 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
         Description::of(job.scenario, &job.instances())?;
     }
     let mut pair = Pair::start(options)?;
+    kernel_control::check(points, options)?;
     let controls: BTreeSet<&str> = points.iter().flat_map(controls_of).collect();
     let controls: Vec<String> = controls.into_iter().map(str::to_owned).collect();
     if let Some((name, outcome)) = pair.missing_controls(&controls)?.first() {
@@ -79,8 +81,10 @@ fn tcp_flows(
     })
 }
 
+/// Yields the kernel's names of the controls that it must have. Programs that a run loads are not
+/// among them.
 fn controls_of(scenario: &Scenario) -> impl Iterator<Item = &str> {
-    tcp_flows(scenario).map(|(_, control)| linux_name(control))
+    tcp_flows(scenario).filter_map(|(_, control)| linux_name(control))
 }
 
 /// Returns the reason why the kernel has no control `name`. If the scenario names a control of the
@@ -88,7 +92,7 @@ fn controls_of(scenario: &Scenario) -> impl Iterator<Item = &str> {
 fn missing_control(points: &[Scenario], name: &str, outcome: &KernelAnswer) -> Failure {
     let named = points.iter().flat_map(tcp_flows);
     let mut of_kernel =
-        named.filter(|(_, control)| !control.is_simulated() && linux_name(control) == name);
+        named.filter(|(_, control)| !control.is_simulated() && linux_name(control) == Some(name));
     if let (Some((flow, _)), KernelAnswer::NotInThisKernel) = (of_kernel.next(), outcome) {
         let remedy = format!(
             "is not a control that this kernel offers; choose from {}, or load the module \

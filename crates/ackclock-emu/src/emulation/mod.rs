@@ -10,6 +10,7 @@ mod self_test;
 mod tables;
 mod telemetry;
 
+use crate::files::Folder;
 use crate::program::HostProgram;
 use crate::protocol::DeviceChoice;
 use ackclock_core::scenario::error::Error;
@@ -26,6 +27,10 @@ pub use tables::empty_tables;
 pub struct Options {
     /// The program that becomes a host.
     pub program: HostProgram,
+    /// The program that loads controls into the kernel, if it is installed.
+    pub loader: Option<PathBuf>,
+    /// Folder of the files that the scenario names.
+    pub files: Folder,
     /// The device that carries packets between the hosts and the emulator.
     pub device: DeviceChoice,
     /// Folder of records, in `record`, and captures, in `pcap`.

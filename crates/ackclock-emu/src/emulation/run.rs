@@ -12,9 +12,10 @@ use crate::background::Background;
 use crate::capture::Captures;
 use crate::driver::Driver;
 use crate::fidelity;
+use crate::kernel_control::Loaded;
 use crate::real_time::Outputs;
 use crate::record;
-use crate::workload::{Plan, Readings};
+use crate::workload::{LoadedNames, Plan, Readings};
 use ackclock_core::job::Job;
 use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
@@ -65,21 +66,28 @@ pub fn emulate(
 /// The started hosts of a run.
 #[derive(Debug)]
 pub struct Started {
+    loaded: Loaded,
     pair: Pair,
     description: Description,
 }
 
-/// Starts the hosts of a run. The calling thread must carry out the run: the hosts end with it.
+/// Loads the controls of a run and starts its hosts. The calling thread must carry out the run: the
+/// hosts end with it.
 /// Starting occupies a processor for a while, which concurrent runs would miss, so start runs one
 /// after the other.
 ///
 /// # Errors
-/// The reason why the hosts cannot be started.
+/// The reason why controls or hosts cannot be started.
 pub fn start(job: &Job<'_>, options: &Options) -> Result<Started, Failure> {
     let description = Description::of(job.scenario, &job.instances())?;
+    let loaded = Loaded::load(job, options)?;
     let mut pair = Pair::start(options)?;
     pair.configure(&description)?;
-    Ok(Started { pair, description })
+    Ok(Started {
+        loaded,
+        pair,
+        description,
+    })
 }
 
 impl Started {
@@ -94,6 +102,7 @@ impl Started {
         watch: &mut dyn Watch,
     ) -> Result<EmulationOutcome, Failure> {
         let Started {
+            loaded,
             mut pair,
             description,
         } = self;
@@ -102,7 +111,7 @@ impl Started {
         let instances = network.instances.clone();
         let test = self_test(&mut pair, job)?;
 
-        let mut plan = plan_of(job, &instances);
+        let mut plan = plan_of(job, &instances, &loaded.names());
         plan.bridged_ns = fidelity::bridged(description::base_rtt(scenario)).as_nanos();
         let driver = Driver::new(network, scenario.sample_interval, labels)
             .with_warmup(Time::ZERO + scenario.warmup);
@@ -150,6 +159,7 @@ impl Started {
         }
         let complete = !driven.report.stopped;
         pair.exit()?;
+        warnings.extend(loaded.finish(driven.begin_ns)?);
         Ok(EmulationOutcome {
             tables,
             complete,
@@ -158,7 +168,7 @@ impl Started {
     }
 }
 
-fn plan_of(job: &Job<'_>, instances: &[Instance]) -> Plan {
+fn plan_of(job: &Job<'_>, instances: &[Instance], loaded: &LoadedNames) -> Plan {
     let mut plan = Plan::of(job.scenario, job.replicate, 0);
     for (flow, instance) in (0..).map(FlowId).zip(instances) {
         let addresses = (
@@ -170,6 +180,7 @@ fn plan_of(job: &Job<'_>, instances: &[Instance]) -> Plan {
             (instance.group as usize, instance.number),
             instance.start,
             addresses,
+            loaded,
         );
     }
     plan

@@ -27,8 +27,8 @@ mod tcp_info;
 pub use counters::Counted;
 pub(crate) use plan::SAMPLE_INTERVAL_NS;
 pub use plan::{
-    FlowPlan, Plan, Refused, Session, TcpSocket, TransportPlan, UDP_HEADER_BYTES, header_bytes,
-    linux_name, sends_timestamps,
+    FlowPlan, LoadedNames, Plan, Refused, Session, TcpSocket, TransportPlan, UDP_HEADER_BYTES,
+    header_bytes, linux_name, sends_timestamps,
 };
 pub use punctuality::Punctuality;
 pub(crate) use punctuality::waited_of;

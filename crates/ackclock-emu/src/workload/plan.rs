@@ -2,6 +2,7 @@
 
 use super::schedule::Schedule;
 use ackclock_core::congestion::ControlKind;
+use ackclock_core::congestion::facts::ControlProgram;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
@@ -15,6 +16,7 @@ use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
 use ackclock_core::units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddrV4;
 
@@ -29,10 +31,28 @@ const TCP_HEADER_BYTES: u64 = 40;
 /// Headers of every UDP datagram of the kernel in bytes: IPv4 without options, and UDP.
 pub const UDP_HEADER_BYTES: u64 = 28;
 
-/// Returns the kernel's name of a control: the one that it states for Linux, or its own.
-pub fn linux_name(control: &Selection<ControlKind>) -> &str {
-    let linux = control.facts.linux.as_ref();
-    linux.map_or(control.name, |linux| &linux.name)
+/// Names of the programs that a run has loaded into the kernel as controls.
+pub type LoadedNames = BTreeMap<ControlProgram, String>;
+
+/// Returns the kernel's name of a control: the one that it states for Linux, or its own. `None` for
+/// a program, whose name the run that loads it chooses.
+pub fn linux_name(control: &Selection<ControlKind>) -> Option<&str> {
+    match &control.facts.linux {
+        Some(linux) if linux.program.is_some() => None,
+        Some(linux) => Some(&linux.name),
+        None => Some(control.name),
+    }
+}
+
+/// Returns the name by which a socket chooses a control.
+fn socket_name(control: &Selection<ControlKind>, loaded: &LoadedNames) -> String {
+    let program = control
+        .facts
+        .linux
+        .as_ref()
+        .and_then(|linux| linux.program.as_ref());
+    let name = program.and_then(|program| loaded.get(program).map(String::as_str));
+    name.or(linux_name(control)).unwrap_or(control.name).into()
 }
 
 /// One run, as both hosts get it.
@@ -222,13 +242,15 @@ impl Plan {
         }
     }
 
-    /// Adds an instance of the scenario's flow `group`, which begins at `start`.
+    /// Adds an instance of the scenario's flow `group`, which begins at `start`. Programs among the
+    /// controls have been loaded.
     pub fn add(
         &mut self,
         scenario: &Scenario,
         (group, instance): (usize, u32),
         start: Time,
         (mut sender, receiver): (SocketAddrV4, SocketAddrV4),
+        loaded: &LoadedNames,
     ) {
         let description = &scenario.flows[group];
         let (transport, mss) = match &description.transport {
@@ -237,7 +259,7 @@ impl Plan {
                 parameters,
             } => {
                 let transport = TransportPlan::Tcp {
-                    control: linux_name(control).into(),
+                    control: socket_name(control, loaded),
                     socket: TcpSocket::of(parameters),
                 };
                 (transport, parameters.mss)
@@ -380,7 +402,7 @@ mod tests {
         let name = |control: &str| {
             let chosen =
                 registry::choose::<ControlKind>(&json!({ "kind": control }), &NoFiles).unwrap();
-            linux_name(&chosen).to_owned()
+            linux_name(&chosen).unwrap().to_owned()
         };
         assert_eq!(
             ["reno", "cubic", "westwood_plus", "westwood_be"].map(name),
@@ -388,7 +410,28 @@ mod tests {
         );
         let named = json!({ "kind": "kernel", "name": "bbr" });
         let chosen = registry::choose::<ControlKind>(&named, &NoFiles).unwrap();
-        assert_eq!(linux_name(&chosen), "bbr");
+        assert_eq!(linux_name(&chosen), Some("bbr"));
+    }
+
+    #[test]
+    fn a_program_is_asked_for_by_the_name_that_its_run_chose() {
+        let of = |parameters: Value| {
+            let tree = json!({ "kind": "kernel", "shipped": "aimd", "parameters": parameters });
+            registry::choose::<ControlKind>(&tree, &NoFiles).unwrap()
+        };
+        let (one, other) = (of(json!({ "alpha": 1 })), of(json!({ "alpha": 2 })));
+        let program =
+            |chosen: &Selection<ControlKind>| chosen.facts.linux.clone().unwrap().program.unwrap();
+        let names = [&one, &other]
+            .map(program)
+            .into_iter()
+            .zip(["acc_1", "acc_2"]);
+        let loaded = names
+            .map(|(program, name)| (program, name.to_owned()))
+            .collect();
+        assert_eq!((linux_name(&one), linux_name(&other)), (None, None));
+        assert_eq!(socket_name(&one, &loaded), "acc_1");
+        assert_eq!(socket_name(&other, &loaded), "acc_2");
     }
 
     #[test]
@@ -440,10 +483,8 @@ return = ["both"]
 transport = { kind = "tcp", control = { kind = "reno" } }
 traffic = { kind = "transfer", size = { kind = "empirical", file = "sizes" } }
 "#;
-        let files = std::collections::BTreeMap::from([(
-            "sizes".to_string(),
-            "size\n1 kB\n20 kB\n3 MB\n".to_string(),
-        )]);
+        let files =
+            BTreeMap::from([("sizes".to_string(), "size\n1 kB\n20 kB\n3 MB\n".to_string())]);
         let scenario = Scenario::from_tree(&tree::from_toml(text).unwrap(), &files).unwrap();
         let job = Job {
             scenario: &scenario,
@@ -458,6 +499,7 @@ traffic = { kind = "transfer", size = { kind = "empirical", file = "sizes" } }
                 (0, instance.number),
                 instance.start,
                 (address, address),
+                &LoadedNames::new(),
             );
         }
         assert!(plan.flows.len() > 2);

@@ -8,8 +8,8 @@ use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::{Bytes, Time};
 use ackclock_emu::workload::{
-    Ending, Plan, Readings, Receiving, ReceivingReport, Sending, SendingReport, TransportPlan,
-    monotonic_ns,
+    Ending, LoadedNames, Plan, Readings, Receiving, ReceivingReport, Sending, SendingReport,
+    TransportPlan, monotonic_ns,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -108,7 +108,13 @@ pub(super) fn plan(scenario: &Scenario) -> Plan {
     let mut plan = Plan::of(scenario, 0, monotonic_ns() + 100 * MILLISECOND);
     for group in 0..scenario.flows.len() {
         let addresses = (address(66, group), address(77, group));
-        plan.add(scenario, (group, 0), Time::ZERO, addresses);
+        plan.add(
+            scenario,
+            (group, 0),
+            Time::ZERO,
+            addresses,
+            &LoadedNames::new(),
+        );
     }
     // As it is passed to a host.
     serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap()

@@ -13,6 +13,7 @@ use ackclock_emu::doctor::examine;
 use ackclock_emu::program::HostProgram;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 /// Becomes a host. Returns the exit status after the host has ended.
 #[pyfunction]
@@ -30,11 +31,16 @@ pub fn serve_host() -> i32 {
     3
 }
 
-/// Examines whether this machine can emulate; `host_command` becomes a host.
+/// Examines whether this machine can emulate; `host_command` becomes a host, and `loader` loads
+/// controls into the kernel.
 #[pyfunction]
-pub fn doctor(py: Python<'_>, host_command: Vec<String>) -> PyResult<String> {
+pub fn doctor(
+    py: Python<'_>,
+    host_command: Vec<String>,
+    loader: Option<PathBuf>,
+) -> PyResult<String> {
     let program = program_of(&host_command)?;
-    let examination = py.detach(|| examine(&program));
+    let examination = py.detach(|| examine(&program, loader.as_deref()));
     serde_json::to_string(&examination).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 

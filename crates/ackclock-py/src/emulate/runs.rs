@@ -11,6 +11,7 @@ use ackclock_core::scenario::Scenario;
 use ackclock_core::scenario::error::Error;
 use ackclock_core::units::Time;
 use ackclock_emu::emulation::{self, EmulationOutcome, Failure, Options, Watch};
+use ackclock_emu::files::Folder;
 use ackclock_emu::protocol::DeviceChoice;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -50,17 +52,20 @@ fn raised(failure: Failure) -> PyErr {
 
 /// Returns the properties of this machine with which it would run these points, as JSON.
 #[pyfunction]
-#[pyo3(signature = (points, folder, host_command, *, device))]
+#[pyo3(signature = (points, folder, host_command, loader, *, device))]
 pub fn prepare_emulation(
     py: Python<'_>,
     points: Vec<String>,
     folder: &str,
     host_command: Vec<String>,
+    loader: Option<PathBuf>,
     device: &str,
 ) -> PyResult<String> {
     let scenarios = scenarios_of(&points, folder)?;
     let options = Options {
         program: program_of(&host_command)?,
+        loader,
+        files: Folder(folder.into()),
         device: device_of(device)?,
         folder: folder.into(),
         captures: false,
@@ -83,7 +88,7 @@ pub fn prepare_emulation(
 /// stops and returns the results so far, with `complete` false.
 #[pyfunction]
 #[pyo3(signature = (
-    points, folder, output, host_command, *, device, pcap, side_by_side, finished, progress,
+    points, folder, output, host_command, loader, *, device, pcap, side_by_side, finished, progress,
     take
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -93,6 +98,7 @@ pub fn emulate<'py>(
     folder: &str,
     output: &str,
     host_command: Vec<String>,
+    loader: Option<PathBuf>,
     device: &str,
     pcap: bool,
     side_by_side: NonZeroUsize,
@@ -103,6 +109,8 @@ pub fn emulate<'py>(
     let scenarios = scenarios_of(&points, folder)?;
     let options = Options {
         program: program_of(&host_command)?,
+        loader,
+        files: Folder(folder.into()),
         device: device_of(device)?,
         folder: output.into(),
         captures: pcap,

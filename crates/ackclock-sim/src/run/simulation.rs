@@ -1,6 +1,6 @@
 //! A simulation in steps: it may be paused between two events and go on later.
 
-use super::{Run, RunStatistics, SimulationOutcome, Supervisor};
+use super::{Fault, Run, RunStatistics, SimulationOutcome, Supervisor};
 use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::Trace;
@@ -42,6 +42,11 @@ impl<T: Trace> Simulation<T> {
         self.run.clock.now
     }
 
+    /// Returns the reason why a control cannot go on. The simulation then does not either.
+    pub fn fault(&self) -> Option<Fault> {
+        self.run.fault()
+    }
+
     /// Returns the counts up to now.
     pub fn statistics(&self) -> RunStatistics {
         self.run.statistics
@@ -55,6 +60,7 @@ impl<T: Trace> Simulation<T> {
         SimulationOutcome {
             tables,
             complete: self.complete,
+            fault: self.run.fault(),
             trace: self.run.ledger.trace,
             statistics: self.run.statistics,
         }

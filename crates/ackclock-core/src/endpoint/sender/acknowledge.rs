@@ -404,6 +404,8 @@ impl Sender {
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt,
             in_flight: self.in_flight(),
+            outstanding: self.scoreboard.outstanding(),
+            opens: told.opens,
             next_departure: self.pacer.next().max(now),
             rate_sample,
             limited,

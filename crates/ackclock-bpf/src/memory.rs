@@ -1,0 +1,197 @@
+//! The memory of a machine: regions with bounds. No address of the computer appears in it, so a
+//! program computes the same everywhere.
+
+use crate::layout::{GAP, SLOT, Structure};
+
+/// Numbers of the regions that every machine has.
+pub const STACK: u32 = 1;
+pub const ARGUMENTS: u32 = 2;
+pub const SOCKET: u32 = 3;
+pub const ACK_SAMPLE: u32 = 4;
+pub const RATE_SAMPLE: u32 = 5;
+pub const NET: u32 = 6;
+/// The record that a program is writing into a ring buffer.
+pub const RECORD: u32 = 7;
+/// The first section of global variables, or of the values of a map.
+pub const FIRST_OWN: u32 = 8;
+
+/// Upper halves of addresses outside memory: maps, functions of the object.
+pub const MAP: u32 = 0x4000_0000;
+pub const CODE: u32 = 0x4000_0001;
+
+/// Returns an address.
+pub const fn address(region: u32, offset: u32) -> u64 {
+    (region as u64) << 32 | offset as u64
+}
+
+/// The bytes of a region that a program may write.
+#[derive(Clone, Debug)]
+enum Writable {
+    All,
+    None,
+    /// The slots for which this is true.
+    Slots(Vec<bool>),
+}
+
+/// A piece of memory.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// Name in messages.
+    pub name: String,
+    /// Place of the first byte.
+    start: u32,
+    bytes: Vec<u8>,
+    writable: Writable,
+}
+
+impl Region {
+    /// Returns a region of bytes.
+    pub fn new(name: &str, bytes: Vec<u8>, writable: bool) -> Self {
+        Region {
+            name: name.into(),
+            start: 0,
+            bytes,
+            writable: if writable {
+                Writable::All
+            } else {
+                Writable::None
+            },
+        }
+    }
+
+    /// Returns a structure of the kernel, all zero.
+    pub fn structure(name: &str, of: Structure) -> Self {
+        let slots = |one: &crate::layout::Field| vec![one.writable; one.slots as usize];
+        Region {
+            name: name.into(),
+            start: GAP,
+            bytes: vec![0; of.size() as usize],
+            writable: Writable::Slots(of.fields().iter().flat_map(slots).collect()),
+        }
+    }
+
+    /// Returns the position of `size` bytes at a place; `None` if they are not all inside.
+    #[inline(always)]
+    fn position(&self, offset: u32, size: usize) -> Option<usize> {
+        let at = offset.checked_sub(self.start)? as usize;
+        (at.checked_add(size)? <= self.bytes.len()).then_some(at)
+    }
+
+    fn may_write(&self, at: usize, size: usize) -> bool {
+        match &self.writable {
+            Writable::All => true,
+            Writable::None => false,
+            Writable::Slots(slots) => {
+                let slot = SLOT as usize;
+                (at / slot..=(at + size.max(1) - 1) / slot)
+                    .all(|one| slots.get(one).is_some_and(|&may| may))
+            }
+        }
+    }
+
+    /// Returns all bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    /// Returns all bytes, to be changed from outside the program.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+/// All regions of a machine. The first, number 0, is empty: a null pointer leads there.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    regions: Vec<Region>,
+}
+
+impl Memory {
+    /// Returns the memory whose regions of its own begin at number [`FIRST_OWN`].
+    pub fn new(stack: usize, own: &[Region]) -> Self {
+        let mut regions = vec![
+            Region::new("a null pointer", Vec::new(), false),
+            Region::new("the stack", vec![0; stack], true),
+            Region::new("the arguments", vec![0; 64], false),
+            Region::structure("the socket", Structure::Socket),
+            Region::structure("ack_sample", Structure::AckSample),
+            Region::structure("rate_sample", Structure::RateSample),
+            Region::structure("net", Structure::Net),
+            Region::new("a record", Vec::new(), true),
+        ];
+        debug_assert_eq!(regions.len(), FIRST_OWN as usize);
+        regions.extend_from_slice(own);
+        Memory { regions }
+    }
+
+    /// Returns a region that exists.
+    pub fn region(&self, number: u32) -> &Region {
+        &self.regions[number as usize]
+    }
+    /// Returns a region that exists, to be changed from outside the program.
+    pub fn region_mut(&mut self, number: u32) -> &mut Region {
+        &mut self.regions[number as usize]
+    }
+    /// Replaces a region that exists by one of another size.
+    pub fn replace(&mut self, number: u32, bytes: Vec<u8>) {
+        self.regions[number as usize].bytes = bytes;
+    }
+
+    /// Reads `N` bytes; `None` if they are not all in one region.
+    #[inline(always)]
+    pub fn load<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let region = self.regions.get((address >> 32) as usize)?;
+        let at = region.position(address as u32, N)?;
+        region.bytes[at..at + N].try_into().ok()
+    }
+
+    /// Writes `N` bytes; `None` if they are not all in one region, or not the program's to write.
+    #[inline(always)]
+    pub fn store<const N: usize>(&mut self, address: u64, value: [u8; N]) -> Option<()> {
+        let region = self.regions.get_mut((address >> 32) as usize)?;
+        let at = region.position(address as u32, N)?;
+        if !matches!(region.writable, Writable::All) && !region.may_write(at, N) {
+            return None;
+        }
+        region.bytes[at..at + N].copy_from_slice(&value);
+        Some(())
+    }
+
+    /// Returns bytes that a program may read.
+    pub fn slice(&self, address: u64, size: usize) -> Option<&[u8]> {
+        let region = self.regions.get((address >> 32) as usize)?;
+        let at = region.position(address as u32, size)?;
+        Some(&region.bytes[at..at + size])
+    }
+
+    /// Returns bytes that a program may write.
+    pub fn slice_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
+        let region = self.regions.get_mut((address >> 32) as usize)?;
+        let at = region.position(address as u32, size)?;
+        region
+            .may_write(at, size)
+            .then_some(&mut region.bytes[at..at + size])
+    }
+
+    /// Says why an access failed.
+    pub fn complaint(&self, address: u64, size: usize, writes: bool) -> String {
+        let verb = if writes { "writes" } else { "reads" };
+        let (number, offset) = ((address >> 32) as u32, address as u32);
+        let Some(region) = self.regions.get(number as usize) else {
+            return format!("{verb} through {address:#x}, which is not a pointer");
+        };
+        let name = &region.name;
+        if number == 0 {
+            return format!("{verb} through {name}");
+        }
+        if region.start > 0 && offset < region.start {
+            return format!(
+                "{verb} {name} at the offset {offset}, not a field by name; declare the structure \
+                with preserve_access_index"
+            );
+        }
+        match region.position(offset, size) {
+            Some(_) => format!("writes a field of {name} that the kernel lets no control write"),
+            None => format!("{verb} beyond the end of {name} (offset {offset}, {size} bytes)"),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! A program: what an object holds, ready to run.
+
+use crate::instruction::Step;
+use crate::memory::Region;
+use crate::refusal::SourceLine;
+
+/// Begin of the names that belong to `ackclock.bpf.h`, and its switch of recording.
+const RESERVED: &str = "ackclock_";
+const RECORDING: &str = "ackclock_recording";
+
+/// The callbacks of a control that the engine knows, by their names in `tcp_congestion_ops`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callback {
+    /// The control is set on a connection.
+    Init,
+    /// Congestion: asks for the new threshold.
+    Ssthresh,
+    /// An ACK: the window may open.
+    CongAvoid,
+    /// Loss recovery changes its state.
+    SetState,
+    /// Another event.
+    CwndEvent,
+    /// An ACK, before anything is done about it.
+    InAckEvent,
+    /// An ACK has acknowledged data.
+    PktsAcked,
+    /// A reduction was unnecessary: asks for the window.
+    UndoCwnd,
+    /// An ACK, for controls that own the window in all states.
+    CongControl,
+    /// The connection ends, or takes another control; only a twin calls it.
+    Release,
+}
+
+impl Callback {
+    /// Number of callbacks.
+    pub const COUNT: usize = 10;
+
+    const ALL: [Callback; Self::COUNT] = [
+        Callback::Init,
+        Callback::Ssthresh,
+        Callback::CongAvoid,
+        Callback::SetState,
+        Callback::CwndEvent,
+        Callback::InAckEvent,
+        Callback::PktsAcked,
+        Callback::UndoCwnd,
+        Callback::CongControl,
+        Callback::Release,
+    ];
+
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Callback::Init => "init",
+            Callback::Ssthresh => "ssthresh",
+            Callback::CongAvoid => "cong_avoid",
+            Callback::SetState => "set_state",
+            Callback::CwndEvent => "cwnd_event",
+            Callback::InAckEvent => "in_ack_event",
+            Callback::PktsAcked => "pkts_acked",
+            Callback::UndoCwnd => "undo_cwnd",
+            Callback::CongControl => "cong_control",
+            Callback::Release => "release",
+        }
+    }
+
+    /// Returns the callback of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// A constant of a program that a scenario may set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Name of the variable.
+    pub name: String,
+    pub(crate) region: u32,
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+    pub(crate) signed: bool,
+}
+
+impl Parameter {
+    /// Returns the smallest and the largest value.
+    pub const fn range(&self) -> (i128, i128) {
+        let bits = 8 * self.size;
+        if self.signed {
+            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        } else {
+            (0, (1 << bits) - 1)
+        }
+    }
+}
+
+/// Kind of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MapKind {
+    /// Values by number, each so many bytes after the one before.
+    Array { entries: u32, stride: u32 },
+    /// One value for each socket. A machine has one socket.
+    SocketStorage { in_use: bool },
+    /// Records for a reader outside.
+    Ring,
+}
+
+/// A map of a program, and the region of its values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Map {
+    pub region: u32,
+    pub kind: MapKind,
+}
+
+/// Lines of the source by step, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lines(pub Vec<(u32, SourceLine)>);
+
+impl Lines {
+    /// Returns the line of a step.
+    pub fn of(&self, step: usize) -> Option<SourceLine> {
+        let after = self.0.partition_point(|(start, _)| *start as usize <= step);
+        let (_, line) = self.0.get(after.checked_sub(1)?)?;
+        Some(line.clone())
+    }
+}
+
+/// A control as its object has it. It does not change while it runs, so that machines share it.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) name: String,
+    pub(crate) code: Vec<Step>,
+    pub(crate) entries: [Option<u32>; Callback::COUNT],
+    pub(crate) long_cong_control: bool,
+    pub(crate) forbidden: Vec<String>,
+    pub(crate) lines: Lines,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) own: Vec<Region>,
+    pub(crate) maps: Vec<Map>,
+}
+
+impl Program {
+    /// Returns the name of the variable that registers the control.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// True if the control has a callback.
+    pub const fn has(&self, callback: Callback) -> bool {
+        self.entries[callback as usize].is_some()
+    }
+
+    /// True if `cong_control` has the four parameters that it has since Linux 6.10, not two.
+    pub const fn has_long_cong_control(&self) -> bool {
+        self.long_cong_control
+    }
+
+    /// Returns the constants that a scenario may set.
+    pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        let own = |one: &&Parameter| !one.name.starts_with(RESERVED);
+        self.parameters.iter().filter(own)
+    }
+
+    /// Switches on or off that the program records each call, if its header can.
+    pub fn set_recording(&mut self, on: bool) {
+        let switch = self.parameters.iter().find(|one| one.name == RECORDING);
+        if let Some(switch) = switch.cloned() {
+            self.set(&switch, on.into());
+        }
+    }
+
+    /// Returns a digest of all that the program computes by: code, constants, maps. Names of files
+    /// do not count.
+    pub fn digest(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325; // of Fowler, Noll and Vo
+        let mut add = |bytes: &[u8]| {
+            for &byte in bytes {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        for step in &self.code {
+            let flag = u8::from(step.register);
+            add(&[step.operation as u8, step.dst, step.src, flag]);
+            add(&step.offset.to_le_bytes());
+            add(&step.immediate.to_le_bytes());
+        }
+        for entry in self.entries {
+            add(&entry.unwrap_or(u32::MAX).to_le_bytes());
+        }
+        for region in &self.own {
+            add(region.bytes());
+            add(&[u8::MAX]);
+        }
+        hash
+    }
+
+    /// Returns the value of a parameter.
+    pub fn value(&self, parameter: &Parameter) -> i128 {
+        let bytes = self.own[(parameter.region - crate::memory::FIRST_OWN) as usize].bytes();
+        let at = parameter.offset as usize;
+        let mut wide = [0; 8];
+        let size = parameter.size as usize;
+        wide[..size].copy_from_slice(&bytes[at..at + size]);
+        let value = u64::from_le_bytes(wide);
+        if parameter.signed {
+            let unused = 64 - 8 * parameter.size;
+            i128::from((value << unused).cast_signed() >> unused)
+        } else {
+            value.into()
+        }
+    }
+
+    /// Sets a parameter to a value within its range.
+    pub fn set(&mut self, parameter: &Parameter, value: i128) {
+        let region = (parameter.region - crate::memory::FIRST_OWN) as usize;
+        let at = parameter.offset as usize;
+        let size = parameter.size as usize;
+        let bytes = value.to_le_bytes();
+        self.own[region].bytes_mut()[at..at + size].copy_from_slice(&bytes[..size]);
+    }
+}

@@ -1,0 +1,507 @@
+//! A control for the Linux kernel, run by the engine: its program hears what the kernel would tell
+//! it, in the kernel's order (`net/ipv4/tcp_input.c` of 6.18).
+//!
+//! It differs from a kernel in three places. `pkts_acked` of an ACK comes after the reaction to a
+//! loss that it reveals, not before. During a reduction, `snd_cwnd` is the window at its end; the
+//! sender inflates it (`endpoint/prr.rs`). Global variables belong to one connection each.
+
+use super::{
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, RateSample,
+    SegmentSent, SendLimit,
+};
+use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_bpf::layout::{ack_sample, rate_sample, socket};
+use ackclock_bpf::{Argument, Callback, Machine};
+use std::fmt::Debug;
+
+/// ssthresh that is not set (`TCP_INFINITE_SSTHRESH`).
+const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
+/// Largest window (`snd_cwnd_clamp`).
+const LARGEST: u64 = u32::MAX as u64;
+/// Local address of every connection, 10.0.0.1 in the order of the network.
+const ADDRESS: u64 = 0x0100_000a;
+/// `AF_INET`, `TCP_ESTABLISHED`.
+const IPV4: u64 = 2;
+const ESTABLISHED: u64 = 1;
+
+/// States of loss recovery (`enum tcp_ca_state`).
+const OPEN: u64 = 0;
+const CWR: u64 = 2;
+const RECOVERY: u64 = 3;
+const LOSS: u64 = 4;
+
+/// Events (`enum tcp_ca_event`).
+const TX_START: u64 = 0;
+const CWND_RESTART: u64 = 1;
+const COMPLETE_CWR: u64 = 2;
+const EVENT_LOSS: u64 = 3;
+
+/// Flags of `in_ack_event` (`enum tcp_ca_ack_event_flags`).
+const ACK_ECHOES: u64 = 4;
+
+/// An algorithm with the callbacks of a control for Linux, and its socket.
+pub trait Algorithm: Debug + Send {
+    /// True if it has a callback.
+    fn has(&self, callback: Callback) -> bool;
+    /// True if `cong_control` has the four parameters that it has since Linux 6.10, not two.
+    fn has_long_cong_control(&self) -> bool;
+    /// Sets the clock, in nanoseconds since the run began.
+    fn set_time(&mut self, nanos: u64);
+    /// Returns the tick of the kernel's clock.
+    fn ticks(&self) -> u64;
+    /// Returns a field of the socket (`ackclock_bpf::layout::socket`).
+    fn get(&self, field: u32) -> u64;
+    /// Sets a field of the socket.
+    fn set(&mut self, field: u32, value: u64);
+    /// Sets a field of the argument of `pkts_acked` (`ackclock_bpf::layout::ack_sample`).
+    fn set_ack_sample(&mut self, field: u32, value: u64);
+    /// Sets a field of the argument of `cong_control` (`ackclock_bpf::layout::rate_sample`).
+    fn set_rate_sample(&mut self, field: u32, value: u64);
+    /// Calls a callback. Returns its answer; zero if there is no such callback.
+    ///
+    /// # Errors
+    /// The callback and the reason why it failed.
+    fn call(&mut self, callback: Callback, arguments: &[Argument]) -> Result<u64, String>;
+}
+
+impl Algorithm for Machine {
+    fn has(&self, callback: Callback) -> bool {
+        self.program().has(callback)
+    }
+    fn has_long_cong_control(&self) -> bool {
+        self.program().has_long_cong_control()
+    }
+    fn set_time(&mut self, nanos: u64) {
+        Machine::set_time(self, nanos);
+    }
+    fn ticks(&self) -> u64 {
+        Machine::ticks(self)
+    }
+    fn get(&self, field: u32) -> u64 {
+        Machine::get(self, field)
+    }
+    fn set(&mut self, field: u32, value: u64) {
+        Machine::set(self, field, value);
+    }
+    fn set_ack_sample(&mut self, field: u32, value: u64) {
+        Machine::set_ack_sample(self, field, value);
+    }
+    fn set_rate_sample(&mut self, field: u32, value: u64) {
+        Machine::set_rate_sample(self, field, value);
+    }
+    fn call(&mut self, callback: Callback, arguments: &[Argument]) -> Result<u64, String> {
+        Machine::call(self, callback, arguments).map_err(|fault| fault.to_string())
+    }
+}
+
+/// A control whose algorithm is a program.
+#[derive(Debug)]
+pub(super) struct ProgramControl<A> {
+    machine: A,
+    mss: u64,
+    begun: bool,
+    /// Window and recovery are the program's own (`cong_control`).
+    owns: bool,
+    hears_sent: bool,
+    una: u64,
+    fault: Option<String>,
+}
+
+/// A call that the engine makes may fail once; then none is made.
+type Called = Result<u64, String>;
+
+impl<A: Algorithm> ProgramControl<A> {
+    pub fn new(mut machine: A, context: &ControlContext<'_>) -> Self {
+        let mss = context.mss.0.max(1);
+        let owns = machine.has(Callback::CongControl);
+        let hears_sent = machine.has(Callback::CwndEvent);
+        let segments = |bytes: Bytes| (bytes.0 / mss).min(LARGEST);
+        let ssthresh = context.initial_ssthresh.map_or(INFINITE_SSTHRESH, segments);
+        for (field, value) in [
+            (socket::SND_CWND, segments(context.initial_window).max(1)),
+            (socket::SND_SSTHRESH, ssthresh),
+            (socket::SND_CWND_CLAMP, LARGEST),
+            (socket::MSS_CACHE, mss),
+            (socket::PACING_RATE, u64::MAX),
+            (socket::MAX_PACING_RATE, u64::MAX),
+            (socket::RTT_MIN, LARGEST),
+            (socket::LOCAL_ADDRESS, ADDRESS),
+            (socket::LOCAL_PORT, port(context.place.name)),
+            (socket::FAMILY, IPV4),
+            (socket::SOCKET_STATE, ESTABLISHED),
+        ] {
+            machine.set(field, value);
+        }
+        ProgramControl {
+            machine,
+            mss,
+            begun: false,
+            owns,
+            hears_sent,
+            una: 0,
+            fault: None,
+        }
+    }
+
+    fn segments(&self, bytes: Bytes) -> u64 {
+        bytes.0.div_ceil(self.mss)
+    }
+
+    fn set(&mut self, field: u32, value: u64) {
+        self.machine.set(field, value);
+    }
+
+    fn get(&self, field: u32) -> u64 {
+        self.machine.get(field)
+    }
+
+    fn call(&mut self, callback: Callback, number: u64) -> Called {
+        self.machine
+            .call(callback, &[Argument::Socket, Argument::Number(number)])
+    }
+
+    /// Does something at `now`, after `init`, unless the program has failed.
+    fn at(&mut self, now: Time, act: impl FnOnce(&mut Self) -> Result<(), String>) {
+        if self.fault.is_some() {
+            return;
+        }
+        self.machine.set_time(now.as_nanos());
+        let begun = if self.begun {
+            Ok(0)
+        } else {
+            self.begun = true;
+            self.machine.call(Callback::Init, &[Argument::Socket])
+        };
+        if let Err(fault) = begun.and_then(|_| act(self)) {
+            self.fault = Some(fault);
+        }
+    }
+
+    /// Sets cwnd, and the tick at which that happened.
+    fn set_cwnd(&mut self, segments: u64) {
+        self.set(socket::SND_CWND, segments.clamp(1, LARGEST));
+        let ticks = self.machine.ticks();
+        self.set(socket::SND_CWND_STAMP, ticks);
+    }
+
+    /// Returns ssthresh as it would be now (`tcp_current_ssthresh`).
+    fn current_ssthresh(&self) -> u64 {
+        let (cwnd, ssthresh) = (self.get(socket::SND_CWND), self.get(socket::SND_SSTHRESH));
+        match self.get(socket::CA_STATE) {
+            CWR | RECOVERY => ssthresh,
+            _ => ssthresh.max(cwnd / 2 + cwnd / 4),
+        }
+    }
+
+    /// Enters a state of recovery (`tcp_set_ca_state`).
+    fn enter(&mut self, state: u64) -> Result<(), String> {
+        self.call(Callback::SetState, state)?;
+        self.set(socket::CA_STATE, state);
+        Ok(())
+    }
+
+    /// Asks for ssthresh (`tcp_init_cwnd_reduction`, `tcp_enter_loss`).
+    fn ask_ssthresh(&mut self) -> Result<u64, String> {
+        let cwnd = self.get(socket::SND_CWND);
+        self.set(socket::PRIOR_CWND, cwnd);
+        let ssthresh = u64::from(self.call(Callback::Ssthresh, 0)? as u32);
+        self.set(socket::SND_SSTHRESH, ssthresh);
+        Ok(ssthresh)
+    }
+
+    /// Begins a reduction that ends with ssthresh.
+    fn reduce(&mut self, state: u64) -> Result<(), String> {
+        let prior = if state == CWR {
+            0
+        } else {
+            self.current_ssthresh()
+        };
+        self.set(socket::PRIOR_SSTHRESH, prior);
+        self.set(socket::SND_CWND_CNT, 0);
+        let ssthresh = self.ask_ssthresh()?;
+        if !self.owns {
+            let cwnd = self.get(socket::SND_CWND);
+            self.set_cwnd(cwnd.min(ssthresh));
+        }
+        self.enter(state)
+    }
+
+    fn time_out(&mut self, loss_window: Bytes, first: bool) -> Result<(), String> {
+        if first {
+            let prior = self.current_ssthresh();
+            self.set(socket::PRIOR_SSTHRESH, prior);
+            self.ask_ssthresh()?;
+            self.call(Callback::CwndEvent, EVENT_LOSS)?;
+        }
+        self.set(socket::SND_CWND_CNT, 0);
+        self.set_cwnd(loss_window.0 / self.mss);
+        self.enter(LOSS)
+    }
+
+    fn undo(&mut self) -> Result<(), String> {
+        let cwnd = u64::from(self.call(Callback::UndoCwnd, 0)? as u32);
+        self.set_cwnd(cwnd);
+        let prior = self.get(socket::PRIOR_SSTHRESH);
+        if prior > self.get(socket::SND_SSTHRESH) {
+            self.set(socket::SND_SSTHRESH, prior);
+        }
+        self.enter(OPEN)
+    }
+
+    fn end_recovery(&mut self) -> Result<(), String> {
+        let state = self.get(socket::CA_STATE);
+        if state == OPEN {
+            return Ok(());
+        }
+        if state != LOSS && !self.owns {
+            let ssthresh = self.get(socket::SND_SSTHRESH);
+            if ssthresh < INFINITE_SSTHRESH {
+                self.set_cwnd(ssthresh);
+            }
+            self.call(Callback::CwndEvent, COMPLETE_CWR)?;
+        }
+        self.enter(OPEN)
+    }
+
+    /// Writes what the sender knows into the socket.
+    fn note(&mut self, ack: &Ack) {
+        let micros = |span: Option<Span>| span.map_or(0, |span| span.as_nanos() / 1000);
+        self.una += ack.newly_acked.0;
+        let outstanding = ack.outstanding;
+        let delivered_ce = self.get(socket::DELIVERED_CE) + self.segments(ack.marked);
+        let lost = self.get(socket::LOST) + self.segments(ack.newly_lost);
+        for (field, value) in [
+            (socket::SRTT_US, micros(ack.smoothed_rtt) * 8),
+            (socket::RTT_MIN, micros(ack.min_rtt)),
+            (socket::PACKETS_OUT, self.segments(outstanding.sent)),
+            (socket::SACKED_OUT, self.segments(outstanding.sacked)),
+            (socket::LOST_OUT, self.segments(outstanding.lost)),
+            (socket::RETRANS_OUT, self.segments(outstanding.resent)),
+            (socket::DELIVERED, self.segments(ack.delivered)),
+            (socket::DELIVERED_CE, delivered_ce),
+            (socket::LOST, lost),
+            (socket::SND_UNA, self.una),
+            (socket::SND_NXT, self.una + outstanding.sent.0),
+        ] {
+            self.machine.set(field, value);
+        }
+    }
+
+    fn acknowledge(&mut self, ack: &Ack) -> Result<(), String> {
+        self.note(ack);
+        if self.machine.has(Callback::InAckEvent) {
+            let flags = if ack.marked > Bytes::ZERO {
+                ACK_ECHOES
+            } else {
+                0
+            };
+            self.call(Callback::InAckEvent, flags)?;
+        }
+        if self.machine.has(Callback::PktsAcked) {
+            self.report_acked(ack)?;
+        }
+        if self.owns {
+            return self.control(ack);
+        }
+        if !ack.opens || ack.newly_delivered == Bytes::ZERO {
+            return Ok(());
+        }
+        let used = ack.credit > Bytes::ZERO;
+        let counted = if used {
+            ack.credit
+        } else {
+            ack.newly_delivered
+        };
+        let cwnd = self.get(socket::SND_CWND);
+        self.set(socket::IS_CWND_LIMITED, used.into());
+        self.set(socket::MAX_PACKETS_OUT, if used { cwnd } else { 0 });
+        let (una, acked) = (self.una, self.segments(counted));
+        self.machine.call(
+            Callback::CongAvoid,
+            &[
+                Argument::Socket,
+                Argument::Number(u64::from(una as u32)),
+                Argument::Number(acked),
+            ],
+        )?;
+        let ticks = self.machine.ticks();
+        self.set(socket::SND_CWND_STAMP, ticks);
+        Ok(())
+    }
+
+    /// Calls `pkts_acked`. Its third number is in bytes, as in Linux since 4.20.
+    fn report_acked(&mut self, ack: &Ack) -> Result<(), String> {
+        let rtt = ack.newest_rtt.map_or(u64::MAX, |rtt| rtt.as_nanos() / 1000);
+        let before = ack.in_flight.0 + ack.newly_delivered.0;
+        let acked = self.segments(ack.newly_acked);
+        self.machine.set_ack_sample(ack_sample::PKTS_ACKED, acked);
+        self.machine.set_ack_sample(ack_sample::RTT_US, rtt);
+        self.machine.set_ack_sample(ack_sample::IN_FLIGHT, before);
+        self.machine
+            .call(
+                Callback::PktsAcked,
+                &[Argument::Socket, Argument::AckSample],
+            )
+            .map(drop)
+    }
+
+    /// Calls `cong_control`.
+    fn control(&mut self, ack: &Ack) -> Result<(), String> {
+        self.set_rate_sample(ack, ack.rate_sample.as_ref());
+        let una = Argument::Number(u64::from(self.una as u32));
+        let long = [
+            Argument::Socket,
+            una,
+            Argument::Number(0),
+            Argument::RateSample,
+        ];
+        let short = [Argument::Socket, Argument::RateSample];
+        let arguments = match self.machine.has_long_cong_control() {
+            true => &long[..],
+            false => &short[..],
+        };
+        self.machine
+            .call(Callback::CongControl, arguments)
+            .map(drop)
+    }
+
+    fn set_rate_sample(&mut self, ack: &Ack, sample: Option<&RateSample>) {
+        let micros = |span: Span| span.as_nanos() / 1000;
+        let limited = sample.is_some_and(|sample| sample.limited == SendLimit::Application);
+        let none = (-1_i64).cast_unsigned();
+        let of = |value: fn(&RateSample) -> u64| sample.map_or(0, value);
+        for (field, value) in [
+            (
+                rate_sample::PRIOR_DELIVERED,
+                of(|one| one.prior_delivered.0).div_ceil(self.mss),
+            ),
+            (
+                rate_sample::DELIVERED,
+                sample.map_or(none, |one| one.delivered.0.div_ceil(self.mss)),
+            ),
+            (
+                rate_sample::INTERVAL_US,
+                sample.map_or(none, |one| micros(one.interval)),
+            ),
+            (
+                rate_sample::SND_INTERVAL_US,
+                sample.map_or(0, |one| micros(one.send_elapsed)),
+            ),
+            (
+                rate_sample::RCV_INTERVAL_US,
+                sample.map_or(0, |one| micros(one.ack_elapsed)),
+            ),
+            (rate_sample::RTT_US, ack.newest_rtt.map_or(none, micros)),
+            (rate_sample::LOSSES, self.segments(ack.newly_lost)),
+            (
+                rate_sample::ACKED_SACKED,
+                self.segments(ack.newly_delivered),
+            ),
+            (
+                rate_sample::PRIOR_IN_FLIGHT,
+                self.segments(ack.in_flight + ack.newly_delivered),
+            ),
+            (rate_sample::IS_APP_LIMITED, limited.into()),
+        ] {
+            self.machine.set_rate_sample(field, value);
+        }
+    }
+}
+
+/// Returns a port that tells connections of a run apart: the number in the name of its place.
+fn port(place: &str) -> u64 {
+    let digits = place.split('/').find_map(|part| part.parse::<u64>().ok());
+    1 + digits.unwrap_or(0) % 65_535
+}
+
+impl<A: Algorithm> CongestionControl for ProgramControl<A> {
+    fn on_open(&mut self, now: Time, rtt: Option<Span>) {
+        let srtt = rtt.map_or(0, |rtt| 8 * (rtt.as_nanos() / 1000));
+        self.set(socket::SRTT_US, srtt);
+        self.at(now, |_| Ok(()));
+    }
+
+    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
+        if sent.in_flight <= sent.bytes {
+            self.at(now, |this| {
+                this.call(Callback::CwndEvent, TX_START).map(drop)
+            });
+        }
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.at(now, |this| this.acknowledge(ack));
+    }
+
+    fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
+        self.at(now, |this| match congestion.kind {
+            CongestionKind::Loss => this.reduce(RECOVERY),
+            CongestionKind::Mark => this.reduce(CWR),
+            CongestionKind::Timeout => this.time_out(congestion.loss_window, true),
+            CongestionKind::RepeatedTimeout => this.time_out(congestion.loss_window, false),
+            CongestionKind::SpuriousLoss => this.undo(),
+        });
+    }
+
+    fn on_recovery_end(&mut self, now: Time) {
+        self.at(now, Self::end_recovery);
+    }
+
+    fn on_idle_restart(&mut self, now: Time, limit: Bytes) {
+        let lowered = (limit.0 / self.mss).min(self.get(socket::SND_CWND));
+        if !self.begun {
+            return self.set(socket::SND_CWND, lowered.max(1)); // the SYN was lost
+        }
+        self.at(now, |this| {
+            this.call(Callback::CwndEvent, CWND_RESTART)?;
+            let ssthresh = this.current_ssthresh();
+            this.set(socket::SND_SSTHRESH, ssthresh);
+            this.set_cwnd(lowered);
+            Ok(())
+        });
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.get(socket::SND_CWND).max(1) * self.mss)
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        let rate = self.get(socket::PACING_RATE);
+        (self.owns && rate != u64::MAX)
+            .then(|| BitRate::from_bit_per_s(rate.max(1).saturating_mul(8)))
+    }
+
+    fn wants_delivery_rate(&self) -> bool {
+        self.owns
+    }
+
+    fn owns_recovery(&self) -> bool {
+        self.owns
+    }
+
+    fn wants_sent(&self) -> bool {
+        self.hears_sent
+    }
+
+    fn state(&self) -> ControlState {
+        let (cwnd, ssthresh) = (self.get(socket::SND_CWND), self.get(socket::SND_SSTHRESH));
+        let is_set = ssthresh < INFINITE_SSTHRESH;
+        ControlState {
+            ssthresh: is_set.then(|| Bytes(ssthresh * self.mss)),
+            mode: match (self.owns, cwnd < ssthresh) {
+                (true, _) => "own",
+                (false, true) => "slow_start",
+                (false, false) => "congestion_avoidance",
+            },
+            rate_estimate: None,
+        }
+    }
+
+    fn may_fail(&self) -> bool {
+        true
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.fault.clone()
+    }
+}

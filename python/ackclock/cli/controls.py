@@ -1,0 +1,106 @@
+"""The command `controls`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ackclock.cli.errors import BAD_INPUT, complain
+from ackclock.cli.options import json_option
+from ackclock.cli.output import print_json, say
+from ackclock.errors import InputError
+
+if TYPE_CHECKING:
+    from ackclock.controls import Checked
+
+__all__ = ["controls"]
+
+#: Exit code of a check that could not ask the kernel, as of a test that is skipped.
+SKIPPED = 77
+
+
+@click.group()
+def controls() -> None:
+    """Write and check a congestion control of one's own.
+
+    A control is a program in C. The Linux kernel runs it for the flows of emulate, and the engine
+    runs the same program in simulate.
+
+    \b
+    Example:
+      ackclock controls new mine
+      ackclock controls check mine.bpf.c
+    """
+
+
+@controls.command()
+@click.argument("name")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="File to write.  [default: NAME.bpf.c]",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def new(name: str, output: Path | None, *, force: bool) -> None:
+    """Write the source of a new control, with comments.
+
+    \b
+    Example:
+      ackclock controls new mine
+    """
+    from ackclock.controls.template import template
+    from ackclock.folder import write_whole
+
+    text = template(name)
+    path = output or Path(f"{name}.bpf.c")
+    if not path.name.endswith(".bpf.c"):
+        words = "does not end in .bpf.c, by which a scenario knows C source"
+        raise InputError("out-of-range", "-o", f'"{path}" {words}; for example {name}.bpf.c')
+    if path.exists() and not force:
+        words = "is there already; choose another -o, or replace it with --force"
+        raise InputError("file", f"{path}", words)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
+    say(f"control   {path}")
+    say(f"next      ackclock controls check {path}")
+
+
+@controls.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--engine", is_flag=True, help="Ask the engine only, not the kernel.")
+@json_option
+def check(file: Path, *, engine: bool, as_json: bool) -> int:
+    """Check that a control can be used.
+
+    Compiles it, runs it in the engine over five short paths, and lets the kernel's verifier look at
+    it. The exit code is 2 if anything is wrong, and 77 if only the kernel could not be asked.
+
+    \b
+    Example:
+      ackclock controls check mine.bpf.c
+    """
+    import dataclasses
+
+    from ackclock.controls import check as run
+
+    checked = run(file, kernel=not engine)
+    if as_json:
+        print_json(dataclasses.asdict(checked))
+    else:
+        _print(file, checked)
+    if checked.complaints:
+        return complain("; ".join(checked.complaints), BAD_INPUT)
+    kernel = checked.kernel
+    if kernel is not None and kernel.state == "refused":
+        return complain(kernel.words, BAD_INPUT)
+    if kernel is not None and kernel.state == "absent":
+        return complain(f"the kernel was not asked: {kernel.words}", SKIPPED)
+    return 0
+
+
+def _print(file: Path, checked: "Checked") -> None:
+    width = max(len(path) for path, _ in checked.runs)
+    say(f"{file}: compiled, and run by the engine over 10 Mbit/s and 40 ms")
+    for path, goodput in checked.runs:
+        say(f"  {path.ljust(width)}  {goodput / 1e6:5.2f} Mbit/s")
+    if checked.kernel is not None and checked.kernel.state == "taken":
+        say(f"  kernel: {checked.kernel.words}")

@@ -1,0 +1,121 @@
+"""The twin of calls: records made by hand, answered by the program that came with them."""
+
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from ackclock.capture import calls
+from ackclock.cli import cli
+
+from ..refusals import refused
+from .paths import PROGRAMS
+
+MAGIC = b"ackclock calls 1"
+INIT, CONG_AVOID, SSTHRESH = 1, 4, 5
+UNSET = 0x7FFFFFFF
+# `struct ackclock_call` of ackclock.bpf.h.
+CALL = struct.Struct("<QIHBBIIiI3I3I10I")
+
+
+@dataclass
+class Reno:
+    """RFC 5681 in whole segments, written again: what a kernel would record of `reno`."""
+
+    cwnd: int = 10
+    count: int = 0
+    ssthresh: int = UNSET
+
+    def record(self, kind: int, acked: int = 0, share: float = 0.5) -> bytes:
+        """Returns the record of a call."""
+        before = (self.cwnd, self.count, self.ssthresh)
+        answer = 0
+        if kind == CONG_AVOID:
+            grown = min(self.cwnd + acked, max(self.ssthresh, self.cwnd))
+            acked_left = acked - (grown - self.cwnd)
+            self.cwnd = grown
+            more, self.count = divmod(self.count + acked_left, self.cwnd)
+            if acked_left:
+                self.cwnd += more
+        if kind == SSTHRESH:
+            answer = max(int(self.cwnd * share), 2)
+        after = (self.cwnd, self.count, self.ssthresh)
+        found = CALL.pack(
+            1_000_000, 0x0100000A, 40000, kind, 0x80, 0, acked, -1, answer,
+            *before, *after, 0, 1448, self.cwnd, 0, 0, 0, 0, self.cwnd, 0, 0,
+        )  # fmt: skip
+        if kind == SSTHRESH:  # What the kernel does with the answer.
+            self.ssthresh, self.cwnd, self.count = answer, answer, 0
+        return found
+
+
+def result(folder: Path, share: float = 0.5, missed: int = 0) -> Path:
+    """Writes what an emulation leaves: a record of 300 calls with two reductions."""
+    reno = Reno()
+    record = [reno.record(INIT)]
+    for step in range(299):
+        record.append(reno.record(SSTHRESH, share=share) if step in (20, 200)
+                      else reno.record(CONG_AVOID, acked=1 + step % 3))  # fmt: skip
+    there = folder / "record"
+    there.mkdir(parents=True)
+    stem = "point-0-replicate-0.reno"
+    (there / f"{stem}.calls").write_bytes(MAGIC + b"".join(record))
+    (there / f"{stem}.bpf.o").write_bytes((PROGRAMS / "reno.bpf.o").read_bytes())
+    summary = {"control": "reno", "parameters": {}, "records": 300, "missed": missed}
+    (there / f"{stem}.json").write_text(json.dumps(summary), "utf-8")
+    return folder
+
+
+def test_calls_are_answered_alike(tmp_path: Path) -> None:
+    [compared] = calls.twin(result(tmp_path))
+    assert not compared.differs
+    assert compared.found["calls"] == compared.found["equal"] == 300
+    assert compared.found["kinds"]["ssthresh"] == 2
+    assert compared.found["moved"] == 2, "after each reduction the kernel sets the window"
+
+
+def test_a_share_of_0_49_is_caught_at_the_first_reduction(tmp_path: Path) -> None:
+    folder = result(tmp_path, share=0.49)
+    [compared] = calls.twin(folder)
+    first = compared.found["first"]
+    assert (first["call"]["number"], first["call"]["kind"]) == (22, "ssthresh")
+    assert [one["number"] for one in first["before"]] == list(range(12, 22))
+    said = CliRunner().invoke(cli, ["twin", str(folder)])
+    assert said.exit_code == 4
+    assert "First difference, call 22 (ssthresh)" in said.stdout
+    assert "1 of 1 records are answered otherwise" in said.stderr
+
+
+def test_a_good_record_is_told_in_one_table(tmp_path: Path) -> None:
+    said = CliRunner().invoke(cli, ["twin", str(result(tmp_path))])
+    assert said.exit_code == 0, said.output
+    assert "reno" in said.stdout
+    assert "300" in said.stdout
+
+
+def test_a_record_with_gaps_is_unreliable(tmp_path: Path) -> None:
+    said = CliRunner().invoke(cli, ["twin", str(result(tmp_path, missed=7))])
+    assert said.exit_code == 4
+    assert "1 of 1 records have gaps" in said.stderr
+
+
+def test_what_is_cut_short_or_missing_is_refused(tmp_path: Path) -> None:
+    folder = result(tmp_path)
+    [record] = calls.recorded(folder)
+    whole = record.read_bytes()
+    record.write_bytes(whole[:-5])
+    with refused("file", str(record), "ends within a call, after 299 calls"):
+        calls.twin(folder)
+    record.write_bytes(whole)
+    record.with_suffix("").with_suffix(".reno.json").unlink(missing_ok=True)
+    for file in record.parent.glob("*.json"):
+        file.unlink()
+    summary = record.parent / "point-0-replicate-0.reno.json"
+    with refused("file", str(summary), "is missing"):
+        calls.twin(folder)
+
+
+def test_a_result_without_records_is_compared_by_packets(tmp_path: Path) -> None:
+    assert calls.recorded(tmp_path) == []

@@ -1,0 +1,114 @@
+"""A control as a class in Python: the same windows as the same control in C."""
+
+from pathlib import Path
+
+import pytest
+
+from ackclock import Scenario, simulate
+
+from ..refusals import refused
+from .paths import shipped, under
+
+RENO = '''
+from ackclock.controls import Control
+
+
+class Mine(Control):
+    """Reno."""
+
+    def __init__(self, beta=0.5):
+        self.beta = beta
+        self.prior = 0
+
+    def cong_avoid(self, call):
+        acked = call.argument[1]
+        if not self.may_open(call):
+            return
+        if self.in_slow_start(call):
+            acked = self.slow_start(call, acked)
+        if acked:
+            self.additive_increase(call, call.cwnd, acked)
+
+    def ssthresh(self, call):
+        self.prior = call.cwnd
+        return max(int(call.cwnd * self.beta), 2)
+
+    def undo_cwnd(self, call):
+        return max(call.cwnd, self.prior)
+'''
+FIELD = "flows.flow.transport.control"
+
+
+def of(folder: Path, text: str = RENO, **parameters: float) -> Scenario:
+    """Returns the scenario under the class `Mine` of a file with this text."""
+    (folder / "mine.py").write_text(text, "utf-8")
+    control = {"kind": "python", "file": "mine.py", "class": "Mine"}
+    return under({**control, "parameters": parameters} if parameters else control, folder)
+
+
+def windows(scenario: Scenario, threads: int = 1) -> list[tuple[float, float]]:
+    """Returns times and windows."""
+    samples = simulate(scenario, threads=threads).tables["samples"].to_pylist()
+    return [(row["time_s"], row["cwnd_bytes"]) for row in samples]
+
+
+def test_it_does_what_the_same_control_in_c_does(tmp_path: Path) -> None:
+    assert windows(of(tmp_path)) == windows(under(shipped("reno")))
+
+
+def test_rows_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
+    scenario = of(tmp_path).replace({"duration": "4 s", "replicates": 4, "flows.flow.count": 2})
+    assert windows(scenario, 1) == windows(scenario, 4)
+
+
+def test_parameters_reach_the_class(tmp_path: Path) -> None:
+    half = windows(of(tmp_path))
+    assert windows(of(tmp_path, beta=0.8)) != half
+    with refused("unsupported", f"{FIELD}.file", "TypeError", "gamma"):
+        simulate(of(tmp_path, gamma=1.0))
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    before = windows(of(tmp_path))
+    assert windows(of(tmp_path, RENO.replace("beta=0.5", "beta=0.8"))) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "class Mine:\n    pass\n",
+            "class Mine has no cong_avoid and no ssthresh and no undo_cwnd",
+        ),
+        ("class Other:\n    pass\n", "has no class Mine; its classes are Other"),
+        ("import\n", "SyntaxError"),
+        ("raise RuntimeError('no')\n", "RuntimeError: no (mine.py:1)"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with refused("unsupported", f"{FIELD}.file", words):
+        simulate(of(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("        return 1 / 0", ("ssthresh: ZeroDivisionError", "mine.py:")),
+        ("        return 7.5", ("ssthresh: ValueError: the answer is 7.5",)),
+        ("        call.cwnd = 'a'\n        return 2", ("ssthresh: ValueError: cwnd is a",)),
+    ],
+)
+def test_a_call_that_fails_ends_the_run_with_its_line(
+    tmp_path: Path, wrong: str, words: tuple[str, ...]
+) -> None:
+    text = RENO.replace("        return max(int(call.cwnd * self.beta), 2)", wrong)
+    with refused("failed", FIELD, *words):
+        simulate(of(tmp_path, text))
+
+
+def test_reading_a_scenario_runs_no_code(tmp_path: Path) -> None:
+    scenario = of(tmp_path, "open('ran', 'w')\n" + RENO)
+    scenario.resolve()
+    scenario.check()
+    assert not (tmp_path / "ran").exists()
+    assert not Path("ran").exists()
