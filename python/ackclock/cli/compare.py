@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import (
     checked_time,
@@ -80,6 +81,7 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 )  # fmt: skip
 @click.option(
     "--metrics", default=_PRINTED, show_default=True, metavar="NAMES", callback=_metrics,
+    shell_complete=names_of("metrics"),
     help="Metrics to print: all, or names separated by commas. The folder has all.",
 )  # fmt: skip
 @click.option(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table, say, say_wrapped
@@ -23,7 +24,7 @@ _SEEDS = 5
 
 
 @click.command()
-@click.argument("control", required=False)
+@click.argument("control", required=False, shell_complete=names_of("controls"))
 @click.option(
     "--suite", "named", default="bbr-draft", show_default=True, metavar="NAME",
     help="Suite of test cases: its name, or a .toml file.",

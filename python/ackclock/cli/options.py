@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ackclock.cli.complete import fields, names_of
 from ackclock.errors import InputError, ScenarioError
 from ackclock.scenario import Scenario, load
 
@@ -34,7 +35,7 @@ def changed_scenario(command: _Command) -> _Command:
     for option in (
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all randomness."),
         click.option(
-            "--set", "assignments", multiple=True, metavar="PATH=VALUE",
+            "--set", "assignments", multiple=True, metavar="PATH=VALUE", shell_complete=fields,
             help="Another value for a field of the scenario, such as 'hops.wired.link.rate=10 "
             "Mbit/s'; may be repeated. "
             "A field that is set is no longer swept.",
@@ -87,6 +88,7 @@ def models_option(default: str) -> _Command:
 
     return click.option(
         "--models", default=default, show_default=True, metavar="NAMES", callback=known,
+        shell_complete=names_of("models"),
         help="Models to ask: all, usual (a few that differ), or names separated by commas. See "
         "ackclock show models.",
     )  # fmt: skip

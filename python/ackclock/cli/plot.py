@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from ackclock import units
 from ackclock.cli.compare import is_comparison, read
+from ackclock.cli.complete import names_of
 from ackclock.cli.options import (
     checked_time,
     json_option,
@@ -59,10 +60,12 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--kind", default=_ALL, show_default=True, metavar="NAME", callback=_kind,
+    shell_complete=names_of("figures"),
     help="Figure to draw. See ackclock show figures.",
 )  # fmt: skip
 @click.option(
     "--metric", default="goodput", show_default=True, metavar="NAME", callback=_metric,
+    shell_complete=names_of("metrics"),
     help="Metric of the figure sweep. See ackclock show metrics.",
 )  # fmt: skip
 @click.option(

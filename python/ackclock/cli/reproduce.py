@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=names_of("experiments"))
 @click.option("--all", "everything", is_flag=True, help="Reproduce everything.")
 @click.option(
     "--list", "listed", is_flag=True, help="List the experiments and about how long each takes."

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ackclock.cli.complete import names_shown
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
 from ackclock.errors import InputError
@@ -109,7 +110,7 @@ def experiment(record: "Experiment") -> dict[str, Any]:
 
 @click.command()
 @click.argument("kind", type=click.Choice(shown()))
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names_shown)
 @json_option
 def show(kind: str, name: str | None, as_json: bool) -> None:
     """List available components, or the parameters of one.

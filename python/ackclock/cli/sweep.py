@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ackclock.cli.complete import names_of
 from ackclock.cli.errors import UNRELIABLE, Commands, complain
 from ackclock.cli.options import (
     changed_scenario,
@@ -102,6 +103,7 @@ folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 @models_option("usual")
 @click.option(
     "--metric", "metrics", multiple=True, metavar="NAME",
+    shell_complete=names_of("metrics"),
     help="Metric to compute, such as goodput or 'utilisation(HOP)'; may be repeated.",
 )  # fmt: skip
 @click.option(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ackclock.cli.complete import names_of
 from ackclock.cli.options import json_option, read_result, unreliable_option
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
@@ -19,7 +20,9 @@ _FORMATS = (".csv", ".tex", ".json", ".parquet")
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.argument("metrics", nargs=-1, required=True, metavar="METRIC...")
+@click.argument(
+    "metrics", nargs=-1, required=True, metavar="METRIC...", shell_complete=names_of("metrics")
+)
 @click.option("--subject", metavar="NAME", help="Flow or hop.  [default: all]")
 @click.option(
     "--by", type=click.Choice(["point", "replicate"]), default="point", show_default=True,
