@@ -203,7 +203,7 @@ def test_every_control_carries_a_flow(name: str, loading: str, tmp_path: Path) -
     assert times == sorted(times)
     [compared] = calls.twin(tmp_path / "run")
     assert compared.found["first"] is None, "the engine answers each call as the kernel did"
-    assert compared.found["equal"] == len(rows)
+    assert compared.found["equal"] + compared.found["skipped"] == len(rows)
     assert not [name for name in offered() if name.startswith("acc_") and "test" not in name]
 
 

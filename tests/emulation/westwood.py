@@ -1,6 +1,7 @@
 """The estimates of the Westwood family in floating point, from recorded calls: another reading.
 
-Written from the papers, in seconds and bytes per second, to hold the integer programs to. BE and its
+Written from the papers, in seconds and bytes per second, to hold the integer programs to. BE and
+its
 filter: Mascolo et al. 2001. RE and CRB: Wang, Valla, Sanadidi, Ng, Gerla 2002. ABSE: Wang, Valla,
 Sanadidi, Gerla 2002, equations 1 to 6.
 """
@@ -140,7 +141,9 @@ def adaptive_thresholds(rows: list[dict[str, Any]]) -> Iterator[tuple[float, int
     """Yields for each loss ssthresh by ABSE, and what the kernel was answered."""
     found = Adaptive()
     for row in rows:
-        if row["kind"] == "pkts_acked":
+        if row["kind"] == "init":
+            found = Adaptive()  # The state is cleared.
+        elif row["kind"] == "pkts_acked":
             found.take(row)
         elif row["kind"] == "ssthresh":
             held = found.estimate * found.rtt_min_s / row["mss"]

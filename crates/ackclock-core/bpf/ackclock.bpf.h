@@ -185,6 +185,7 @@ _Static_assert(sizeof(struct ackclock_call) == 96, "a record has 96 bytes");
 static __u64 (*const ackclock_ktime_get_ns)(void) = (void *)5;
 static long (*const ackclock_ringbuf_output)(void *ring, void *data, __u64 size,
 					     __u64 flags) = (void *)130;
+static long (*const ackclock_sk_storage_delete)(void *map, void *sk) = (void *)108;
 static void *(*const ackclock_sk_storage_get)(void *map, void *sk, void *value,
 					      __u64 flags) = (void *)107;
 
@@ -290,9 +291,10 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 	ACKCLOCK_CALLBACKS(STATE, __VA_ARGS__)
 
 /*
- * The same for a state of any size, which lies beside the socket (BPF_MAP_TYPE_SK_STORAGE, helper
- * bpf_sk_storage_get, 107) and takes variable indices. It is zero at the first call. If the kernel
- * has no memory for it, the author's functions are not called: the window stays, and is halved.
+ * The same for a state of up to 64 kB, which lies beside the socket (BPF_MAP_TYPE_SK_STORAGE,
+ * helpers bpf_sk_storage_get, 107, and bpf_sk_storage_delete, 108) and takes variable indices. If
+ * the kernel has no memory for it, the author's functions are not called: congestion halves the
+ * window.
  */
 #define ACKCLOCK_CONTROL_WITH_STORAGE(STATE, ...)                                               \
 	struct {                                                                                \
@@ -305,7 +307,10 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 	{                                                                                       \
 		return ackclock_sk_storage_get(&ackclock_states, sk, 0, 1 /* create */);        \
 	}                                                                                       \
-	ACKCLOCK_INLINE void ackclock_clear(struct sock *sk) {}                                 \
+	ACKCLOCK_INLINE void ackclock_clear(struct sock *sk)                                    \
+	{                                                                                       \
+		ackclock_sk_storage_delete(&ackclock_states, sk);                               \
+	}                                                                                       \
 	ACKCLOCK_CALLBACKS(STATE, __VA_ARGS__)
 
 /* Calls the author's function, if there is one and a state. */
