@@ -71,6 +71,9 @@ def serve_host() -> int:
 def doctor(host_command: list[str]) -> str:
     """Reports, as JSON, what this machine can emulate; `host_command` must call `serve_host`."""
 
+def doctor_l4s(host_command: list[str]) -> str:
+    """Reports, as JSON, whether this machine's TCP can take part in an L4S experiment."""
+
 def prepare_emulation(
     points: list[str], folder: str, host_command: list[str], *, device: str
 ) -> str:

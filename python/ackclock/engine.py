@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "derived", "doctor", "emulate", "epoch_chain", "expand", "has_sockets",
+    "climbing_chains", "derived", "doctor", "doctor_l4s", "emulate", "epoch_chain", "expand",
+    "has_sockets",
     "is_checking", "jumping_chain", "measure", "parse_assignment", "parse_scenario", "places",
     "prepare_emulation", "rate_estimates", "receive", "registry",
     "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "to_toml",
@@ -179,6 +180,11 @@ def serve_host() -> int:
 def doctor(host_command: list[str]) -> Tree:
     """Reports what this machine can emulate; `host_command` must be a command for `serve_host`."""
     return _loaded(_native.doctor(host_command))
+
+
+def doctor_l4s(host_command: list[str]) -> Tree:
+    """Reports whether this machine's TCP can take part in an L4S experiment; see `doctor`."""
+    return _loaded(_native.doctor_l4s(host_command))
 
 
 def prepare_emulation(
