@@ -3,12 +3,11 @@
 An L4S flow sends ECT(1), hears of every mark by accurate ECN, and gives up little for one (RFC
 9330, 9331). Each of these can be missing without an error. The run then shows something else: a
 Prague that is Reno, or a queue that never marked. The verdict looks at the resolved scenario and at
-the counts of queues with classes.
+the counts of queues with classes. All of this must hold.
 
-- The flow has ECN, ECT(1), a feedback that counts, and a control that answers the share of marks.
-- Its route has a low-latency queue, or one that marks at a threshold and has no classic flows.
-- ECT(1) packets arrived there, and that queue marked them.
-- Classic flows wait in the classic queue.
+The flow has ECN, ECT(1), a feedback that counts, and a control that answers the share of marks. Its
+route has a low-latency queue, or one that marks at a threshold and has no classic flows. ECT(1)
+packets arrived there, and that queue marked them. Classic flows wait in the classic queue.
 
 An emulation reports the kernel's answers to its settings. If the kernel refused accurate ECN, or
 has none, that comes first.
