@@ -167,7 +167,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     basis = Basis(
         "Prague as in the kernel's revision that the report names; DualPI2 with the defaults of a "
-        "later one; the flows start within a second of each other"
+        "later one; starts within a second and ACKs without drops are guessed"
     )
     return Outcome(
         basis, (_rates(equal),), partial(_draw, ratios),
@@ -317,7 +317,7 @@ def _draw(ratios: dict[int, Interval]) -> Figure:
     return plot.curves(
         drawn,
         "round-trip time of both flows (ms)",
-        "Prague's rate over CUBIC's",
+        "Prague's rate (times CUBIC's)",
         "CUBIC beside Prague through DualPI2, 50 Mbit/s",
         log_x=True,
     )
