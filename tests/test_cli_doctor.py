@@ -56,6 +56,30 @@ def test_this_machine() -> None:
         assert states["congestion_controls"] != "no"
 
 
+def test_l4s_on_this_machine() -> None:
+    outcome = ask("l4s", "--json")
+    examination = json.loads(outcome.stdout)
+    assert outcome.exit_code == (0 if examination["emulation"] else 3)
+    found = {one["name"]: one for one in examination["findings"]}
+    if sys.platform == "linux":
+        assert list(found) == ["hosts", "accurate_ecn", "prague", "dctcp", "own_ecn"]
+        needed = ("hosts", "accurate_ecn", "prague")
+        assert examination["emulation"] == all(found[one]["state"] == "yes" for one in needed)
+    for one in examination["findings"]:
+        assert (one["state"] == "yes") == (one["remedy"] is None), one
+
+
+def test_l4s_has_a_title_and_a_complaint_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = {"emulation": False, "findings": [finding("prague", "no", "use another kernel")]}
+    monkeypatch.setattr(doctor, "examine_l4s", lambda: missing)
+    outcome = ask("l4s")
+    assert outcome.exit_code == 3
+    assert outcome.stdout.startswith("emulation of L4S on this machine: not possible\n")
+    assert outcome.stderr == (
+        "ackclock: no emulation of L4S on this machine: prague found; use another kernel\n"
+    )
+
+
 def test_a_table_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, True, finding("tun", "yes"), finding("real_time", "no", "run as root"))
     outcome = ask()

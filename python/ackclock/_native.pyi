@@ -74,6 +74,9 @@ def doctor(host_command: list[str], loader: str | None) -> str:
     `host_command` must call `serve_host`; `loader` loads controls into the kernel.
     """
 
+def doctor_l4s(host_command: list[str]) -> str:
+    """Reports, as JSON, whether this machine's TCP can take part in an L4S experiment."""
+
 def prepare_emulation(
     points: list[str], folder: str, host_command: list[str], loader: str | None, *, device: str
 ) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_estimators", "check_simulation", "climbing_chain_with_channel",
-    "climbing_chains", "control_object", "derived", "doctor", "emulate", "epoch_chain", "expand",
+    "climbing_chains", "control_object", "derived", "doctor", "doctor_l4s", "emulate", "epoch_chain", "expand",
     "has_sockets",
     "is_checking", "jumping_chain", "measure", "parse_assignment", "parse_scenario", "places",
     "prepare_emulation", "rate_estimates", "receive", "registry",
@@ -185,6 +185,11 @@ def doctor(host_command: list[str], loader: str | None) -> Tree:
         loader: The program that loads controls into the kernel, if it is installed.
     """
     return _loaded(_native.doctor(host_command, loader))
+
+
+def doctor_l4s(host_command: list[str]) -> Tree:
+    """Reports whether this machine's TCP can take part in an L4S experiment; see `doctor`."""
+    return _loaded(_native.doctor_l4s(host_command))
 
 
 def prepare_emulation(

@@ -6,7 +6,17 @@ reproduce --list`.
 """
 
 from ackclock.reproduction import Experiment
-from ackclock_reproductions import abr, bbr, hstcp, rfc9438, short_transfers, tfrcp, westwood, wifi
+from ackclock_reproductions import (
+    abr,
+    bbr,
+    hstcp,
+    l4s,
+    rfc9438,
+    short_transfers,
+    tfrcp,
+    westwood,
+    wifi,
+)
 from ackclock_reproductions.documented import documented
 from ackclock_reproductions.markov import (
     mean_throughput,
@@ -55,6 +65,7 @@ EXPERIMENTS: tuple[Experiment, ...] = documented(
         *wifi.EXPERIMENTS,
         *hstcp.EXPERIMENTS,
         *bbr.EXPERIMENTS,
+        *l4s.EXPERIMENTS,
         bursts_at_a_router.EXPERIMENT,
         adaptive_buffers.EXPERIMENT,
         which_formula.EXPERIMENT,

@@ -18,7 +18,7 @@ from click.testing import Result as Outcome
 
 from ackclock import LackingError, Scenario, advise_buffer, load, simulate
 from ackclock.advice import BufferAdvice
-from ackclock.advice.buffer import effort, words
+from ackclock.advice.buffer import aqm, effort, words
 from ackclock.advice.buffer.advise import _alone, _recommended, _status, _together, middle
 from ackclock.advice.buffer.bottleneck import bottleneck, rules
 from ackclock.advice.buffer.effort import Grid, expected
@@ -216,6 +216,40 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     assert table is not None
     assert [row[0] for row in table.texts] == [one.setting.label for one in advice.alternatives]
     assert words.advised_queue(advice) in told
+
+
+@pytest.mark.slow
+def test_every_queue_management_is_tried_on_request(small: Scenario) -> None:
+    """Beside a drop-tail buffer that meets the targets, each kind has its best target delay."""
+    targets = {"utilisation": "90 %", "p99_delay": "40 ms"}
+    plain, advice = (advise_buffer(small, **targets, with_aqm=one) for one in (False, True))
+    assert plain.answer is not None
+    assert not plain.alternatives
+    assert plain.question != advice.question
+    kinds = [one.setting.queue["kind"] for one in advice.alternatives if one.setting.queue]
+    assert kinds == ["adaptive_red", "adaptive_red", "red", "codel", "pie", "pi2", "fq_codel"]
+    managed = advice.managed
+    assert managed is not None
+    assert managed.meets_all(advice.targets)
+    used = [one.found["utilisation"].mean for one in advice.alternatives]
+    meeting = [one.meets_all(advice.targets) for one in advice.alternatives]
+    best = max(one for one, meets in zip(used, meeting, strict=True) if meets)
+    assert managed.found["utilisation"].mean == pytest.approx(best, abs=1e-3)
+    told = " ".join(words.paragraphs(advice))
+    assert f"{managed.setting.label} meets all targets: " in told
+    assert advice.recommended is not None
+    assert f"Beside the buffer of {advice.recommended.setting.size} packets that is " in told
+
+
+def test_the_best_queue_uses_the_link_most_then_drops_least() -> None:
+    def tried(label: str, used: float, loss: float) -> Trial:
+        values = {"utilisation": {0: used, 1: used}, "loss": {0: loss, 1: loss}}
+        return Trial(Setting(label, {}), values, intervals(values), ())
+
+    targets = (Target(MEASURES["utilisation"], 0.9),)
+    busy, lossy, idle = tried("a", 0.98, 0.01), tried("b", 0.98, 0.02), tried("c", 0.5, 0.0)
+    assert aqm.best((idle, lossy, busy), targets) is busy
+    assert aqm.best((idle,), targets) is None
 
 
 def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> None:

@@ -143,6 +143,7 @@ VERDICTS = {
     "hstcp-figure-17": Kind.PARTLY,
     "bbr-figure-8": Kind.READING,
     "bbr-round-trips": Kind.PARTLY,
+    "l4s-round-trips": Kind.PARTLY,
     "buffers-figure-1": Kind.REPRODUCED,
     "buffers-figure-2": Kind.REPRODUCED,
     "formulas-figure-1": Kind.REPRODUCED,
@@ -165,7 +166,18 @@ SIMULATED = {
     name
     for name in VERDICTS
     if name.startswith(
-        ("westwood-", "abr-", "tfrcp-", "hstcp-", "bbr-", "buffers-", "short-", "wifi-", "rates-")
+        (
+            "westwood-",
+            "abr-",
+            "tfrcp-",
+            "hstcp-",
+            "bbr-",
+            "l4s-",
+            "buffers-",
+            "short-",
+            "wifi-",
+            "rates-",
+        )
     )
 }
 

@@ -92,6 +92,18 @@ def _hops(result: Result, point: int, replicate: int) -> None:
                 "no more than it could have sent"
             )
         assert marking or rows["marks"][-1] == 0
+        _classes(result, at, {name: int(rows[name][-1]) for name in COUNTS})
+
+
+def _classes(result: Result, at: dict, counted: dict[str, int]) -> None:
+    """Asserts that the classes of a queue account for all that the queue did."""
+    table = result.tables.get("classes")
+    rows = [] if table is None else table.to_pylist()
+    of_hop = [row for row in rows if all(row[name] == value for name, value in at.items())]
+    if of_hop:
+        assert sum(row["marks"] for row in of_hop) == counted["marks"]
+        dropped = counted["drops_queue"] + counted["drops_aqm"]
+        assert sum(row["drops"] for row in of_hop) == dropped
 
 
 def _flows(result: Result, point: int, replicate: int) -> None:

@@ -325,10 +325,13 @@ EVERY_HOP = st.fixed_dictionaries(
 EVERY_CONTROL = st.sampled_from([one["name"] for one in registry()["controls"] if one["simulated"]])
 EVERY_TRANSPORT = st.one_of(
     st.builds(
-        lambda transport, control, ecn: transport | {"control": {"kind": control}, "ecn": ecn},
+        lambda transport, control, ecn, codepoint: (
+            transport | {"control": {"kind": control}, "ecn": ecn, "ecn_codepoint": codepoint}
+        ),
         TCP,
         EVERY_CONTROL,
         st.booleans(),
+        st.sampled_from(["ect0", "ect1"]),
     ),
     st.sampled_from(registry()["rate_controls"]).map(
         lambda control: {"kind": "udp", "control": {"kind": control["name"]}}

@@ -19,7 +19,7 @@ use crate::link::Link;
 use crate::medium::ContenderId;
 use crate::observe::Context;
 use crate::packet::{Backlog, Packet, PacketId, PacketPool, Timeline};
-use crate::queue::Discipline;
+use crate::queue::{ClassCounts, Discipline};
 use crate::units::{Bytes, Span, Time};
 use contending::Contending;
 use delays::Delays;
@@ -225,6 +225,15 @@ impl Hop {
     #[inline]
     pub const fn is_private(&self) -> bool {
         self.private
+    }
+
+    /// Returns the counts of each class of its queue; none if the queue has no classes.
+    pub fn classes(&self) -> Vec<(&'static str, ClassCounts)> {
+        match &self.cold.service {
+            Service::Scheduled(scheduled) => scheduled.queue.classes(),
+            Service::Contending(contending) => contending.classes(),
+            Service::InOrder(_) => Vec::new(),
+        }
     }
 
     /// Takes in a packet of `size` bytes at `now`. Releases it at once if it is certain to be the

@@ -562,6 +562,26 @@ rows! {
     }
 }
 
+rows! {
+    /// One class of a queue, with counts of one replicate.
+    ClassRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the hop.
+        hop: &'a str,
+        /// Class of the queue.
+        class: &'a str,
+        /// Packets that arrived for it, whether they joined or not.
+        arrivals: i64,
+        /// Packets that it marked (CE). One that arrived marked does not count.
+        marks: i64,
+        /// Packets that it dropped, those that found no room included.
+        drops: i64,
+    }
+}
+
 /// All tables: name, meaning of a row, columns.
 pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     (
@@ -591,6 +611,12 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         service began. Packets that arrive after the warm-up and are sent; hops with \
         `packet_delays = true`.",
         DelayRow::COLUMNS,
+    ),
+    (
+        "classes",
+        "One class of a queue in one replicate; counts over the whole run. Hops whose queue has \
+        classes (`dualpi2`) only.",
+        ClassRow::COLUMNS,
     ),
     (
         "media",

@@ -3,7 +3,7 @@
 use crate::hop::Hop;
 use crate::link::Link;
 use crate::observe::HopLosses;
-use crate::result::{DelayRow, HopRow, Table};
+use crate::result::{ClassRow, DelayRow, HopRow, Table};
 use crate::units::{BitRate, Time};
 
 /// Returns the table `delays` of shared hops with these names, `None` if no hop records delays.
@@ -38,6 +38,30 @@ pub fn delay_table<'a>(
         }
     }
     Some(table)
+}
+
+/// Returns the table `classes` of shared hops with these names, `None` if no queue has classes.
+/// Every row begins with `labels`.
+pub fn class_table<'a>(
+    (point, replicate): (i64, i64),
+    hops: impl Iterator<Item = (&'a str, &'a Hop)>,
+) -> Option<Table> {
+    let mut table = None;
+    for (hop, classes) in hops.map(|(name, hop)| (name, hop.classes())) {
+        for (class, counts) in classes {
+            ClassRow {
+                point,
+                replicate,
+                hop,
+                class,
+                arrivals: counts.arrivals as i64,
+                marks: counts.marks as i64,
+                drops: counts.drops as i64,
+            }
+            .push(table.get_or_insert_with(ClassRow::table));
+        }
+    }
+    table
 }
 
 /// The table `hops`, to which rows are appended.

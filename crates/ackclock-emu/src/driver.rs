@@ -222,6 +222,10 @@ impl Driver {
     pub fn delay_table(&self, labels: (i64, i64), flows: &[&str]) -> Option<Table> {
         self.graph.delay_table(labels, flows)
     }
+    /// Returns the table `classes`, if a queue has classes.
+    pub fn class_table(&self, labels: (i64, i64)) -> Option<Table> {
+        self.graph.class_table(labels)
+    }
 }
 
 #[cfg(test)]

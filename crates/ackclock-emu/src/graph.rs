@@ -12,7 +12,7 @@ use ackclock_core::observe::{Context, DropReason, FlowLosses, HopLosses, Observe
 use ackclock_core::packet::{Packet, PacketId, PacketPool};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
-use ackclock_core::sampling::{HopSeries, delay_table};
+use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_core::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -354,6 +354,10 @@ impl<L: Listener> Graph<L> {
     /// Returns the table `delays`, if a hop records them; `flows` are the names of flow groups.
     pub fn delay_table(&self, labels: (i64, i64), flows: &[&str]) -> Option<Table> {
         delay_table(labels, self.series.names().zip(&self.hops), flows)
+    }
+    /// Returns the table `classes`, if a queue has classes.
+    pub fn class_table(&self, labels: (i64, i64)) -> Option<Table> {
+        class_table(labels, self.series.names().zip(&self.hops))
     }
     /// Returns the listener.
     pub const fn listener(&self) -> &L {

@@ -37,6 +37,33 @@ impl KernelAnswer {
     }
 }
 
+/// Explicit congestion notification that hosts ask for and accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnSetting {
+    /// None.
+    Off,
+    /// The ECN of RFC 3168.
+    Classic,
+    /// Accurate ECN (RFC 9768). A kernel without it refuses the value 3 and keeps 1, the classic
+    /// one.
+    Accurate,
+}
+
+/// Name of the setting of ECN, and its value for accurate ECN.
+pub(crate) const ACCURATE_ECN: (&str, &str) = ("net.ipv4.tcp_ecn", "3");
+
+impl EcnSetting {
+    /// Returns the values to set, one after the other.
+    const fn values(self) -> &'static [&'static str] {
+        match self {
+            EcnSetting::Off => &["0"],
+            EcnSetting::Classic => &["1"],
+            EcnSetting::Accurate => &["1", ACCURATE_ECN.1],
+        }
+    }
+}
+
 /// TCP settings of a network namespace. `None` keeps the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -49,8 +76,8 @@ pub struct TcpSettings {
     pub timestamps: Option<bool>,
     /// Window scaling, RFC 7323.
     pub window_scaling: Option<bool>,
-    /// Explicit congestion notification, RFC 3168: requested and accepted, or neither.
-    pub ecn: Option<bool>,
+    /// Explicit congestion notification.
+    pub ecn: Option<EcnSetting>,
     /// Loss detection by time, RFC 8985.
     pub rack: Option<bool>,
     /// Tail loss probes, RFC 8985.
@@ -81,12 +108,13 @@ impl TcpSettings {
             // Minimum, initial and maximum; the first two are the kernel's defaults.
             value.map(|largest| format!("4096 {} {largest}", default.min(largest)))
         };
-        [
+        let ecn = self.ecn.map_or(&[][..], EcnSetting::values);
+        let ecn = ecn.iter().map(|value| ("ecn", Some((*value).to_owned())));
+        let others = [
             ("sack", flag(self.sack)),
             ("dsack", flag(self.duplicate_sack)),
             ("timestamps", flag(self.timestamps)),
             ("window_scaling", flag(self.window_scaling)),
-            ("ecn", flag(self.ecn)),
             // A bit mask whose first bit is RACK; without it losses are detected as in RFC 6675.
             ("recovery", flag(self.rack)),
             // 3 is the kernel's default; 0 switches probes off.
@@ -102,10 +130,10 @@ impl TcpSettings {
             ("slow_start_after_idle", flag(self.slow_start_after_idle)),
             ("rmem", buffer(self.receive_buffer_max_bytes, 131_072)),
             ("wmem", buffer(self.send_buffer_max_bytes, 16_384)),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((format!("net.ipv4.tcp_{name}"), value?)))
-        .collect()
+        ];
+        ecn.chain(others)
+            .filter_map(|(name, value)| Some((format!("net.ipv4.tcp_{name}"), value?)))
+            .collect()
     }
 }
 
@@ -188,6 +216,27 @@ mod tests {
             settings.settings(),
             expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
         );
+    }
+
+    #[test]
+    fn accurate_ecn_falls_back_to_the_classic_one() {
+        let values = |ecn| {
+            let settings = TcpSettings {
+                ecn: Some(ecn),
+                ..TcpSettings::default()
+            };
+            let values = settings.settings().into_iter();
+            values
+                .map(|(name, value)| {
+                    assert_eq!(name, ACCURATE_ECN.0);
+                    value
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(values(EcnSetting::Off), ["0"]);
+        assert_eq!(values(EcnSetting::Classic), ["1"]);
+        // A kernel that refuses the second keeps the first.
+        assert_eq!(values(EcnSetting::Accurate), ["1", "3"]);
     }
 
     #[test]

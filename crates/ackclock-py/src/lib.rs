@@ -232,6 +232,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::serve_host, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::doctor, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate::doctor_l4s, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::runs::prepare_emulation, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::runs::emulate, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;

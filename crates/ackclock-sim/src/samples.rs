@@ -13,7 +13,7 @@ use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
 use ackclock_core::result::{ControlStateRow, EventRow, FlowRow, SampleRow, Table};
-use ackclock_core::sampling::{HopSeries, delay_table};
+use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_core::scenario::Instances;
 use ackclock_core::units::{Bytes, Span, Time};
 
@@ -151,6 +151,9 @@ impl Sampler {
         let hops = self.hops.names().zip(run.hops.iter().map(|slot| &slot.hop));
         let delays = delay_table((self.point, self.replicate), hops, &names);
         tables.extend(delays.map(|delays| ("delays", delays)));
+        let hops = self.hops.names().zip(run.hops.iter().map(|slot| &slot.hop));
+        let classes = class_table((self.point, self.replicate), hops);
+        tables.extend(classes.map(|classes| ("classes", classes)));
         let states = self.control_states;
         tables.extend(states.map(|states| ("control_states", states)));
         tables.extend(self.media.finish(run.media, run.flows, &self.groups));

@@ -203,6 +203,11 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
     help="Longest completion time of 95 % of the finite transfers.",
 )
 @click.option(
+    "--aqm", "with_aqm", is_flag=True,
+    help="Try active queue management too, even if a drop-tail buffer meets all targets: Adaptive "
+    "RED, RED, CoDel, PIE, PI2 and FQ-CoDel, with all target delays.",
+)  # fmt: skip
+@click.option(
     "--emulate", "emulated", is_flag=True,
     help="Confirm the recommended and the smallest buffer with the Linux TCP stack, in real time.",
 )  # fmt: skip
@@ -221,18 +226,20 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
 def buffer(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None,
     hop: str | None, utilisation: str | None, p99_delay: str | None, loss: str | None,
-    completion_p95: str | None, emulated: bool, output: Path | None, force: bool, as_json: bool,
+    completion_p95: str | None, with_aqm: bool, emulated: bool, output: Path | None, force: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Recommend the size of a buffer.
 
     The bottleneck queue of SCENARIO is replaced by drop-tail queues of all sizes, simulated with
     the same seeds. The answer is the smallest size that meets every target, with its interval, and
     a size to configure: the geometric middle of those that do, at most twice the smallest. If no
-    size does, other queues are tried.
+    size does, other queues are tried; with --aqm they are tried in any case.
 
     \b
-    Example:
+    Examples:
       ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms
+      ackclock advise buffer examples/first.toml --utilisation 95% --p99-delay 30ms --aqm
     """
     from ackclock.cli.progress import progress
 
@@ -242,7 +249,7 @@ def buffer(
 
     targets: dict[str, Any] = {
         "hop": hop, "utilisation": utilisation, "p99_delay": p99_delay, "loss": loss,
-        "completion_p95": completion_p95,
+        "completion_p95": completion_p95, "with_aqm": with_aqm,
     }  # fmt: skip
     try:
         asked_for = question(read, **targets)

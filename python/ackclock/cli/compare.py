@@ -161,9 +161,10 @@ def _print_warnings(comparison: "Comparison") -> None:
     for column in comparison.columns.values():
         if column.why:
             say(f"{column.label}: {column.why}", err=True)
-        for warning in (
-            (*column.result.run["warnings"], column.unsettled) if column.result is not None else ()
-        ):
+        if column.result is None:
+            continue
+        found = (column.l4s.warning, *column.result.run["warnings"], column.unsettled)
+        for warning in found:
             if warning:
                 say(f"warning: {column.label}: {warning}", err=True)
     silent = "predict" in comparison.columns and not any(

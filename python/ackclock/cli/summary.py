@@ -3,19 +3,23 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 
 if TYPE_CHECKING:
+    from ackclock.l4s import L4s
     from ackclock.result import Result
     from ackclock.table import Table
 
 
 def print_warnings(result: "Result") -> None:
-    """Prints the warnings of a result to standard error."""
-    for warning in result.run["warnings"]:
-        say(f"warning: {warning}", err=True)
+    """Prints the warnings of a result to standard error: first, that it is not what it claims."""
+    from ackclock import l4s
+
+    for warning in (l4s.judge(result).warning, *result.run["warnings"]):
+        if warning:
+            say(f"warning: {warning}", err=True)
 
 
 def print_run(
@@ -30,11 +34,12 @@ def print_run(
         as_json: Whether to print JSON instead.
         lasted_s: How long the command took; None if it did not run anything.
     """
-    from ackclock import stationarity
+    from ackclock import l4s, stationarity
     from ackclock.report import run_tables, summary
     from ackclock.run import prediction
     from ackclock.table import averaging
 
+    claimed = l4s.judge(result)
     judged = stationarity.judge(result)
     if judged.warning:
         say(f"warning: {judged.warning}", err=True)
@@ -42,9 +47,7 @@ def print_run(
     hops = run_tables.hop_rows(result, judged)
     if as_json:
         answer = {"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops}
-        if result.run["method"] == "emulate":
-            answer["fidelity"] = run_tables.fidelity_rows(result)
-        print_json(answer)
+        print_json(answer | _verdicts(result, claimed))
         return
     words = averaging(result)
     warmups = {point["scenario"]["warmup"] for point in result.points}
@@ -55,6 +58,8 @@ def print_run(
     if judged.marked:
         say_wrapped(stationarity.NOTE)
     sentences = summary.sentences(result, rows, hops)
+    if claimed.sentence:
+        sentences = [*sentences, claimed.sentence]
     if sentences:
         say()
         say_wrapped(" ".join(sentences))
@@ -64,6 +69,16 @@ def print_run(
     say(f"  next    ackclock plot {shlex.quote(str(folder))} --kind {kind}")
     if lasted_s is not None and result.run["method"] == "simulate":
         say(f"  time    {lasted_s:.1f} s for {_virtual(result):g} s of virtual time")
+
+
+def _verdicts(result: "Result", claimed: "L4s") -> dict[str, Any]:
+    """Returns the verdicts on the runs: of an emulation, and of flows that ask for L4S."""
+    from ackclock.report import run_tables
+
+    told: dict[str, Any] = {"l4s": claimed.rows()} if claimed.verdicts else {}
+    if result.run["method"] == "emulate":
+        told["fidelity"] = run_tables.fidelity_rows(result)
+    return told
 
 
 def _virtual(result: "Result") -> float:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ackclock import l4s
+from ackclock.l4s import L4s
 from ackclock.metrics import Metric, by_replicate
 from ackclock.result import Result
 from ackclock.stationarity import Stationarity, judge
@@ -132,6 +134,11 @@ class Column:
         column = self.source or self
         own = column.own_number(point)
         return own is not None and column._stationarity.marks(metric, own, subject)
+
+    @cached_property
+    def l4s(self) -> L4s:
+        """Verdicts on flows that ask for L4S."""
+        return l4s.judge(self.result) if self.result is not None else L4s([])
 
     @property
     def unsettled(self) -> str:

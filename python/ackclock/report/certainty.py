@@ -1,6 +1,10 @@
 """The certainty of numbers: reliable runs, replicates, settled means, explained differences."""
 
+from collections.abc import Sequence
+
+from ackclock import l4s
 from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, answer
+from ackclock.l4s import L4s
 from ackclock.report.section import Sure
 from ackclock.result import Result
 from ackclock.stationarity import Stationarity
@@ -29,6 +33,7 @@ def of_comparison(comparison: Comparison) -> list[Sure]:
     if "emulate" in results:
         found.append(_reliable(results["emulate"]))
     found.append(_replicates({answer.speaker(comparison, one): of for one, of in results.items()}))
+    found += _l4s([column.l4s for column in comparison.columns.values()])
     unsettled = [column.unsettled for column in comparison.columns.values() if column.unsettled]
     if unsettled:
         found.append(Sure(False, "Not settled:", f"{_sentence(unsettled[0])} Such means have a *."))
@@ -56,6 +61,7 @@ def of_result(result: Result, judged: Stationarity) -> list[Sure]:
     if result.run["method"] == "emulate":
         found.append(_reliable(result))
     if result.run["method"] in ("simulate", "emulate"):
+        found += _l4s([l4s.judge(result)])
         found.append(_replicates({"this run": result}))
         if judged.warning:
             found.append(Sure(False, "Not settled:", f"{_sentence(judged.warning)}"))
@@ -67,6 +73,19 @@ def of_result(result: Result, judged: Stationarity) -> list[Sure]:
         if not warning.startswith(_SAID)
     ]
     return found
+
+
+def _l4s(judged: Sequence[L4s]) -> list[Sure]:
+    """Returns if runs with L4S flows are what they claim; nothing if there are none."""
+    warnings = [one.warning for one in judged if one.warning]
+    if warnings:
+        lead, _, rest = warnings[0].partition(": ")
+        return [Sure(False, f"{lead[0].upper()}{lead[1:]}:", _sentence(rest))]
+    sentences = [one.sentence for one in judged if one.sentence]
+    if not sentences:
+        return []
+    lead, _, rest = sentences[0].partition(". ")
+    return [Sure(True, f"{lead}:", rest)]
 
 
 def _sentence(text: str) -> str:

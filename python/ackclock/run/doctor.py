@@ -18,11 +18,18 @@ def examine() -> dict[str, Any]:
     return engine.doctor(HOST_COMMAND, loader())
 
 
-def findings_table(examination: dict[str, Any]) -> Table:
-    """Returns the table of the findings of an examination."""
-    title = (
-        f"emulation on this machine: {'possible' if examination['emulation'] else 'not possible'}"
-    )
+def examine_l4s() -> dict[str, Any]:
+    """Examines if this machine's TCP can take part in an L4S experiment.
+
+    Returns:
+        As `examine` does; `emulation` is true if an emulation can have L4S flows.
+    """
+    return engine.doctor_l4s(HOST_COMMAND)
+
+
+def findings_table(examination: dict[str, Any], what: str = "emulation") -> Table:
+    """Returns the table of the findings of an examination of `what`."""
+    title = f"{what} on this machine: {'possible' if examination['emulation'] else 'not possible'}"
     cells = (
         [finding["label"], finding["state"], finding["found"], finding["remedy"] or ""]
         for finding in examination["findings"]
@@ -30,11 +37,11 @@ def findings_table(examination: dict[str, Any]) -> Table:
     return table(title, ["what", "there", "found", "remedy"], cells)
 
 
-def complaint(examination: dict[str, Any]) -> str:
+def complaint(examination: dict[str, Any], what: str = "emulation") -> str:
     """Returns one line with the first missing thing and its remedy."""
     missing = [
         finding
         for finding in examination["findings"]
         if finding["state"] == "no" and finding["remedy"]
     ]
-    return f"no emulation on this machine: {missing[0]['found']}; {missing[0]['remedy']}"
+    return f"no {what} on this machine: {missing[0]['found']}; {missing[0]['remedy']}"

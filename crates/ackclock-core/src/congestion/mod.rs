@@ -15,13 +15,18 @@ use std::fmt::Debug;
 mod additive_increase;
 pub mod bbr1;
 pub mod bbr3;
+pub mod copa;
 pub mod cubic;
 mod cubic_linux;
 pub mod dctcp;
 pub mod facts;
 pub mod highspeed;
+pub mod htcp;
 mod hystart_linux;
+pub mod illinois;
 pub mod kernel;
+pub mod ledbat;
+pub mod ledbat_plus_plus;
 mod parameters;
 pub mod prague;
 pub mod program;
@@ -32,6 +37,7 @@ mod reno_linux;
 mod rounds;
 mod segments;
 mod slow_start;
+mod smallest_delay;
 #[cfg(test)]
 mod testing;
 pub mod vegas;
@@ -434,7 +440,12 @@ impl Kind for ControlKind {
             Entry::of::<reno::Reno>(),
             Entry::of::<cubic::Cubic>(),
             Entry::of::<highspeed::HighSpeed>(),
+            Entry::of::<htcp::Htcp>(),
+            Entry::of::<illinois::Illinois>(),
             Entry::of::<vegas::Vegas>(),
+            Entry::of::<copa::Copa>(),
+            Entry::of::<ledbat::Ledbat>(),
+            Entry::of::<ledbat_plus_plus::LedbatPlusPlus>(),
             Entry::of::<dctcp::Dctcp>(),
             Entry::of::<prague::Prague>(),
             Entry::of::<bbr1::parameters::Bbr1>(),

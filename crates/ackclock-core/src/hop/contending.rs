@@ -6,7 +6,7 @@ use super::{Cold, Hop};
 use crate::medium::ContenderId;
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Fifo, PacketId};
-use crate::queue::{Admission, Discipline, Occupancy, Queue};
+use crate::queue::{Admission, ClassCounts, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
 
 /// A queue in front of a medium.
@@ -59,6 +59,14 @@ impl Contending {
             head: None,
             unrequested: false,
             served: Span::ZERO,
+        }
+    }
+
+    /// Returns the counts of each class of the queue.
+    pub(super) fn classes(&self) -> Vec<(&'static str, ClassCounts)> {
+        match &self.line {
+            Line::InOrder { .. } => Vec::new(),
+            Line::Scheduled(queue) => queue.classes(),
         }
     }
 

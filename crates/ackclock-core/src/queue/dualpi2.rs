@@ -4,10 +4,10 @@
 use super::arithmetic::Arithmetic;
 use super::buffer::check_limit;
 use super::droptail::DropTail;
-use super::facts::QueueFacts;
+use super::facts::{LowLatency, QueueFacts};
 use super::pi_controller::{Controller, Gains};
 use super::pi2::check_coupling;
-use super::{Discipline, Occupancy, Queue, QueueContext, QueueKind};
+use super::{ClassCounts, Discipline, Occupancy, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Ecn, Packet, PacketId, TimedFifo};
 use crate::registry::{Element, Factory};
@@ -145,7 +145,13 @@ impl Element<QueueKind> for DualPi2 {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts::head(self.limit, true)
+        QueueFacts {
+            low_latency: Some(match self.low_latency {
+                Classifier::L4s => LowLatency::L4s,
+                Classifier::AnyEct => LowLatency::AnyEct,
+            }),
+            ..QueueFacts::head(self.limit, true)
+        }
     }
 }
 
@@ -171,6 +177,18 @@ impl Factory<QueueKind> for DualPi2 {
 enum Class {
     LowLatency,
     Classic,
+}
+
+impl Class {
+    const ALL: [Class; 2] = [Class::LowLatency, Class::Classic];
+
+    /// Returns the name in tables.
+    const fn name(self) -> &'static str {
+        match self {
+            Class::LowLatency => super::LOW_LATENCY,
+            Class::Classic => super::CLASSIC,
+        }
+    }
 }
 
 /// Decides which packets strike: at random, or where a sum of probabilities passes 1 (`recur` of
@@ -261,6 +279,7 @@ struct DualPi2Queue {
     /// With less than this waiting, nothing is dropped or has a coupled mark.
     spared: Bytes,
     linux: bool,
+    counts: [ClassCounts; 2],
 }
 
 /// The low-latency queue's own marking.
@@ -322,6 +341,7 @@ impl DualPi2Queue {
             drops_on_overload: parameters.drops_on_overload,
             spared: parameters.mtu * 2,
             linux,
+            counts: [ClassCounts::default(); 2],
         }
     }
 
@@ -428,6 +448,7 @@ impl Queue for DualPi2Queue {
         self.catch_up(now);
         let packet = &context.packets[id];
         let (class, size) = (self.class_of(packet), packet.bytes());
+        self.counts[class as usize].arrivals += 1;
         let occupancy = Occupancy {
             waiting: self.backlog(),
             in_service,
@@ -436,6 +457,7 @@ impl Queue for DualPi2Queue {
         if self.tail.fits(size, &occupancy) {
             self.line(class).push_back(now, id, context.packets);
         } else {
+            self.counts[class as usize].drops += 1;
             context.drop_packet(now, id, DropReason::QueueFull);
         }
     }
@@ -450,15 +472,18 @@ impl Queue for DualPi2Queue {
             let both = self.low_latency.backlog().packets > 0 && self.classic.backlog().packets > 0;
             let (arrival, id) = self.line(class).pop_front(context.packets)?;
             let packet = &context.packets[id];
-            let (size, is_capable) = (packet.bytes(), packet.ecn() != Ecn::NotCapable);
+            let (size, ecn) = (packet.bytes(), packet.ecn());
+            let is_capable = ecn != Ecn::NotCapable;
             match self.judge(class, now.since(arrival), is_capable) {
                 Verdict::Drop => {
+                    self.counts[class as usize].drops += 1;
                     context.drop_packet(now, id, DropReason::Aqm);
                     continue;
                 }
                 Verdict::Mark => {
                     let marked = context.mark_packet(now, id);
                     debug_assert!(marked, "only what is capable is to be marked");
+                    self.counts[class as usize].marks += u64::from(ecn != Ecn::Marked);
                 }
                 Verdict::Pass => {}
             }
@@ -478,10 +503,12 @@ impl Queue for DualPi2Queue {
     }
 
     fn class(&self, packet: &Packet) -> &'static str {
-        match self.class_of(packet) {
-            Class::LowLatency => "low_latency",
-            Class::Classic => "classic",
-        }
+        self.class_of(packet).name()
+    }
+
+    fn classes(&self) -> Vec<(&'static str, ClassCounts)> {
+        let counted = |class: Class| (class.name(), self.counts[class as usize]);
+        Class::ALL.map(counted).to_vec()
     }
 }
 

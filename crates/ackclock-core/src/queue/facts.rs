@@ -23,6 +23,18 @@ pub struct QueueFacts {
     pub highest_bit_per_s: Option<u64>,
     /// Law that steers the delay of all packets; null if there is none, or if flows have their own.
     pub steering: Option<Steering>,
+    /// Packets that join a queue of their own, which marks early (RFC 9332); null if there is none.
+    pub low_latency: Option<LowLatency>,
+}
+
+/// The packets that join the queue for low latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LowLatency {
+    /// ECT(1) and CE (RFC 9331).
+    L4s,
+    /// Every ECN-capable packet.
+    AnyEct,
 }
 
 /// The capacity of a queue.
@@ -143,6 +155,7 @@ impl QueueFacts {
             thresholds,
             highest_bit_per_s: None,
             steering: None,
+            low_latency: None,
         }
     }
 

@@ -117,6 +117,26 @@ pub trait Queue: Debug + Send {
     fn class(&self, _packet: &Packet) -> &'static str {
         ""
     }
+    /// Returns the counts of each class since the run began; none if the queue has no classes.
+    fn classes(&self) -> Vec<(&'static str, ClassCounts)> {
+        Vec::new()
+    }
+}
+
+/// Classes of a queue that has one for scalable flows, which it keeps short (RFC 9332).
+pub const LOW_LATENCY: &str = "low_latency";
+/// The other class of such a queue.
+pub const CLASSIC: &str = "classic";
+
+/// Counts of one class of a queue since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassCounts {
+    /// Packets that arrived for it, whether they joined or not.
+    pub arrivals: u64,
+    /// Packets that it marked. One that arrived marked does not count.
+    pub marks: u64,
+    /// Packets that it dropped, those that found no room included.
+    pub drops: u64,
 }
 
 /// A queueing discipline.

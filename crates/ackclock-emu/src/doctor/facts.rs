@@ -3,9 +3,9 @@
 use crate::files::{compiler, in_search_path};
 use crate::host::{Host, HostError};
 use crate::program::HostProgram;
-use crate::protocol::{DeviceChoice, HostFacts, Refusal, Step};
+use crate::protocol::{Configuration, DeviceChoice, HostFacts, Refusal, Step};
 use crate::schedule;
-use crate::settings::KernelAnswer;
+use crate::settings::{ACCURATE_ECN, KernelAnswer};
 use rustix::thread::{CapabilitySet, capabilities};
 use rustix::time::{ClockId, clock_getres};
 use std::collections::BTreeSet;
@@ -28,6 +28,10 @@ pub(super) struct Facts {
     pub(super) wakefulness: Result<(), String>,
     /// The kernel's controls, and its answer to a socket in a host that asks for them.
     pub(super) controls: Vec<(String, KernelAnswer)>,
+    /// The kernel's answer to a host that asks for accurate ECN; `None` without a host.
+    pub(super) accurate_ecn: Option<KernelAnswer>,
+    /// The value of `tcp_ecn` outside of hosts.
+    pub(super) own_ecn: Option<String>,
     /// Controls that are modules and not loaded.
     pub(super) loadable_controls: Vec<String>,
     pub(super) type_information: bool,
@@ -42,13 +46,14 @@ pub(super) struct Facts {
 impl Facts {
     pub(super) fn gather(program: &HostProgram, loader: Option<&Path>) -> Facts {
         let known = registered_controls();
-        let mut controls = None;
+        let (mut controls, mut accurate_ecn) = (None, None);
         let mut try_host = |choice| {
             Host::start(program, choice)
                 .map_err(as_refusal)
                 .map(|(mut host, _device)| {
                     let answered = host.congestion_controls(&known).ok();
                     controls = controls.take().or(answered);
+                    accurate_ecn = accurate_ecn.take().or_else(|| ask_accurate_ecn(&mut host));
                     host.facts().clone()
                 })
         };
@@ -73,6 +78,10 @@ impl Facts {
                 &known,
             ),
             controls: controls.unwrap_or_default(),
+            accurate_ecn,
+            own_ecn: fs::read_to_string("/proc/sys/net/ipv4/tcp_ecn")
+                .ok()
+                .map(|value| value.trim().to_owned()),
             type_information: Path::new("/sys/kernel/btf/vmlinux").exists(),
             may_load_programs: capabilities(None).is_ok_and(|sets| {
                 sets.effective.contains(CapabilitySet::SYS_ADMIN)
@@ -85,6 +94,20 @@ impl Facts {
             virtual_machine: in_search_path(&format!("qemu-system-{}", std::env::consts::ARCH)),
         }
     }
+}
+
+/// Asks a host for accurate ECN (RFC 9768). Returns the kernel's answer.
+fn ask_accurate_ecn(host: &mut Host) -> Option<KernelAnswer> {
+    let (name, value) = ACCURATE_ECN;
+    let configuration = Configuration {
+        settings: vec![(name.into(), value.into())],
+        ..Configuration::default()
+    };
+    let answers = host.configure(configuration).ok()?;
+    answers
+        .into_iter()
+        .find(|entry| entry.name == name && entry.asked == value)
+        .map(|entry| entry.outcome)
 }
 
 /// Returns name and release of the kernel.

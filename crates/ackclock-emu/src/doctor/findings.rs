@@ -41,7 +41,12 @@ pub(super) fn judge(facts: &Facts) -> Examination {
     }
 }
 
-fn finding(name: &'static str, label: &'static str, state: State, found: String) -> Finding {
+pub(super) fn finding(
+    name: &'static str,
+    label: &'static str,
+    state: State,
+    found: String,
+) -> Finding {
     Finding {
         name,
         label,
@@ -52,12 +57,22 @@ fn finding(name: &'static str, label: &'static str, state: State, found: String)
 }
 
 impl Finding {
-    fn with_remedy(self, remedy: impl Into<String>) -> Finding {
+    pub(super) fn with_remedy(self, remedy: impl Into<String>) -> Finding {
         Finding {
             remedy: Some(remedy.into()),
             ..self
         }
     }
+}
+
+/// Returns the controls that a socket in a host may use.
+pub(super) fn usable_controls(facts: &Facts) -> Vec<&str> {
+    facts
+        .controls
+        .iter()
+        .filter(|(_, outcome)| matches!(outcome, KernelAnswer::Accepted { .. }))
+        .map(|(name, _)| name.as_str())
+        .collect()
 }
 
 /// Judges namespaces: they are available if any host got as far as its device.
@@ -175,12 +190,7 @@ fn wakefulness(facts: &Facts) -> Finding {
 
 fn controls(facts: &Facts) -> Finding {
     let (name, label) = ("congestion_controls", "congestion controls");
-    let usable: Vec<&str> = facts
-        .controls
-        .iter()
-        .filter(|(_, outcome)| matches!(outcome, KernelAnswer::Accepted { .. }))
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let usable = usable_controls(facts);
     if usable.is_empty() {
         return finding(
             name,
@@ -327,7 +337,7 @@ fn virtual_machine(facts: &Facts) -> Finding {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::device::{DeviceFacts, DeviceKind};
 
@@ -353,11 +363,11 @@ mod tests {
         }
     }
 
-    fn accepted(name: &str) -> (String, KernelAnswer) {
+    pub fn accepted(name: &str) -> (String, KernelAnswer) {
         (name.into(), KernelAnswer::Accepted { value: name.into() })
     }
 
-    fn good() -> Facts {
+    pub fn good() -> Facts {
         Facts {
             kernel: "Linux 6.18".into(),
             tick_hz: 250,
@@ -369,6 +379,8 @@ mod tests {
             real_time_share: Some(0.95),
             wakefulness: Ok(()),
             controls: vec![accepted("cubic"), accepted("reno")],
+            accurate_ecn: Some(KernelAnswer::Accepted { value: "3".into() }),
+            own_ecn: Some("2".into()),
             loadable_controls: vec![],
             type_information: true,
             may_load_programs: true,
@@ -378,7 +390,7 @@ mod tests {
         }
     }
 
-    fn of<'a>(examination: &'a Examination, name: &str) -> &'a Finding {
+    pub fn of<'a>(examination: &'a Examination, name: &str) -> &'a Finding {
         examination
             .findings
             .iter()

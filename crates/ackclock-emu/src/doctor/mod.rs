@@ -5,6 +5,8 @@
 mod facts;
 #[cfg(target_os = "linux")]
 mod findings;
+#[cfg(target_os = "linux")]
+mod l4s;
 
 #[cfg(target_os = "linux")]
 pub(crate) use facts::{kernel, registered_controls};
@@ -54,6 +56,18 @@ pub struct Examination {
 #[cfg(target_os = "linux")]
 pub fn examine(program: &HostProgram, loader: Option<&Path>) -> Examination {
     findings::judge(&facts::Facts::gather(program, loader))
+}
+
+/// Checks if this machine's TCP can take part in an L4S experiment. Starts two hosts for a moment.
+#[cfg(target_os = "linux")]
+pub fn examine_l4s(program: &HostProgram) -> Examination {
+    l4s::judge(&facts::Facts::gather(program))
+}
+
+/// Checks this machine, which is not Linux.
+#[cfg(not(target_os = "linux"))]
+pub fn examine_l4s(program: &HostProgram) -> Examination {
+    examine(program)
 }
 
 /// Checks this machine, which is not Linux.

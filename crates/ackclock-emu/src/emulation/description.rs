@@ -4,12 +4,12 @@
 use crate::addresses::{self, MOST_FLOWS};
 use crate::netlink::{Metrics, Route};
 use crate::protocol::Configuration;
-use crate::settings::{Setting, TcpSettings};
+use crate::settings::{EcnSetting, Setting, TcpSettings};
 use crate::workload::{UDP_HEADER_BYTES, header_bytes, sends_timestamps};
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{
-    DelayedAck, IdleRestart, LossRecovery, Pacing, Preset, RttSampling,
+    DelayedAck, EcnFeedback, IdleRestart, LossRecovery, Pacing, Preset, RttSampling,
 };
 use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
@@ -183,7 +183,11 @@ fn tcp_settings(parameters: &TcpParameters) -> TcpSettings {
     TcpSettings {
         sack: Some(parameters.recovery.uses_sack()),
         timestamps: Some(sends_timestamps(parameters)),
-        ecn: Some(parameters.ecn),
+        ecn: Some(match (parameters.ecn, parameters.ecn_feedback) {
+            (false, _) => EcnSetting::Off,
+            (true, EcnFeedback::Accurate) => EcnSetting::Accurate,
+            (true, _) => EcnSetting::Classic,
+        }),
         reordering_segments: Some(match parameters.recovery {
             LossRecovery::TimeoutOnly => NO_FAST_RETRANSMIT,
             _ => parameters.duplicate_threshold.0,

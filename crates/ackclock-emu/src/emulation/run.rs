@@ -150,6 +150,8 @@ impl Started {
             ("counters", finished.counters()),
         ];
         tables.extend(delays.map(|delays| ("delays", delays)));
+        let classes = driven.report.driver.class_table(labels);
+        tables.extend(classes.map(|classes| ("classes", classes)));
         let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
         if driven.sending.missed_samples > 0 {
             warnings.push(format!(

@@ -9,7 +9,7 @@ pub mod unsupported;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported as runs;
 
-use ackclock_emu::doctor::examine;
+use ackclock_emu::doctor::{examine, examine_l4s};
 use ackclock_emu::program::HostProgram;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -41,6 +41,15 @@ pub fn doctor(
 ) -> PyResult<String> {
     let program = program_of(&host_command)?;
     let examination = py.detach(|| examine(&program, loader.as_deref()));
+    serde_json::to_string(&examination).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Examines whether this machine's TCP can take part in an L4S experiment; `host_command` becomes a
+/// host.
+#[pyfunction]
+pub fn doctor_l4s(py: Python<'_>, host_command: Vec<String>) -> PyResult<String> {
+    let program = program_of(&host_command)?;
+    let examination = py.detach(|| examine_l4s(&program));
     serde_json::to_string(&examination).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 

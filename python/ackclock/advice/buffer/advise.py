@@ -166,6 +166,11 @@ class BufferAdvice:
     warnings: tuple[str, ...]
     trials: Trials
 
+    @property
+    def managed(self) -> Outcome | None:
+        """The queue management that meets all targets and costs least, see `aqm.best`."""
+        return aqm.best(self.alternatives, self.targets)
+
 
 def advise_buffer(
     scenario: Scenario,
@@ -175,6 +180,7 @@ def advise_buffer(
     p99_delay: str | None = None,
     loss: str | float | None = None,
     completion_p95: str | None = None,
+    with_aqm: bool = False,
     folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
     announce: Callable[[str], None] | None = None,
@@ -190,6 +196,8 @@ def advise_buffer(
         p99_delay: Highest 99 % quantile of the queueing delay over time, `"20 ms"`.
         loss: Highest share of packets that the queue may drop, `"0.1 %"`.
         completion_p95: Highest 95 % quantile of the completion times of finite transfers, `"2 s"`.
+        with_aqm: True to try every kind of active queue management, even if a drop-tail buffer
+            meets all targets.
         folder: Where runs are kept, in `RUNS`, so that an interrupted search continues; by default
             nowhere.
         progress: Takes the name of the current run, about ten times a second.
@@ -212,6 +220,7 @@ def advise_buffer(
         p99_delay=p99_delay,
         loss=loss,
         completion_p95=completion_p95,
+        with_aqm=with_aqm,
     )
     points = scenario.expand()
     if len(points) != 1:
@@ -233,12 +242,13 @@ def advise_buffer(
         _announce(announce, scenario, hop, len(asked), None if folder is None else Path(folder))
     if folder is not None:
         prepare(Path(folder), asked_for)
-    return _advised(Trials(scenario, int(tree["seed"]), found, runs), asked, tree, asked_for)
+    trials = Trials(scenario, int(tree["seed"]), found, runs)
+    return _advised(trials, asked, tree, asked_for, with_aqm=with_aqm)
 
 
 def question(
     scenario: Scenario, *, hop: str | None, utilisation: str | float | None, p99_delay: str | None,
-    loss: str | float | None, completion_p95: str | None,
+    loss: str | float | None, completion_p95: str | None, with_aqm: bool = False,
 ) -> str:  # fmt: skip
     """Returns the address of a question.
 
@@ -250,7 +260,8 @@ def question(
     """
     targets = _targets(utilisation, p99_delay, loss, completion_p95)
     bounds = {name: one.bound for name, one in targets.items()}
-    return address.of({"run": address.of_run(scenario), "hop": hop, "targets": bounds})
+    asked = {"run": address.of_run(scenario), "hop": hop, "targets": bounds}
+    return address.of(asked | ({"aqm": True} if with_aqm else {}))
 
 
 def _targets(
@@ -386,7 +397,12 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
 
 
 def _advised(
-    trials: Trials, targets: tuple[Target, ...], tree: dict[str, object], asked_for: str
+    trials: Trials,
+    targets: tuple[Target, ...],
+    tree: dict[str, object],
+    asked_for: str,
+    *,
+    with_aqm: bool,
 ) -> BufferAdvice:
     hop, of = trials.hop, droptail(trials.hop)
     present = trials.outcome(Setting("the queue as it is", None))
@@ -419,8 +435,8 @@ def _advised(
     curve = tuple(one for one in tails if one.setting.size in wanted)
     warnings = _warnings(present, hop, answer or alone[0].best, tree)
     alternatives: tuple[Outcome, ...] = ()
-    if answer is None or not hop.is_droptail:
-        alternatives = aqm.alternatives(trials, targets, max(sizes))
+    if with_aqm or answer is None or not hop.is_droptail:
+        alternatives = aqm.alternatives(trials, targets, max(sizes), every=with_aqm)
     others = [one for one in trials.every() if one not in tails]
     return BufferAdvice(
         hop, targets, asked_for, recommended, answer, below,

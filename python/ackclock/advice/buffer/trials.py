@@ -39,6 +39,7 @@ __all__ = [
     "Setting",
     "Trials",
     "adaptive_red",
+    "delay_queue",
     "droptail",
     "red",
 ]
@@ -48,6 +49,11 @@ __all__ = [
 BATCHES = 4
 
 _SEEDS = 2**64
+
+# Queues whose control waits for an interval, by default that of RFC 8289, and at least twice the
+# target. Their limit only bounds bursts: FQ-CoDel and the others have 1000 packets or more.
+_WITH_INTERVAL = ("codel", "fq_codel")
+_INTERVAL_S, _LEAST_LIMIT = 0.1, 1000
 
 # Below this size Adaptive RED's lower threshold is five packets, whatever its target.
 _LEAST_ADAPTIVE = 15
@@ -266,6 +272,22 @@ def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
         }  # fmt: skip
         label = f"Adaptive RED{' with ECN' if ecn else ''} ({size * hop.packet_s * 1e3:.3g} ms)"
         return Setting(label, queue, size, ecn)
+
+    return of
+
+
+def delay_queue(hop: Bottleneck, kind: str, label: str, limit: int) -> Discipline:
+    """Returns queues of a kind with a `target` of the delay, by the packets sent in that time."""
+
+    def of(size: int) -> Setting:
+        target_s = size * hop.packet_s
+        queue = {
+            "kind": kind, "limit": f"{max(limit, _LEAST_LIMIT)} packets",
+            "target": f"{round(target_s * 1e6)} us",
+        }  # fmt: skip
+        if kind in _WITH_INTERVAL:
+            queue["interval"] = f"{round(max(_INTERVAL_S, 2 * target_s) * 1e6)} us"
+        return Setting(f"{label} ({target_s * 1e3:.3g} ms)", queue, size)
 
     return of
 

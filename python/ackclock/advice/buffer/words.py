@@ -1,6 +1,7 @@
 """Recommendations about a buffer in words and tables, the same for terminal, JSON and figure."""
 
 import json
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ackclock.advice.buffer.advise import SCHEMA, Alone, BufferAdvice, middle
@@ -69,9 +70,7 @@ def evidence(advice: BufferAdvice, confirmation: Confirmation | None = None) -> 
 
 def advised_queue(advice: BufferAdvice) -> str | None:
     """Returns the queue that, alone, meets all targets, as in a scenario; None if none does."""
-    best = advice.recommended
-    if best is None and advice.alternatives and advice.alternatives[-1].meets_all(advice.targets):
-        best = advice.alternatives[-1]
+    best = advice.recommended or advice.managed
     if best is None or best.setting.ecn:  # Its senders change, too.
         return None
     return _toml(best.setting.queue)
@@ -360,13 +359,27 @@ def _alone(advice: BufferAdvice, one: Alone) -> str:
 def _alternatives(advice: BufferAdvice) -> list[str]:
     if not advice.alternatives:
         return []
-    last = advice.alternatives[-1]
-    if last.meets_all(advice.targets):
-        ecn = "; its senders negotiate ECN" if last.setting.ecn else ""
-        meets = f"{last.setting.label} meets all targets: {_expected(advice, last)}{ecn}."
-        return [meets, f"queue = {_toml(last.setting.queue)}"]
+    best = advice.managed
+    if best is not None:
+        ecn = "; its senders negotiate ECN" if best.setting.ecn else ""
+        meets = f"{best.setting.label} meets all targets: {_expected(advice, best)}{ecn}."
+        return [f"{meets}{_cost(advice, best)}", f"queue = {_toml(best.setting.queue)}"]
     nearest = [f"{one.setting.label} has {_expected(advice, one)}" for one in advice.alternatives]
     return [f"No active queue management that was tried meets them either: {'; '.join(nearest)}."]
+
+
+def _cost(advice: BufferAdvice, managed: Outcome) -> str:
+    """Returns what queue management costs beside the recommended drop-tail buffer."""
+    if advice.recommended is None:
+        return ""
+    parts = []
+    for each in _measures(advice):
+        plain, theirs = (one.found[each.name] for one in (advice.recommended, managed))
+        change = (theirs.mean - plain.mean) * each.shown_per_unit
+        if isfinite(change):
+            parts.append(f"{change:+.2g} {each.shown_unit} in {each.label}")
+    buffer = f"the buffer of {_packets(advice.recommended.setting.size)}"
+    return f" Beside {buffer} that is {_list(parts)}."
 
 
 def _models(advice: BufferAdvice) -> list[str]:

@@ -1,0 +1,321 @@
+//! LEDBAT (RFC 6817): a background transfer that keeps a target of delay in the queue and gives way
+//! to those that fill it further.
+//!
+//! In the RFC's terms:
+//!
+//! ```text
+//! queuing = min(last delays) − base,   off_target = (TARGET − queuing)/TARGET
+//! cwnd += GAIN · off_target · acked · MSS/cwnd,   at most flight + ALLOWED_INCREASE · MSS
+//! ```
+//!
+//! The RFC measures the one-way delay by a timestamp of the receiver. Here it is the round-trip
+//! time, as in LEDBAT++, so a queue that ACKs meet counts too. docs/deviations.md has it.
+//!
+//! The RFC starts with two segments; the start here is the transport's window, and there is no slow
+//! start unless `slow_start` asks for one.
+
+use super::facts::{ControlFacts, GrowthLaw, KeptShare};
+use super::parameters::check_positive;
+use super::smallest_delay::{BaseDelay, LastMinimum};
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
+use super::{ControlState, RecoveryPhase};
+use crate::registry::{Element, Factory};
+use crate::scenario::error::{Result, every, in_range};
+use crate::scenario::files::Files;
+use crate::units::{Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters. The defaults are those of RFC 6817.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ledbat {
+    /// TARGET: queueing delay that is aimed at. Above 0, at most 100 ms (section 2.5).
+    pub target: Span,
+    /// GAIN: growth per round trip of an empty queue, in segments. Above 0, at most 1.
+    pub gain: f64,
+    /// ALLOWED_INCREASE: segments by which the window may exceed what is in flight.
+    pub allowed_increase: f64,
+    /// MIN_CWND: smallest window after an ACK, in segments.
+    pub minimum_window: f64,
+    /// BASE_HISTORY: minutes after which a smallest delay is forgotten.
+    pub base_history: u32,
+    /// CURRENT_FILTER: last measurements whose smallest counts.
+    pub current_filter: u32,
+    /// True if the window doubles until the queueing delay is half of the target, or until a loss.
+    pub slow_start: bool,
+}
+
+impl Default for Ledbat {
+    fn default() -> Self {
+        Ledbat {
+            target: Span::from_millis(100),
+            gain: 1.0,
+            allowed_increase: 1.0,
+            minimum_window: 2.0,
+            base_history: 10,
+            current_filter: 4,
+            slow_start: false,
+        }
+    }
+}
+
+impl Element<ControlKind> for Ledbat {
+    const NAME: &'static str = "ledbat";
+    const LABEL: &'static str = "LEDBAT";
+    const SUMMARY: &'static str = "Background transfer: keeps a target of delay in the queue and \
+        gives way to others.";
+    const REFERENCE: &'static str = "RFC 6817";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        every([
+            in_range(
+                self.target > Span::ZERO && self.target <= Span::from_millis(100),
+                "target",
+                &self.target,
+                "is not between 0 (excluded) and 100 ms; for example \"100 ms\"",
+            ),
+            in_range(
+                self.gain > 0.0 && self.gain <= 1.0,
+                "gain",
+                &self.gain,
+                "is not between 0 (excluded) and 1; for example 1",
+            ),
+            check_positive("allowed_increase", self.allowed_increase, "1"),
+            in_range(
+                self.minimum_window >= 1.0 && self.minimum_window.is_finite(),
+                "minimum_window",
+                &self.minimum_window,
+                "is less than a segment; for example 2",
+            ),
+            at_least_one("base_history", self.base_history, "10"),
+            at_least_one("current_filter", self.current_filter, "4"),
+        ])
+    }
+
+    fn facts(&self) -> ControlFacts {
+        ControlFacts {
+            growth: Some(GrowthLaw::ByDelay),
+            reacts_to_delay: Some(true),
+            slow_start_ends_on_delay: Some(true),
+            ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })
+        }
+    }
+}
+
+/// Refuses zero.
+pub(super) fn at_least_one(field: &str, value: u32, example: &str) -> Result<()> {
+    in_range(
+        value > 0,
+        field,
+        &value,
+        &format!("is less than 1; for example {example}"),
+    )
+}
+
+impl Factory<ControlKind> for Ledbat {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        Box::new(LedbatControl {
+            base: BaseDelay::over(self.base_history),
+            current: LastMinimum::of(self.current_filter),
+            window: Window::new(&context),
+            in_slow_start: self.slow_start,
+            parameters: self.clone(),
+            undo: None,
+        })
+    }
+}
+
+/// Share of the window that is kept after a loss.
+const KEPT: f64 = 0.5;
+
+#[derive(Debug)]
+struct LedbatControl {
+    parameters: Ledbat,
+    window: Window,
+    base: BaseDelay,
+    current: LastMinimum,
+    in_slow_start: bool,
+    /// The window before the last reduction for a loss.
+    undo: Option<Window>,
+}
+
+impl LedbatControl {
+    /// Takes in a round-trip time. Returns the distance of the queueing delay from the target, as a
+    /// share of it: 1 for an empty queue, negative above the target.
+    fn off_target(&mut self, now: Time, rtt: Span) -> f64 {
+        let base = self.base.update(now, rtt);
+        let queueing = self.current.update(rtt).as_seconds() - base.as_seconds();
+        let target = self.parameters.target.as_seconds();
+        (target - queueing) / target
+    }
+
+    fn move_window(&mut self, ack: &Ack, off_target: f64) {
+        // Data that may open the window opens it; all of it closes it.
+        let bytes = if off_target > 0.0 {
+            ack.credit
+        } else if ack.phase == RecoveryPhase::Recovery {
+            Bytes::ZERO
+        } else {
+            ack.newly_delivered
+        };
+        let mss = self.window.mss();
+        let step = self.parameters.gain * off_target * bytes.as_f64() * mss / self.window.cwnd();
+        self.window.grow(step);
+        self.bound(ack);
+    }
+
+    /// Keeps the window between its floor and what is in flight and a little more.
+    fn bound(&mut self, ack: &Ack) {
+        let mss = self.window.mss();
+        let flight = ack.in_flight.as_f64() + ack.newly_delivered.as_f64();
+        let most = flight + self.parameters.allowed_increase * mss;
+        if self.window.cwnd() > most {
+            self.window
+                .lower(most.max(self.parameters.minimum_window * mss));
+        }
+        if ack.phase != RecoveryPhase::Recovery {
+            self.window.raise(self.parameters.minimum_window * mss);
+        }
+    }
+}
+
+impl CongestionControl for LedbatControl {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let Some(rtt) = ack
+            .newest_rtt
+            .or(ack.rtt)
+            .filter(|rtt| *rtt != Span::FOREVER)
+        else {
+            return;
+        };
+        let off_target = self.off_target(now, rtt);
+        if self.in_slow_start {
+            self.window.grow(ack.credit.as_f64());
+            self.in_slow_start = off_target > 0.5;
+        } else {
+            self.move_window(ack, off_target);
+        }
+    }
+
+    fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
+        let before = self.window;
+        let kept = congestion.base.as_f64() * KEPT;
+        self.in_slow_start = false;
+        match congestion.kind {
+            CongestionKind::Loss => self.window.reduce_after_loss(kept),
+            CongestionKind::Mark => self.window.reduce_after_mark(kept),
+            CongestionKind::Timeout | CongestionKind::RepeatedTimeout => {
+                self.window.restart(congestion.loss_window);
+            }
+            CongestionKind::SpuriousLoss => {
+                if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
+                    self.window = undo;
+                }
+                return;
+            }
+        }
+        match congestion.kind {
+            CongestionKind::Mark => self.undo = None,
+            CongestionKind::RepeatedTimeout => {}
+            _ => self.undo = Some(before),
+        }
+    }
+
+    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
+        self.window.lower(limit.as_f64());
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.bytes()
+    }
+
+    fn wants_sent(&self) -> bool {
+        false
+    }
+
+    fn state(&self) -> ControlState {
+        ControlState {
+            ssthresh: None,
+            mode: if self.in_slow_start {
+                "slow_start"
+            } else {
+                "congestion_avoidance"
+            },
+            rate_estimate: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{AckClock, Bottleneck, MSS};
+    use super::*;
+    use crate::units::BitRate;
+    use serde_json::json;
+
+    fn clock(window: u64) -> AckClock {
+        let mut clock = AckClock::new(
+            &json!({ "kind": "ledbat" }),
+            Span::from_millis(50),
+            window,
+            None,
+        );
+        clock.ack(MSS); // measures the base
+        clock
+    }
+
+    /// Ten segments: a tenth of a segment for each at an empty queue, nothing at the target, and
+    /// minus a tenth at twice that.
+    #[test]
+    fn growth_is_in_proportion_to_the_distance_from_the_target() {
+        for (queue_ms, share) in [(0, 1.0), (50, 0.5), (100, 0.0), (200, -1.0)] {
+            let mut clock = clock(10);
+            clock.rtt = Span::from_millis(50 + queue_ms);
+            (0..4).for_each(|_| clock.ack(MSS)); // fills the filter
+            let before = clock.cwnd();
+            clock.ack(MSS);
+            let grown = clock.cwnd() - before;
+            assert!(
+                (grown - share / before).abs() < 1e-3,
+                "{queue_ms} ms: {grown}"
+            );
+        }
+    }
+
+    #[test]
+    fn alone_it_keeps_its_target_in_the_queue() {
+        let mut clock = clock(10);
+        clock.bottleneck = Some(Bottleneck {
+            rate: BitRate::from_mbit_per_s(8.0), // a segment in a millisecond
+            buffer: Bytes(1000 * MSS),
+            overflow: CongestionKind::Loss,
+        });
+        (0..600).for_each(|_| clock.round());
+        assert!((clock.queue() - 100.0).abs() < 3.0, "{}", clock.queue());
+        assert_eq!(clock.overflows, 0);
+    }
+
+    #[test]
+    fn it_gives_way_to_a_longer_queue_down_to_its_floor() {
+        let mut clock = clock(50);
+        clock.rtt = Span::from_millis(50 + 300);
+        (0..100).for_each(|_| clock.round());
+        assert_eq!(clock.cwnd(), 2.0);
+    }
+
+    #[test]
+    fn slow_start_doubles_up_to_half_of_the_target() {
+        let tree = json!({ "kind": "ledbat", "slow_start": true });
+        let mut clock = AckClock::new(&tree, Span::from_millis(50), 4, None);
+        (0..3).for_each(|_| clock.round());
+        assert_eq!(
+            (clock.cwnd(), clock.control.state().mode),
+            (32.0, "slow_start")
+        );
+        clock.rtt = Span::from_millis(50 + 51);
+        (0..5).for_each(|_| clock.ack(MSS)); // the filter has four
+        assert_eq!(clock.control.state().mode, "congestion_avoidance");
+    }
+}
