@@ -20,6 +20,7 @@ TOML = """
 schema = 1
 duration = "20 s"
 seed = 3
+replicates = 1
 
 [[hops]]
 name = "there"

@@ -24,7 +24,7 @@ CALL = struct.Struct("<QIHBBIIiI3I3I10I")
 class Reno:
     """RFC 5681 in whole segments, written again: what a kernel would record of `reno`."""
 
-    cwnd: int = 10
+    cwnd: int = 12
     count: int = 0
     ssthresh: int = UNSET
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from ackclock import controls
 from ackclock.cli import cli
 
 from .paths import PROGRAMS, needs_clang
+
+# The package has a function of that name.
+_CHECK = import_module("ackclock.controls.check")
 
 
 def run(*arguments: str) -> Result:
@@ -116,7 +120,7 @@ def test_a_window_that_never_grows_is_complained_of(folder: Path) -> None:
 def test_without_the_loader_the_check_is_skipped(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ackclock.controls.check.loader", lambda: None)
+    monkeypatch.setattr(_CHECK, "loader", lambda: None)
     (folder / "mine.bpf.o").write_bytes((PROGRAMS / "reno.bpf.o").read_bytes())
     checked = run("check", "mine.bpf.o")
     assert checked.exit_code == 77
@@ -149,7 +153,7 @@ def test_the_kernel_s_answer_decides_the_exit_code(
     script = folder / "pretended"
     script.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(answer)}\nEND\n", "utf-8")
     script.chmod(0o700)
-    monkeypatch.setattr("ackclock.controls.check.loader", lambda: str(script))
+    monkeypatch.setattr(_CHECK, "loader", lambda: str(script))
     (folder / "mine.bpf.o").write_bytes((PROGRAMS / "reno.bpf.o").read_bytes())
     checked = run("check", "mine.bpf.o")
     assert checked.exit_code == code, checked.output

@@ -31,7 +31,7 @@ def test_the_program_of_reno_does_what_the_engine_s_reno_does() -> None:
 
 
 def test_with_timeouts_too() -> None:
-    lossy = {"hops.there.impairments": [{"kind": "iid_loss", "probability": "8 %"}]}
+    lossy = {"hops.there.impairments": [{"kind": "iid_loss", "probability": "25 %"}]}
     own = under({"kind": "reno", "arithmetic": "linux"}, **lossy)
     events = rows(own, "events")
     assert sum(event["kind"] == "timeout" for event in events) > 3
@@ -57,7 +57,7 @@ def test_parameters_reach_the_program() -> None:
     for beta in (50, 80):
         scenario = under(shipped("aimd", beta_percent=beta))
         cuts[beta] = [
-            event["ssthresh_bytes"] / event["cwnd_before_bytes"]
+            event["ssthresh_after_bytes"] / event["cwnd_before_bytes"]
             for event in rows(scenario, "events")
             if event["kind"] == "fast_retransmit"
         ]

@@ -105,6 +105,13 @@ out-of-range    flows.main.transport.rto_minimum    flows.main.transport.rto_min
 out-of-range    flows.main.transport.control.beta   flows.main.transport.control.beta=2
 out-of-range    flows.main.transport.control.alpha  flows.main.transport.control.alpha=0
 out-of-range    flows.main.transport.control.name   flows.main.transport.control={kind = "kernel", name = "../bbr"}
+unknown-name    flows.main.transport.control.shipped   flows.main.transport.control={kind = "kernel", shipped = "aimb"}
+unknown-name    flows.main.transport.control.parameters.alfa   flows.main.transport.control={kind = "kernel", shipped = "aimd", parameters = {alfa = 2}}
+out-of-range    flows.main.transport.control.parameters.alpha  flows.main.transport.control={kind = "kernel", shipped = "aimd", parameters = {alpha = -1}}
+file            flows.main.transport.control.file   flows.main.transport.control={kind = "kernel", file = "absent.bpf.c"}
+out-of-range    flows.main.transport.control.file   flows.main.transport.control={kind = "python", file = "mine.txt", class = "Mine"}
+out-of-range    flows.main.transport.control.class  flows.main.transport.control={kind = "python", file = "mine.py", class = "a-b"}
+file            flows.main.transport.control.file   flows.main.transport.control={kind = "python", file = "absent.py", class = "Mine"}
 out-of-range    flows.main.source                   flows.main.source=" "
 out-of-range    flows.main.route                    flows.main.route=[]
 out-of-range    flows.main.count                    flows.main.count=0
@@ -244,6 +251,10 @@ unknown-name    --control.kind  send --insecure --control reno
 file            --key-file      send --key-file short
 file            --key-file      send --key-file shared
 file            run             simulate leaky.toml -o run
+out-of-range    NAME            controls new ../mine
+out-of-range    -o              controls new mine -o mine.c
+file            leaky.bpf.c     controls check leaky.bpf.c
+out-of-range    leaky.toml      controls check leaky.toml
 missing         CONTROL         evaluate
 unknown-name    CONTROL         evaluate bbr4
 unsupported     CONTROL         evaluate '{ kind = "kernel", name = "bbr" }'

@@ -10,16 +10,13 @@
 use crate::calls::Function;
 use crate::instruction::{Operation, Step};
 use crate::layout::{GAP, SLOT, ack_sample, net, rate_sample, socket};
-use crate::memory::{self, Memory, address};
+use crate::memory::{self, FRAME, MOST_FRAMES, Memory, address};
 use crate::program::{Callback, MapKind, Program};
 use crate::refusal::{Fault, Refusal};
 use std::sync::Arc;
 
 /// Most instructions of a call: as many as the verifier of a kernel follows.
 pub const MOST_INSTRUCTIONS: u64 = 1_000_000;
-/// Most calls within each other, and the bytes of stack of each (RFC 9669; `MAX_BPF_STACK`).
-const MOST_FRAMES: usize = 8;
-const FRAME: u32 = 512;
 /// Time on the machine's clock when a run begins. A kernel was started before its connections, and
 /// controls take a time of zero for none.
 const STARTED_NS: u64 = 3_600_000_000_000;
@@ -81,9 +78,8 @@ type Registers = [u64; 16];
 impl Machine {
     /// Makes a machine; `seed` is that of the random numbers that its program asks for.
     pub fn new(program: Arc<Program>, seed: u64) -> Self {
-        let stack = MOST_FRAMES * FRAME as usize;
         let mut machine = Machine {
-            memory: Memory::new(stack, &program.own),
+            memory: Memory::new(&program.own),
             maps: program.maps.iter().map(|map| map.kind).collect(),
             program,
             random: seed,
@@ -200,18 +196,19 @@ impl Machine {
         registers[10] = address(memory::STACK, FRAME * depth as u32);
         let code = &program.code[..];
         let mut next = entry;
+        let mut left = self.left;
         loop {
             let at = next;
             let fail = |reason: String| Err(Refusal::new(reason).at(program.lines.of(at)));
             let Some(&step) = code.get(at) else {
                 return fail("jumps out of its code".into());
             };
-            if self.left == 0 {
+            if left == 0 {
                 return fail(format!(
                     "ran {MOST_INSTRUCTIONS} instructions without an end"
                 ));
             }
-            self.left -= 1;
+            left -= 1;
             next += 1;
             let Step {
                 operation,
@@ -370,16 +367,23 @@ impl Machine {
                     }
                     let mut inner = [0; 16];
                     inner[1..6].copy_from_slice(&registers[1..6]);
+                    self.left = left;
                     registers[0] = self.run(program, immediate as usize, &mut inner, depth + 1)?;
+                    left = self.left;
                 }
                 O::CallHost => {
                     let arguments = [1, 2, 3, 4, 5].map(|one| registers[one]);
+                    self.left = left;
                     match self.host(program, immediate, arguments, depth) {
                         Ok(answer) => registers[0] = answer,
                         Err(refusal) => return Err(refusal.at(program.lines.of(at))),
                     }
+                    left = self.left;
                 }
-                O::Exit => return Ok(registers[0]),
+                O::Exit => {
+                    self.left = left;
+                    return Ok(registers[0]);
+                }
                 O::Forbidden => {
                     let reason = program.forbidden.get(immediate as usize);
                     return fail(reason.cloned().unwrap_or_default());

@@ -19,6 +19,11 @@ pub const FIRST_OWN: u32 = 8;
 pub const MAP: u32 = 0x4000_0000;
 pub const CODE: u32 = 0x4000_0001;
 
+/// Most calls within each other, and the bytes of stack of each (RFC 9669; `MAX_BPF_STACK`).
+pub const MOST_FRAMES: usize = 8;
+pub const FRAME: u32 = 512;
+const STACK_BYTES: usize = MOST_FRAMES * FRAME as usize;
+
 /// Returns an address.
 pub const fn address(region: u32, offset: u32) -> u64 {
     (region as u64) << 32 | offset as u64
@@ -99,18 +104,26 @@ impl Region {
     }
 }
 
+/// True if an address is one of the stack.
+const fn is_stack(address: u64) -> bool {
+    address >> 32 == STACK as u64
+}
+
 /// All regions of a machine. The first, number 0, is empty: a null pointer leads there.
 #[derive(Clone, Debug)]
 pub struct Memory {
+    /// The region [`STACK`], which most accesses concern.
+    stack: Box<[u8; STACK_BYTES]>,
+    /// The regions; that of the stack is empty.
     regions: Vec<Region>,
 }
 
 impl Memory {
     /// Returns the memory whose regions of its own begin at number [`FIRST_OWN`].
-    pub fn new(stack: usize, own: &[Region]) -> Self {
+    pub fn new(own: &[Region]) -> Self {
         let mut regions = vec![
             Region::new("a null pointer", Vec::new(), false),
-            Region::new("the stack", vec![0; stack], true),
+            Region::new("the stack", Vec::new(), true),
             Region::new("the arguments", vec![0; 64], false),
             Region::structure("the socket", Structure::Socket),
             Region::structure("ack_sample", Structure::AckSample),
@@ -120,7 +133,10 @@ impl Memory {
         ];
         debug_assert_eq!(regions.len(), FIRST_OWN as usize);
         regions.extend_from_slice(own);
-        Memory { regions }
+        Memory {
+            stack: Box::new([0; STACK_BYTES]),
+            regions,
+        }
     }
 
     /// Returns a region that exists.
@@ -139,6 +155,10 @@ impl Memory {
     /// Reads `N` bytes; `None` if they are not all in one region.
     #[inline(always)]
     pub fn load<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        if is_stack(address) {
+            let at = address as u32 as usize;
+            return self.stack.get(at..at.saturating_add(N))?.try_into().ok();
+        }
         let region = self.regions.get((address >> 32) as usize)?;
         let at = region.position(address as u32, N)?;
         region.bytes[at..at + N].try_into().ok()
@@ -147,6 +167,12 @@ impl Memory {
     /// Writes `N` bytes; `None` if they are not all in one region, or not the program's to write.
     #[inline(always)]
     pub fn store<const N: usize>(&mut self, address: u64, value: [u8; N]) -> Option<()> {
+        if is_stack(address) {
+            let at = address as u32 as usize;
+            let place = self.stack.get_mut(at..at.saturating_add(N))?;
+            place.copy_from_slice(&value);
+            return Some(());
+        }
         let region = self.regions.get_mut((address >> 32) as usize)?;
         let at = region.position(address as u32, N)?;
         if !matches!(region.writable, Writable::All) && !region.may_write(at, N) {
@@ -158,6 +184,10 @@ impl Memory {
 
     /// Returns bytes that a program may read.
     pub fn slice(&self, address: u64, size: usize) -> Option<&[u8]> {
+        if is_stack(address) {
+            let at = address as u32 as usize;
+            return self.stack.get(at..at.checked_add(size)?);
+        }
         let region = self.regions.get((address >> 32) as usize)?;
         let at = region.position(address as u32, size)?;
         Some(&region.bytes[at..at + size])
@@ -165,6 +195,10 @@ impl Memory {
 
     /// Returns bytes that a program may write.
     pub fn slice_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
+        if is_stack(address) {
+            let at = address as u32 as usize;
+            return self.stack.get_mut(at..at.checked_add(size)?);
+        }
         let region = self.regions.get_mut((address >> 32) as usize)?;
         let at = region.position(address as u32, size)?;
         region

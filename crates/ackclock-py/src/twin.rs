@@ -1,8 +1,8 @@
 //! `twin`: plays the connections of a capture to our sender.
 
 use crate::captures::{Unreadable, Written, naming_of, open};
-use crate::scenario_of;
 use crate::watch::watch;
+use crate::{refuse, scenario_of};
 use ackclock_bpf::Program;
 use ackclock_bpf::twin as calls;
 use ackclock_core::scenario::error::Code;
@@ -65,6 +65,10 @@ pub fn twin(
     else {
         return Err(PyValueError::new_err(format!("{flow} is not a TCP flow")));
     };
+    if let Some(refusal) = control.refusal() {
+        let place = format!("flows.{flow}.transport.control");
+        return Err(refuse(refusal.within(&place)));
+    }
     let naming = written.and_then(|(flows, _)| naming_of(&flows, method));
     let wanted = (flow.to_owned(), instance);
     let readings: Vec<Reading> = readings

@@ -22,7 +22,7 @@ PATHS: Final[dict[str, dict[str, Any]]] = {
     "1 % loss": {"hops.there.impairments": [{"kind": "iid_loss", "probability": "1 %"}]},
     "small buffer": {"hops.there.queue.limit": "8 packets"},
     "ECN": {
-        "hops.there.queue": {"kind": "red", "limit": "100 packets", "ecn": True},
+        "hops.there.queue": {"kind": "codel", "limit": "100 packets", "ecn": True},
         "flows.flow.transport.ecn": True,
     },
     "10 % loss": {"hops.there.impairments": [{"kind": "iid_loss", "probability": "10 %"}]},
@@ -120,6 +120,7 @@ def _scenario(file: Path) -> Scenario:
     tree = {
         "schema": 1,
         "duration": "20 s",
+        "replicates": 1,
         "hops": [{**hop, "queue": queue}, {**hop, "name": "back", "queue": queue}],
         "flows": [flow],
     }

@@ -143,8 +143,12 @@ impl<A: Algorithm> ProgramControl<A> {
         }
     }
 
+    /// Returns a number of bytes in segments, rounded up.
     fn segments(&self, bytes: Bytes) -> u64 {
-        bytes.0.div_ceil(self.mss)
+        match bytes.0 {
+            0 => 0, // the usual case of what is lost, marked, SACKed or sent again
+            some => some.div_ceil(self.mss),
+        }
     }
 
     fn set(&mut self, field: u32, value: u64) {
@@ -503,5 +507,147 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
 
     fn fault(&self) -> Option<String> {
         self.fault.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{AckClock, MSS, context};
+    use super::*;
+    use crate::streams::Streams;
+    use std::sync::{Arc, Mutex};
+
+    /// An algorithm that writes down its calls and keeps half of the window.
+    #[derive(Debug)]
+    struct Listener {
+        heard: Arc<Mutex<Vec<String>>>,
+        fields: Vec<u64>,
+        fails_at: Option<Callback>,
+    }
+
+    impl Algorithm for Listener {
+        fn has(&self, callback: Callback) -> bool {
+            callback != Callback::CongControl
+        }
+        fn has_long_cong_control(&self) -> bool {
+            false
+        }
+        fn set_time(&mut self, _: u64) {}
+        fn ticks(&self) -> u64 {
+            0
+        }
+        fn get(&self, field: u32) -> u64 {
+            self.fields[field as usize]
+        }
+        fn set(&mut self, field: u32, value: u64) {
+            self.fields[field as usize] = value;
+        }
+        fn set_ack_sample(&mut self, _: u32, _: u64) {}
+        fn set_rate_sample(&mut self, _: u32, _: u64) {}
+        fn call(&mut self, callback: Callback, arguments: &[Argument]) -> Result<u64, String> {
+            let number = match arguments.get(1) {
+                Some(Argument::Number(number)) => *number,
+                _ => 0,
+            };
+            let state = self.get(socket::CA_STATE);
+            let named = format!("{} {number} in {state}", callback.name());
+            self.heard.lock().unwrap().push(named);
+            if self.fails_at == Some(callback) {
+                return Err(format!("{}: it fails", callback.name()));
+            }
+            Ok(match callback {
+                Callback::Ssthresh => self.get(socket::SND_CWND) / 2,
+                Callback::UndoCwnd => self.get(socket::PRIOR_CWND),
+                _ => 0,
+            })
+        }
+    }
+
+    fn listening(fails_at: Option<Callback>) -> (AckClock, Arc<Mutex<Vec<String>>>) {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let listener = Listener {
+            heard: Arc::clone(&heard),
+            fields: vec![0; socket::FIELDS.len()],
+            fails_at,
+        };
+        let streams = Streams::new(1, 0);
+        let control = ProgramControl::new(listener, &context(&streams, 10, None));
+        let clock = AckClock::of(Box::new(control), Span::from_millis(100));
+        heard.lock().unwrap().clear();
+        (clock, heard)
+    }
+
+    fn tell(clock: &mut AckClock, kind: CongestionKind) {
+        let congestion = Congestion {
+            kind,
+            base: Bytes(10 * MSS),
+            in_flight: Bytes(10 * MSS),
+            min_rtt: None,
+            smoothed_rtt: None,
+            loss_window: Bytes(MSS),
+        };
+        clock.control.on_congestion(clock.now, &congestion);
+    }
+
+    /// The order in `tcp_input.c` of Linux 6.18.
+    #[test]
+    fn a_program_hears_what_the_kernel_would_tell_it_in_its_order() {
+        let (mut clock, heard) = listening(None);
+        let mut hear = |expected: &[&str]| {
+            let said = std::mem::take(&mut *heard.lock().unwrap());
+            assert_eq!(said, expected);
+        };
+        clock.control.on_open(clock.now, None);
+        hear(&["init 0 in 0"]);
+        let ack = clock.ack_of(MSS);
+        clock.control.on_ack(clock.now, &ack);
+        hear(&["pkts_acked 0 in 0", "cong_avoid 1000 in 0"]);
+        tell(&mut clock, CongestionKind::Loss);
+        hear(&["ssthresh 0 in 0", "set_state 3 in 0"]);
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (5.0, Some(5.0)));
+        clock.control.on_recovery_end(clock.now);
+        hear(&["cwnd_event 2 in 3", "set_state 0 in 3"]);
+        tell(&mut clock, CongestionKind::Mark);
+        hear(&["ssthresh 0 in 0", "set_state 2 in 0"]);
+        tell(&mut clock, CongestionKind::Timeout);
+        hear(&["ssthresh 0 in 2", "cwnd_event 3 in 2", "set_state 4 in 2"]);
+        assert_eq!(clock.cwnd(), 1.0);
+        tell(&mut clock, CongestionKind::RepeatedTimeout);
+        hear(&["set_state 4 in 4"]);
+        tell(&mut clock, CongestionKind::SpuriousLoss);
+        hear(&["undo_cwnd 0 in 4", "set_state 0 in 4"]);
+        assert_eq!(clock.cwnd(), 2.0, "the window before the timeout");
+        clock.control.on_recovery_end(clock.now);
+        hear(&[]);
+        clock.control.on_idle_restart(clock.now, Bytes(MSS));
+        hear(&["cwnd_event 1 in 0"]);
+        let first = SegmentSent {
+            bytes: Bytes(MSS),
+            in_flight: Bytes(MSS),
+            limited: SendLimit::Application,
+        };
+        clock.control.on_sent(clock.now, &first);
+        hear(&["cwnd_event 0 in 0"]);
+    }
+
+    #[test]
+    fn after_a_fault_nothing_is_called_and_the_window_stays() {
+        let (mut clock, heard) = listening(Some(Callback::Ssthresh));
+        tell(&mut clock, CongestionKind::Loss);
+        assert!(clock.control.may_fail());
+        assert_eq!(clock.control.fault(), Some("ssthresh: it fails".into()));
+        heard.lock().unwrap().clear();
+        let ack = clock.ack_of(MSS);
+        clock.control.on_ack(clock.now, &ack);
+        tell(&mut clock, CongestionKind::Timeout);
+        assert!(heard.lock().unwrap().is_empty());
+        assert_eq!(clock.cwnd(), 10.0);
+    }
+
+    #[test]
+    fn connections_of_a_run_have_ports_of_their_own() {
+        assert_eq!(port("flow/3/control"), 4);
+        assert_eq!(port("flow/65534/control"), 65_535);
+        assert_eq!(port("control"), 1);
     }
 }
