@@ -22,7 +22,7 @@ WAITING ?= 4
 WAITED := $(VENV)/waited.txt
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
-    $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
+    $(wildcard crates/*/Cargo.toml crates/ackclock-core/bpf/*) Cargo.toml Cargo.lock
 DEMO := examples/leaky-pipes.toml
 DEMO_OUT := out/leaky-pipes
 # Of the demo's emulation: three replicates of its two points.
@@ -94,7 +94,8 @@ OBJECTS := $(patsubst %.c,%.o,$(wildcard $(BPF)/*.bpf.c))
 bpf: $(OBJECTS) ## compile the controls for the kernel (clang 16)
 
 $(BPF)/%.bpf.o: $(BPF)/%.bpf.c $(wildcard $(BPF)/*.h)
-	cd $(BPF) && $(CLANG) -O2 -g -Wall -Werror -target bpf -mcpu=v3 -c $*.bpf.c -o $*.bpf.o
+	cd $(BPF) && $(CLANG) -O2 -g -Wall -Werror -target bpf -mcpu=v3 \
+	  -fdebug-compilation-dir=. -c $*.bpf.c -o $*.bpf.o
 	$(LLVM_STRIP) -g $@
 
 # What takes real time mostly waits and demands no speed of the machine, so that it goes on beside

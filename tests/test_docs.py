@@ -6,7 +6,7 @@ the folder of the document; one that starts with `schema` is a scenario and is c
 `emulation` is run where an emulation is possible. One marked `reproduced` is not run, as the
 experiments that it names are checked by `make reproduce-check`; here they must exist. One marked
 `readers` needs a package that may not be installed; `tests/sweeps/test_readers.py` runs it. One
-marked `clang` is run where there is that compiler.
+marked `clang` is run where there is that compiler, and `loading` where the kernel takes controls.
 """
 
 import os
@@ -24,6 +24,7 @@ import pytest
 from ackclock import Scenario
 from ackclock.reproduction.catalogue import chosen, experiments
 
+from .emulation.loading import why_not
 from .forked import served
 from .patience import PATIENCE_S
 
@@ -70,7 +71,7 @@ def test_blocks_are_found() -> None:
 def as_parameter(path: Path) -> object:
     """Returns a document as a parameter; some emulate."""
     in_real_time = any(
-        block.mark == "emulation" for block in blocks(path.read_text(encoding="utf-8"))
+        block.mark in ("emulation", "loading") for block in blocks(path.read_text(encoding="utf-8"))
     )
     marks = pytest.mark.real_time if in_real_time else pytest.mark.slow
     return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
@@ -100,6 +101,15 @@ def check_experiments(block: Block) -> None:
         assert (program, verb) == ("ackclock", "reproduce")
         names = [word for word in words if re.fullmatch(r"[a-z][\w.-]*", word)]
         assert chosen(names, experiments())
+
+
+def missing(mark: str | None, no_emulation: str | None) -> str | None:
+    """Returns what this machine lacks for a block of that mark, if anything."""
+    if mark == "clang":
+        return None if shutil.which("clang") else "there is no clang"
+    if mark == "loading":
+        return no_emulation or why_not()
+    return no_emulation if mark == "emulation" else None
 
 
 def command_of(block: Block) -> list[str] | None:
@@ -132,11 +142,12 @@ def test_a_documents_commands_and_snippets_run(
         if (ROOT / name).exists():
             (tmp_path / name).symlink_to(ROOT / name)
     environment = environment_for(document, command)
-    left_out, output = [], ""
+    left_out: dict[int, str] = {}
+    output = ""
     for block in blocks(document.read_text(encoding="utf-8")):
-        without = block.mark == "clang" and shutil.which("clang") is None
-        if without or (block.mark == "emulation" and no_emulation is not None):
-            left_out.append(str(block.line))
+        reason = missing(block.mark, no_emulation)
+        if reason is not None:
+            left_out[block.line] = reason
             continue
         where = f"{document.relative_to(ROOT)}:{block.line}"
         if block.language == "toml" and block.mark:
@@ -161,10 +172,8 @@ def test_a_documents_commands_and_snippets_run(
             output = outcome.stdout
         assert not_printed(block, output) == [], f"{where} is not printed"
     if left_out:
-        pytest.skip(
-            f"all but the blocks at lines {', '.join(left_out)}, as "
-            f"{no_emulation or 'there is no clang'}"
-        )
+        lines = ", ".join(map(str, left_out))
+        pytest.skip(f"all but the blocks at lines {lines}: {'; '.join(set(left_out.values()))}")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ RESULT = Contents(
     re.compile(
         r"run\.json|advice\.json|[a-z_]+\.parquet|report\.html"
         r"|figures(/[a-z0-9_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
-        rf"|record(/[^/]+\.ackrec)?|{ADDRESS}"
+        rf"|record(/[^/]+\.(ackrec|calls|bpf\.o|json))?|{ADDRESS}"
     ),
 )
 

@@ -185,6 +185,9 @@ _Static_assert(sizeof(struct ackclock_call) == 96, "a record has 96 bytes");
 static __u64 (*const ackclock_ktime_get_ns)(void) = (void *)5;
 static long (*const ackclock_ringbuf_output)(void *ring, void *data, __u64 size,
 					     __u64 flags) = (void *)130;
+static long (*const ackclock_sk_storage_delete)(void *map, void *sk) = (void *)108;
+static void *(*const ackclock_sk_storage_get)(void *map, void *sk, void *value,
+					      __u64 flags) = (void *)107;
 
 #define ACKCLOCK_RB_NO_WAKEUP 1
 
@@ -275,7 +278,56 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
  * `.undo_cwnd` return their result. The state is zero when `.init` is called.
  */
 #define ACKCLOCK_CONTROL(STATE, ...)                                                            \
-	_Static_assert(sizeof(STATE) <= ACKCLOCK_STATE_BYTES, "the state has over 104 bytes");  \
+	_Static_assert(sizeof(STATE) <= ACKCLOCK_STATE_BYTES,                                   \
+		       "the state has over 104 bytes; use ACKCLOCK_CONTROL_WITH_STORAGE");      \
+	ACKCLOCK_INLINE __attribute__((returns_nonnull)) STATE *ackclock_state(struct sock *sk) \
+	{                                                                                       \
+		return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;               \
+	}                                                                                       \
+	ACKCLOCK_INLINE void ackclock_clear(struct sock *sk)                                    \
+	{                                                                                       \
+		__builtin_memset(ackclock_state(sk), 0, sizeof(STATE));                         \
+	}                                                                                       \
+	ACKCLOCK_CALLBACKS(STATE, __VA_ARGS__)
+
+/*
+ * The same for a state of up to 64 kB, which lies beside the socket (BPF_MAP_TYPE_SK_STORAGE,
+ * helpers bpf_sk_storage_get, 107, and bpf_sk_storage_delete, 108) and takes variable indices. If
+ * the kernel has no memory for it, the author's functions are not called: congestion halves the
+ * window.
+ */
+#define ACKCLOCK_CONTROL_WITH_STORAGE(STATE, ...)                                               \
+	struct {                                                                                \
+		int (*type)[24];     /* BPF_MAP_TYPE_SK_STORAGE */                              \
+		int (*map_flags)[1]; /* BPF_F_NO_PREALLOC */                                    \
+		int *key;                                                                       \
+		STATE *value;                                                                   \
+	} ackclock_states SEC(".maps");                                                         \
+	ACKCLOCK_INLINE STATE *ackclock_state(struct sock *sk)                                  \
+	{                                                                                       \
+		return ackclock_sk_storage_get(&ackclock_states, sk, 0, 1 /* create */);        \
+	}                                                                                       \
+	ACKCLOCK_INLINE void ackclock_clear(struct sock *sk)                                    \
+	{                                                                                       \
+		ackclock_sk_storage_delete(&ackclock_states, sk);                               \
+	}                                                                                       \
+	ACKCLOCK_CALLBACKS(STATE, __VA_ARGS__)
+
+/* Calls the author's function, if there is one and a state. */
+#define ACKCLOCK_TELL(event, sk, call)                                                          \
+	if (ackclock_algorithm.event) {                                                         \
+		void *state = ackclock_state(sk);                                               \
+		if (state)                                                                      \
+			ackclock_algorithm.event(call, state);                                  \
+	}
+
+#define ACKCLOCK_ASK(event, sk, call, otherwise)                                                \
+	{                                                                                       \
+		void *state = ackclock_state(sk);                                               \
+		(call)->result = state ? ackclock_algorithm.event(call, state) : otherwise;     \
+	}
+
+#define ACKCLOCK_CALLBACKS(STATE, ...)                                                          \
 	struct ackclock_algorithm {                                                             \
 		void (*init)(struct ackclock_call *, STATE *);                                  \
 		void (*release)(struct ackclock_call *, STATE *);                               \
@@ -287,18 +339,13 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		__u32 (*undo_cwnd)(struct ackclock_call *, STATE *);                            \
 	};                                                                                      \
 	static const struct ackclock_algorithm ackclock_algorithm = { __VA_ARGS__ };            \
-	ACKCLOCK_INLINE STATE *ackclock_state(struct sock *sk)                                  \
-	{                                                                                       \
-		return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;               \
-	}                                                                                       \
 	SEC("struct_ops") void ackclock_init(__u64 *arguments)                                  \
 	{                                                                                       \
 		struct sock *sk = (void *)arguments[0];                                         \
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_INIT);                                        \
-		__builtin_memset(ackclock_state(sk), 0, sizeof(STATE));                         \
-		if (ackclock_algorithm.init)                                                    \
-			ackclock_algorithm.init(&call, ackclock_state(sk));                     \
+		ackclock_clear(sk);                                                             \
+		ACKCLOCK_TELL(init, sk, &call);                                                 \
 		ackclock_finish(&call, sk);                                                     \
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_release(__u64 *arguments)                               \
@@ -306,8 +353,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		struct sock *sk = (void *)arguments[0];                                         \
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_RELEASE);                                     \
-		if (ackclock_algorithm.release)                                                 \
-			ackclock_algorithm.release(&call, ackclock_state(sk));                  \
+		ACKCLOCK_TELL(release, sk, &call);                                              \
 		ackclock_finish(&call, sk);                                                     \
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_pkts_acked(__u64 *arguments)                            \
@@ -319,8 +365,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		call.argument[0] = sample->pkts_acked;                                          \
 		call.argument[1] = sample->in_flight;                                           \
 		call.rtt_us = sample->rtt_us;                                                   \
-		if (ackclock_algorithm.pkts_acked)                                              \
-			ackclock_algorithm.pkts_acked(&call, ackclock_state(sk));               \
+		ACKCLOCK_TELL(pkts_acked, sk, &call);                                           \
 		ackclock_finish(&call, sk);                                                     \
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_cong_avoid(__u64 *arguments)                            \
@@ -330,7 +375,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		ackclock_read(&call, sk, ACKCLOCK_CONG_AVOID);                                  \
 		call.argument[0] = arguments[1];                                                \
 		call.argument[1] = arguments[2];                                                \
-		ackclock_algorithm.cong_avoid(&call, ackclock_state(sk));                       \
+		ACKCLOCK_TELL(cong_avoid, sk, &call);                                           \
 		ackclock_finish(&call, sk);                                                     \
 	}                                                                                       \
 	SEC("struct_ops") __u32 ackclock_ssthresh(__u64 *arguments)                             \
@@ -338,7 +383,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		struct sock *sk = (void *)arguments[0];                                         \
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_SSTHRESH);                                    \
-		call.result = ackclock_algorithm.ssthresh(&call, ackclock_state(sk));           \
+		ACKCLOCK_ASK(ssthresh, sk, &call, ackclock_max(call.before.cwnd / 2, 2));       \
 		ackclock_finish(&call, sk);                                                     \
 		return call.result;                                                             \
 	}                                                                                       \
@@ -348,8 +393,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_SET_STATE);                                   \
 		call.argument[0] = (__u8)arguments[1];                                          \
-		if (ackclock_algorithm.set_state)                                               \
-			ackclock_algorithm.set_state(&call, ackclock_state(sk));                \
+		ACKCLOCK_TELL(set_state, sk, &call);                                            \
 		ackclock_finish(&call, sk);                                                     \
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_cwnd_event(__u64 *arguments)                            \
@@ -358,8 +402,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_CWND_EVENT);                                  \
 		call.argument[0] = arguments[1];                                                \
-		if (ackclock_algorithm.cwnd_event)                                              \
-			ackclock_algorithm.cwnd_event(&call, ackclock_state(sk));               \
+		ACKCLOCK_TELL(cwnd_event, sk, &call);                                           \
 		ackclock_finish(&call, sk);                                                     \
 	}                                                                                       \
 	SEC("struct_ops") __u32 ackclock_undo_cwnd(__u64 *arguments)                            \
@@ -367,7 +410,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		struct sock *sk = (void *)arguments[0];                                         \
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_UNDO_CWND);                                   \
-		call.result = ackclock_algorithm.undo_cwnd(&call, ackclock_state(sk));          \
+		ACKCLOCK_ASK(undo_cwnd, sk, &call, call.before.cwnd);                           \
 		ackclock_finish(&call, sk);                                                     \
 		return call.result;                                                             \
 	}                                                                                       \

@@ -8,6 +8,7 @@
  *
  * theta = 1.4 is from memory of the literature, without a source.
  */
+#include "low_pass.bpf.h"
 #include "westwood.bpf.h"
 
 ACKCLOCK_PARAMETER(__u32, theta_percent, 140);

@@ -4,6 +4,7 @@
  * ssthresh to what the path holds by RE: the data delivered in the last round trip over its
  * duration, past the low-pass filter.
  */
+#include "low_pass.bpf.h"
 #include "westwood.bpf.h"
 
 struct re {

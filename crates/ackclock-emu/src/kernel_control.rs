@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -259,8 +260,11 @@ fn loader(options: &Options) -> Result<Command, Failure> {
     }
 }
 
+/// Starts the loader. Ctrl-C, which a terminal sends to its whole group, shall end the run and not
+/// the loader, which then completes its record.
 fn started(mut command: Command) -> io::Result<(Child, BufReader<ChildStdout>)> {
     let mut process = command
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;

@@ -51,6 +51,7 @@ pub const SHIPPED: &[Shipped] = &[
     shipped!("vegas"),
     shipped!("westwood_crb"),
     shipped!("westwood_re"),
+    shipped!("westwood_abse"),
 ];
 
 /// Parameters.
@@ -68,7 +69,7 @@ pub struct Kernel {
     #[schemars(length(min = 1, max = 15))]
     pub name: Option<String>,
     /// Name of a program that comes with ackclock: `aimd`, `reno`, `cubic`, `vegas`,
-    /// `westwood_crb` or `westwood_re`.
+    /// `westwood_crb`, `westwood_re` or `westwood_abse`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipped: Option<String>,
     /// File of your own program: C source, `.bpf.c`, or an object, `.bpf.o`. It includes

@@ -1,4 +1,4 @@
-"""The calls that the kernel has made of a control that an emulation loaded into it.
+"""Tables of the calls that the kernel has made of a control that an emulation loaded into it.
 
 They lie beside the run's record: `record/RUN.CONTROL.calls`, with a summary in
 `record/RUN.CONTROL.json`, and the object that ran in `record/RUN.CONTROL.bpf.o`.
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ackclock.capture.calls import recorded
 from ackclock.errors import InputError
 
 __all__ = ["Calls", "calls_of"]
@@ -84,7 +85,7 @@ def calls_of(folder: str | Path) -> list[Calls]:
     Raises:
         InputError: A file is not one of calls.
     """
-    return [_read(file) for file in sorted(Path(folder).glob("record/*.calls"))]
+    return [_read(file) for file in recorded(folder)]
 
 
 def _read(file: Path) -> Calls:
@@ -125,4 +126,5 @@ def _seconds_since(now_ns: np.ndarray, begin_ns: int) -> np.ndarray:
 
 
 def _named(names: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    return names[np.minimum(numbers, len(names) - 1)]
+    named: np.ndarray = names[np.minimum(numbers, len(names) - 1)]
+    return named
