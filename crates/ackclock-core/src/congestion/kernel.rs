@@ -420,7 +420,7 @@ mod tests {
             assert_eq!(&shipped.object[..4], b"\x7fELF", "{}", shipped.name);
             assert_eq!(shipped.object[18..20], BPF, "{}", shipped.name);
             assert!(
-                shipped.source.contains("ackclock.bpf.h"),
+                shipped.source.contains(".bpf.h\""),
                 "{}",
                 shipped.name
             );
