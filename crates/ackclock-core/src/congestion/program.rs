@@ -270,12 +270,14 @@ impl<A: Algorithm> ProgramControl<A> {
     /// Writes what the sender knows into the socket.
     fn note(&mut self, ack: &Ack) {
         let micros = |span: Option<Span>| span.map_or(0, |span| span.as_nanos() / 1000);
-        self.una += ack.newly_acked.0;
+        self.una = self.una.wrapping_add(ack.newly_acked.0); // a sequence number
         let outstanding = ack.outstanding;
-        let delivered_ce = self.get(socket::DELIVERED_CE) + self.segments(ack.marked);
-        let lost = self.get(socket::LOST) + self.segments(ack.newly_lost);
+        let marked = self.segments(ack.marked);
+        let delivered_ce = self.get(socket::DELIVERED_CE).wrapping_add(marked);
+        let newly_lost = self.segments(ack.newly_lost);
+        let lost = self.get(socket::LOST).wrapping_add(newly_lost);
         for (field, value) in [
-            (socket::SRTT_US, micros(ack.smoothed_rtt) * 8),
+            (socket::SRTT_US, micros(ack.smoothed_rtt).saturating_mul(8)),
             (socket::RTT_MIN, micros(ack.min_rtt)),
             (socket::PACKETS_OUT, self.segments(outstanding.sent)),
             (socket::SACKED_OUT, self.segments(outstanding.sacked)),
@@ -285,7 +287,7 @@ impl<A: Algorithm> ProgramControl<A> {
             (socket::DELIVERED_CE, delivered_ce),
             (socket::LOST, lost),
             (socket::SND_UNA, self.una),
-            (socket::SND_NXT, self.una + outstanding.sent.0),
+            (socket::SND_NXT, self.una.wrapping_add(outstanding.sent.0)),
         ] {
             self.machine.set(field, value);
         }
@@ -336,7 +338,7 @@ impl<A: Algorithm> ProgramControl<A> {
     /// Calls `pkts_acked`. Its third number is in bytes, as in Linux since 4.20.
     fn report_acked(&mut self, ack: &Ack) -> Result<(), String> {
         let rtt = ack.newest_rtt.map_or(u64::MAX, |rtt| rtt.as_nanos() / 1000);
-        let before = ack.in_flight.0 + ack.newly_delivered.0;
+        let before = ack.in_flight.0.saturating_add(ack.newly_delivered.0);
         let acked = self.segments(ack.newly_acked);
         self.machine.set_ack_sample(ack_sample::PKTS_ACKED, acked);
         self.machine.set_ack_sample(ack_sample::RTT_US, rtt);
@@ -403,7 +405,7 @@ impl<A: Algorithm> ProgramControl<A> {
             ),
             (
                 rate_sample::PRIOR_IN_FLIGHT,
-                self.segments(ack.in_flight + ack.newly_delivered),
+                self.segments(Bytes(ack.in_flight.0.saturating_add(ack.newly_delivered.0))),
             ),
             (rate_sample::IS_APP_LIMITED, limited.into()),
         ] {
@@ -420,7 +422,7 @@ fn port(place: &str) -> u64 {
 
 impl<A: Algorithm> CongestionControl for ProgramControl<A> {
     fn on_open(&mut self, now: Time, rtt: Option<Span>) {
-        let srtt = rtt.map_or(0, |rtt| 8 * (rtt.as_nanos() / 1000));
+        let srtt = rtt.map_or(0, |rtt| (rtt.as_nanos() / 1000).saturating_mul(8));
         self.set(socket::SRTT_US, srtt);
         self.at(now, |_| Ok(()));
     }
@@ -593,7 +595,7 @@ mod tests {
     #[test]
     fn a_program_hears_what_the_kernel_would_tell_it_in_its_order() {
         let (mut clock, heard) = listening(None);
-        let mut hear = |expected: &[&str]| {
+        let hear = |expected: &[&str]| {
             let said = std::mem::take(&mut *heard.lock().unwrap());
             assert_eq!(said, expected);
         };
@@ -601,7 +603,11 @@ mod tests {
         hear(&["init 0 in 0"]);
         let ack = clock.ack_of(MSS);
         clock.control.on_ack(clock.now, &ack);
-        hear(&["pkts_acked 0 in 0", "cong_avoid 1000 in 0"]);
+        hear(&[
+            "in_ack_event 0 in 0",
+            "pkts_acked 0 in 0",
+            "cong_avoid 1000 in 0",
+        ]);
         tell(&mut clock, CongestionKind::Loss);
         hear(&["ssthresh 0 in 0", "set_state 3 in 0"]);
         assert_eq!((clock.cwnd(), clock.ssthresh()), (5.0, Some(5.0)));
