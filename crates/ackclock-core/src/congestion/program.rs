@@ -593,7 +593,7 @@ mod tests {
     #[test]
     fn a_program_hears_what_the_kernel_would_tell_it_in_its_order() {
         let (mut clock, heard) = listening(None);
-        let mut hear = |expected: &[&str]| {
+        let hear = |expected: &[&str]| {
             let said = std::mem::take(&mut *heard.lock().unwrap());
             assert_eq!(said, expected);
         };
@@ -601,7 +601,7 @@ mod tests {
         hear(&["init 0 in 0"]);
         let ack = clock.ack_of(MSS);
         clock.control.on_ack(clock.now, &ack);
-        hear(&["pkts_acked 0 in 0", "cong_avoid 1000 in 0"]);
+        hear(&["in_ack_event 0 in 0", "pkts_acked 0 in 0", "cong_avoid 1000 in 0"]);
         tell(&mut clock, CongestionKind::Loss);
         hear(&["ssthresh 0 in 0", "set_state 3 in 0"]);
         assert_eq!((clock.cwnd(), clock.ssthresh()), (5.0, Some(5.0)));
