@@ -601,7 +601,11 @@ mod tests {
         hear(&["init 0 in 0"]);
         let ack = clock.ack_of(MSS);
         clock.control.on_ack(clock.now, &ack);
-        hear(&["in_ack_event 0 in 0", "pkts_acked 0 in 0", "cong_avoid 1000 in 0"]);
+        hear(&[
+            "in_ack_event 0 in 0",
+            "pkts_acked 0 in 0",
+            "cong_avoid 1000 in 0",
+        ]);
         tell(&mut clock, CongestionKind::Loss);
         hear(&["ssthresh 0 in 0", "set_state 3 in 0"]);
         assert_eq!((clock.cwnd(), clock.ssthresh()), (5.0, Some(5.0)));
