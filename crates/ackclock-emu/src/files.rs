@@ -41,8 +41,11 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Objects by path and content of their source: a scenario is read many times in one process.
-static COMPILED: Mutex<Option<HashMap<(PathBuf, Vec<u8>), Vec<u8>>>> = Mutex::new(None);
+/// Objects by path and content of their source.
+type Objects = HashMap<(PathBuf, Vec<u8>), Vec<u8>>;
+
+/// The objects made so far: a scenario is read many times in one process.
+static COMPILED: Mutex<Option<Objects>> = Mutex::new(None);
 
 fn compiled(path: &Path, source: Vec<u8>) -> Result<Vec<u8>, String> {
     let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -232,7 +232,7 @@ fn programs_of(scenario: &Scenario) -> impl Iterator<Item = (String, &ControlPro
         let Transport::Tcp { control, .. } = &flow.transport else {
             return None;
         };
-        let program = control.facts.linux.as_ref()?.program.as_ref()?;
+        let program = control.facts.linux.as_ref()?.program.as_deref()?;
         Some((format!("flows.{}.transport.control", flow.name), program))
     })
 }

@@ -140,7 +140,7 @@ pub struct LinuxControl {
     pub name: String,
     /// The program that a run loads into the kernel; absent for a control of the kernel itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub program: Option<ControlProgram>,
+    pub program: Option<Box<ControlProgram>>,
     /// Parameters whose values differ in the kernel.
     pub differences: Vec<String>,
     /// True if the module ends slow start when the round-trip time grows (HyStart).

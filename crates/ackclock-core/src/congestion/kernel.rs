@@ -138,7 +138,7 @@ impl Element<ControlKind> for Kernel {
             paces: runs.map(|program| program.has(Callback::CongControl)),
             linux: Some(LinuxControl {
                 name: self.name.clone().unwrap_or_default(),
-                program,
+                program: program.map(Box::new),
                 differences: Vec::new(),
                 slow_start_ends_on_delay: None,
                 reno_friendly_speedup: None,

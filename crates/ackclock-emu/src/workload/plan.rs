@@ -50,7 +50,7 @@ fn socket_name(control: &Selection<ControlKind>, loaded: &LoadedNames) -> String
         .facts
         .linux
         .as_ref()
-        .and_then(|linux| linux.program.as_ref());
+        .and_then(|linux| linux.program.as_deref());
     let name = program.and_then(|program| loaded.get(program).map(String::as_str));
     name.or(linux_name(control)).unwrap_or(control.name).into()
 }
@@ -421,7 +421,7 @@ mod tests {
         };
         let (one, other) = (of(json!({ "alpha": 1 })), of(json!({ "alpha": 2 })));
         let program =
-            |chosen: &Selection<ControlKind>| chosen.facts.linux.clone().unwrap().program.unwrap();
+            |chosen: &Selection<ControlKind>| *chosen.facts.linux.clone().unwrap().program.unwrap();
         let names = [&one, &other]
             .map(program)
             .into_iter()
