@@ -61,13 +61,13 @@ pub fn examine(program: &HostProgram, loader: Option<&Path>) -> Examination {
 /// Checks if this machine's TCP can take part in an L4S experiment. Starts two hosts for a moment.
 #[cfg(target_os = "linux")]
 pub fn examine_l4s(program: &HostProgram) -> Examination {
-    l4s::judge(&facts::Facts::gather(program))
+    l4s::judge(&facts::Facts::gather(program, None))
 }
 
 /// Checks this machine, which is not Linux.
 #[cfg(not(target_os = "linux"))]
 pub fn examine_l4s(program: &HostProgram) -> Examination {
-    examine(program)
+    examine(program, None)
 }
 
 /// Checks this machine, which is not Linux.
