@@ -147,6 +147,8 @@ impl FlowBuilder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ackclock_core::congestion::ControlKind;
+    use ackclock_core::registry::Kind;
     use ackclock_core::registry::samples::samples;
     use ackclock_core::scenario::files::NoFiles;
 
