@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_estimators", "check_simulation", "climbing_chain_with_channel",
-    "climbing_chains", "control_object", "derived", "doctor", "doctor_l4s", "emulate", "epoch_chain", "expand",
+    "climbing_chains", "control_object", "derived", "doctor", "doctor_l4s", "emulate",
+    "epoch_chain", "expand",
     "has_sockets",
     "is_checking", "jumping_chain", "measure", "parse_assignment", "parse_scenario", "places",
     "prepare_emulation", "rate_estimates", "receive", "registry",

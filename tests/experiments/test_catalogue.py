@@ -637,6 +637,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "rates",
         "linux",
         "bbr",
+        "l4s",
     ]
     assert len(chosen(groups, experiments())) == len(experiments())
 

@@ -17,7 +17,7 @@ def doctor(topic: str | None, as_json: bool) -> int:
     possible. With the topic l4s, check if the kernel's TCP can take part in an L4S experiment.
 
     \b
-    Examples:
+    Example:
       ackclock doctor --json
       ackclock doctor l4s
     """
