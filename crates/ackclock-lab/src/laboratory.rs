@@ -126,14 +126,14 @@ impl Laboratory {
 }
 
 /// Returns the version of the engine, the JSON schema of scenarios, and the names of the congestion
-/// controls that only a kernel has.
+/// controls that a page does not offer, as they need a kernel or a program.
 pub fn describe() -> Value {
     let controls = ControlKind::entries().iter();
-    let of_kernel = controls.filter(|entry| !entry.simulated);
+    let left_out = controls.filter(|entry| !entry.simulated);
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "schema": schema::schema(),
-        "kernel_controls": of_kernel.map(|entry| entry.name).collect::<Vec<_>>(),
+        "controls_left_out": left_out.map(|entry| entry.name).collect::<Vec<_>>(),
     })
 }
 

@@ -173,15 +173,18 @@ transport = {{ kind = "tcp", control = {control} }}
     }
 
     #[test]
-    fn what_the_engine_cannot_make_is_refused_and_nothing_else() {
-        for entry in ControlKind::entries() {
+    fn what_the_engine_makes_is_not_refused() {
+        for entry in ControlKind::entries()
+            .iter()
+            .filter(|entry| entry.simulated)
+        {
             let sample = samples(&(entry.schema)()).swap_remove(0);
             let fields = sample.as_object().unwrap().iter();
             let fields: String = fields
                 .map(|(name, value)| format!(", {name} = {value}"))
                 .collect();
             let checked = check(&under(&format!("{{ kind = \"{}\"{fields} }}", entry.name)));
-            assert_eq!(checked.is_ok(), entry.simulated, "{}", entry.name);
+            assert!(checked.is_ok(), "{}", entry.name);
         }
     }
 

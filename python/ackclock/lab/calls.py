@@ -35,12 +35,12 @@ def _changed(begin: Beginning, request: dict[str, Any]) -> Scenario:
 
 
 def describe(_begin: Beginning, _request: dict[str, Any]) -> Any:
-    """Returns the engine's version and schema, and the controls that only a kernel has."""
+    """Returns the engine's version and schema, and the controls that a page leaves out."""
     controls: Any = engine.registry()["controls"]
     return {
         "version": engine.version(),
         "schema": engine.schema(),
-        "kernel_controls": [one["name"] for one in controls if not one["simulated"]],
+        "controls_left_out": [one["name"] for one in controls if not one["simulated"]],
     }
 
 

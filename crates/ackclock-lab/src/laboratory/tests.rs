@@ -122,9 +122,9 @@ fn the_page_of_a_scenario_changes_no_run() {
 }
 
 #[test]
-fn the_page_knows_the_schema_and_what_only_a_kernel_has() {
+fn the_page_knows_the_schema_and_the_controls_left_out() {
     let found = describe();
-    assert_eq!(found["kernel_controls"], json!(["kernel"]));
+    assert_eq!(found["controls_left_out"], json!(["kernel", "python"]));
     assert!(found["schema"]["properties"]["lab"].is_object());
     assert_eq!(found["version"], env!("CARGO_PKG_VERSION"));
 }

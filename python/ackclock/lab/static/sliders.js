@@ -23,7 +23,7 @@ export function valueAt(tree, path) {
 }
 
 // Returns the controls of a scenario: those of its table [lab], or else what is usual to vary.
-export function controls({ point: scenario, resolved }, schema, kernelControls) {
+export function controls({ point: scenario, resolved }, schema, leftOut) {
   const asked = Object.entries(scenario.lab?.sliders ?? {});
   const pathsOfRanges = asked.length ? asked : usual(scenario, resolved).map((path) => [path, ""]);
   const value = (path) => valueAt(scenario, path) ?? valueAt(resolved, path);
@@ -35,7 +35,7 @@ export function controls({ point: scenario, resolved }, schema, kernelControls) 
         .map(loss),
     );
   const chosen = choices(resolved).map((path) =>
-    choice(path, value(path), schema, resolved, kernelControls),
+    choice(path, value(path), schema, resolved, leftOut),
   );
   const marks = onRoutes(resolved).map(({ name }) => `hops.${name}.queue.ecn`);
   chosen.push(...marks.map((path) => answer(path, value(path))));
@@ -135,12 +135,12 @@ function loss({ name }) {
 }
 
 // Returns the choice between the kinds of an element: what each option sets.
-function choice(path, element, schema, resolved, kernelControls) {
+function choice(path, element, schema, resolved, leftOut) {
   const kinds = described(schema, resolved, path)?.oneOf;
   if (!element?.kind || !kinds) return null;
   const options = kinds
     .filter(
-      (one) => !path.endsWith("control") || !kernelControls.includes(one.properties.kind.const),
+      (one) => !path.endsWith("control") || !leftOut.includes(one.properties.kind.const),
     )
     .map((one) => option(one, element));
   return options.length > 1 ? { path, value: element, options: options.filter(Boolean) } : null;

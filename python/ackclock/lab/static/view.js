@@ -200,7 +200,7 @@ async function rebuild() {
     }
     return false;
   }
-  build($("sliders"), controls(checked, known.schema, known.kernel_controls), state.other, move);
+  build($("sliders"), controls(checked, known.schema, known.controls_left_out), state.other, move);
   begun.assignments = checked.assignments;
   const swept = checked.assignments.map(([path, value]) => `${path} = ${short(value)}`);
   $("sweep").hidden = !swept.length;
