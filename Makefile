@@ -115,7 +115,7 @@ test-waiting: $(QUICK)
 test-alone: $(QUICK)
 	$(BIN)/python -m pytest -m 'alone and not oracle'
 
-test-oracle: $(QUICK) ## compare limits of transfers with the kernel's (root, quiet machine)
+test-oracle: $(QUICK) ## compare limits and controls with the kernel's (root, quiet machine)
 	$(BIN)/python -m pytest -m oracle
 
 reproduce-check: $(QUICK) ## run changed experiments in full, record their verdicts
