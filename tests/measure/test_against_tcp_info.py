@@ -2,8 +2,8 @@
 
 The kernel knows when it had nothing to send, and when the receiver's window or its own buffer held
 it back (tcp_info). While it is busy for none of these reasons, the network was the limit. Our
-account uses the packets alone. Full send buffers are not accurate in all runs: see `OPEN` and the
-guide on accuracy.
+account uses the packets alone. The machine must be quiet: on a busy one full send buffers were
+called a window (see the guide on accuracy).
 
 Two definitions differ:
 
@@ -66,18 +66,6 @@ TRANSFERS = {
     "small messages": Transfer(write_bytes=200, every_s=0.1),
 }
 
-#: Cases in which our account still differs from the kernel's, and our account.
-OPEN = {
-    "small send buffer": "its size in bytes grows by steps, which may look like a window",
-    "send buffer of 60 kB": "its size in bytes grows by steps, which may look like a window",
-}
-
-
-def as_parameter(name: str) -> object:
-    """Returns a transfer as a parameter, marked if it is known to differ."""
-    marks = [pytest.mark.xfail(reason=OPEN[name], strict=False)] if name in OPEN else []
-    return pytest.param(name, marks=marks)
-
 
 def truth(said: dict[str, float]) -> dict[str, float]:
     """Returns the kernel's shares of the time."""
@@ -125,7 +113,7 @@ def differences(theirs: dict[str, float], ours: dict[str, float]) -> dict[str, f
     return {name: max(ours[name] - share, lacking[name]) for name, share in theirs.items()}
 
 
-@pytest.mark.parametrize("name", [as_parameter(name) for name in TRANSFERS])
+@pytest.mark.parametrize("name", TRANSFERS)
 def test_shares_are_the_kernels_or_unknown(name: str, tmp_path: Path) -> None:
     said = run(TRANSFERS[name], tmp_path / "sender.pcap")
     theirs, ours = truth(said), found(measure(tmp_path / "sender.pcap", tmp_path / "measured"))
