@@ -197,12 +197,18 @@ impl<T: Trace> Run<T> {
             }
             self.handle(time, target, end, sampler);
             if self.statistics.events.is_multiple_of(QUESTION_EVERY)
-                && (!supervisor.proceed(time) || self.fault().is_some())
+                && !self.may_go_on(time, supervisor)
             {
                 return false;
             }
         }
         true
+    }
+
+    /// True if neither the supervisor stops the run nor a control has failed.
+    #[cold] // and not inlined: the loop's registers are for packets
+    fn may_go_on(&self, time: Time, supervisor: &dyn Supervisor) -> bool {
+        supervisor.proceed(time) && self.fault().is_none()
     }
 
     /// Returns the first fault of a control.

@@ -139,17 +139,19 @@ impl RateSample {
     }
 }
 
-/// Data that was sent and is not acknowledged cumulatively.
+/// State of the sender after an ACK, as a socket of Linux shows it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Outstanding {
-    /// All of it (FlightSize of RFC 5681).
-    pub sent: Bytes,
+pub struct SenderState {
+    /// Data that was sent and is not acknowledged cumulatively (FlightSize of RFC 5681).
+    pub outstanding: Bytes,
     /// Data of it that is acknowledged selectively.
     pub sacked: Bytes,
     /// Data of it that is deemed lost.
     pub lost: Bytes,
     /// Data of it that was sent again and is in flight.
     pub resent: Bytes,
+    /// True if the phase of recovery lets the window grow, were it full.
+    pub opens: bool,
 }
 
 /// Event: an ACK, new or duplicate, has arrived. The scoreboard and the estimate of the round-trip
@@ -183,10 +185,6 @@ pub struct Ack {
     pub min_rtt: Option<Span>,
     /// Data in flight after this ACK.
     pub in_flight: Bytes,
-    /// Data that is not acknowledged cumulatively, by its state.
-    pub outstanding: Outstanding,
-    /// True if the phase of recovery lets the window grow, were it full.
-    pub opens: bool,
     /// Time from which pacing lets the next segment leave: now, or later.
     pub next_departure: Time,
     /// Delivery-rate sample, for controls that want it
@@ -331,6 +329,11 @@ pub trait CongestionControl: Debug + Send {
     fn on_mark_report(&mut self, now: Time, report: &MarkReport) {
         let _ = (now, report);
     }
+    /// Reports the state of the sender after an ACK, just before [`CongestionControl::on_ack`].
+    /// Called only if [`CongestionControl::wants_sender_state`] returns true.
+    fn on_sender_state(&mut self, state: &SenderState) {
+        let _ = state;
+    }
     /// Reports each segment found lost, before the congestion or the ACK that goes with it. Called
     /// only for controls that want rate samples ([`CongestionControl::wants_delivery_rate`]).
     /// Without SACK, only the first segment of a recovery is reported.
@@ -366,6 +369,10 @@ pub trait CongestionControl: Debug + Send {
     }
     /// True if [`CongestionControl::on_mark_report`] is to be called; read once.
     fn wants_mark_reports(&self) -> bool {
+        false
+    }
+    /// True if [`CongestionControl::on_sender_state`] is to be called; read once.
+    fn wants_sender_state(&self) -> bool {
         false
     }
     /// True if [`CongestionControl::cwnd`] holds during recovery too, without a proportional

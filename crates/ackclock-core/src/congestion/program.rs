@@ -7,7 +7,7 @@
 
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, RateSample,
-    SegmentSent, SendLimit,
+    SegmentSent, SendLimit, SenderState,
 };
 use crate::units::{BitRate, Bytes, Span, Time};
 use ackclock_bpf::layout::{ack_sample, rate_sample, socket};
@@ -104,6 +104,7 @@ pub(super) struct ProgramControl<A> {
     owns: bool,
     hears_sent: bool,
     una: u64,
+    sender: SenderState,
     fault: Option<String>,
 }
 
@@ -139,6 +140,7 @@ impl<A: Algorithm> ProgramControl<A> {
             owns,
             hears_sent,
             una: 0,
+            sender: SenderState::default(),
             fault: None,
         }
     }
@@ -271,7 +273,7 @@ impl<A: Algorithm> ProgramControl<A> {
     fn note(&mut self, ack: &Ack) {
         let micros = |span: Option<Span>| span.map_or(0, |span| span.as_nanos() / 1000);
         self.una = self.una.wrapping_add(ack.newly_acked.0); // a sequence number
-        let outstanding = ack.outstanding;
+        let sender = self.sender;
         let marked = self.segments(ack.marked);
         let delivered_ce = self.get(socket::DELIVERED_CE).wrapping_add(marked);
         let newly_lost = self.segments(ack.newly_lost);
@@ -279,15 +281,15 @@ impl<A: Algorithm> ProgramControl<A> {
         for (field, value) in [
             (socket::SRTT_US, micros(ack.smoothed_rtt).saturating_mul(8)),
             (socket::RTT_MIN, micros(ack.min_rtt)),
-            (socket::PACKETS_OUT, self.segments(outstanding.sent)),
-            (socket::SACKED_OUT, self.segments(outstanding.sacked)),
-            (socket::LOST_OUT, self.segments(outstanding.lost)),
-            (socket::RETRANS_OUT, self.segments(outstanding.resent)),
+            (socket::PACKETS_OUT, self.segments(sender.outstanding)),
+            (socket::SACKED_OUT, self.segments(sender.sacked)),
+            (socket::LOST_OUT, self.segments(sender.lost)),
+            (socket::RETRANS_OUT, self.segments(sender.resent)),
             (socket::DELIVERED, self.segments(ack.delivered)),
             (socket::DELIVERED_CE, delivered_ce),
             (socket::LOST, lost),
             (socket::SND_UNA, self.una),
-            (socket::SND_NXT, self.una.wrapping_add(outstanding.sent.0)),
+            (socket::SND_NXT, self.una.wrapping_add(sender.outstanding.0)),
         ] {
             self.machine.set(field, value);
         }
@@ -309,7 +311,7 @@ impl<A: Algorithm> ProgramControl<A> {
         if self.owns {
             return self.control(ack);
         }
-        if !ack.opens || ack.newly_delivered == Bytes::ZERO {
+        if !self.sender.opens || ack.newly_delivered == Bytes::ZERO {
             return Ok(());
         }
         let used = ack.credit > Bytes::ZERO;
@@ -485,6 +487,12 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
         self.owns
     }
 
+    fn on_sender_state(&mut self, state: &SenderState) {
+        self.sender = *state;
+    }
+    fn wants_sender_state(&self) -> bool {
+        true
+    }
     fn wants_sent(&self) -> bool {
         self.hears_sent
     }
@@ -602,7 +610,7 @@ mod tests {
         clock.control.on_open(clock.now, None);
         hear(&["init 0 in 0"]);
         let ack = clock.ack_of(MSS);
-        clock.control.on_ack(clock.now, &ack);
+        clock.hear(&ack);
         hear(&[
             "in_ack_event 0 in 0",
             "pkts_acked 0 in 0",
@@ -644,7 +652,7 @@ mod tests {
         assert_eq!(clock.control.fault(), Some("ssthresh: it fails".into()));
         heard.lock().unwrap().clear();
         let ack = clock.ack_of(MSS);
-        clock.control.on_ack(clock.now, &ack);
+        clock.hear(&ack);
         tell(&mut clock, CongestionKind::Timeout);
         assert!(heard.lock().unwrap().is_empty());
         assert_eq!(clock.cwnd(), 10.0);

@@ -2,7 +2,7 @@
 
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlState, MarkReport, PathModel,
-    RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
+    RecoveryPhase, SegmentLost, SegmentSent, SendLimit, SenderState,
 };
 use crate::result::{ControlStateRow, Table};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -123,6 +123,9 @@ impl CongestionControl for Recorded {
     fn on_mark_report(&mut self, now: Time, report: &MarkReport) {
         self.control.on_mark_report(now, report); // the ACK's record follows
     }
+    fn on_sender_state(&mut self, state: &SenderState) {
+        self.control.on_sender_state(state); // the ACK's record follows
+    }
     fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
         self.control.on_lost(now, lost);
         self.forget_ack();
@@ -160,6 +163,9 @@ impl CongestionControl for Recorded {
     }
     fn wants_mark_reports(&self) -> bool {
         self.control.wants_mark_reports()
+    }
+    fn wants_sender_state(&self) -> bool {
+        self.control.wants_sender_state()
     }
     fn owns_recovery(&self) -> bool {
         self.control.owns_recovery()

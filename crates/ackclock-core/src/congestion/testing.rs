@@ -3,7 +3,7 @@
 
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, MarkReport,
-    Outstanding, RateSample,
+    RateSample, SenderState,
 };
 use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentLost, SegmentSent, SendLimit};
 use ackclock_core::registry::{StreamScope, choose};
@@ -185,11 +185,6 @@ impl AckClock {
             smoothed_rtt: Some(rtt),
             min_rtt: Some(self.min_rtt.min(rtt)),
             in_flight: self.flight().saturating_sub(Bytes(bytes)),
-            outstanding: Outstanding {
-                sent: self.flight().saturating_sub(Bytes(bytes)),
-                ..Outstanding::default()
-            },
-            opens: self.phase != RecoveryPhase::Recovery,
             next_departure: self.now,
             rate_sample: Some(self.sample(rtt)),
             limited: self.limited(),
@@ -219,7 +214,7 @@ impl AckClock {
             self.begin_reaction(CongestionKind::Mark);
         }
         self.min_rtt = self.min_rtt.min(self.round_trip());
-        self.control.on_ack(self.now, &ack);
+        self.hear(&ack);
         if self.control.wants_sent() {
             let sent = SegmentSent {
                 bytes: Bytes(bytes),
@@ -237,6 +232,18 @@ impl AckClock {
             }
             self.begin_reaction(kind);
         }
+    }
+
+    /// Gives the control an ACK, and before it the state of the sender.
+    pub fn hear(&mut self, ack: &Ack) {
+        if self.control.wants_sender_state() {
+            self.control.on_sender_state(&SenderState {
+                outstanding: ack.in_flight,
+                opens: self.phase != RecoveryPhase::Recovery,
+                ..SenderState::default()
+            });
+        }
+        self.control.on_ack(self.now, ack);
     }
 
     /// Reports the marks of an ACK, and returns the ACK.

@@ -5,9 +5,8 @@
 //! of an ACK is therefore proportional to the number of records it changes, not to the data in
 //! flight.
 
-use crate::congestion::Outstanding;
 use crate::packet::SackBlock;
-use crate::units::{Bytes, Time};
+use crate::units::Time;
 use std::collections::VecDeque;
 
 mod by_time;
@@ -171,16 +170,6 @@ impl Scoreboard {
     /// Returns the bytes sent that are neither acknowledged nor SACKED.
     pub const fn unsacked(&self) -> u64 {
         self.flight - self.sacked
-    }
-    /// Returns the bytes not cumulatively acknowledged, by their state.
-    #[inline(always)] // runs for every packet, where a call costs more than the work
-    pub const fn outstanding(&self) -> Outstanding {
-        Outstanding {
-            sent: Bytes(self.flight),
-            sacked: Bytes(self.sacked),
-            lost: Bytes(self.lost),
-            resent: Bytes(self.resent),
-        }
     }
     /// Returns the number of lost segments to be retransmitted.
     pub const fn due(&self) -> u64 {

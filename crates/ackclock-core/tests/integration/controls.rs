@@ -4,7 +4,7 @@ use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::kernel::{SHIPPED, Shipped};
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
-    Outstanding, RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
+    RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit, SenderState,
 };
 use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
@@ -442,8 +442,6 @@ impl Told {
                     smoothed_rtt: self.smoothed_rtt,
                     min_rtt: self.min_rtt,
                     in_flight: control.cwnd(),
-                    outstanding: Outstanding::default(),
-                    opens: phase != RecoveryPhase::Recovery,
                     next_departure: now,
                     rate_sample: self.sample(credit, rtt, limited),
                     limited,
@@ -452,6 +450,13 @@ impl Told {
                     round_start: false,
                     marked: Bytes(if marked { credit } else { 0 }),
                 };
+                if control.wants_sender_state() {
+                    control.on_sender_state(&SenderState {
+                        outstanding: ack.in_flight,
+                        opens: phase != RecoveryPhase::Recovery,
+                        ..SenderState::default()
+                    });
+                }
                 control.on_ack(now, &ack);
             }
             Signal::Sent { in_flight, limited } => {

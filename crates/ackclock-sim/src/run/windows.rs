@@ -157,7 +157,7 @@ impl<T: Trace> Run<T> {
             // Only now is every packet in its hop.
             if self.statistics.events - asked >= QUESTION_EVERY {
                 asked = self.statistics.events;
-                if !supervisor.proceed(self.clock.now) || self.fault().is_some() {
+                if !self.may_go_on(self.clock.now, supervisor) {
                     return false;
                 }
             }

@@ -10,7 +10,9 @@ use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
 use super::marks::MarkNews;
 use super::{Sender, State, Timer, stronger};
-use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, RecoveryPhase, SendLimit};
+use crate::congestion::{
+    Ack, AckKind, Congestion, CongestionKind, RecoveryPhase, SendLimit, SenderState,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Values of an ACK for the control that differ between the kinds of recovery.
@@ -404,8 +406,6 @@ impl Sender {
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt,
             in_flight: self.in_flight(),
-            outstanding: self.scoreboard.outstanding(),
-            opens: told.opens,
             next_departure: self.pacer.next().max(now),
             rate_sample,
             limited,
@@ -414,10 +414,25 @@ impl Sender {
             round_start: told.round_start,
             marked: Bytes(told.marked),
         };
+        if self.control.wants_sender_state() {
+            self.tell_state(told.opens);
+        }
         self.control.on_ack(now, &signal);
         if RATED && self.rate.is_some() && self.control.get().limits_rate_samples() {
             self.mark_application_limited();
         }
+    }
+
+    #[inline(never)] // few controls want it
+    fn tell_state(&mut self, opens: bool) {
+        let board = &self.scoreboard;
+        self.control.on_sender_state(&SenderState {
+            outstanding: Bytes(board.flight()),
+            sacked: Bytes(board.flight() - board.unsacked()),
+            lost: Bytes(board.lost()),
+            resent: Bytes(board.resent()),
+            opens,
+        });
     }
 
     /// Handles newly acknowledged data: recovery continues or ends, and the timer restarts (RFC

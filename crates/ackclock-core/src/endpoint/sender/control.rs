@@ -2,6 +2,7 @@
 
 use crate::congestion::{
     Ack, Congestion, CongestionControl, ControlRecord, MarkReport, SegmentLost, SegmentSent,
+    SenderState,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -13,6 +14,7 @@ pub(super) struct Control {
     control: Box<dyn CongestionControl>,
     cwnd: Bytes,
     wants_sent: bool,
+    wants_sender_state: bool,
     owns_recovery: bool,
 }
 
@@ -21,6 +23,7 @@ impl Control {
         Control {
             cwnd: control.cwnd(),
             wants_sent: control.wants_sent(),
+            wants_sender_state: control.wants_sender_state(),
             owns_recovery: control.owns_recovery(),
             control,
         }
@@ -33,6 +36,10 @@ impl Control {
     /// Returns the cached [`CongestionControl::wants_sent`].
     pub const fn wants_sent(&self) -> bool {
         self.wants_sent
+    }
+    /// Returns the cached [`CongestionControl::wants_sender_state`].
+    pub const fn wants_sender_state(&self) -> bool {
+        self.wants_sender_state
     }
     /// Returns the cached [`CongestionControl::owns_recovery`].
     pub const fn owns_recovery(&self) -> bool {
@@ -68,6 +75,10 @@ impl Control {
     pub fn on_mark_report(&mut self, now: Time, report: &MarkReport) {
         self.control.on_mark_report(now, report);
         self.cwnd = self.control.cwnd();
+    }
+    /// Calls [`CongestionControl::on_sender_state`], which changes no window.
+    pub fn on_sender_state(&mut self, state: &SenderState) {
+        self.control.on_sender_state(state);
     }
     /// Calls [`CongestionControl::on_lost`].
     pub fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
