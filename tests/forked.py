@@ -19,13 +19,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from types import ModuleType
 from typing import NoReturn
 
-#: Modules that commands import; what they import in turn is the time that is saved.
-IMPORTED = (
-    "advice", "capture", "cli", "comparison", "evaluation", "metrics", "models", "plot", "report",
-    "reproduction", "sweeps",
+import ackclock
+import ackclock_reproductions
+
+#: Modules that functions of ours or of libraries import when they are called.
+LATE = (
+    "jinja2", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg", "pandas", "pyarrow.dataset", "rich.console", "rich.table",
+    "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats",
 )  # fmt: skip
 
 _LENGTH = struct.Struct("!I")
@@ -73,8 +78,12 @@ def served(folder: Path) -> Iterator[Path]:
 
 
 def _serve(address: str) -> NoReturn:
-    for name in IMPORTED:
-        import_module(f"ackclock.{name}")
+    for package in (ackclock, ackclock_reproductions):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+    for name in LATE:
+        import_module(name)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()
