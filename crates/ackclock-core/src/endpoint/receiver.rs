@@ -56,6 +56,8 @@ impl Owed {
     const SYN_ACK: Owed = Owed(0b010);
     /// The ACK of what came before the last segment, with DCTCP's feedback.
     const EARLIER: Owed = Owed(0b100);
+    /// The ACK of what waited beyond a hole before the last segment, which waits now.
+    const HELD: Owed = Owed(0b1000);
 
     const fn has(self, answer: Owed) -> bool {
         self.0 & answer.0 != 0
@@ -190,6 +192,9 @@ impl Receiver {
             return;
         }
         if sequence > self.next {
+            if !at_once {
+                self.release_held(sequence);
+            }
             match self.beyond.insert(sequence) {
                 arrival @ (Arrival::Last | Arrival::Reordered) => {
                     let reordered = arrival == Arrival::Reordered && !retransmission;
@@ -216,6 +221,19 @@ impl Receiver {
         if let Some(end) = self.beyond.release(self.next) {
             statistics.delivered += self.beyond.payload(self.next, end, self.mss);
             self.next = end;
+        }
+    }
+
+    /// Sends the ACK that waits, before a segment that might leave a block of it unreported.
+    fn release_held(&mut self, sequence: u64) {
+        let waiting = self.timing.as_mut().filter(|timing| timing.held > 0);
+        if let Some(timing) = waiting
+            && self.beyond.later_blocks(sequence) >= timing::EXPECTED_BLOCKS
+        {
+            timing.held = 0;
+            self.deadline = Time::NEVER;
+            self.beyond.report();
+            self.owed.add(Owed::HELD);
         }
     }
 
@@ -295,6 +313,9 @@ impl Receiver {
                 counters: None,
             });
         }
+        if self.owed.take(Owed::HELD) {
+            return Some(self.answer(true));
+        }
         self.owed.has(Owed::ACK).then(|| self.acknowledge())
     }
 
@@ -304,8 +325,6 @@ impl Receiver {
         self.owed = Owed::NOTHING;
         self.deadline = Time::NEVER;
         self.unacknowledged = 0;
-        self.last_sent = self.next;
-        self.statistics.acks += 1;
         let holds_more =
             self.sack && (!self.beyond.is_empty() || self.beyond.duplicate != u64::MAX);
         if holds_more {
@@ -314,6 +333,14 @@ impl Receiver {
             }
             self.beyond.report();
         }
+        self.answer(holds_more)
+    }
+
+    /// Acknowledges the segments in order, with the blocks last reported if there are any.
+    #[inline(always)] // runs for every second packet
+    fn answer(&mut self, with_blocks: bool) -> Acknowledgement<'_> {
+        self.last_sent = self.next;
+        self.statistics.acks += 1;
         let (ace, counters) = match &mut self.marks {
             None => (0, None),
             Some(marks) => marks.report(),
@@ -323,7 +350,7 @@ impl Receiver {
             kind: AcknowledgementKind::Ack,
             cumulative: self.next,
             echo: self.recent_stamp,
-            sacks: if holds_more { reported } else { None },
+            sacks: if with_blocks { reported } else { None },
             ace,
             counters,
         }
@@ -509,6 +536,33 @@ mod tests {
         // What fills the hole is acknowledged at once, with what waits.
         assert_eq!(feed(&mut receiver, &[6, 0]), [None, Some(7)]);
         assert!(receiver.poll_timeout().is_never());
+    }
+
+    /// Every other segment is lost: an ACK that waited for all would leave blocks unreported.
+    #[test]
+    fn each_block_beyond_a_hole_is_reported_among_the_first_two() {
+        let mut parameters = rfc();
+        parameters.delayed_ack.beyond_hole = Span::from_millis(1000);
+        let mut receiver = Receiver::new(&parameters);
+        let mut after = |sequence| {
+            receiver.handle_segment(at(100), &data(sequence, 100), Ecn::NotCapable);
+            let ack = receiver.poll_transmit(at(100));
+            ack.map(|ack| blocks(&ack))
+        };
+        assert_eq!(after(1), Some(vec![(1, 2)]));
+        assert_eq!(after(4), Some(vec![(4, 5), (1, 2)]));
+        assert_eq!(after(7), Some(vec![(7, 8), (4, 5), (1, 2)]));
+        assert_eq!(after(10), None, "waits");
+        let before_13 = vec![(10, 11), (7, 8), (4, 5)];
+        assert_eq!(after(13), Some(before_13), "begins a block");
+        assert_eq!(after(14), None, "enlarges the first block");
+        assert_eq!(after(11), None, "enlarges the second");
+        let before_8 = vec![(10, 12), (13, 15), (7, 8)];
+        assert_eq!(after(8), Some(before_8), "enlarges the third");
+        assert_eq!(receiver.poll_timeout(), at(1100));
+        receiver.handle_timeout(at(1100));
+        let ack = receiver.poll_transmit(at(1100)).unwrap();
+        assert_eq!(blocks(&ack), [(7, 9), (10, 12), (13, 15)]);
     }
 
     #[test]

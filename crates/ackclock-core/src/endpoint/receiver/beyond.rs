@@ -124,6 +124,21 @@ impl Beyond {
             .filter(|range| range.contains(sequence))
     }
 
+    /// Returns how many of the recent blocks changed later than the one that a segment would
+    /// enlarge; all of them if it would begin a block, none if it is held already.
+    pub(super) fn later_blocks(&self, sequence: u64) -> usize {
+        if self.range_around(sequence).is_some() {
+            return 0;
+        }
+        let touches = |block: SackBlock| block.end == sequence || block.start == sequence + 1;
+        let recent = self.recent.iter().filter(|&&recent| recent != u64::MAX);
+        let blocks: Vec<_> = recent
+            .filter_map(|&recent| self.range_around(recent))
+            .collect();
+        let enlarged = blocks.iter().position(|&block| touches(block));
+        enlarged.unwrap_or(blocks.len())
+    }
+
     /// Removes the range that starts at `next`, if there is one, and returns its end.
     pub(super) fn release(&mut self, next: u64) -> Option<u64> {
         let first = self.ranges.front().filter(|range| range.start == next)?.end;

@@ -9,6 +9,10 @@ use crate::units::Span;
 const PROMPT_BEYOND_HOLE: u32 = 3;
 const MOST_HELD: u32 = 44;
 
+/// Blocks that one ACK is expected to report for certain (`TCP_SACK_BLOCKS_EXPECTED`): it has room
+/// for three, and the ACK before may be lost. Linux keeps to it since 5.8.
+pub(super) const EXPECTED_BLOCKS: usize = 2;
+
 /// Further rules of Linux's ACKs; a receiver without any has none of this.
 #[derive(Debug)]
 pub(super) struct Timing {
