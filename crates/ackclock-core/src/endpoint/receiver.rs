@@ -314,7 +314,7 @@ impl Receiver {
             });
         }
         if self.owed.take(Owed::HELD) {
-            return Some(self.answer(true));
+            return Some(self.acknowledge_held());
         }
         self.owed.has(Owed::ACK).then(|| self.acknowledge())
     }
@@ -325,6 +325,8 @@ impl Receiver {
         self.owed = Owed::NOTHING;
         self.deadline = Time::NEVER;
         self.unacknowledged = 0;
+        self.last_sent = self.next;
+        self.statistics.acks += 1;
         let holds_more =
             self.sack && (!self.beyond.is_empty() || self.beyond.duplicate != u64::MAX);
         if holds_more {
@@ -333,14 +335,6 @@ impl Receiver {
             }
             self.beyond.report();
         }
-        self.answer(holds_more)
-    }
-
-    /// Acknowledges the segments in order, with the blocks last reported if there are any.
-    #[inline(always)] // runs for every second packet
-    fn answer(&mut self, with_blocks: bool) -> Acknowledgement<'_> {
-        self.last_sent = self.next;
-        self.statistics.acks += 1;
         let (ace, counters) = match &mut self.marks {
             None => (0, None),
             Some(marks) => marks.report(),
@@ -350,7 +344,24 @@ impl Receiver {
             kind: AcknowledgementKind::Ack,
             cumulative: self.next,
             echo: self.recent_stamp,
-            sacks: if with_blocks { reported } else { None },
+            sacks: if holds_more { reported } else { None },
+            ace,
+            counters,
+        }
+    }
+
+    /// Acknowledges what had arrived before the last segment, which waits.
+    #[inline(never)] // rare: kept out of the path of every packet
+    fn acknowledge_held(&mut self) -> Acknowledgement<'_> {
+        self.last_sent = self.next;
+        self.statistics.acks += 1;
+        let report = self.marks.as_mut().map(|marks| marks.report());
+        let (ace, counters) = report.unwrap_or((0, None));
+        Acknowledgement {
+            kind: AcknowledgementKind::Ack,
+            cumulative: self.next,
+            echo: self.recent_stamp,
+            sacks: self.beyond.reported.as_deref(),
             ace,
             counters,
         }
