@@ -16,8 +16,8 @@ from ackclock.run.emulation import replay
 
 from .patience import PATIENCE_S
 
-# Thousands of collected tests never die: looking for garbage among them costs a tenth of the time.
-gc.set_threshold(200_000, 50, 1000)
+# Looking for garbage costs a tenth of the time unless it is rare, and spares the collected tests.
+gc.set_threshold(100_000, 20, 10)
 
 # Speed is measured in benchmarks, so a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)
@@ -29,6 +29,11 @@ os.environ.pop("COLUMNS", None)
 # A shell's background jobs ignore interrupts, and so do their children. Programs under test must
 # handle them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
