@@ -7,6 +7,8 @@ const FIGURES = [
   { name: "goodput", title: "Goodput", unit: "Mbit/s" },
 ];
 const DASHES = [[], [6, 3], [2, 3]];
+const COLOURS = { A: "simulate", B: "other", Linux: "emulate" };
+const OF_SIDE = { A: [], B: [8, 2], Linux: [6, 6] };
 const HEIGHT = 132;
 const KEY = "ackclock";
 const HINT =
@@ -135,11 +137,11 @@ export class Figures {
       series: [
         {},
         ...curves.map(({ side, faint, dash }) => ({
-          stroke: () => colour(side === "A" ? "a" : "b"),
+          stroke: () => colour(COLOURS[side]),
           width: faint ? 1 : 1.5,
           spanGaps: true,
           points: { show: false },
-          dash: faint ? [1, 3] : side === "B" && !dash.length ? [8, 2] : dash,
+          dash: faint ? [1, 3] : dash.length ? dash : OF_SIDE[side],
         })),
       ],
       hooks: {
@@ -232,7 +234,7 @@ export class Figures {
   #ticks(plot, side, ratio) {
     const { ctx, bbox } = plot;
     ctx.setLineDash([]);
-    ctx.strokeStyle = colour("loss");
+    ctx.strokeStyle = colour("emulate");
     ctx.lineWidth = 1.2 * ratio;
     ctx.beginPath();
     for (const { time, timeout } of side.curves.events) {
