@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CaptureError", "InputError", "Interrupted", "LackingError", "Point", "Result", "Scenario",
     "ScenarioError", "Sweep", "advise_buffer", "advise_feedback", "compare", "emulate",
-    "hold_active", "lab", "load", "measure", "metrics", "models", "plot", "predict", "rate_estimates",
-    "replay", "report", "reproduction", "simulate", "sweep", "twin", "units", "version",
+    "hold_active", "lab", "load", "measure", "metrics", "models", "plot", "predict",
+    "rate_estimates", "replay", "report", "reproduction", "simulate", "sweep", "twin", "units",
+    "version",
 ]  # fmt: skip
 
 __version__ = version()

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-# Figures that the page draws itself; `plot` draws them to a file.
-_LIVE = frozenset({"sweep", "outstanding", "sequence", "cwnd", "throughput", "queue", "rtt"})
+# Figures that the page draws itself; `plot` draws them to a file. The boxes of `box` show what the
+# lines of `cdf` do.
+_LIVE = frozenset({
+    "sweep", "outstanding", "sequence", "cwnd", "throughput", "queue", "rtt", "states",
+    "loss_event_rate", "rate_estimates", "cdf", "box", "variation", "bursts",
+})  # fmt: skip
 
 
 def page(
