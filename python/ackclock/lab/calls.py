@@ -23,7 +23,7 @@ __all__ = ["CALLS", "MOST_SECONDS", "Session"]
 
 @dataclass(frozen=True)
 class Session:
-    """What the calls of a page work on.
+    """The state that the calls of a page work on.
 
     Attributes:
         begin: The scenario that the page began with.

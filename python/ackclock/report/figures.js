@@ -407,7 +407,7 @@
         if (b > a) add(group, "rect", { class: kind, x: a, y, width: b - a, height });
       };
       if (p.shade) block("shade", ...p.shade, y0, y1 - y0);
-      add(group, "text", { class: "title", x: x0, y: y0 - 11 }, p.title);
+      if (p.title) add(group, "text", { class: "title", x: x0, y: y0 - 11 }, p.title);
       const yNames = labels(yTicks);
       yTicks.forEach((t, i) => {
         add(group, "line", { class: "grid", x1: x0, x2: x1, y1: Y(t), y2: Y(t) });
