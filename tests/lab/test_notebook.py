@@ -17,6 +17,7 @@ from urllib.request import urlopen
 import pytest
 
 import ackclock
+import exercise_notebooks
 from ackclock import load
 from ackclock.errors import LackingError
 
@@ -171,3 +172,25 @@ def test_a_widget_in_jupyterlab_follows_its_slider(browser: Any, jupyter: str) -
     page.keyboard.press("Shift+Enter")
     page.get_by_text("now 0.5 Mbit/s").wait_for()
     page.close()
+
+
+def test_notebooks_of_the_exercises_are_current() -> None:
+    found = exercise_notebooks.notebooks()
+    assert {path.stem for path in found} == {path.stem for path in FIRST.parent.glob("lab/*.toml")}
+    for path, text in found.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: make docs-write"
+
+
+@pytest.mark.parametrize("path", exercise_notebooks.notebooks(), ids=lambda path: path.stem)
+def test_the_cells_of_an_exercise_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is not installed")
+    monkeypatch.chdir(path.parent)
+    whole = ackclock.load
+    brief = {"duration": "4 s", "warmup": "1 s", "replicates": 2}
+    monkeypatch.setattr(ackclock, "load", lambda name: whole(name).replace(brief))
+    names: dict[str, Any] = {}
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec(cell["source"], names)
+    assert names["shown"].result().tables["flows"].num_rows >= 2
