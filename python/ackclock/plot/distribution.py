@@ -124,12 +124,11 @@ def quantiles(
     found = []
     for (row, column), members in _in_panels(result, samples, made):
         values = {**made.column_values[column], **made.row_values[row]}
-        title = ", ".join(str(value) for value in values.values())
         lines = [
             (series.panel_title(value) if series else "", np.quantile(np.concatenate(runs), _CURVE))
             for value, runs in _lines(series, members)
         ]
-        found.append((title, lines))
+        found.append((made.title(values), lines))
     return samples.label, found
 
 

@@ -49,7 +49,11 @@ def section_of_run(result: Result, predicted: Result | None) -> Section:
         or ["No flow has a result."],
         asked=asked(result.points, result.run),
         sure=certainty.of_result(result, judged),
-        figures=[*figures, *value_figures.of_result(result)],
+        figures=[
+            *figures,
+            *value_figures.heat_map(result),
+            *value_figures.of_result(result),
+        ],
         tables=_tables(result, predicted, rows, hops),
         made=made.of_result(result, {}),
         models=_models(predicted),
