@@ -11,9 +11,7 @@ const COLOURS = { A: "simulate", B: "other", Linux: "emulate" };
 const OF_SIDE = { A: [], B: [8, 2], Linux: [6, 6] };
 const HEIGHT = 132;
 const KEY = "ackclock";
-const HINT =
-  "Run 1 is drawn. Ticks are losses, long ones timeouts. Means leave out the shaded time. " +
-  "Drag to zoom.";
+const TICKS = "Ticks are losses, long ones timeouts.";
 
 const colour = (name) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -324,12 +322,18 @@ export class Figures {
     }
     this.readout.textContent =
       time === null
-        ? [this.#legend(), HINT].join(" ").trim()
+        ? this.#hint()
         : `Cursor at ${shown(time, 4)} s. Arrow keys move it, Shift further, Escape removes it.`;
   }
 
   #several(name) {
     return this.sides.some((side) => side.curves[name].filter(({ faint }) => !faint).length > 1);
+  }
+
+  #hint() {
+    const ticks = this.names.includes("cwnd") ? TICKS : "";
+    const words = ["Run 1 is drawn.", ticks, "Means leave out the shaded time.", "Drag to zoom."];
+    return [this.#legend(), ...words].filter(Boolean).join(" ");
   }
 
   // Says which line is which flow, if there are several.
