@@ -88,7 +88,7 @@ def _variation(result: Result) -> Live:
     scales, found = variations(result, 0)
     flows = described(result, 0).flows
     names = [named(flow, flows[flow].instances) for flow, _ in found[:MOST_LINES]]
-    series = [
+    series: list[dict[str, Any]] = [
         {
             "s": live.ordered(names, name),
             "draw": "points",
