@@ -12,7 +12,10 @@ from ackclock.models import MODELS
     ("text", "address"),
     [
         ("RFC 9438 sections 4.3", "https://www.rfc-editor.org/rfc/rfc9438"),
-        ("draft-ietf-ccwg-bbr-06 (6 July)", "https://datatracker.ietf.org/doc/draft-ietf-ccwg-bbr-06/"),
+        (
+            "draft-ietf-ccwg-bbr-06 (6 July)",
+            "https://datatracker.ietf.org/doc/draft-ietf-ccwg-bbr-06/",
+        ),
         ("see Mathis and others 1997", "https://doi.org/10.1145/263932.264023"),
     ],
 )  # fmt: skip
