@@ -148,10 +148,12 @@ lint: $(EITHER) ## check format, lints, types and who imports whom
 
 docs: $(EITHER) ## check that the generated pages are current, build the Rust documentation
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/exercise_notebooks.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-docs-write: $(EITHER) ## write the generated pages: docs/reference and schema
+docs-write: $(EITHER) ## write the generated pages: docs/reference, schema, notebooks
 	$(BIN)/python tools/reference.py --write
+	$(BIN)/python tools/exercise_notebooks.py
 
 # Reads the sources; the engine need not be built.
 site: $(SITE_TOOLS) ## build the documentation site into out/site

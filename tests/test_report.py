@@ -133,6 +133,32 @@ def test_live_figures_have_the_numbers_of_the_result(result: Result, predicted: 
 
 
 @pytest.mark.slow
+def test_a_heat_map_is_a_table_with_the_numbers_of_the_result(result: Result) -> None:
+    shown = page([(result, None)])
+    heat = shown[shown.index('<div class="heat">') :].partition("</figure>")[0]
+    means = [
+        one.interval.mean * 1e-6
+        for one in summarise(result, metric("goodput"))
+        if one.subject == "main"
+    ]
+    cells = [float(one) for one in re.findall(r'<td class="(?:low|high)"[^>]*>([\d.]+)', heat)]
+    assert sorted(cells) == pytest.approx(sorted(means), abs=0.05)  # one decimal
+    shares = [float(one) for one in re.findall(r"--share:([\d.]+)%", heat)]
+    assert (min(shares), max(shares)) == (0, 100)
+    assert cells[shares.index(100)] == max(cells)
+
+
+@pytest.mark.slow
+def test_a_distribution_reaches_the_whole_time(result: Result) -> None:
+    figure = data_of(page([(result, None)]))["s0-cdf"]
+    for panel in figure["panels"]:
+        for series in panel["series"]:
+            assert series["x"] == sorted(series["x"])
+            assert (series["y"][0], series["y"][-1]) == (0, 100)
+            assert series["x"][-1] <= figure["x"]["span"][1]
+
+
+@pytest.mark.slow
 def test_the_page_is_the_same_bytes(text: str, result: Result, predicted: Result) -> None:
     assert page([(result, predicted), (result, None)]) == text
 

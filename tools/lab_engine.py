@@ -24,16 +24,22 @@ MOST_MEMORY = 512 << 20
 
 
 def sources_digest() -> str:
-    """Returns the SHA-256 digest of the engine's sources: paths and contents, without tests."""
+    """Returns the SHA-256 digest of the engine's sources: paths and contents, without tests.
+
+    The workspace's `Cargo.toml` has the version that the engine tells, and its build profile.
+    """
     found = hashlib.sha256()
-    for crate in CRATES:
-        folder = ROOT / "crates" / crate
-        for path in [folder / "Cargo.toml", *sorted((folder / "src").rglob("*.rs"))]:
-            if "tests" not in path.stem:
-                name = path.relative_to(ROOT).as_posix()
-                found.update(f"{name}\0{len(path.read_bytes())}\0".encode())
-                found.update(path.read_bytes())
+    for path in [ROOT / "Cargo.toml", *(one for crate in CRATES for one in _sources(crate))]:
+        name = path.relative_to(ROOT).as_posix()
+        found.update(f"{name}\0{len(path.read_bytes())}\0".encode())
+        found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def _sources(crate: str) -> list[Path]:
+    folder = ROOT / "crates" / crate
+    found = [folder / "Cargo.toml", *sorted((folder / "src").rglob("*.rs"))]
+    return [path for path in found if "tests" not in path.stem]
 
 
 def staleness() -> str:

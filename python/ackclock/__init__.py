@@ -18,7 +18,7 @@ from ackclock.interrupted import Interrupted
 from ackclock.scenario import Point, Scenario, load
 
 if TYPE_CHECKING:
-    from ackclock import metrics, models, plot, report, reproduction, units
+    from ackclock import lab, metrics, models, plot, report, reproduction, units
     from ackclock.advice import advise_buffer, advise_feedback
     from ackclock.capture import measure
     from ackclock.capture.twin import twin
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CaptureError", "InputError", "Interrupted", "LackingError", "Point", "Result", "Scenario",
     "ScenarioError", "Sweep", "advise_buffer", "advise_feedback", "compare", "emulate",
-    "hold_active", "load", "measure", "metrics", "models", "plot", "predict", "rate_estimates",
-    "replay", "report", "reproduction", "simulate", "sweep", "twin", "units", "version",
+    "hold_active", "lab", "load", "measure", "metrics", "models", "plot", "predict",
+    "rate_estimates", "replay", "report", "reproduction", "simulate", "sweep", "twin", "units",
+    "version",
 ]  # fmt: skip
 
 __version__ = version()
@@ -57,7 +58,7 @@ _DEFINED_IN = {
     "sweep": "sweeps.sweep",
     "twin": "capture.twin",
 }
-_PUBLIC_MODULES = ("metrics", "models", "plot", "report", "reproduction", "units")
+_PUBLIC_MODULES = ("lab", "metrics", "models", "plot", "report", "reproduction", "units")
 
 
 def __getattr__(name: str) -> Any:

@@ -91,13 +91,13 @@ def test_the_page_can_be_quoted_and_stands_alone(evaluated, evaluation: dict) ->
     checker.feed(text)
     assert (checker.open, checker.outside) == ([], [])
     assert len(set(checker.ids)) == len(checker.ids)
-    assert "<script" not in text
+    assert "<script src" not in text
     for words in (
         "draft-ietf-ccwg-bbr-06", "2026-07-06", __version__, evaluation["evaluated"],
         "seeds 1 to 2", "drain_gain 88", evaluation["suite"]["digest"], f"--only {CASES}",
     ):  # fmt: skip
         assert words in text, words
-    assert text.count("<figure>") >= 3
+    assert text.count("<figure") >= 3
     figures = {
         run["figure"]: (evaluated[0] / run["figure"]).read_bytes()
         for one in evaluation["cases"]

@@ -284,3 +284,24 @@ def test_without_an_engine_in_the_page_the_server_runs(browser: Any) -> None:
             where = "on the server" if without_engine else "in this page"
             assert where in shown.text("#engine")
     assert tables[0] == tables[1]
+
+
+@pytest.mark.real_time
+@pytest.mark.usefixtures("emulation")
+def test_linux_is_drawn_beside_the_engine_until_the_scenario_changes(browser: Any) -> None:
+    with lab(load(FIRST).replace(duration="3 s", warmup="1 s")) as server:
+        shown = Lab(browser, server.address)
+        shown.at_rest()
+        shown.page.click("#emulate")
+        shown.page.wait_for_selector('body[data-live="ended"], #error:not([hidden])')
+        assert shown.text("#metrics").count("Linux") == 1
+        assert "in real time" in shown.text("#live")
+        rows = [row for row in shown.curves() if row[0] == "Linux"]
+        assert {row[1] for row in rows} == {"cwnd", "queue", "rtt", "goodput"}
+        before = shown.drawn()
+        shown.page.focus(RATE)
+        shown.page.keyboard.press("Home")
+        shown.redrawn(before)
+        assert "Linux" not in shown.text("#metrics")
+        assert not shown.text("#live")
+        assert not shown.complaints

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,16 @@ def test_intervals_of_the_page_use_student_quantiles() -> None:
     assert written is not None
     quantiles = [float(one) for one in written[1].split(",") if one.strip()]
     np.testing.assert_allclose(quantiles, stats.t.ppf(0.975, range(1, 20)), atol=5e-4)
+
+
+#: Most bytes of a page's files by gzip, from the specification of lab pages.
+MOST_BYTES = 900_000
+
+
+@pytest.mark.usefixtures("fresh_engine")
+def test_a_page_is_small_to_download() -> None:
+    packed = (zlib.compress(path.read_bytes(), 6) for path in page.static().values())
+    assert sum(map(len, packed)) <= MOST_BYTES
 
 
 def test_export_writes_the_page_with_its_scenario(tmp_path: Path) -> None:

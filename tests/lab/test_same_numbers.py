@@ -55,11 +55,13 @@ def digest(column: tuple[Any, ...]) -> list[Any]:
     return [len(rows), hashlib.sha256(rows.tobytes()).hexdigest()]
 
 
-def in_node(node: str, scenarios: list[Scenario]) -> list[dict[str, Any]]:
+def in_node(
+    node: str, scenarios: list[Scenario], files: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
     requests = [
         {
             "scenario": scenario.tree,
-            "files": page.beginning("", scenario).files,
+            "files": page.beginning("", scenario, files).files,
             "replicate": REPLICATE,
         }
         for scenario in scenarios
@@ -119,3 +121,20 @@ def test_the_page_computes_the_metrics_of_the_library(
     if stem == "first":
         assert found["rtt"] == pytest.approx(of("rtt")[0] * 1e3, rel=1e-9)
         assert found["retransmitted"] == pytest.approx(of("retransmissions")[0] * 100, rel=1e-9)
+
+
+def test_a_page_answers_a_program_by_one_line(node: str) -> None:
+    """The page has no machine for programs; everything else of the scenario is known there."""
+    first = shortened(next(path for path in EXAMPLES if path.stem == "first"))
+    control = "flows.download.transport.control"
+    for written, remedy in (
+        ({"kind": "kernel", "shipped": "aimd"}, "use ackclock simulate"),
+        ({"kind": "kernel", "name": "bbr"}, "ackclock emulate"),
+        ({"kind": "python", "file": "mine.py", "class": "Mine"}, "use ackclock simulate"),
+    ):
+        asked = Scenario(engine.replace(first.tree, {control: written}), first.folder)
+        [found] = in_node(node, [asked], files={})
+        [error] = found["errors"]
+        assert error["field"] == f"{control}.kind"
+        assert error["message"].startswith(f'"{written["kind"]}" does not run in a page')
+        assert remedy in error["message"]

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,8 +17,10 @@ import numpy as np
 import pytest
 
 from ackclock import load, metrics, simulate
+from ackclock.errors import LackingError
 from ackclock.lab import page
 from ackclock.lab.server import LabServer
+from ackclock.scenario import Scenario
 
 from ..patience import PATIENCE_S
 from .test_page import FIRST, TRACED, ackclock
@@ -107,7 +111,7 @@ def test_no_other_file_is_served(server: LabServer, path: str) -> None:
 
 
 def test_calls_are_bounded_and_known(server: LabServer) -> None:
-    assert ask(server, "POST", "/call/emulate", "{}")[0].status == 404
+    assert ask(server, "POST", "/call/open", "{}")[0].status == 404
     assert (
         ask(server, "POST", "/call/check", "{}", **{"Content-Length": "99999999999"})[0].status
         == 413
@@ -179,6 +183,98 @@ def test_a_port_that_is_taken_is_refused(server: LabServer) -> None:
     done = ackclock("lab", FIRST, "--no-browser", "--port", server.server_port)
     assert done.exit_code == 3
     assert f"--port: {server.server_port}: " in done.output
+
+
+@contextmanager
+def serving(scenario: Scenario, saved: Path | None = None) -> Iterator[LabServer]:
+    with LabServer(page.beginning("x.toml", scenario, saved=saved)) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def test_the_page_saves_to_the_file_that_was_named_and_nowhere_else(tmp_path: Path) -> None:
+    saved = tmp_path / "mine.toml"
+    with serving(load(FIRST), saved) as made:
+        found = call(made, "save", scenario=load(FIRST).tree, set={"duration": "7 s"}, path="/x")
+        assert found == {"saved": str(saved)}
+        assert load(saved).tree == load(FIRST).replace(duration="7 s").tree
+        wrong = call(made, "save", scenario=load(FIRST).tree, set={"duration": "7 x"})
+        assert wrong["errors"][0]["field"] == "duration"
+    assert load(saved).duration == "7 s"
+    assert [one.name for one in tmp_path.iterdir()] == ["mine.toml"]
+
+
+def test_nothing_is_saved_unless_a_file_was_named(server: LabServer) -> None:
+    found = call(server, "save", scenario=load(FIRST).tree)
+    assert "--save" in found["errors"][0]["message"]
+    assert json.loads(ask(server, "GET", "/scenario.json")[1])["saved"] == ""
+
+
+def test_a_file_to_save_to_is_checked_before_anything_is_served(tmp_path: Path) -> None:
+    there = tmp_path / "there.toml"
+    there.touch()
+    for path, words in (
+        (there, "there.toml: is there; choose another file"),
+        (tmp_path / "x.txt", "--save: "),
+        (tmp_path / "x.toml", "names"),
+    ):
+        scenario = TRACED if path.stem == "x" and path.suffix == ".toml" else FIRST
+        done = ackclock("lab", scenario, "--no-browser", "--save", path)
+        assert done.exit_code == 2, done.output
+        assert words in done.output
+
+
+def events(answer: bytes) -> list[tuple[str, Any]]:
+    """The events of a stream: name and data."""
+    parts = [one.splitlines() for one in answer.decode().split("\n\n") if one]
+    return [(one[0].removeprefix("event: "), json.loads(one[1][6:])) for one in parts]
+
+
+def test_an_emulation_is_asked_for_before_it_is_watched(server: LabServer) -> None:
+    assert ask(server, "GET", "/emulate/events")[0].status == 409
+    assert ask(server, "GET", "/emulate/events", Cookie="")[0].status == 403
+    long = call(server, "emulate", scenario=load(FIRST).tree, set={"duration": "301 s"})
+    assert long["errors"][0]["field"] == "duration"
+    assert ask(server, "GET", "/emulate/events")[0].status == 409
+
+
+def test_what_a_machine_lacks_is_told_in_a_line(
+    server: LabServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: Any, **_more: Any) -> None:
+        raise LackingError("lacking", "", "no emulation on this machine: no privileges; use sudo")
+
+    monkeypatch.setattr("ackclock.run.emulation.emulate", refuse)
+    assert call(server, "emulate", scenario=load(FIRST).tree) == {}
+    answer, content = ask(server, "GET", "/emulate/events")
+    assert answer.headers["Content-Type"].startswith("text/event-stream")
+    [(name, data)] = events(content)
+    assert name == "failed"
+    assert data["errors"][0]["message"] == "no emulation on this machine: no privileges; use sudo"
+    assert ask(server, "GET", "/emulate/events")[0].status == 409
+
+
+def test_an_emulation_ends_once_the_page_has_gone(
+    server: LabServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that has gone, or a server that ends, makes `progress` raise, which ends a run."""
+    ended = threading.Event()
+
+    def run(*_arguments: Any, progress: Any, **_more: Any) -> None:
+        try:
+            while True:
+                progress({"fraction": 0.1, "rate_bit_per_s": 1e6})
+        finally:
+            ended.set()
+
+    monkeypatch.setattr("ackclock.run.emulation.emulate", run)
+    call(server, "emulate", scenario=load(FIRST).tree)
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE_S)
+    connection.request("GET", "/emulate/events", headers={"Cookie": f"ackclock-lab={server.token}"})
+    assert connection.getresponse().readline() == b"event: progress\n"
+    connection.close()
+    assert ended.wait(PATIENCE_S)
 
 
 def test_models_answer(server: LabServer) -> None:

@@ -1,5 +1,6 @@
 """The page of experiments."""
 
+from ackclock.publications import markdown
 from ackclock.reproduction import experiments
 from reference_pages.page import Page
 from reference_pages.schemas import Json
@@ -20,7 +21,7 @@ def text(registered: Json, _described: Json) -> str:
         page.heading(2, group)
         members = [one for one in experiments() if one.group == group]
         for source in dict.fromkeys(one.source for one in members):
-            page.paragraph(f"{source}.")
+            page.paragraph(f"{markdown(source)}.")
             rows = []
             last = ""
             for one in members:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ackclock.models import MODELS
 from ackclock.models import capture as capture_terms
 from ackclock.models import path as scenario_terms
+from ackclock.publications import markdown
 from reference_pages.page import Page, after_the_first_line, attributes, repeated
 from reference_pages.schemas import Json, anchor
 
@@ -61,7 +62,7 @@ def text(registered: Json, _described: Json) -> str:
         outputs = [(_named(one), one["unit"] or "—", one["meaning"]) for one in record["outputs"]]
         page.table(("output", "unit", "meaning"), outputs)
         _assumptions(page, record["assumptions"], shared)
-        page.paragraph(f"Reference: {model.reference}.")
+        page.paragraph(f"Reference: {markdown(model.reference)}.")
     return page.finish()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, TypeVar
 
+from ackclock.publications import markdown
 from reference_pages.kinds import KINDS
 from reference_pages.schemas import (
     Json,
@@ -144,7 +145,7 @@ class Page:
             self.paragraph("It has no parameters.")
         if entry["facts"]:
             self._facts(entry, "of the example" if example else "with the defaults")
-        self.paragraph(f"Reference: {entry['reference']}.".replace("..", "."))
+        self.paragraph(f"Reference: {markdown(entry['reference'])}.".replace("..", "."))
 
     def fields(self, table: Json, missing: str = "—") -> None:
         """Adds the fields of a table; those that elements share by name only.

@@ -10,7 +10,8 @@ from ackclock.cli.errors import Commands
 from ackclock.cli.options import changed_scenario, read_scenario
 from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
-from ackclock.errors import LackingError
+from ackclock.errors import InputError, LackingError
+from ackclock.folder import refuse_unwritable_folder
 
 __all__ = ["lab"]
 
@@ -56,9 +57,15 @@ def lab() -> None:
     help="Port to listen on.  [default: any free one]",
 )  # fmt: skip
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option(
+    "--save", "saved", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="File, .toml, that the page may write its scenario to.",
+)  # fmt: skip
+@force_option
 def open_page(
-    scenario: str | None, assignments: tuple[str, ...], port: int, no_browser: bool
-) -> None:
+    scenario: str | None, assignments: tuple[str, ...], port: int, no_browser: bool,
+    saved: Path | None, force: bool,
+) -> None:  # fmt: skip
     """Serve the page of a scenario, or of a link, on this machine.
 
     \b
@@ -69,13 +76,15 @@ def open_page(
     from ackclock.lab.links import PREFIX
     from ackclock.lab.server import LabServer
 
+    if saved is not None:
+        _claim_file(saved, force=force)
     link = ""
     if scenario is None:
-        begin = _template()
+        begin = _template(saved)
     elif PREFIX in scenario:
-        begin, link = _linked(scenario)
+        begin, link = _linked(scenario, saved)
     else:
-        begin = _beginning(Path(scenario), assignments, None)
+        begin = _beginning(Path(scenario), assignments, None, saved)
     try:
         serving = LabServer(begin, port)
     except OSError as error:
@@ -141,16 +150,29 @@ def link(scenario: Path, assignments: tuple[str, ...], seed: int | None) -> None
     say(encode(LabState(read.tree, engine=page.engine_of_page())))
 
 
-def _beginning(path: Path, assignments: tuple[str, ...], seed: int | None) -> Any:
+def _claim_file(path: Path, *, force: bool) -> None:
+    """Refuses a file that may not or cannot be written, before a page is served."""
+    if path.suffix != ".toml":
+        raise InputError("out-of-range", "--save", f"{path}: does not end in .toml; rename it")
+    if path.exists() and not force:
+        raise InputError(
+            "file", f"{path}", "is there; choose another file, or replace it with --force"
+        )
+    refuse_unwritable_folder(path)
+
+
+def _beginning(
+    path: Path, assignments: tuple[str, ...], seed: int | None, saved: Path | None = None
+) -> Any:
     from ackclock.lab import page
 
     options = [word for text in assignments for word in ("--set", text)]
     options += [] if seed is None else ["--seed", str(seed)]
     read = read_scenario(path, assignments, seed, None)
-    return page.beginning(str(path), read, options=tuple(options))
+    return page.beginning(str(path), read, options=tuple(options), saved=saved)
 
 
-def _linked(address: str) -> tuple[Any, str]:
+def _linked(address: str, saved: Path | None) -> tuple[Any, str]:
     """Returns the scenario of a link, and the link."""
     from ackclock.lab import page
     from ackclock.lab.links import PREFIX, decode
@@ -159,13 +181,15 @@ def _linked(address: str) -> tuple[Any, str]:
     state = decode(address)
     Scenario(state.scenario).replace(state.changes).check()
     link = f"{PREFIX}{address.partition(PREFIX)[2]}"
-    return page.beginning("scenario.toml", Scenario(state.scenario)), link
+    begin = page.beginning("scenario.toml", Scenario(state.scenario), saved=saved)
+    return begin, link
 
 
-def _template() -> Any:
+def _template(saved: Path | None) -> Any:
     from ackclock import templates
     from ackclock.lab import page
     from ackclock.scenario import Scenario
 
     found = templates.template(_TEMPLATE)
-    return page.beginning(f"{found.name}.toml", Scenario.from_toml(found.text), found.files)
+    scenario = Scenario.from_toml(found.text)
+    return page.beginning(f"{found.name}.toml", scenario, found.files, saved=saved)

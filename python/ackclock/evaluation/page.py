@@ -100,6 +100,7 @@ def page(evaluation: Record, figures: Mapping[str, bytes]) -> str:
     ]
     template = environment("evaluation").get_template("evaluation.html.jinja")
     return template.render(
+        title=f"{evaluation['control']['kind']}: {evaluation['suite']['title']}",
         one=evaluation,
         answer=answer(evaluation),
         verdicts=verdicts_table(evaluation),

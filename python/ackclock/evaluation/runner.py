@@ -391,4 +391,4 @@ def _drawn(ran: _Ran, dialect: Dialect) -> bytes | None:
     if len(marks) > _MOST_MARKS:
         marks = []
     figure = plot.states(ran.result, span=(low, high), names=dict(dialect.states), marks=marks)
-    return plot.render(figure, "svg")
+    return plot.render(figure, "svg", text=True)

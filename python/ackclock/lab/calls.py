@@ -7,17 +7,34 @@ Each call takes and returns plain data. The calls of the engine are those of
 import base64
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ackclock import engine
 from ackclock.errors import InputError
+from ackclock.folder import write_whole
+from ackclock.lab.live import LiveEmulation
 from ackclock.lab.page import Beginning
 from ackclock.scenario import Scenario
 
-__all__ = ["CALLS", "MOST_SECONDS"]
+__all__ = ["CALLS", "MOST_SECONDS", "Session"]
 
-_Call = Callable[[Beginning, dict[str, Any]], Any]
+
+@dataclass(frozen=True)
+class Session:
+    """The state that the calls of a page work on.
+
+    Attributes:
+        begin: The scenario that the page began with.
+        live: Its emulations.
+    """
+
+    begin: Beginning
+    live: LiveEmulation = field(default_factory=LiveEmulation)
+
+
+_Call = Callable[[Session, dict[str, Any]], Any]
 
 #: Longest run for a page, in seconds of this machine.
 MOST_SECONDS = 10.0
@@ -27,14 +44,14 @@ _MOST_REPLICATES = 1_000
 _TOO_LONG = f"takes longer than {MOST_SECONDS:.0f} s; run it with ackclock simulate"
 
 
-def _changed(begin: Beginning, request: dict[str, Any]) -> Scenario:
+def _changed(session: Session, request: dict[str, Any]) -> Scenario:
     tree, changes = request.get("scenario"), request.get("set") or {}
     if not isinstance(tree, dict) or not isinstance(changes, dict):
         raise InputError("wrong-type", "scenario", "is not a tree with changes")
-    return Scenario(engine.replace(tree, changes), begin.scenario.folder)
+    return Scenario(engine.replace(tree, changes), session.begin.scenario.folder)
 
 
-def describe(_begin: Beginning, _request: dict[str, Any]) -> Any:
+def describe(_session: Session, _request: dict[str, Any]) -> Any:
     """Returns the engine's version and schema, and the controls that a page leaves out."""
     controls: Any = engine.registry()["controls"]
     return {
@@ -44,19 +61,19 @@ def describe(_begin: Beginning, _request: dict[str, Any]) -> Any:
     }
 
 
-def read(_begin: Beginning, request: dict[str, Any]) -> Any:
+def read(_session: Session, request: dict[str, Any]) -> Any:
     """Returns the tree of a scenario's `text`."""
     return engine.parse_scenario(str(request.get("text", "")))
 
 
-def write(_begin: Beginning, request: dict[str, Any]) -> Any:
+def write(_session: Session, request: dict[str, Any]) -> Any:
     """Returns the `scenario` as TOML."""
     return engine.to_toml(request.get("scenario") or {})
 
 
-def check(begin: Beginning, request: dict[str, Any]) -> Any:
+def check(session: Session, request: dict[str, Any]) -> Any:
     """Returns the changed tree, its first point with all defaults, and its assignments."""
-    scenario = _changed(begin, request)
+    scenario = _changed(session, request)
     points = scenario.expand()
     return {
         "scenario": scenario.tree,
@@ -67,9 +84,9 @@ def check(begin: Beginning, request: dict[str, Any]) -> Any:
     }
 
 
-def run(begin: Beginning, request: dict[str, Any]) -> Any:
+def run(session: Session, request: dict[str, Any]) -> Any:
     """Runs one replicate of the first point; returns its tables as rows of columns in base64."""
-    point = _changed(begin, request).expand()[0].scenario
+    point = _changed(session, request).expand()[0].scenario
     replicate = request.get("replicate", 0)
     if not isinstance(replicate, int) or not 0 <= replicate < _MOST_REPLICATES:
         raise InputError("out-of-range", "replicate", "is not a number of a replicate")
@@ -101,17 +118,36 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def predict(begin: Beginning, request: dict[str, Any]) -> Any:
+def predict(session: Session, request: dict[str, Any]) -> Any:
     """Returns what each usual model predicts for each flow: goodput in bit/s, if it has one."""
     from ackclock.run import prediction
 
-    point = _changed(begin, request).expand()[0].scenario
+    point = _changed(session, request).expand()[0].scenario
     found = prediction.predict(point, "usual").tables["predictions"].to_pylist()
     return [
         {name: row[name] for name in ("flow", "model", "label", "verdict", "goodput_bit_per_s")}
         for row in found
         if row["goodput_bit_per_s"] is not None
     ]
+
+
+def emulate(session: Session, request: dict[str, Any]) -> Any:
+    """Prepares the emulation that `emulate/events` runs: the first replicate of the first point."""
+    session.live.prepare(_changed(session, request))
+    return {}
+
+
+def save(session: Session, request: dict[str, Any]) -> Any:
+    """Writes the changed scenario to the file that the page may write; returns its name."""
+    path = session.begin.saved
+    if path is None:
+        raise InputError(
+            "unsupported", "", "nothing may be saved; begin with ackclock lab --save FILE"
+        )
+    scenario = _changed(session, request)
+    scenario.check()
+    write_whole(path, scenario.to_toml())
+    return {"saved": str(path)}
 
 
 #: Every call by the last step of its address.
@@ -122,4 +158,6 @@ CALLS: dict[str, _Call] = {
     "check": check,
     "run": run,
     "predict": predict,
+    "emulate": emulate,
+    "save": save,
 }

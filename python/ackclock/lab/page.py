@@ -53,12 +53,14 @@ class Beginning:
         scenario: The scenario, with its sweep.
         files: The text of each file that it names.
         options: Options of commands that make the scenario of what the file says.
+        saved: The file that the page may write; None if it may write nothing.
     """
 
     name: str
     scenario: Scenario
     files: dict[str, str]
     options: tuple[str, ...] = ()
+    saved: Path | None = None
 
     def to_json(self, *, server: bool) -> str:
         """Returns what the page reads; `server` says that it may make calls."""
@@ -68,6 +70,7 @@ class Beginning:
             "files": self.files,
             "options": self.options,
             "server": server,
+            "saved": str(self.saved) if server and self.saved else "",
         }
         return json.dumps(written, ensure_ascii=False)
 
@@ -77,6 +80,7 @@ def beginning(
     scenario: Scenario,
     files: dict[str, str] | None = None,
     options: tuple[str, ...] = (),
+    saved: Path | None = None,
 ) -> Beginning:
     """Reads the files that a scenario names.
 
@@ -85,13 +89,21 @@ def beginning(
         scenario: A checked scenario.
         files: Their text, if it is known.
         options: Options of commands that make the scenario of what the file says.
+        saved: The file that the page may write.
 
     Raises:
-        InputError: They are too large for a page.
+        InputError: They are too large for a page, or a saved scenario would not find them.
     """
     if files is None:
         names = sorted(named_files(scenario.tree))
         files = {one: (scenario.folder / one).read_text(encoding="utf-8") for one in names}
+    if files and saved and saved.parent.resolve() != scenario.folder.resolve():
+        raise InputError(
+            "contradiction",
+            "--save",
+            f"{saved}: the scenario names {min(files)}, which is in another folder; save it in "
+            f"{scenario.folder}",
+        )
     size = sum(len(text) for text in files.values())
     if size > _MOST_BYTES:
         raise InputError(
@@ -100,13 +112,14 @@ def beginning(
             f"names files of {size / 1e6:.0f} MB, the most for a page is "
             f"{_MOST_BYTES / 1e6:.0f} MB; use ackclock simulate",
         )
-    return Beginning(name, scenario, files, options)
+    return Beginning(name, scenario, files, options, saved)
 
 
 def static() -> dict[str, Path]:
     """Returns the files of the page by name. `engine.wasm` may be absent."""
     folder = Path(str(resources.files("ackclock.lab"))) / "static"
-    return {path.name: path for path in sorted(folder.iterdir()) if path.suffix in TYPES}
+    shared = Path(str(resources.files("ackclock.report"))) / "base.css"
+    return {path.name: path for path in [*sorted(folder.iterdir()), shared] if path.suffix in TYPES}
 
 
 def digest() -> str:

@@ -1,4 +1,6 @@
-"""The server of lab pages: this machine only, files and a few calls, nothing kept.
+"""The server of lab pages: this machine only, files and a few calls.
+
+It keeps nothing but what the page saves, in the one file that the user named at the start.
 
 A page from elsewhere must not use it. So it answers only to its own name (`Host`), which stops DNS
 rebinding, and only to a browser that came with the token of its address. The token becomes a
@@ -16,7 +18,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from ackclock.errors import InputError, LackingError, ScenarioError
 from ackclock.lab import page
-from ackclock.lab.calls import CALLS
+from ackclock.lab.calls import CALLS, Session
+from ackclock.lab.live import event
+from ackclock.scenario import Scenario
 
 __all__ = ["LabServer"]
 
@@ -35,7 +39,7 @@ class LabServer(ThreadingHTTPServer):
     """Serves one page on 127.0.0.1.
 
     Attributes:
-        begin: The scenario that the page begins with.
+        session: What the calls work on.
         token: What the first address carries.
         running: Taken by each run.
     """
@@ -43,8 +47,8 @@ class LabServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, begin: page.Beginning, port: int = 0) -> None:
+        self.session = Session(begin)  # first: a port that is taken closes the server
         super().__init__(("127.0.0.1", port), _Handler)
-        self.begin = begin
         self.token = secrets.token_urlsafe(16)
         self.running = threading.Semaphore(_SIDE_BY_SIDE)
         self.files = page.static()
@@ -58,6 +62,11 @@ class LabServer(ThreadingHTTPServer):
     def address(self) -> str:
         """The address to open first."""
         return f"http://{self.host}/?token={self.token}"
+
+    def server_close(self) -> None:
+        """Ends an emulation, then the server."""
+        self.session.live.close()
+        super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Writes nothing if the browser has gone: it drops what it no longer needs."""
@@ -88,8 +97,10 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._is_ours():
             return
         name = asked.path.removeprefix("/") or "index.html"
-        if name == "scenario.json":
-            self._send(self.server.begin.to_json(server=True).encode(), page.TYPES[".json"])
+        if name == "emulate/events":
+            self._emulate()
+        elif name == "scenario.json":
+            self._send(self.server.session.begin.to_json(server=True).encode(), page.TYPES[".json"])
         elif name in self.server.files:
             path = self.server.files[name]
             self._send(path.read_bytes(), page.TYPES[path.suffix])
@@ -111,6 +122,30 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(413, "too long")
         else:
             self._send(_answer(call, self.server, self.rfile.read(int(length))), "application/json")
+
+    def _emulate(self) -> None:
+        """Runs the emulation that has been prepared, and sends its events until the page goes."""
+        prepared: Scenario | None = self.server.session.live.take()
+        if prepared is None:
+            self._refuse(409, "no emulation has been asked for")
+            return
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+
+        def write(name: str, data: dict[str, Any]) -> None:
+            self.wfile.write(event(name, data))
+            self.wfile.flush()
+
+        try:
+            self.server.session.live.run(prepared, write)
+        except ConnectionError:
+            raise
+        except (ValueError, OSError, LackingError) as error:
+            write("failed", {"errors": _errors(error)})
 
     def _is_host(self) -> bool:
         """True if the request names this server; refuses it otherwise."""
@@ -159,7 +194,7 @@ def _answer(call: Any, server: LabServer, body: bytes) -> bytes:
         if not isinstance(request, dict):
             raise InputError("wrong-type", "", "the request is not an object")
         with server.running:
-            answer = call(server.begin, request)
+            answer = call(server.session, request)
     except (ValueError, RecursionError, LackingError) as error:
         answer = {"errors": _errors(error)}
     return json.dumps(answer, ensure_ascii=False).encode()

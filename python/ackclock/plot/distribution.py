@@ -31,7 +31,7 @@ from ackclock.plot.subject import bottleneck, points_table
 from ackclock.result import Result
 from ackclock.suggestion import suggestion
 
-__all__ = ["BOX", "CDF", "box", "cdf"]
+__all__ = ["BOX", "CDF", "box", "cdf", "quantiles"]
 
 _NO_SAMPLES = "has no samples; run it again"
 
@@ -85,7 +85,8 @@ def cdf(
             made, paper.panels_width_in, height, _FRAME_HEIGHT, title, entries=_entries(series)
         )
         looked = control_styles(result.run)
-        for axes, members in _in_panels(result, samples, made, all_axes):
+        for place, members in _in_panels(result, samples, made):
+            axes = all_axes[place]
             for position, (value, runs) in enumerate(_lines(series, members)):
                 line = looked.get(str(value), style(position))
                 whole = np.quantile(np.concatenate(runs), _CURVE)
@@ -105,6 +106,30 @@ def cdf(
         figure.supylabel("share of time (%)", fontsize=9)
         legend(figure, all_axes.values(), title)
     return figure
+
+
+def quantiles(
+    result: Result,
+) -> tuple[str, list[tuple[str, list[tuple[str, NDArray[np.float64]]]]]]:
+    """Returns what `cdf` draws, without bands.
+
+    Returns:
+        The label of the delay, in ms; and for each panel its title and its lines: a name, and the
+        delays at 201 shares of the time from 0 to 1.
+
+    Raises:
+        InputError: As for `cdf`.
+    """
+    samples, series, made = _prepared(result, None, None)
+    found = []
+    for (row, column), members in _in_panels(result, samples, made):
+        values = {**made.column_values[column], **made.row_values[row]}
+        lines = [
+            (series.panel_title(value) if series else "", np.quantile(np.concatenate(runs), _CURVE))
+            for value, runs in _lines(series, members)
+        ]
+        found.append((made.title(values), lines))
+    return samples.label, found
 
 
 def box(
@@ -130,7 +155,8 @@ def box(
         height = _PANEL_HEIGHT if len(made.row_values) > 1 else _LONE_HEIGHT
         title = paper.titled(_title(result, samples))
         figure, all_axes = panels(made, paper.panels_width_in, height, _FRAME_HEIGHT, title)
-        for axes, members in _in_panels(result, samples, made, all_axes):
+        for place, members in _in_panels(result, samples, made):
+            axes = all_axes[place]
             _draw_boxes(axes, _lines(series, members), values)
             named = [series.value_text(value) if series else "" for value in values]
             axes.set_xticks(range(len(values)), named)
@@ -196,15 +222,20 @@ def _arranged(result: Result, x: str | None) -> tuple[Dimension | None, Grid]:
 
 
 def _in_panels(
-    result: Result, samples: _Samples, made: Grid, all_axes: dict[tuple[int, int], Axes]
-) -> Iterator[tuple[Axes, list[tuple[dict[str, Any], list[NDArray[np.float64]]]]]]:
-    """Yields the axes of each panel with its points: swept values, and the samples of each run."""
+    result: Result, samples: _Samples, made: Grid
+) -> Iterator[tuple[tuple[int, int], list[tuple[dict[str, Any], list[NDArray[np.float64]]]]]]:
+    """Yields each panel's row and column, and its points: swept values, samples of each run."""
     columns = swept(result.points)
     rows = [
         {"point": at, **{one.name: one.values[at] for one in columns}}
         for at in range(len(result.points))
     ]
-    for (row, column), axes in all_axes.items():
+    places = [
+        (row, column)
+        for row, _ in enumerate(made.row_values)
+        for column, _ in enumerate(made.column_values)
+    ]
+    for row, column in places:
         members = selected(rows, {**made.row_values[row], **made.column_values[column]})
         runs = {
             member["point"]: [
@@ -212,7 +243,10 @@ def _in_panels(
             ]
             for member in members
         }
-        yield axes, [(member, runs[member["point"]]) for member in members if runs[member["point"]]]
+        yield (
+            (row, column),
+            [(member, runs[member["point"]]) for member in members if runs[member["point"]]],
+        )
 
 
 def _lines(

@@ -34,7 +34,7 @@ from ackclock.plot.paper import AS_DRAWN, TEXT_WIDTH_IN, Paper
 from ackclock.plot.subject import points_table, subject_table
 from ackclock.result import Result
 
-__all__ = ["HEAT_MAP", "heat_map", "heat_map_axes", "heat_map_of"]
+__all__ = ["HEAT_MAP", "Cell", "Cells", "cells_of", "heat_map", "heat_map_axes", "heat_map_of"]
 
 #: Dark is low and light is high, also in grey; distinct to the colour-blind.
 _COLOURS = "cividis"
@@ -235,6 +235,69 @@ def heat_map_of(
     table, title = subject_table(result, metric, subject)
     width = paper.panels_width_in
     return heat_map(table, metric, x=x, y=y, title=paper.titled(title), width_in=width)
+
+
+class Cell(NamedTuple):
+    """A cell: its number, the half width of its interval, and its place on the scale, 0 to 1."""
+
+    text: str
+    half: str
+    share: float
+
+
+class Cells(NamedTuple):
+    """A heat map as cells.
+
+    Attributes:
+        title: What it shows of which subject.
+        metric: Label of the metric, with its unit.
+        x: Label of the horizontal axis, and of each column.
+        y: Label of the vertical axis.
+        panels: Title of each panel, and its rows: a label and cells; None where nothing is known.
+        unsettled: True if a star marks means that have not settled.
+    """
+
+    title: str
+    metric: str
+    x: tuple[str, list[str]]
+    y: str
+    panels: list[tuple[str, list[tuple[str, list[Cell | None]]]]]
+    unsettled: bool
+
+
+def cells_of(result: Result, metric: str) -> Cells:
+    """Returns what `heat_map_of` draws, as cells with text.
+
+    Raises:
+        InputError: As for `heat_map`.
+    """
+    table, title = subject_table(result, metric, None)
+    rows = known_rows(table, metric)
+    of_x, of_y, made = heat_map_axes(table)
+    scale = _scale(rows, metric, of_x, of_y, math.inf)
+    panels = []
+    for across in made.column_values:
+        for down in made.row_values:
+            values = {**down, **across}
+            known = {
+                (row[of_y.column], row[of_x.column]): _cell(row, metric, scale)
+                for row in selected(rows, values)
+            }
+            lines = [
+                (of_y.value_text(y), [known.get((y, x)) for x in of_x.values]) for y in of_y.values
+            ]
+            panels.append((made.title(values), lines))
+    columns = [of_x.value_text(value) for value in of_x.values]
+    unsettled = any(row.get(metric + UNSETTLED) for row in rows)
+    x = of_x.axis_label, columns
+    return Cells(title, metric_label(metric), x, of_y.axis_label, panels, unsettled)
+
+
+def _cell(row: dict[str, Any], metric: str, scale: _Scale) -> Cell | None:
+    if not math.isfinite(row[metric]):
+        return None
+    text, half = _text(row, metric, scale)[0].partition("\n")[::2]
+    return Cell(text, half, round(float(scale.norm(row[metric] * scale.factor)), 3))
 
 
 def _lacks(result: Result, view: View) -> str | None:

@@ -188,6 +188,11 @@ class Grid:
             return [{}]
         return [{self.columns.column: value} for value in self.columns.values]
 
+    def title(self, values: dict[str, Any]) -> str:
+        """Returns the title of the panel with these swept values."""
+        known = {one.column: one for one in (self.columns, *self.rows) if one is not None}
+        return ", ".join(known[name].panel_title(value) for name, value in values.items())
+
     @property
     def row_values(self) -> list[dict[str, Any]]:
         """The swept values of each row of panels."""

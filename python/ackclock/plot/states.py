@@ -16,7 +16,7 @@ from ackclock.plot.series import TAKES, Replicate, with_looks
 from ackclock.plot.style import REFERENCE_COLOUR, style
 from ackclock.result import Result
 
-__all__ = ["STATES", "states"]
+__all__ = ["DATA", "RATES", "STATES", "state_rows", "states", "stays"]
 
 # More rows than these are not seen; each is the first of as many.
 _MOST_ROWS = 500
@@ -25,14 +25,14 @@ _BACKGROUNDS = ("#dce9f5", "#fbe6d5", "#e4f1e2", "#f3e3ee", "#eeeeee", "#e0f2f7"
 # A name is written into a band that is wider than this share of the figure.
 _WIDE_ENOUGH = 0.05
 
-# Lines: column, name, unit in the table over that in the figure.
-_DATA = (
+#: Lines in bytes and in bit/s: column and name.
+DATA = (
     ("in_flight_bytes", "in flight"),
     ("cwnd_bytes", "cwnd"),
     ("inflight_longterm_bytes", "long-term bound"),
     ("inflight_shortterm_bytes", "short-term bound"),
 )
-_RATES = (
+RATES = (
     ("sample_bit_per_s", "sample"),
     ("max_bw_bit_per_s", "max_bw"),
     ("bw_shortterm_bit_per_s", "short-term bound"),
@@ -62,16 +62,16 @@ def states(
     """
     run = Replicate(result, point, replicate, span)
     figure, [data, rates] = new(2, 5.0)
-    columns = ("time_s", *(name for name, _ in (*_DATA, *_RATES)))
-    rows, labels = _rows(run, columns, span)
+    columns = ("time_s", *(name for name, _ in (*DATA, *RATES)))
+    rows, labels = state_rows(run, columns, span)
     whole = (float(rows["time_s"][0]), float(rows["time_s"][-1])) if span is None else span
-    bands = _bands(labels, rows["time_s"], names or {}, whole[1])
+    bands = stays(labels, rows["time_s"], names or {}, whole[1])
     for axes in (data, rates):
         _draw_bands(axes, bands, whole)
         for at_s, _ in marks:
             axes.axvline(at_s, color=REFERENCE_COLOUR, linewidth=0.9, linestyle=(0, (1, 1.5)))
-    _draw(data, rows, _DATA, 1e3)
-    _draw(rates, rows, _RATES, 1e6)
+    _draw(data, rows, DATA, 1e3)
+    _draw(rates, rows, RATES, 1e6)
     data.set_ylabel("payload (kB)")
     rates.set_ylabel("rate of payload (Mbit/s)")
     run.finish(figure, [data, rates], "States of the control", of_flows=False)
@@ -79,7 +79,7 @@ def states(
     return figure
 
 
-def _rows(run: Replicate, columns: tuple[str, ...], span: Span | None) -> tuple[Columns, Any]:
+def state_rows(run: Replicate, columns: tuple[str, ...], span: Span | None) -> tuple[Columns, Any]:
     """Returns some of the columns of the first flow, and the names of its states."""
     table = run.rows("control_states")
     found = next(grouped(table, ("flow", "instance"), (*columns, *_LABELS)), None)
@@ -94,7 +94,7 @@ def _rows(run: Replicate, columns: tuple[str, ...], span: Span | None) -> tuple[
     return {name: rows[name][shown] for name in columns}, np.char.strip(labels[shown])
 
 
-def _bands(
+def stays(
     labels: NDArray[Any], time_s: NDArray[Any], names: Mapping[str, str], end_s: float
 ) -> list[tuple[float, float, str]]:
     """Returns beginning, end and name of each stay in a state."""

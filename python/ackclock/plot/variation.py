@@ -18,10 +18,10 @@ from ackclock.result import Result
 from ackclock.result.flows import control_label
 from ackclock.table import assigned, averaging, named
 
-__all__ = ["VARIATION", "variation"]
+__all__ = ["MOST_LINES", "VARIATION", "variation", "variations"]
 
-# More lines hide each other.
-_MOST_LINES = 8
+#: More lines hide each other.
+MOST_LINES = 8
 
 _NO_TIME_SCALE = (
     "has no time scale of 0.2 s to 10 s that its samples show and that fits five times into its "
@@ -53,22 +53,9 @@ def variation(
     Raises:
         ValueError: The samples are too coarse for a time scale, or for all usual ones; one line.
     """
-    of = of or ("delivered" if result.run["method"] == "receive" else "sent")
-    scales = list(time_scales_s or shown_time_scales(result, point))
-    if not scales:
-        raise InputError("no-data", "", _NO_TIME_SCALE)
-    of_point = _only(result, point)
-    lines: dict[str, list[Summary]] = {}
-    for scale in scales:
-        for summary in summarise(of_point, rate_cov(scale, of)):
-            lines.setdefault(summary.subject, []).append(summary)
-    known = [
-        entry
-        for entry in lines.items()
-        if not all(math.isnan(one.interval.mean) for one in entry[1])
-    ]
+    scales, known = variations(result, point, time_scales_s, of)
     shown = described(result, point)
-    controls = [shown.flows[flow].control for flow, _ in known[:_MOST_LINES]]
+    controls = [shown.flows[flow].control for flow, _ in known[:MOST_LINES]]
     drawn = []
     with looks():
         figure, [axes] = new(height=3.8)
@@ -106,6 +93,31 @@ def variation(
                 0.5, 0.5, "known of no flow", transform=axes.transAxes, horizontalalignment="center"
             )
     return figure
+
+
+def variations(
+    result: Result, point: int, time_scales_s: Sequence[float] | None = None, of: str | None = None
+) -> tuple[list[float], list[tuple[str, list[Summary]]]]:
+    """Returns the time scales in s, and for each flow that has any its coefficients of variation.
+
+    Raises:
+        InputError: The samples are too coarse for all usual time scales.
+    """
+    of = of or ("delivered" if result.run["method"] == "receive" else "sent")
+    scales = list(time_scales_s or shown_time_scales(result, point))
+    if not scales:
+        raise InputError("no-data", "", _NO_TIME_SCALE)
+    of_point = _only(result, point)
+    lines: dict[str, list[Summary]] = {}
+    for scale in scales:
+        for summary in summarise(of_point, rate_cov(scale, of)):
+            lines.setdefault(summary.subject, []).append(summary)
+    known = [
+        entry
+        for entry in lines.items()
+        if not all(math.isnan(one.interval.mean) for one in entry[1])
+    ]
+    return scales, known
 
 
 def _only(result: Result, point: int) -> Result:

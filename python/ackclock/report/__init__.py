@@ -5,7 +5,6 @@ made.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ackclock.result import Result
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from ackclock.report.section import Section
 
 __all__ = ["page"]
-
-# Figures that the page draws itself; `plot` draws them to a file.
-_LIVE = frozenset({"sweep", "outstanding", "sequence", "cwnd", "throughput", "queue", "rtt"})
 
 
 def page(
@@ -34,37 +30,18 @@ def page(
 
     sections = []
     for number, (result, predicted) in enumerate(results):
-
-        def tell(done: float, start: int = number) -> None:
-            if progress is not None:
-                progress((start + done) / len(results))
-
-        sections.append(_section(number, result, predicted, tell))
+        sections.append(_section(result, predicted))
+        if progress is not None:
+            progress((number + 1) / len(results))
     return render_page(sections)
 
 
-def _section(
-    number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]
-) -> "Section":
-    from ackclock import plot
+def _section(result: Result, predicted: Result | None) -> "Section":
     from ackclock.report import capture
     from ackclock.report.run_section import section_of_run, section_of_session
-    from ackclock.report.section import Drawing
 
     if result.run["method"] == "measure":
-        section = capture.section(result, predicted)
-    elif result.is_session:
-        section = section_of_session(result)
-    else:
-        section = section_of_run(result, predicted)
-    drawn = {figure.name for figure in section.figures}
-    live = _LIVE if "figure-goodput" in drawn else _LIVE - {"sweep"}
-    available = {
-        name: draw for name, draw in plot.figures(result, predicted).items() if name not in live
-    }
-    drawings = []
-    for position, (name, draw) in enumerate(available.items()):
-        svg = plot.inline(plot.render(draw(), "svg", text=True), f"r{number}-{name}-")
-        drawings.append(Drawing(name, svg))
-        progress((position + 1) / len(available))
-    return replace(section, figures=[*section.figures, *drawings])
+        return capture.section(result, predicted)
+    if result.is_session:
+        return section_of_session(result)
+    return section_of_run(result, predicted)

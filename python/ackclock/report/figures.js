@@ -265,7 +265,7 @@
       ])
         if (words) html(button, "span", kind, words);
     }
-    const whole = Object.assign(html(switches, "button", "switch", "Whole time"), {
+    const whole = Object.assign(html(switches, "button", "switch", spec.x.unit ? "All" : "Whole time"), {
       type: "button",
       onclick: () => zoom(null),
     });
@@ -407,7 +407,7 @@
         if (b > a) add(group, "rect", { class: kind, x: a, y, width: b - a, height });
       };
       if (p.shade) block("shade", ...p.shade, y0, y1 - y0);
-      add(group, "text", { class: "title", x: x0, y: y0 - 11 }, p.title);
+      if (p.title) add(group, "text", { class: "title", x: x0, y: y0 - 11 }, p.title);
       const yNames = labels(yTicks);
       yTicks.forEach((t, i) => {
         add(group, "line", { class: "grid", x1: x0, x2: x1, y1: Y(t), y2: Y(t) });
@@ -530,7 +530,7 @@
       const name = spec.x.ticks
         ? (spec.x.ticks.find((t) => t[0] === value) || [0, written(value)])[1]
         : written(value);
-      html(tip, "b", "", [place.p.title, timed ? `${name} s` : name].filter(Boolean).join(", "));
+      html(tip, "b", "", [place.p.title, timed ? `${name} ${spec.x.unit || "s"}` : name].filter(Boolean).join(", "));
       const band = (place.p.bands || []).find((b) => b[0] <= value && value < b[1]);
       if (band) html(tip, "p", "", band[3]);
       const table = html(tip, "table");

@@ -15,8 +15,10 @@ __all__ = [
     "KEYS",
     "key",
     "log_axis",
+    "ordered",
     "position",
     "rounded",
+    "span_axis",
     "span_of",
     "thinned",
     "time_axis",
@@ -110,6 +112,17 @@ def is_crowded(known: Sequence[float]) -> bool:
 def time_axis(start: float, end: float) -> dict[str, Any]:
     """Returns a horizontal axis of time in seconds."""
     return {"kind": "time", "label": "time, s", "span": [_short(start), _short(end)]}
+
+
+def span_axis(start: float, end: float, label: str, unit: str) -> dict[str, Any]:
+    """Returns a horizontal axis of any quantity that lines run along, as time does."""
+    axis = {"kind": "time", "label": label, "span": [_short(start), _short(end)]}
+    return axis | {"unit": unit}
+
+
+def ordered(names: Sequence[str], name: str) -> str:
+    """Returns the series of a name that has no look of its own: by its place, again after eight."""
+    return f"line-{names.index(name) % 8 + 1}"
 
 
 def span_of(lines: int) -> int:

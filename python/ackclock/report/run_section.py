@@ -8,7 +8,16 @@ from ackclock.metrics import METRICS, by_replicate, metric, summarise
 from ackclock.models.told import best
 from ackclock.plot.subject import bottleneck
 from ackclock.plot.sweep import swept_axis
-from ackclock.report import certainty, live, made, run_tables, session, summary, time_figures
+from ackclock.report import (
+    certainty,
+    live,
+    made,
+    run_tables,
+    session,
+    summary,
+    time_figures,
+    value_figures,
+)
 from ackclock.report.asked import asked
 from ackclock.report.section import Asked, Live, Section
 from ackclock.report.swept_figure import Mark, swept_figure
@@ -40,7 +49,11 @@ def section_of_run(result: Result, predicted: Result | None) -> Section:
         or ["No flow has a result."],
         asked=asked(result.points, result.run),
         sure=certainty.of_result(result, judged),
-        figures=[*figures],
+        figures=[
+            *figures,
+            *value_figures.heat_map(result),
+            *value_figures.of_result(result),
+        ],
         tables=_tables(result, predicted, rows, hops),
         made=made.of_result(result, {}),
         models=_models(predicted),
@@ -57,7 +70,10 @@ def section_of_session(result: Result) -> Section:
         answer=told["answers"],
         asked=Asked("", [f"{name}: {value}" for name, value in facts.items()]),
         sure=certainty.of_result(result, Stationarity([])),
-        figures=[*time_figures.of_run(result, is_key=True)],
+        figures=[
+            *time_figures.of_run(result, is_key=True),
+            *value_figures.of_result(result),
+        ],
         tables=[table for table in [told["flows"], *told["tables"]] if table.rows],
         made=made.of_result(result, facts),
     )

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ackclock.plot.heat_map import Cells
 from ackclock.table import Table
 
-__all__ = ["Asked", "Bar", "Drawing", "Group", "Live", "Made", "Reason", "Section", "Sure"]
+__all__ = ["Asked", "Bar", "Group", "HeatMap", "Live", "Made", "Reason", "Section", "Sure"]
 
 
 class Asked(NamedTuple):
@@ -105,11 +106,13 @@ class Live(NamedTuple):
     strip: Mapping[str, str] = {}
 
 
-class Drawing(NamedTuple):
-    """A figure as an SVG drawing."""
+class HeatMap(NamedTuple):
+    """A heat map, which the page shows as tables with coloured cells."""
 
     name: str
-    svg: str
+    title: str
+    caption: str
+    cells: Cells
 
 
 class Made(NamedTuple):
@@ -153,7 +156,7 @@ class Section:
     answer: list[str]
     asked: Asked
     sure: list[Sure]
-    figures: list[Live | Drawing]
+    figures: list[Live | HeatMap]
     tables: list[Table]
     made: Made
     groups: list[Group] = field(default_factory=list)
@@ -169,6 +172,6 @@ class Section:
         return first if isinstance(first, Live) else None
 
     @property
-    def more(self) -> list[Live | Drawing]:
+    def more(self) -> list[Live | HeatMap]:
         """The other figures."""
         return self.figures[1:] if self.key else self.figures

@@ -12,6 +12,7 @@ from ackclock.metrics.tables import Columns, column, grouped
 from ackclock.plot.connection import Connection, connection_of
 from ackclock.plot.flows import described
 from ackclock.plot.series import Line, Replicate, is_known
+from ackclock.plot.states import DATA, RATES, state_rows, stays
 from ackclock.report import live
 from ackclock.report.section import Live
 from ackclock.result import Result
@@ -43,7 +44,10 @@ def of_run(result: Result, *, is_key: bool) -> list[Live]:
         is_key: True if the first one stands beside the answer.
     """
     run = Replicate(result, 0, 0, None)
-    drawn = [_window(run), _throughput(run), _round_trips(run), _queue(run)]
+    drawn = [
+        _window(run), *_states(run), _throughput(run), _round_trips(run), _queue(run),
+        _loss_events(run),
+    ]  # fmt: skip
     known = [one for one in drawn if one is not None]
     for number, one in enumerate(known):
         one.spec["height"] = _KEY_HEIGHT if is_key and number == 0 else _HEIGHT
@@ -61,6 +65,8 @@ def of_connection(result: Result, *, is_key: bool) -> list[Live]:
     found[0].spec["height"] = _KEY_HEIGHT if is_key else _HEIGHT
     if "segments" in result.tables and result.rows("segments", **_where(observed)).num_rows:
         found.append(_sequence(observed))
+    if "rate_estimates" in result.tables and result.tables["rate_estimates"].num_rows:
+        found.append(_estimates(observed))
     return found
 
 
@@ -197,6 +203,57 @@ def _round_trips(run: Replicate) -> Live | None:
     return _figure(run, "rtt", "Round-trip time", "ms", what, panels, keys, left=left, zero=False)
 
 
+def _loss_events(run: Replicate) -> Live | None:
+    """Returns the loss rates that rate controls estimate; None if there are none."""
+    if run.method == "measure" or not is_known(run.result, "loss_event_rate", run.point):
+        return None
+    lines, left = _lines(run, "loss_event_rate")
+    most = live.span_of(len(lines))
+    panels = []
+    for line in lines:
+        rate = line.rows["loss_event_rate"] * 100
+        series = _line(run.method, "line", line.rows["time_s"], rate, most)
+        panels.append({"title": line.label, "series": series})
+    what = "Loss rate that a rate control estimates, by its own definition."
+    keys = [live.key(run.method, "line", "loss event rate")]
+    return _figure(run, "loss_event_rate", "Loss event rate", "%", what, panels, keys, left=left)
+
+
+def _states(run: Replicate) -> list[Live]:
+    """Returns what the first flow's control decides ACK by ACK: data, and rates."""
+    if "control_states" not in run.result.tables or not run.rows("control_states").num_rows:
+        return []
+    columns = ("time_s", *(name for name, _ in (*DATA, *RATES)))
+    rows, labels = state_rows(run, columns, None)
+    time = rows["time_s"]
+    known = stays(labels, time, {}, float(time[-1]))
+    names = list(dict.fromkeys(name for *_, name in known))
+    kinds = [live.ordered(names, name) for name in names]
+    bands = [
+        [float(f"{begin:.6g}"), float(f"{end:.6g}"), live.ordered(names, name), name]
+        for begin, end, name in known
+    ]
+    found = []
+    for title, unit, lines, scale in (
+        ("States of the control: data", "kB", DATA, 1e3),
+        ("States of the control: rates", "Mbit/s", RATES, 1e6),
+    ):
+        titles = [label for _, label in lines]
+        series, keys = [], []
+        for name, label in lines:
+            draw = "dots" if name == "sample_bit_per_s" else "steps"
+            values = rows[name].astype(float) / scale
+            added = _line(live.ordered(titles, label), draw, time, values, live.span_of(4))
+            series += added
+            keys += [live.key(one["s"], one["draw"], label) for one in added]
+        panel = {"title": "", "series": series, "bands": bands}
+        what = f"What the control of the first flow decides from one ACK to the next, in {unit}."
+        shown = _figure(run, f"states-{unit[0]}", title, unit, what, [panel], keys)
+        if shown is not None:
+            found.append(shown._replace(wide=True, strip=dict(zip(kinds, names, strict=True))))
+    return found
+
+
 def _queue(run: Replicate) -> Live | None:
     """Returns the backlog of each hop that had any or lost something."""
     if "hops" not in run.result.tables or not run.rows("hops").num_rows:
@@ -273,6 +330,37 @@ def _in_flight(observed: Connection) -> Live:
     }
     caption = f"The strip at the bottom says what limited the connection. {_ZOOM}"
     return Live("time-outstanding", "Data in flight", "kB", caption, spec, wide=True, strip=kinds)
+
+
+def _estimates(observed: Connection) -> Live:
+    """Returns the rates that estimators infer from ACKs, beside the acknowledged rate."""
+    samples = observed.rows("samples")
+    time, delivered = column(samples, "time_s"), column(samples, "delivered_bytes")
+    passed = np.diff(time)
+    rate = 8e-6 * np.diff(delivered)[passed > 0] / passed[passed > 0]
+    asked = observed.result.run["estimators"]
+    most = live.span_of(1 + len(asked))
+    series = _line("limit", "steps", time[1:][passed > 0], rate, most)
+    keys = [live.key("limit", "steps", "acknowledged")]
+    for name, one in asked.items():
+        rows = observed.rows("rate_estimates", estimator=name)
+        own = live.ordered(list(asked), name)
+        rates = column(rows, "rate_bit_per_s").astype(float) * 1e-6
+        series += _line(own, "line", column(rows, "time_s"), rates, most)
+        keys.append(live.key(own, "line", str(one["label"])))
+    used = {one["s"] for one in series}
+    spec = {
+        "title": "Rate estimates of the largest connection over time",
+        "description": f"Estimators: {', '.join(str(one['label']) for one in asked.values())}.",
+        "height": _KEY_HEIGHT,
+        "x": live.time_axis(float(observed.row["start_s"]), float(observed.row["end_s"])),
+        "y": {"kind": "linear", "unit": "Mbit/s", "zero": True},
+        "link": "time",
+        "keys": [entry for entry in keys if entry["s"] in used],
+        "panels": [{"title": "", "series": series}],
+    }
+    caption = f"Rates that estimators infer from the connection's ACKs. {_ZOOM}"
+    return Live("time-rate_estimates", "Rate estimates", "Mbit/s", caption, spec, wide=True)
 
 
 def _bands(start: Any, end: Any, limits: Any) -> tuple[list[Any], dict[str, str]]:

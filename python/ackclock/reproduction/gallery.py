@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ackclock import plot
+from ackclock import plot, publications
 from ackclock.report.environment import environment
 from ackclock.reproduction import sentences, tables
 from ackclock.reproduction.outcome import Kind
@@ -48,5 +48,6 @@ def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
     template = environment("reproduction").get_template("gallery.html.jinja")
     return template.render(
         title="Reproduced experiments", sections=sections, sources=sources, quick=quick,
-        signs=_SIGNS, summary=sentences.summary([record for record, _ in experiments]),
+        signs=_SIGNS, linked=publications.html,
+        summary=sentences.summary([record for record, _ in experiments]),
     )  # fmt: skip

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from ackclock import engine, notebook
 from ackclock.errors import InputError
 from ackclock.interrupted import Interrupted
@@ -29,6 +31,7 @@ def emulate(
     pcap: bool = True,
     side_by_side: int = 1,
     progress: Callable[[dict[str, Any]], None] | None = None,
+    take: Callable[[pa.Table], None] | None = None,
 ) -> Result:
     """Runs every replicate of every point with the kernel's own TCP, in real time.
 
@@ -43,6 +46,8 @@ def emulate(
         progress: Takes the progress about ten times a second: `fraction` done, the number `run` of
             those of `runs` that have begun, and `rate_bit_per_s`, the recent delivery rate of all.
             In a notebook the default is a bar.
+        take: Takes rows of the table `tcp_info` as they come, before each call of `progress`. An
+            exception of either ends the run.
 
     Returns:
         The result in that folder. It has the tables of `simulate`, `fidelity`, `lateness`,
@@ -61,6 +66,13 @@ def emulate(
     with scenario.places():
         machine = engine.prepare_emulation(resolved, files, HOST_COMMAND, loader(), device=device)
     folder = Path(folder)
+
+    def took(name: str, columns: engine.Columns) -> None:
+        rows = table_of(columns)
+        growing.append(name, rows)
+        if take is not None:
+            take(rows)
+
     run = describe("emulate", scenario, points, resolved)
     run["warnings"] += machine.pop("warnings")
     run |= {"machine": machine, "folder": str(files)}
@@ -81,7 +93,7 @@ def emulate(
             side_by_side=side_by_side,
             finished=(),
             progress=tell,
-            take=lambda name, columns: growing.append(name, table_of(columns)),
+            take=took,
         )
         tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
         conclude(run, complete=outcome["complete"], failure=outcome["failure"])

@@ -8,6 +8,12 @@
 pub use self::recorded::{ControlRecord, recorded};
 
 use self::facts::ControlFacts;
+#[cfg(feature = "programs")]
+use self::kernel::Kernel;
+#[cfg(not(feature = "programs"))]
+use self::left_out::{Kernel, Python};
+#[cfg(feature = "programs")]
+use self::python::Python;
 use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
@@ -24,12 +30,17 @@ pub mod highspeed;
 pub mod htcp;
 mod hystart_linux;
 pub mod illinois;
+#[cfg(feature = "programs")]
 pub mod kernel;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
+#[cfg(any(test, not(feature = "programs")))]
+mod left_out;
 mod parameters;
 pub mod prague;
+#[cfg(feature = "programs")]
 pub mod program;
+#[cfg(feature = "programs")]
 pub mod python;
 mod recorded;
 pub mod reno;
@@ -462,8 +473,8 @@ impl Kind for ControlKind {
             Entry::of::<westwood_crb::WestwoodCrb>(),
             Entry::of::<westwood_abse::WestwoodAbse>(),
             Entry::of::<westwood_plus::WestwoodPlus>(),
-            Entry::of_some::<kernel::Kernel>(),
-            Entry::of_some::<python::Python>(),
+            Entry::of_some::<Kernel>(),
+            Entry::of_some::<Python>(),
         ];
         LIST
     }

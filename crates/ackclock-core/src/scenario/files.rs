@@ -2,10 +2,12 @@
 //! that reads a scenario provides them.
 
 use super::error::{Code, Error, Result};
+#[cfg(feature = "programs")]
 use crate::congestion::program::Algorithm;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+#[cfg(feature = "programs")]
 use std::sync::Arc;
 
 /// Provides the text of files.
@@ -23,6 +25,7 @@ pub trait Files {
 
     /// Returns a class of a file in Python, which is not loaded yet; or the reason why there is
     /// none.
+    #[cfg(feature = "programs")]
     fn class(&self, name: &str, class: &str) -> std::result::Result<Arc<dyn Class>, String> {
         let _ = (name, class);
         Err("Python does not run here".into())
@@ -30,6 +33,7 @@ pub trait Files {
 }
 
 /// A class in Python whose objects are the algorithms of controls.
+#[cfg(feature = "programs")]
 pub trait Class: Debug + Send + Sync {
     /// Loads the file.
     ///

@@ -109,7 +109,9 @@ impl Flow {
                 taken.transpose().map(|taken| taken.is_some())
             }
             Flow::Controlled(session) => {
-                let taken = session.read(now).map(|reading| samples.push_rate(reading));
+                let taken = session
+                    .read(now)
+                    .map(|reading| samples.push_rate(now, reading));
                 taken.transpose().map(|taken| taken.is_some())
             }
             Flow::Udp(_) => Ok(false),

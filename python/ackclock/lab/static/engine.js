@@ -141,14 +141,18 @@ export class Remote {
     const found = await this.#call("run", { ...request, files: undefined, replicate });
     await breath();
     if (!isWanted()) return null;
-    if (found.errors) return found;
-    const table = (columns) =>
-      columns.map(([name, kind, data, words]) => [
-        name,
-        copied(kind, Uint8Array.from(atob(data), (one) => one.charCodeAt(0)).buffer, words),
-      ]);
-    return Object.fromEntries(
-      Object.entries(found).map(([name, columns]) => [name, Object.fromEntries(table(columns))]),
-    );
+    return found.errors ? found : decoded(found);
   }
+}
+
+// Returns the tables of an answer of the server.
+export function decoded(tables) {
+  const columns = (rows) =>
+    rows.map(([name, kind, data, words]) => [
+      name,
+      copied(kind, Uint8Array.from(atob(data), (one) => one.charCodeAt(0)).buffer, words),
+    ]);
+  return Object.fromEntries(
+    Object.entries(tables).map(([name, rows]) => [name, Object.fromEntries(columns(rows))]),
+  );
 }

@@ -7,11 +7,11 @@ const FIGURES = [
   { name: "goodput", title: "Goodput", unit: "Mbit/s" },
 ];
 const DASHES = [[], [6, 3], [2, 3]];
+const COLOURS = { A: "simulate", B: "other", Linux: "emulate" };
+const OF_SIDE = { A: [], B: [8, 2], Linux: [6, 6] };
 const HEIGHT = 132;
 const KEY = "ackclock";
-const HINT =
-  "Run 1 is drawn. Ticks are losses, long ones timeouts. Means leave out the shaded time. " +
-  "Drag to zoom.";
+const TICKS = "Ticks are losses, long ones timeouts.";
 
 const colour = (name) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -135,11 +135,11 @@ export class Figures {
       series: [
         {},
         ...curves.map(({ side, faint, dash }) => ({
-          stroke: () => colour(side === "A" ? "a" : "b"),
+          stroke: () => colour(COLOURS[side]),
           width: faint ? 1 : 1.5,
           spanGaps: true,
           points: { show: false },
-          dash: faint ? [1, 3] : side === "B" && !dash.length ? [8, 2] : dash,
+          dash: faint ? [1, 3] : dash.length ? dash : OF_SIDE[side],
         })),
       ],
       hooks: {
@@ -232,7 +232,7 @@ export class Figures {
   #ticks(plot, side, ratio) {
     const { ctx, bbox } = plot;
     ctx.setLineDash([]);
-    ctx.strokeStyle = colour("loss");
+    ctx.strokeStyle = colour("emulate");
     ctx.lineWidth = 1.2 * ratio;
     ctx.beginPath();
     for (const { time, timeout } of side.curves.events) {
@@ -322,12 +322,18 @@ export class Figures {
     }
     this.readout.textContent =
       time === null
-        ? [this.#legend(), HINT].join(" ").trim()
+        ? this.#hint()
         : `Cursor at ${shown(time, 4)} s. Arrow keys move it, Shift further, Escape removes it.`;
   }
 
   #several(name) {
     return this.sides.some((side) => side.curves[name].filter(({ faint }) => !faint).length > 1);
+  }
+
+  #hint() {
+    const ticks = this.names.includes("cwnd") ? TICKS : "";
+    const words = ["Run 1 is drawn.", ticks, "Means leave out the shaded time.", "Drag to zoom."];
+    return [this.#legend(), ...words].filter(Boolean).join(" ");
   }
 
   // Says which line is which flow, if there are several.

@@ -62,7 +62,7 @@ function value(found, signed = false) {
 
 const of = (runs, name) => runs.map((metrics) => metrics[name]);
 
-// Fills the table: a row for each side, and for their difference, pair by pair.
+// Fills the table: a row for each side, for their difference, pair by pair, and for Linux.
 export function fill(table, sides) {
   const count = Math.max(0, ...sides.map(({ runs }) => runs.length));
   const shown = METRICS.filter(([name]) =>
@@ -79,11 +79,13 @@ export function fill(table, sides) {
       ...shown.map(([key]) => value(interval(of(runs, key)))),
     );
   });
-  if (sides.length === 2) {
-    const [a, b] = sides.map(({ runs }) => runs);
+  const [a, b] = ["A", "B"].map((wanted) => sides.find(({ name }) => name === wanted)?.runs);
+  if (b) {
     const both = Math.min(a.length, b.length);
     const differences = (key) => a.slice(0, both).map((one, at) => b[at][key] - one[key]);
-    rows.push(
+    rows.splice(
+      2,
+      0,
       cell(
         "tr",
         cell("th", "B − A"),

@@ -5,6 +5,7 @@
 
 import { Figures } from "./figures.js";
 import { decode, encode } from "./links.js";
+import { Live } from "./live.js";
 import { fill, MOST_REPLICATES, sentence } from "./metrics.js";
 import { seconds } from "./summary.js";
 import { build, controls, plain, valueAt } from "./sliders.js";
@@ -14,7 +15,14 @@ const FIRST_REPLICATES = 5;
 const $ = (id) => document.getElementById(id);
 
 const state = { scenario: null, set: new Map(), other: null };
-let begun = { name: "scenario.toml", scenario: null, files: {}, options: [], server: false };
+let begun = {
+  name: "scenario.toml",
+  scenario: null,
+  files: {},
+  options: [],
+  server: false,
+  saved: "",
+};
 let known = null; // the engine's description
 let generation = 0;
 let resting = 0;
@@ -22,6 +30,7 @@ let atRest = 0; // the generation after which nothing has moved for a while
 let moved = 0; // when the latest change came, for measurements
 const sides = { A: side("A"), B: side("B") };
 const figures = new Figures($("figures"), $("readout"), $("pick"));
+const live = new Live(heard, complain);
 
 function side(name) {
   return {
@@ -77,6 +86,8 @@ function changed() {
   generation++;
   moved = performance.now();
   clearTimeout(resting);
+  live.keep(request(sides.A));
+  tellFrame();
   for (const one of active()) run(one, 0, 1);
   resting = setTimeout(rested, AT_REST_MS);
   commandLine();
@@ -128,21 +139,30 @@ function arrived(one, data) {
 
 function show(curves) {
   const drawn = active();
-  if (curves) {
-    figures.draw(
-      drawn.map((one) => ({ ...one, ...limits(one) })),
-      sides.A.checked.scenario.lab?.figures ?? [],
-    );
-    if ($("numbers").open) writeTables();
-  }
-  fill(
-    $("metrics"),
-    drawn.map((one) => ({ name: one.name, label: labelOf(one), runs: one.runs })),
-  );
+  if (curves) drawFigures();
+  fill($("metrics"), [
+    ...drawn.map((one) => ({ name: one.name, label: labelOf(one), runs: one.runs })),
+    ...(live.side ? [live.side] : []),
+  ]);
   if (drawn[0].runs.length !== 1 || curves) $("sentence").textContent = sentence(drawn);
   document.body.dataset.drawn = String(generation);
   document.body.dataset.replicates = String(Math.min(...drawn.map(({ runs }) => runs.length)));
   document.body.dataset.milliseconds = String(performance.now() - moved);
+}
+
+function drawFigures() {
+  const drawn = active().map((one) => ({ ...one, ...limits(one) }));
+  if (live.side) drawn.push({ ...drawn[0], predictions: null, ...live.side, limits: {} });
+  figures.draw(drawn, sides.A.checked.scenario.lab?.figures ?? []);
+  if ($("numbers").open) writeTables();
+}
+
+// Linux has told something: says it, and draws what there is.
+function heard(sentence) {
+  $("live").textContent = sentence;
+  $("emulate").textContent = live.source ? "Stop Linux" : "Run on Linux";
+  document.body.dataset.live = live.source ? "running" : live.side ? "ended" : "";
+  if (sides.A.curves) show(true);
 }
 
 const short = (value) => value?.kind ?? String(plain(value));
@@ -308,7 +328,18 @@ async function link() {
   return encode({ ...state, engine });
 }
 
+// A page in a notebook has an address that nobody can open: the frame is told of the state.
+const isInNotebook = location.protocol === "blob:";
+
+function tellFrame() {
+  if (!isInNotebook) return;
+  const detail = { scenario: state.scenario, set: Object.fromEntries(state.set) };
+  if (state.other) detail.b = Object.fromEntries(state.other);
+  frameElement.dispatchEvent(new CustomEvent("ackclock", { detail }));
+}
+
 async function remember() {
+  if (isInNotebook) return;
   try {
     history.replaceState(null, "", await link());
   } catch {
@@ -323,8 +354,8 @@ $("copy").addEventListener("click", async () => {
   };
   try {
     await remember();
-    await link();
-    await navigator.clipboard.writeText(location.href);
+    const own = await link();
+    await navigator.clipboard.writeText(isInNotebook ? own : location.href);
     said("Copied");
   } catch (error) {
     if (error instanceof DOMException) said("It is in the address bar");
@@ -368,12 +399,7 @@ function writeTables() {
 }
 
 $("predict").addEventListener("click", async () => {
-  const answers = await fetch("call/predict", {
-    method: "POST",
-    body: JSON.stringify({ ...request(sides.A), files: undefined }),
-  })
-    .then((answer) => answer.json())
-    .catch((error) => ({ errors: [{ message: error.message }] }));
+  const answers = await asked("predict");
   if (answers.errors) {
     complain(answers.errors);
     return;
@@ -392,6 +418,28 @@ $("predict").addEventListener("click", async () => {
     })),
   };
   show(true);
+});
+
+// Returns the answer of a call of the server, or what it complains of.
+function asked(name) {
+  return fetch(`call/${name}`, {
+    method: "POST",
+    body: JSON.stringify({ ...request(sides.A), files: undefined }),
+  })
+    .then((answer) => answer.json())
+    .catch((error) => ({ errors: [{ message: error.message }] }));
+}
+
+$("emulate").addEventListener("click", () => {
+  if (!live.source) return live.begin(request(sides.A), sides.A.checked);
+  live.forget();
+  heard("");
+});
+
+$("save").addEventListener("click", async () => {
+  const { saved, errors } = await asked("save");
+  if (errors) complain(errors);
+  else $("saved").textContent = `Saved in ${saved}${state.other ? ", without side B" : ""}.`;
 });
 
 // The beginning.
@@ -417,8 +465,15 @@ async function begin() {
   if (known.errors) throw new Error(known.errors[0].message);
   const answer = await fetch("scenario.json");
   if (answer.ok) begun = { ...begun, ...(await answer.json()) };
-  $("predict").disabled = !begun.server;
-  if (!begun.server) $("predict").title = "Models need ackclock lab on this machine";
+  for (const [id, what] of [
+    ["predict", "Models need"],
+    ["emulate", "Linux’s TCP needs"],
+  ]) {
+    $(id).disabled = !begun.server;
+    if (!begun.server) $(id).title = `${what} ackclock lab on this machine`;
+  }
+  $("save").hidden = !begun.saved;
+  $("save").title = begun.saved;
   await follow();
   addEventListener("hashchange", follow);
 }

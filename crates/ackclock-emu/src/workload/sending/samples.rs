@@ -9,10 +9,14 @@ use std::io;
 
 /// Rows passed on at a time.
 const BLOCK: usize = 4096;
+/// Longest time that a reading waits for others, so that a run can be watched.
+const LONGEST_WAIT: Span = Span::from_millis(200);
 
 /// Collects readings and passes them on in blocks.
 pub(super) struct Samples<'a> {
     block: Readings,
+    /// Time of the first reading of the block.
+    since: Time,
     take: SampleSink<'a>,
 }
 
@@ -20,23 +24,28 @@ impl<'a> Samples<'a> {
     pub(super) fn new(take: SampleSink<'a>) -> Self {
         Samples {
             block: Readings::default(),
+            since: Time::ZERO,
             take,
         }
     }
     pub(super) fn push(&mut self, now: Time, flow: u32, info: &TcpInfo) -> io::Result<()> {
+        self.begin(now);
         self.block.tcp_info.push(now.as_nanos(), flow, info);
-        self.flush_if_full()
+        self.flush_if_due(now)
     }
-    pub(super) fn push_rate(&mut self, reading: RateReading) -> io::Result<()> {
+    pub(super) fn push_rate(&mut self, now: Time, reading: RateReading) -> io::Result<()> {
+        self.begin(now);
         self.block.rates.push(reading);
-        self.flush_if_full()
+        self.flush_if_due(now)
     }
-    fn flush_if_full(&mut self) -> io::Result<()> {
-        if self.block.len() < BLOCK {
-            Ok(())
-        } else {
-            self.flush()
+    fn begin(&mut self, now: Time) {
+        if self.block.is_empty() {
+            self.since = now;
         }
+    }
+    fn flush_if_due(&mut self, now: Time) -> io::Result<()> {
+        let is_due = self.block.len() >= BLOCK || now.since(self.since) >= LONGEST_WAIT;
+        if is_due { self.flush() } else { Ok(()) }
     }
     /// Passes on the current block.
     pub(super) fn flush(&mut self) -> io::Result<()> {

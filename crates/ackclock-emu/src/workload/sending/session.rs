@@ -200,7 +200,7 @@ impl SessionSource {
             return Ok(());
         };
         if let Some(reading) = reading {
-            context.samples.push_rate(reading)?;
+            context.samples.push_rate(context.now, reading)?;
         }
         let (refused, refusal) = port.finish()?;
         if let Some(report) = self.sender.report() {
