@@ -12,7 +12,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-_ENGINE = "ackclock/lab/static/engine.wasm"
+_ENGINE = "ackclock/laboratory/static/engine.wasm"
 
 
 def complaints(wheel: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 Usage:
 
-    python tools/lab_engine.py           # builds python/ackclock/lab/static/engine.wasm
+    python tools/lab_engine.py           # builds python/ackclock/laboratory/static/engine.wasm
     python tools/lab_engine.py --check   # exits with 1 if it is missing or stale
 
 The module carries the digest of the sources in a custom section `ackclock`.
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-MODULE = ROOT / "python/ackclock/lab/static/engine.wasm"
+MODULE = ROOT / "python/ackclock/laboratory/static/engine.wasm"
 TARGET = "wasm32-unknown-unknown"
 CRATES = ("ackclock-core", "ackclock-sim", "ackclock-lab")
 # A page must not take the machine: allocation beyond this fails.

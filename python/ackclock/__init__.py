@@ -18,12 +18,13 @@ from ackclock.interrupted import Interrupted
 from ackclock.scenario import Point, Scenario, load
 
 if TYPE_CHECKING:
-    from ackclock import lab, metrics, models, plot, report, reproduction, units
+    from ackclock import metrics, models, plot, report, reproduction, units
     from ackclock.advice import advise_buffer, advise_feedback
     from ackclock.capture import measure
     from ackclock.capture.twin import twin
     from ackclock.comparison.each_method import compare
     from ackclock.estimators import rate_estimates
+    from ackclock.laboratory import lab
     from ackclock.result import Result
     from ackclock.run.emulation import emulate, replay
     from ackclock.run.load_calibration import hold_active
@@ -49,6 +50,7 @@ _DEFINED_IN = {
     "compare": "comparison.each_method",
     "emulate": "run.emulation",
     "hold_active": "run.load_calibration",
+    "lab": "laboratory",
     "measure": "capture",
     "predict": "run.prediction",
     "rate_estimates": "estimators",
@@ -58,7 +60,7 @@ _DEFINED_IN = {
     "sweep": "sweeps.sweep",
     "twin": "capture.twin",
 }
-_PUBLIC_MODULES = ("lab", "metrics", "models", "plot", "report", "reproduction", "units")
+_PUBLIC_MODULES = ("metrics", "models", "plot", "report", "reproduction", "units")
 
 
 def __getattr__(name: str) -> Any:

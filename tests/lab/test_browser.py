@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from ackclock import load
-from ackclock.lab import LabState, decode, encode, page
-from ackclock.lab.server import LabServer
+from ackclock.laboratory import LabState, decode, encode, page
+from ackclock.laboratory.server import LabServer
 from ackclock.scenario import Scenario
 
 from ..patience import PATIENCE_S

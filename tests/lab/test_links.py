@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ackclock import load
-from ackclock.lab import LabState, decode, encode
-from ackclock.lab.links import LIMIT, PREFIX
+from ackclock.laboratory import LabState, decode, encode
+from ackclock.laboratory.links import LIMIT, PREFIX
 
 from ..refusals import refused
 from .conftest import EXAMPLES

@@ -45,7 +45,7 @@ widget.render({ model, el: document.getElementById("cell") });
 @pytest.fixture
 def widget() -> Any:
     pytest.importorskip("anywidget", reason="anywidget is not installed")
-    return ackclock.lab(load(FIRST).replace(SHORT))  # type: ignore[operator]
+    return ackclock.lab(load(FIRST).replace(SHORT))
 
 
 def test_a_widget_has_the_scenario_that_its_state_says(widget: Any) -> None:
@@ -70,9 +70,9 @@ def test_a_page_in_a_notebook_names_no_server(widget: Any) -> None:
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    monkeypatch.delitem(sys.modules, "ackclock.lab.widget", raising=False)
+    monkeypatch.delitem(sys.modules, "ackclock.laboratory.widget", raising=False)
     with pytest.raises(LackingError, match=r"anywidget: .*ackclock\[notebook\]"):
-        ackclock.lab(load(FIRST))  # type: ignore[operator]
+        ackclock.lab(load(FIRST))
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from scipy import stats
 import lab_engine
 from ackclock import load
 from ackclock.cli import cli
-from ackclock.lab import decode, page
+from ackclock.laboratory import decode, page
 
 from .conftest import EXAMPLES
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ackclock import engine, load, metrics, simulate
-from ackclock.lab import page
+from ackclock.laboratory import page
 from ackclock.scenario import Scenario
 
 from .conftest import EXAMPLES

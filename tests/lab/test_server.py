@@ -18,8 +18,8 @@ import pytest
 
 from ackclock import load, metrics, simulate
 from ackclock.errors import LackingError
-from ackclock.lab import page
-from ackclock.lab.server import LabServer
+from ackclock.laboratory import page
+from ackclock.laboratory.server import LabServer
 from ackclock.scenario import Scenario
 
 from ..patience import PATIENCE_S

@@ -72,9 +72,9 @@ def open_page(
     Example:
       ackclock lab examples/first.toml --no-browser
     """
-    from ackclock.lab import page
-    from ackclock.lab.links import PREFIX
-    from ackclock.lab.server import LabServer
+    from ackclock.laboratory import page
+    from ackclock.laboratory.links import PREFIX
+    from ackclock.laboratory.server import LabServer
 
     if saved is not None:
         _claim_file(saved, force=force)
@@ -125,7 +125,7 @@ def export(
     Example:
       ackclock lab export examples/first.toml -o page
     """
-    from ackclock.lab import page
+    from ackclock.laboratory import page
 
     begin = _beginning(scenario, assignments, seed)
     folder = claim(output, Path("page"), force=force, may_hold=page.PAGE)
@@ -143,8 +143,8 @@ def link(scenario: Path, assignments: tuple[str, ...], seed: int | None) -> None
     Example:
       ackclock lab link examples/first.toml
     """
-    from ackclock.lab import page
-    from ackclock.lab.links import LabState, encode
+    from ackclock.laboratory import page
+    from ackclock.laboratory.links import LabState, encode
 
     read = read_scenario(scenario, assignments, seed, None)
     say(encode(LabState(read.tree, engine=page.engine_of_page())))
@@ -164,7 +164,7 @@ def _claim_file(path: Path, *, force: bool) -> None:
 def _beginning(
     path: Path, assignments: tuple[str, ...], seed: int | None, saved: Path | None = None
 ) -> Any:
-    from ackclock.lab import page
+    from ackclock.laboratory import page
 
     options = [word for text in assignments for word in ("--set", text)]
     options += [] if seed is None else ["--seed", str(seed)]
@@ -174,8 +174,8 @@ def _beginning(
 
 def _linked(address: str, saved: Path | None) -> tuple[Any, str]:
     """Returns the scenario of a link, and the link."""
-    from ackclock.lab import page
-    from ackclock.lab.links import PREFIX, decode
+    from ackclock.laboratory import page
+    from ackclock.laboratory.links import PREFIX, decode
     from ackclock.scenario import Scenario
 
     state = decode(address)
@@ -187,7 +187,7 @@ def _linked(address: str, saved: Path | None) -> tuple[Any, str]:
 
 def _template(saved: Path | None) -> Any:
     from ackclock import templates
-    from ackclock.lab import page
+    from ackclock.laboratory import page
     from ackclock.scenario import Scenario
 
     found = templates.template(_TEMPLATE)

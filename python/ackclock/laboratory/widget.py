@@ -14,7 +14,7 @@ import anywidget
 import traitlets
 
 from ackclock.errors import LackingError
-from ackclock.lab import page
+from ackclock.laboratory import page
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 

@@ -117,7 +117,7 @@ def beginning(
 
 def static() -> dict[str, Path]:
     """Returns the files of the page by name. `engine.wasm` may be absent."""
-    folder = Path(str(resources.files("ackclock.lab"))) / "static"
+    folder = Path(str(resources.files("ackclock.laboratory"))) / "static"
     shared = Path(str(resources.files("ackclock.report"))) / "base.css"
     return {path.name: path for path in [*sorted(folder.iterdir()), shared] if path.suffix in TYPES}
 

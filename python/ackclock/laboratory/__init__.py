@@ -1,24 +1,22 @@
 """The lab page: a scenario as sliders, the engine behind them, a link to share.
 
 A link is the part of the page's address after `#`. The page runs an engine of its own, or has the
-server run it. The module itself can be called: `ackclock.lab(scenario)` is the page in a notebook.
+server run it.
 """
 
-import sys
-import types
 from typing import TYPE_CHECKING
 
 from ackclock.errors import LackingError
-from ackclock.lab.links import LabState, decode, encode
+from ackclock.laboratory.links import LabState, decode, encode
 
 if TYPE_CHECKING:
-    from ackclock.lab.widget import LabWidget
+    from ackclock.laboratory.widget import LabWidget
     from ackclock.scenario import Scenario
 
-__all__ = ["LabState", "decode", "encode", "in_notebook"]
+__all__ = ["LabState", "decode", "encode", "lab"]
 
 
-def in_notebook(scenario: "Scenario") -> "LabWidget":
+def lab(scenario: "Scenario") -> "LabWidget":
     """Returns the lab page of a scenario as a widget for Jupyter.
 
     Its `scenario` follows the sliders, and its `result()` simulates that in full.
@@ -30,20 +28,9 @@ def in_notebook(scenario: "Scenario") -> "LabWidget":
         LackingError: anywidget, or the engine for pages, is not installed.
     """
     try:
-        from ackclock.lab.widget import LabWidget
+        from ackclock.laboratory.widget import LabWidget
     except ImportError:
         raise LackingError(
             "lacking", "anywidget", "is not installed: pip install 'ackclock[notebook]'"
         ) from None
     return LabWidget(scenario)
-
-
-class _Lab(types.ModuleType):
-    """A module that can be called, so that a verb and its parts have one name."""
-
-    def __call__(self, scenario: "Scenario") -> "LabWidget":
-        """Calls `in_notebook`."""
-        return in_notebook(scenario)
-
-
-sys.modules[__name__].__class__ = _Lab

@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ackclock.errors import InputError, LackingError, ScenarioError
-from ackclock.lab import page
-from ackclock.lab.calls import CALLS, Session
-from ackclock.lab.live import event
+from ackclock.laboratory import page
+from ackclock.laboratory.calls import CALLS, Session
+from ackclock.laboratory.live import event
 from ackclock.scenario import Scenario
 
 __all__ = ["LabServer"]

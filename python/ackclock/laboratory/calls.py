@@ -14,8 +14,8 @@ from typing import Any
 from ackclock import engine
 from ackclock.errors import InputError
 from ackclock.folder import write_whole
-from ackclock.lab.live import LiveEmulation
-from ackclock.lab.page import Beginning
+from ackclock.laboratory.live import LiveEmulation
+from ackclock.laboratory.page import Beginning
 from ackclock.scenario import Scenario
 
 __all__ = ["CALLS", "MOST_SECONDS", "Session"]
