@@ -345,28 +345,28 @@ impl State {
                 O::Mov64From8 => set!(i64::from(operand!() as i8).cast_unsigned()),
                 O::Mov64From16 => set!(i64::from(operand!() as i16).cast_unsigned()),
                 O::Mov64From32 => set!(i64::from(operand!() as i32).cast_unsigned()),
-                O::Add32 => set32!((dst32!()).wrapping_add((operand32!()))),
-                O::Sub32 => set32!((dst32!()).wrapping_sub((operand32!()))),
-                O::Mul32 => set32!((dst32!()).wrapping_mul((operand32!()))),
-                O::Div32 => set32!((dst32!()).checked_div((operand32!())).unwrap_or(0)),
-                O::Or32 => set32!((dst32!()) | (operand32!())),
-                O::And32 => set32!((dst32!()) & (operand32!())),
-                O::Lsh32 => set32!((dst32!()) << ((operand32!()) & 31)),
-                O::Rsh32 => set32!((dst32!()) >> ((operand32!()) & 31)),
-                O::Neg32 => set32!((dst32!()).wrapping_neg()),
-                O::Mod32 => set32!((dst32!()).checked_rem((operand32!())).unwrap_or(dst32!())),
-                O::Xor32 => set32!((dst32!()) ^ (operand32!())),
-                O::Mov32 => set32!((operand32!())),
+                O::Add32 => set32!(dst32!().wrapping_add(operand32!())),
+                O::Sub32 => set32!(dst32!().wrapping_sub(operand32!())),
+                O::Mul32 => set32!(dst32!().wrapping_mul(operand32!())),
+                O::Div32 => set32!(dst32!().checked_div(operand32!()).unwrap_or(0)),
+                O::Or32 => set32!(dst32!() | operand32!()),
+                O::And32 => set32!(dst32!() & operand32!()),
+                O::Lsh32 => set32!(dst32!() << (operand32!() & 31)),
+                O::Rsh32 => set32!(dst32!() >> (operand32!() & 31)),
+                O::Neg32 => set32!(dst32!().wrapping_neg()),
+                O::Mod32 => set32!(dst32!().checked_rem(operand32!()).unwrap_or(dst32!())),
+                O::Xor32 => set32!(dst32!() ^ operand32!()),
+                O::Mov32 => set32!(operand32!()),
                 O::Arsh32 => {
-                    set32!(((dst32!()).cast_signed() >> ((operand32!()) & 31)).cast_unsigned())
+                    set32!((dst32!().cast_signed() >> (operand32!() & 31)).cast_unsigned())
                 }
-                O::SignedDiv32 => set32!(match (operand32!()).cast_signed() {
+                O::SignedDiv32 => set32!(match operand32!().cast_signed() {
                     0 => 0,
-                    by => (dst32!()).cast_signed().wrapping_div(by).cast_unsigned(),
+                    by => dst32!().cast_signed().wrapping_div(by).cast_unsigned(),
                 }),
-                O::SignedMod32 => set32!(match (operand32!()).cast_signed() {
+                O::SignedMod32 => set32!(match operand32!().cast_signed() {
                     0 => dst32!(),
-                    by => (dst32!()).cast_signed().wrapping_rem(by).cast_unsigned(),
+                    by => dst32!().cast_signed().wrapping_rem(by).cast_unsigned(),
                 }),
                 O::Mov32From8 => set32!(i32::from(operand!() as i8).cast_unsigned()),
                 O::Mov32From16 => set32!(i32::from(operand!() as i16).cast_unsigned()),
@@ -374,7 +374,7 @@ impl State {
                 O::Keep32 => set32!(dst32!()),
                 O::Keep64 => {}
                 O::Swap16 => set!((dst!() as u16).swap_bytes().into()),
-                O::Swap32 => set32!((dst32!()).swap_bytes()),
+                O::Swap32 => set32!(dst32!().swap_bytes()),
                 O::Swap64 => set!(dst!().swap_bytes()),
                 O::Load8 => load!(1, |bytes| u64::from(u8::from_le_bytes(bytes))),
                 O::Load16 => load!(2, |bytes| u64::from(u16::from_le_bytes(bytes))),
@@ -413,24 +413,24 @@ impl State {
                 O::IfLe64 => jump_if!(dst!() <= operand!()),
                 O::IfSignedLt64 => jump_if!(dst!().cast_signed() < operand!().cast_signed()),
                 O::IfSignedLe64 => jump_if!(dst!().cast_signed() <= operand!().cast_signed()),
-                O::IfEq32 => jump_if!((dst32!()) == (operand32!())),
-                O::IfGt32 => jump_if!((dst32!()) > (operand32!())),
-                O::IfGe32 => jump_if!((dst32!()) >= (operand32!())),
-                O::IfSet32 => jump_if!((dst32!()) & (operand32!()) != 0),
-                O::IfNe32 => jump_if!((dst32!()) != (operand32!())),
+                O::IfEq32 => jump_if!(dst32!() == operand32!()),
+                O::IfGt32 => jump_if!(dst32!() > operand32!()),
+                O::IfGe32 => jump_if!(dst32!() >= operand32!()),
+                O::IfSet32 => jump_if!(dst32!() & operand32!() != 0),
+                O::IfNe32 => jump_if!(dst32!() != operand32!()),
                 O::IfSignedGt32 => {
-                    jump_if!((dst32!()).cast_signed() > (operand32!()).cast_signed())
+                    jump_if!(dst32!().cast_signed() > operand32!().cast_signed())
                 }
                 O::IfSignedGe32 => {
-                    jump_if!((dst32!()).cast_signed() >= (operand32!()).cast_signed())
+                    jump_if!(dst32!().cast_signed() >= operand32!().cast_signed())
                 }
-                O::IfLt32 => jump_if!((dst32!()) < (operand32!())),
-                O::IfLe32 => jump_if!((dst32!()) <= (operand32!())),
+                O::IfLt32 => jump_if!(dst32!() < operand32!()),
+                O::IfLe32 => jump_if!(dst32!() <= operand32!()),
                 O::IfSignedLt32 => {
-                    jump_if!((dst32!()).cast_signed() < (operand32!()).cast_signed())
+                    jump_if!(dst32!().cast_signed() < operand32!().cast_signed())
                 }
                 O::IfSignedLe32 => {
-                    jump_if!((dst32!()).cast_signed() <= (operand32!()).cast_signed())
+                    jump_if!(dst32!().cast_signed() <= operand32!().cast_signed())
                 }
                 O::CallLocal => {
                     if depth == MOST_FRAMES {
