@@ -41,7 +41,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-fast test-rust test-python \
     test-computing test-waiting test-alone \
-    test-oracle reproduce-check bench lab kernel bpf wheel lint docs docs-write site clean
+    test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel lint docs docs-write site \
+    clean
 .DELETE_ON_ERROR:
 
 help: ## list these
@@ -137,6 +138,10 @@ wheel: $(TOOLS) ## build a wheel into dist, for whatever Linux is as new as this
 	RUSTFLAGS="--remap-path-prefix=$(REGISTRY)=registry --remap-path-prefix=$(CURDIR)=ackclock" \
 	  CARGO_TARGET_DIR=target/wheel $(BIN)/maturin build --release --out dist
 	@$(BIN)/python tools/check_wheel.py dist/*.whl
+
+kernel-wheel: $(TOOLS) ## build the wheel of what loads controls into the kernel, into dist
+	$(BIN)/maturin build --release --manifest-path crates/ackclock-kernel/Cargo.toml \
+	  --target-dir $(KERNEL_TARGET) --out dist
 
 lint: $(EITHER) ## check format, lints, types and who imports whom
 	cargo fmt --all --check

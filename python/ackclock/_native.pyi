@@ -116,6 +116,13 @@ def replay(points: list[str], folder: str, output: str) -> str:
     runs that have no record. Raises `OSError` if a record is damaged.
     """
 
+def calls_beside(tree_json: str, folder: str, record: bytes) -> str:
+    """Gives the recorded calls of a program to the control of a scenario's first flow.
+
+    Returns the differences as JSON, as `ackclock.capture.calls.Beside` describes. Raises ValueError
+    with the reason why there are none.
+    """
+
 def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> str:
     """Gives the recorded calls of a control to its object.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "check_estimators", "check_simulation", "climbing_chain_with_channel",
+    "calls_beside", "check_estimators", "check_simulation", "climbing_chain_with_channel",
     "climbing_chains", "control_object", "derived", "doctor", "doctor_l4s", "emulate",
     "epoch_chain", "expand",
     "has_sockets",
@@ -271,6 +271,19 @@ def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> Tre
         ValueError: There is no comparison; the reason is its text.
     """
     return _loaded(_native.twin_calls(control, parameters, record))
+
+
+def calls_beside(tree: Tree, folder: Path, record: bytes) -> Tree:
+    """Gives the recorded calls of a program to the control of a scenario's first flow.
+
+    Returns:
+        Their differences, as `ackclock.capture.calls` describes.
+
+    Raises:
+        ScenarioError: The scenario is invalid.
+        ValueError: There is no comparison; the reason is its text.
+    """
+    return _loaded(_native.calls_beside(_dumped(tree), str(folder), record))
 
 
 def check_simulation(tree: Tree, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from ackclock.capture import calls
+from ackclock.capture.call_tables import recorded
 from ackclock.cli import cli
 
 from ..refusals import refused
@@ -103,7 +104,7 @@ def test_a_record_with_gaps_is_unreliable(tmp_path: Path) -> None:
 
 def test_what_is_cut_short_or_missing_is_refused(tmp_path: Path) -> None:
     folder = result(tmp_path)
-    [record] = calls.recorded(folder)
+    [record] = recorded(folder)
     whole = record.read_bytes()
     record.write_bytes(whole[:-5])
     with refused("file", str(record), "ends within a call, after 299 calls"):
@@ -118,4 +119,4 @@ def test_what_is_cut_short_or_missing_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_result_without_records_is_compared_by_packets(tmp_path: Path) -> None:
-    assert calls.recorded(tmp_path) == []
+    assert recorded(tmp_path) == []

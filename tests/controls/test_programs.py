@@ -109,7 +109,7 @@ struct mine { __u32 cuts; };
 static void grow(struct ackclock_call *call, struct mine *mine) { call->after.cwnd++; }
 static __u32 cut(struct ackclock_call *call, struct mine *mine)
 {
-	struct tcp_sock *tp = (void *)(__u64)call->result;
+	struct tcp_sock *tp = (void *)(__u64)call->lost_out;
 
 	return tp->snd_cwnd / 2;
 }

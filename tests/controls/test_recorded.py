@@ -6,7 +6,7 @@ Recorded by `emulate` on Linux 6.18: 1.5 s over 10 Mbit/s and 40 ms, with 1 % of
 from pathlib import Path
 
 from ackclock.capture import calls
-from ackclock.capture.call_tables import calls_of
+from ackclock.capture.call_tables import calls_of, recorded
 
 RECORDED = Path(__file__).parent / "recorded"
 # Most bytes of records in the repository (design, acceptance 4).
@@ -44,4 +44,4 @@ def test_records_are_small() -> None:
 
 
 def sizes() -> list[int]:
-    return [file.stat().st_size for file in calls.recorded(RECORDED)]
+    return [file.stat().st_size for file in recorded(RECORDED)]

@@ -127,6 +127,7 @@ contradiction   hops.wired.packet_delays            hops.wired.packet_delays=tru
 contradiction   hops.wired.queue.range              hops.wired.queue={kind = "dualpi2", arithmetic = "linux", range = "1 ms"}
 contradiction   hops.wired.queue.alpha              hops.wired.queue={kind = "pie", arithmetic = "linux", alpha = 0.1}
 contradiction   hops.wired.queue.peak_rate          hops.wired.queue={kind = "tbf", rate = "1 Mbit/s", burst = "9 kB", limit = "9 packets", peak_rate = "1 Mbit/s"}
+contradiction   flows.main.control_calls            flows.main.control_calls=true
 contradiction   flows.main.control_states           flows.main.transport={kind = "udp"} & flows.main.traffic={kind = "cbr", rate = "1 Mbit/s"} & flows.main.control_states=true
 contradiction   flows.main.traffic.kind             flows.main.transport={kind = "udp"}
 contradiction   flows.main.transport.burst          flows.main.transport={kind = "udp", burst = "2 packets"}

@@ -64,8 +64,12 @@ pub enum Operation {
     Exit,
     /// The reason `immediate` forbids to go on.
     Forbidden,
-    /// The second half of a constant of 64 bits.
+    /// Sets a register to a constant of 64 bits, which takes the place of two instructions.
+    SetWide,
+    /// Its second half.
     Filler,
+    /// Sets a register to a constant, and jumps (`join.rs`).
+    SetJump,
 }
 
 /// A decoded instruction.

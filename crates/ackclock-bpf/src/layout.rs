@@ -128,6 +128,19 @@ pub mod socket {
         NET = field(COMMON, "skc_net.net", 8);
         CA_PRIVATE = Field { slots: PRIVATE_SLOTS, ..writable(CONNECTION, "icsk_ca_priv", 104) };
     }
+
+    /// Number of slots.
+    pub const SLOTS: usize = CA_PRIVATE as usize + PRIVATE_SLOTS as usize;
+    /// True for the slots that a program may write.
+    pub const WRITABLE: [bool; SLOTS] = {
+        let mut may = [FIELDS[CA_PRIVATE as usize].writable; SLOTS];
+        let mut slot = 0;
+        while slot < CA_PRIVATE as usize {
+            may[slot] = FIELDS[slot].writable;
+            slot += 1;
+        }
+        may
+    };
 }
 
 /// Fields of `ack_sample`.

@@ -8,6 +8,7 @@
 mod btf;
 mod calls;
 mod instruction;
+mod join;
 pub mod layout;
 pub mod machine;
 mod memory;

@@ -1,7 +1,7 @@
 //! The memory of a machine: regions with bounds. No address of the computer appears in it, so a
 //! program computes the same everywhere.
 
-use crate::layout::{GAP, SLOT, Structure};
+use crate::layout::{GAP, SLOT, Structure, socket};
 
 /// Numbers of the regions that every machine has.
 pub const STACK: u32 = 1;
@@ -23,6 +23,7 @@ pub const CODE: u32 = 0x4000_0001;
 pub const MOST_FRAMES: usize = 8;
 pub const FRAME: u32 = 512;
 const STACK_BYTES: usize = MOST_FRAMES * FRAME as usize;
+const SOCKET_BYTES: usize = socket::SLOTS * SLOT as usize;
 
 /// Returns an address.
 pub const fn address(region: u32, offset: u32) -> u64 {
@@ -94,6 +95,18 @@ impl Region {
         }
     }
 
+    /// Returns the number in some bytes that never change; `None` if they may, or are outside.
+    pub fn constant(&self, offset: u32, size: usize) -> Option<u64> {
+        if !matches!(self.writable, Writable::None) {
+            return None;
+        }
+        let at = self.position(offset, size)?;
+        let mut wide = [0; 8];
+        wide.get_mut(..size)?
+            .copy_from_slice(&self.bytes[at..at + size]);
+        Some(u64::from_le_bytes(wide))
+    }
+
     /// Returns all bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -109,12 +122,40 @@ const fn is_stack(address: u64) -> bool {
     address >> 32 == STACK as u64
 }
 
+/// True if an address is one of the socket.
+const fn is_socket(address: u64) -> bool {
+    address >> 32 == SOCKET as u64
+}
+
+/// Returns the position in the socket of the bytes at an address; `None` if not all are inside.
+#[inline(always)]
+const fn in_socket(address: u64, size: usize) -> Option<usize> {
+    let at = (address as u32).wrapping_sub(GAP) as usize;
+    if at < SOCKET_BYTES && size <= SOCKET_BYTES - at {
+        Some(at)
+    } else {
+        None
+    }
+}
+
+/// True if a program may write these bytes of the socket.
+#[inline(always)]
+fn may_write_socket(at: usize, size: usize) -> bool {
+    let slot = SLOT as usize;
+    let (first, last) = (at / slot, (at + size.max(1) - 1) / slot);
+    if first == last {
+        return socket::WRITABLE[first];
+    }
+    socket::WRITABLE[first..=last].iter().all(|&may| may)
+}
+
 /// All regions of a machine. The first, number 0, is empty: a null pointer leads there.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// The region [`STACK`], which most accesses concern.
+    /// The regions [`STACK`] and [`SOCKET`], which most accesses concern.
     stack: Box<[u8; STACK_BYTES]>,
-    /// The regions; that of the stack is empty.
+    socket: Box<[u8; SOCKET_BYTES]>,
+    /// The regions; those of the stack and the socket are empty.
     regions: Vec<Region>,
 }
 
@@ -125,7 +166,7 @@ impl Memory {
             Region::new("a null pointer", Vec::new(), false),
             Region::new("the stack", Vec::new(), true),
             Region::new("the arguments", vec![0; 64], false),
-            Region::structure("the socket", Structure::Socket),
+            Region::new("the socket", Vec::new(), false),
             Region::structure("ack_sample", Structure::AckSample),
             Region::structure("rate_sample", Structure::RateSample),
             Region::structure("net", Structure::Net),
@@ -135,15 +176,29 @@ impl Memory {
         regions.extend_from_slice(own);
         Memory {
             stack: Box::new([0; STACK_BYTES]),
+            socket: Box::new([0; SOCKET_BYTES]),
             regions,
         }
     }
 
-    /// Returns a region that exists.
+    /// Returns a slot of the socket.
+    #[inline(always)]
+    pub fn socket_slot(&self, field: u32) -> u64 {
+        let slots = self.socket.as_chunks::<{ SLOT as usize }>().0;
+        u64::from_le_bytes(slots[field as usize])
+    }
+    /// Sets a slot of the socket from outside the program.
+    #[inline(always)]
+    pub fn set_socket_slot(&mut self, field: u32, value: u64) {
+        let slots = self.socket.as_chunks_mut::<{ SLOT as usize }>().0;
+        slots[field as usize] = value.to_le_bytes();
+    }
+
+    /// Returns a region that exists, other than the stack and the socket.
     pub fn region(&self, number: u32) -> &Region {
         &self.regions[number as usize]
     }
-    /// Returns a region that exists, to be changed from outside the program.
+    /// Returns the same, to be changed from outside the program.
     pub fn region_mut(&mut self, number: u32) -> &mut Region {
         &mut self.regions[number as usize]
     }
@@ -159,6 +214,10 @@ impl Memory {
             let at = address as u32 as usize;
             return self.stack.get(at..at.saturating_add(N))?.try_into().ok();
         }
+        if is_socket(address) {
+            let at = in_socket(address, N)?;
+            return self.socket[at..at + N].try_into().ok();
+        }
         let region = self.regions.get((address >> 32) as usize)?;
         let at = region.position(address as u32, N)?;
         region.bytes[at..at + N].try_into().ok()
@@ -171,6 +230,11 @@ impl Memory {
             let at = address as u32 as usize;
             let place = self.stack.get_mut(at..at.saturating_add(N))?;
             place.copy_from_slice(&value);
+            return Some(());
+        }
+        if is_socket(address) {
+            let at = in_socket(address, N).filter(|&at| may_write_socket(at, N))?;
+            self.socket[at..at + N].copy_from_slice(&value);
             return Some(());
         }
         let region = self.regions.get_mut((address >> 32) as usize)?;
@@ -188,6 +252,10 @@ impl Memory {
             let at = address as u32 as usize;
             return self.stack.get(at..at.checked_add(size)?);
         }
+        if is_socket(address) {
+            let at = in_socket(address, size)?;
+            return Some(&self.socket[at..at + size]);
+        }
         let region = self.regions.get((address >> 32) as usize)?;
         let at = region.position(address as u32, size)?;
         Some(&region.bytes[at..at + size])
@@ -198,6 +266,10 @@ impl Memory {
         if is_stack(address) {
             let at = address as u32 as usize;
             return self.stack.get_mut(at..at.checked_add(size)?);
+        }
+        if is_socket(address) {
+            let at = in_socket(address, size).filter(|&at| may_write_socket(at, size))?;
+            return Some(&mut self.socket[at..at + size]);
         }
         let region = self.regions.get_mut((address >> 32) as usize)?;
         let at = region.position(address as u32, size)?;
@@ -217,13 +289,23 @@ impl Memory {
         if number == 0 {
             return format!("{verb} through {name}");
         }
-        if region.start > 0 && offset < region.start {
+        let start = if is_socket(address) {
+            GAP
+        } else {
+            region.start
+        };
+        if offset < start {
             return format!(
                 "{verb} {name} at the offset {offset}, not a field by name; declare the structure \
                 with preserve_access_index"
             );
         }
-        match region.position(offset, size) {
+        let position = if is_socket(address) {
+            in_socket(address, size)
+        } else {
+            region.position(offset, size)
+        };
+        match position {
             Some(_) => format!("writes a field of {name} that the kernel lets no control write"),
             None => format!("{verb} beyond the end of {name} (offset {offset}, {size} bytes)"),
         }

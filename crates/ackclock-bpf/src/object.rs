@@ -3,6 +3,7 @@
 use crate::btf::{Reader, Shape, TypeId, Types};
 use crate::calls::{Function, helper_name};
 use crate::instruction::{Operation, Raw, SIZE, Step, decode};
+use crate::join::join;
 use crate::memory::{self, FIRST_OWN, Region};
 use crate::program::{Callback, Lines, Map, MapKind, Parameter, Program};
 use crate::refusal::{Refusal, SourceLine};
@@ -219,6 +220,7 @@ impl Reading<'_> {
             long_cong_control,
         } = self.registered()?;
         lines.sort_by_key(|(step, _)| *step);
+        join(&mut code);
         Ok(Program {
             name,
             code,
@@ -406,10 +408,15 @@ impl Reading<'_> {
                 None if raw.is_call() => own_call(raw, begin as usize + at),
                 None => decode(raw),
             };
-            steps.push(step.map_err(|refusal| refusal.at(line(at)))?);
+            let mut step = step.map_err(|refusal| refusal.at(line(at)))?;
             if raw.is_wide() {
                 at += 1;
-                steps.push(FILLER);
+                if step.operation == Operation::Mov64 {
+                    step.operation = Operation::SetWide;
+                }
+                steps.extend([step, FILLER]);
+            } else {
+                steps.push(step);
             }
             at += 1;
         }

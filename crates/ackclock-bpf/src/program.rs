@@ -1,8 +1,12 @@
 //! A program: what an object holds, ready to run.
 
-use crate::instruction::Step;
-use crate::memory::Region;
+use crate::instruction::{Operation, Step};
+use crate::join::{constant, decided};
+use crate::memory::{FIRST_OWN, Region};
 use crate::refusal::SourceLine;
+
+/// Most steps that are followed to see whether a callback does anything.
+const MOST_FOLLOWED: usize = 16;
 
 /// Begin of the names that belong to `ackclock.bpf.h`, and its switch of recording.
 const RESERVED: &str = "ackclock_";
@@ -37,7 +41,7 @@ impl Callback {
     /// Number of callbacks.
     pub const COUNT: usize = 10;
 
-    const ALL: [Callback; Self::COUNT] = [
+    pub(crate) const ALL: [Callback; Self::COUNT] = [
         Callback::Init,
         Callback::Ssthresh,
         Callback::CongAvoid,
@@ -64,6 +68,15 @@ impl Callback {
             Callback::CongControl => "cong_control",
             Callback::Release => "release",
         }
+    }
+
+    /// True if it only tells of something, so that a control need not have it.
+    const fn is_event(self) -> bool {
+        use Callback as C;
+        matches!(
+            self,
+            C::SetState | C::CwndEvent | C::InAckEvent | C::PktsAcked | C::Release
+        )
     }
 
     /// Returns the callback of a name.
@@ -151,6 +164,79 @@ impl Program {
         self.entries[callback as usize].is_some()
     }
 
+    /// True if the control has a callback that does something. One whose code returns at once, by
+    /// its constants, has no effect: `ackclock.bpf.h` makes such callbacks of events to which an
+    /// author does not listen, if nothing is recorded.
+    pub fn listens(&self, callback: Callback) -> bool {
+        let Some(entry) = self.entries[callback as usize] else {
+            return false;
+        };
+        !callback.is_event() || !self.returns_at_once(entry as usize)
+    }
+
+    /// True if the code from a step on reaches its end by constants alone.
+    fn returns_at_once(&self, entry: usize) -> bool {
+        let mut known = [None; 16];
+        let mut at = entry;
+        for _ in 0..MOST_FOLLOWED {
+            let Some(step) = self.code.get(at) else {
+                return false;
+            };
+            let to = usize::from(step.dst & 15);
+            at += 1;
+            match step.operation {
+                Operation::Exit => return true,
+                Operation::Filler => {}
+                Operation::Mov64 if step.register => {
+                    known[to] = known[usize::from(step.src & 15)];
+                }
+                Operation::SetWide => {
+                    known[to] = Some(step.immediate);
+                    at += 1;
+                }
+                Operation::SetJump => {
+                    known[to] = Some(step.immediate);
+                    match at.checked_add_signed(step.offset as isize) {
+                        Some(there) => at = there,
+                        None => return false,
+                    }
+                }
+                Operation::Load8 | Operation::Load32 => {
+                    let size = if step.operation == Operation::Load8 {
+                        1
+                    } else {
+                        4
+                    };
+                    let from = known[usize::from(step.src & 15)];
+                    match from.and_then(|from| self.constant_at(from, step.offset, size)) {
+                        Some(value) => known[to] = Some(value),
+                        None => return false,
+                    }
+                }
+                _ => match (constant(step), known[to]) {
+                    (Some(value), _) => known[to] = Some(value),
+                    (None, Some(value)) => match decided(step, step.dst, value) {
+                        Some(true) => match at.checked_add_signed(step.offset as isize) {
+                            Some(there) => at = there,
+                            None => return false,
+                        },
+                        Some(false) => {}
+                        None => return false,
+                    },
+                    (None, None) => return false,
+                },
+            }
+        }
+        false
+    }
+
+    /// Returns a number that never changes, by its address.
+    fn constant_at(&self, address: u64, offset: i32, size: usize) -> Option<u64> {
+        let place = address.wrapping_add(i64::from(offset).cast_unsigned());
+        let region = ((place >> 32) as u32).checked_sub(FIRST_OWN)?;
+        self.own.get(region as usize)?.constant(place as u32, size)
+    }
+
     /// True if `cong_control` has the four parameters that it has since Linux 6.10, not two.
     pub const fn has_long_cong_control(&self) -> bool {
         self.long_cong_control
@@ -162,10 +248,19 @@ impl Program {
         self.parameters.iter().filter(own)
     }
 
+    /// True if the program can record its calls: it includes `ackclock.bpf.h`.
+    pub fn records(&self) -> bool {
+        self.recording().is_some()
+    }
+
+    /// Returns the switch of recording, if the program has one.
+    pub(crate) fn recording(&self) -> Option<&Parameter> {
+        self.parameters.iter().find(|one| one.name == RECORDING)
+    }
+
     /// Switches on or off that the program records each call, if its header can.
     pub fn set_recording(&mut self, on: bool) {
-        let switch = self.parameters.iter().find(|one| one.name == RECORDING);
-        if let Some(switch) = switch.cloned() {
+        if let Some(switch) = self.recording().cloned() {
             self.set(&switch, on.into());
         }
     }
@@ -197,7 +292,7 @@ impl Program {
 
     /// Returns the value of a parameter.
     pub fn value(&self, parameter: &Parameter) -> i128 {
-        let bytes = self.own[(parameter.region - crate::memory::FIRST_OWN) as usize].bytes();
+        let bytes = self.own[(parameter.region - FIRST_OWN) as usize].bytes();
         let at = parameter.offset as usize;
         let mut wide = [0; 8];
         let size = parameter.size as usize;
@@ -213,7 +308,7 @@ impl Program {
 
     /// Sets a parameter to a value within its range.
     pub fn set(&mut self, parameter: &Parameter, value: i128) {
-        let region = (parameter.region - crate::memory::FIRST_OWN) as usize;
+        let region = (parameter.region - FIRST_OWN) as usize;
         let at = parameter.offset as usize;
         let size = parameter.size as usize;
         let bytes = value.to_le_bytes();

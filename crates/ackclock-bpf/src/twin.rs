@@ -5,7 +5,7 @@
 //! `ackclock.bpf.h`). Before each call the machine's socket is set to what the record says. The
 //! control's own state is the machine's throughout.
 
-use crate::layout::{ack_sample, socket};
+use crate::layout::{ack_sample, rate_sample, socket};
 use crate::machine::{Argument, Machine};
 use crate::program::{Callback, Program};
 use crate::refusal::{Fault, Refusal};
@@ -50,26 +50,36 @@ pub struct Call {
     pub arguments: [u32; 2],
     /// Round-trip time; negative if none was measured.
     pub rtt_us: i32,
-    /// Answer of `ssthresh` and `undo_cwnd`.
+    /// Answer of `ssthresh` and `undo_cwnd`; of `cong_control` the pacing rate, bytes per second.
     pub result: u32,
     /// Window before the call.
     pub before: Window,
     /// Window after the call.
     pub after: Window,
-    srtt_us8: u32,
-    mss: u32,
-    packets_out: u32,
-    sacked_out: u32,
-    lost_out: u32,
-    retrans_out: u32,
-    delivered: u32,
-    max_packets_out: u32,
-    snd_una: u32,
-    snd_nxt: u32,
+    /// Smoothed round-trip time in 1/8 µs; 0 if none was measured.
+    pub srtt_us8: u32,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// Segments that are not acknowledged cumulatively.
+    pub packets_out: u32,
+    /// Those acknowledged selectively.
+    pub sacked_out: u32,
+    /// Those deemed lost.
+    pub lost_out: u32,
+    /// Those sent again and in flight.
+    pub retrans_out: u32,
+    /// Segments delivered so far.
+    pub delivered: u32,
+    /// Most segments in flight in the last window.
+    pub max_packets_out: u32,
+    /// First byte that is not acknowledged.
+    pub snd_una: u32,
+    /// Next byte to send.
+    pub snd_nxt: u32,
 }
 
 /// The kinds of call, in the order of their numbers from 1.
-const KINDS: [Callback; 8] = [
+const KINDS: [Callback; 9] = [
     Callback::Init,
     Callback::Release,
     Callback::PktsAcked,
@@ -78,6 +88,7 @@ const KINDS: [Callback; 8] = [
     Callback::SetState,
     Callback::CwndEvent,
     Callback::UndoCwnd,
+    Callback::CongControl,
 ];
 
 impl Call {
@@ -116,6 +127,15 @@ impl Call {
             snd_una: word(88),
             snd_nxt: word(92),
         }
+    }
+
+    /// Returns the calls of a record without its first bytes. What is less than a call at its end
+    /// is left out.
+    pub fn all(record: &[u8]) -> impl Iterator<Item = Call> {
+        let (calls, _) = record.as_chunks::<RECORD>();
+        (1..)
+            .zip(calls)
+            .map(|(number, one)| Call::read(number, one))
     }
 
     /// Returns the callback that was called; `None` for a kind that is not known.
@@ -167,6 +187,7 @@ impl Call {
             Callback::CongAvoid => {
                 machine.call(callback, &[Argument::Socket, number(0), number(1)])?
             }
+            Callback::CongControl => self.give_rate_sample(machine)?,
             _ => machine.call(callback, &[Argument::Socket, number(0)])?,
         };
         let get = |field: u32| machine.get(field) as u32;
@@ -175,8 +196,34 @@ impl Call {
             cwnd_cnt: get(socket::SND_CWND_CNT),
             ssthresh: get(socket::SND_SSTHRESH),
         };
-        let answers = matches!(callback, Callback::Ssthresh | Callback::UndoCwnd);
-        Ok((window, if answers { answer as u32 } else { 0 }))
+        let answer = match callback {
+            Callback::Ssthresh | Callback::UndoCwnd => answer as u32,
+            Callback::CongControl => get(socket::PACING_RATE),
+            _ => 0,
+        };
+        Ok((window, answer))
+    }
+
+    /// Calls `cong_control` with what a record holds of its sample: all that a control sees of it.
+    fn give_rate_sample(&self, machine: &mut Machine) -> Result<u64, Fault> {
+        let none = (-1_i64).cast_unsigned();
+        let valid = self.arguments[1] > 0;
+        let [delivered, interval] = self
+            .arguments
+            .map(|one| if valid { one.into() } else { none });
+        machine.set_rate_sample(rate_sample::DELIVERED, delivered);
+        machine.set_rate_sample(rate_sample::INTERVAL_US, interval);
+        let rtt = i64::from(self.rtt_us).cast_unsigned();
+        machine.set_rate_sample(rate_sample::RTT_US, rtt);
+        let zero = Argument::Number(0);
+        let arguments = [Argument::Socket, zero, zero, Argument::RateSample];
+        match machine.program().has_long_cong_control() {
+            true => machine.call(Callback::CongControl, &arguments),
+            false => machine.call(
+                Callback::CongControl,
+                &[Argument::Socket, Argument::RateSample],
+            ),
+        }
     }
 }
 

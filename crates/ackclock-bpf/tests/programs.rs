@@ -107,6 +107,32 @@ fn a_program_reaches_all_that_the_machine_has() {
     assert_eq!(kept, Ok(40_000), "no round-trip time was measured");
 }
 
+/// The callback of an event to which the author does not listen only records.
+#[test]
+fn an_event_without_a_function_is_heard_only_to_be_recorded() {
+    use Callback as C;
+    let mut machine = machine(AIMD, &[], false);
+    let events = [C::PktsAcked, C::SetState, C::CwndEvent, C::Release];
+    assert!(events.iter().all(|&event| !machine.listens(event)));
+    assert!(
+        [C::Init, C::CongAvoid, C::Ssthresh]
+            .iter()
+            .all(|&one| machine.listens(one))
+    );
+    assert!(
+        !machine.listens(C::CongControl),
+        "there is no such callback"
+    );
+    machine.keep_records();
+    assert!(events.iter().all(|&event| machine.listens(event)));
+    let state = [Argument::Socket, Argument::Number(3)];
+    machine.call(C::SetState, &state).unwrap();
+    let [call] = twin::Call::all(&machine.take_records()).collect::<Vec<_>>()[..] else {
+        panic!("one call, one record");
+    };
+    assert_eq!((call.callback(), call.arguments[0]), (Some(C::SetState), 3));
+}
+
 #[test]
 fn a_field_of_which_the_engine_knows_nothing_is_refused_by_name() {
     let refusal = Program::read(UNKNOWN).unwrap_err();

@@ -56,6 +56,8 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	__u64 sk_pacing_rate; /* bytes per second */
+	__u32 sk_pacing_status;
 };
 
 struct inet_sock {
@@ -92,6 +94,12 @@ struct ack_sample {
 	__u32 in_flight;
 };
 
+struct rate_sample {
+	__s64 interval_us;
+	__s64 rtt_us;
+	__s32 delivered; /* segments */
+};
+
 struct tcp_congestion_ops {
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
@@ -101,6 +109,7 @@ struct tcp_congestion_ops {
 	void (*cwnd_event)(struct sock *sk, __u32 event);
 	__u32 (*undo_cwnd)(struct sock *sk);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
 	char name[16];
 };
 
@@ -122,6 +131,12 @@ enum ackclock_kind {
 	ACKCLOCK_SET_STATE = 6,  /* Loss recovery changes state; argument: the new state. */
 	ACKCLOCK_CWND_EVENT = 7, /* Another event; argument: enum ackclock_event. */
 	ACKCLOCK_UNDO_CWND = 8,  /* The last reduction was unnecessary; result: the window. */
+	/*
+	 * An ACK, for a control that owns window and rate in all states. Argument: segments
+	 * delivered over an interval, and its microseconds; both 0 without a valid sample. Result:
+	 * the pacing rate in bytes per second.
+	 */
+	ACKCLOCK_CONG_CONTROL = 9,
 };
 
 /* States of loss recovery: the kernel's numbers. */
@@ -162,8 +177,8 @@ struct ackclock_call {
 	__u8 state : 7;      /* 15: enum ackclock_state, before the call */
 	__u8 limited : 1;    /* 15, highest bit: the window limited the sender */
 	__u32 argument[2];   /* 16: as the kind says */
-	__s32 rtt_us;        /* 24: round-trip time of ACKCLOCK_PKTS_ACKED, negative if not measured */
-	__u32 result;        /* 28: of ACKCLOCK_SSTHRESH and ACKCLOCK_UNDO_CWND */
+	__s32 rtt_us;        /* 24: round-trip time of an ACK, negative if not measured */
+	__u32 result;        /* 28: as the kind says */
 	struct ackclock_window before; /* 32 */
 	struct ackclock_window after;  /* 44 */
 	__u32 srtt_us8;      /* 56: smoothed round-trip time in 1/8 µs, 0 if not measured */
@@ -219,7 +234,11 @@ __u64 ackclock_missed SEC(".bss");
 		bits >> __builtin_preserve_field_info((object)->field, 5);                      \
 	})
 
-ACKCLOCK_ONCE void ackclock_read(struct ackclock_call *call, const struct sock *sk, __u8 kind)
+/*
+ * Reads a call. It is inlined, so that the compiler leaves out what the author's function does not
+ * use.
+ */
+ACKCLOCK_INLINE void ackclock_read(struct ackclock_call *call, const struct sock *sk, __u8 kind)
 {
 	const struct tcp_sock *tp = (const void *)sk;
 	const struct inet_connection_sock *icsk = (const void *)sk;
@@ -250,8 +269,34 @@ ACKCLOCK_ONCE void ackclock_read(struct ackclock_call *call, const struct sock *
 	call->snd_nxt = tp->snd_nxt;
 }
 
+/* What a record holds that the socket does not hold any more when a call ends. */
+struct ackclock_told {
+	__u64 now_ns;
+	struct ackclock_window before;
+	__u32 argument[2];
+	__s32 rtt_us;
+	__u32 result;
+	__u32 kind;
+};
+
+/* Records a call at its end. Between its begin and now, only the window has changed. */
+ACKCLOCK_ONCE void ackclock_record(const struct ackclock_told *told, const struct sock *sk)
+{
+	struct ackclock_call call;
+
+	ackclock_read(&call, sk, told->kind);
+	call.now_ns = told->now_ns;
+	call.argument[0] = told->argument[0];
+	call.argument[1] = told->argument[1];
+	call.rtt_us = told->rtt_us;
+	call.result = told->result;
+	call.before = told->before;
+	if (ackclock_ringbuf_output(&ackclock_records, &call, sizeof(call), ACKCLOCK_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&ackclock_missed, 1);
+}
+
 /* A window of no segment would stop the flow; the least is one. */
-ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
+ACKCLOCK_INLINE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 {
 	struct tcp_sock *tp = (void *)sk;
 
@@ -260,13 +305,43 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 	tp->snd_cwnd = call->after.cwnd;
 	tp->snd_cwnd_cnt = call->after.cwnd_cnt;
 	tp->snd_ssthresh = call->after.ssthresh;
-	if (ackclock_recording &&
-	    ackclock_ringbuf_output(&ackclock_records, call, sizeof(*call), ACKCLOCK_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&ackclock_missed, 1);
+	if (ackclock_recording) {
+		struct ackclock_told told = {
+			.now_ns = call->now_ns,
+			.before = call->before,
+			.argument = { call->argument[0], call->argument[1] },
+			.rtt_us = call->rtt_us,
+			.result = call->result,
+			.kind = call->kind,
+		};
+
+		ackclock_record(&told, sk);
+	}
+}
+
+/* Sets the pacing rate, and has the socket paced (SK_PACING_NEEDED). */
+ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
+{
+	sk->sk_pacing_rate = rate;
+	if (!sk->sk_pacing_status)
+		sk->sk_pacing_status = 1;
 }
 
 /* Room for the author's state in the kernel's socket. */
 #define ACKCLOCK_STATE_BYTES 104
+
+/* Keeps the author's state in the socket; it is zero when `.init` is called. */
+#define ACKCLOCK_STATE_IN_SOCKET(STATE)                                                         \
+	_Static_assert(sizeof(STATE) <= ACKCLOCK_STATE_BYTES,                                   \
+		       "the state has over 104 bytes; use ACKCLOCK_CONTROL_WITH_STORAGE");      \
+	ACKCLOCK_INLINE __attribute__((returns_nonnull)) STATE *ackclock_state(struct sock *sk) \
+	{                                                                                       \
+		return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;               \
+	}                                                                                       \
+	ACKCLOCK_INLINE void ackclock_clear(struct sock *sk)                                    \
+	{                                                                                       \
+		__builtin_memset(ackclock_state(sk), 0, sizeof(STATE));                         \
+	}
 
 /*
  * Makes a control of the author's functions:
@@ -278,17 +353,23 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
  * `.undo_cwnd` return their result. The state is zero when `.init` is called.
  */
 #define ACKCLOCK_CONTROL(STATE, ...)                                                            \
-	_Static_assert(sizeof(STATE) <= ACKCLOCK_STATE_BYTES,                                   \
-		       "the state has over 104 bytes; use ACKCLOCK_CONTROL_WITH_STORAGE");      \
-	ACKCLOCK_INLINE __attribute__((returns_nonnull)) STATE *ackclock_state(struct sock *sk) \
-	{                                                                                       \
-		return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;               \
-	}                                                                                       \
-	ACKCLOCK_INLINE void ackclock_clear(struct sock *sk)                                    \
-	{                                                                                       \
-		__builtin_memset(ackclock_state(sk), 0, sizeof(STATE));                         \
-	}                                                                                       \
-	ACKCLOCK_CALLBACKS(STATE, __VA_ARGS__)
+	ACKCLOCK_STATE_IN_SOCKET(STATE)                                                         \
+	ACKCLOCK_EVENTS(STATE, __VA_ARGS__)                                                     \
+	ACKCLOCK_GROWS                                                                          \
+	ACKCLOCK_REGISTER(cong_avoid)
+
+/*
+ * The same for a control that owns window and pacing rate in all states, recovery included (Linux
+ * 6.10 and later). In place of `.cong_avoid` it has `.control`, which is called for each ACK, sets
+ * the window and returns the rate in bytes per second.
+ *
+ *     ACKCLOCK_RATE_CONTROL(struct mine, .control = pace, .ssthresh = keep, .undo_cwnd = undo);
+ */
+#define ACKCLOCK_RATE_CONTROL(STATE, ...)                                                       \
+	ACKCLOCK_STATE_IN_SOCKET(STATE)                                                         \
+	ACKCLOCK_EVENTS(STATE, __VA_ARGS__)                                                     \
+	ACKCLOCK_OWNS                                                                           \
+	ACKCLOCK_REGISTER(cong_control)
 
 /*
  * The same for a state of up to 64 kB, which lies beside the socket (BPF_MAP_TYPE_SK_STORAGE,
@@ -311,7 +392,14 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 	{                                                                                       \
 		ackclock_sk_storage_delete(&ackclock_states, sk);                               \
 	}                                                                                       \
-	ACKCLOCK_CALLBACKS(STATE, __VA_ARGS__)
+	ACKCLOCK_EVENTS(STATE, __VA_ARGS__)                                                     \
+	ACKCLOCK_GROWS                                                                          \
+	ACKCLOCK_REGISTER(cong_avoid)
+
+/* Returns if the author does not listen to the event and nobody records it. */
+#define ACKCLOCK_UNLESS_HEARD(event)                                                            \
+	if (!ackclock_algorithm.event && !ackclock_recording)                                   \
+		return
 
 /* Calls the author's function, if there is one and a state. */
 #define ACKCLOCK_TELL(event, sk, call)                                                          \
@@ -327,7 +415,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		(call)->result = state ? ackclock_algorithm.event(call, state) : otherwise;     \
 	}
 
-#define ACKCLOCK_CALLBACKS(STATE, ...)                                                          \
+#define ACKCLOCK_EVENTS(STATE, ...)                                                             \
 	struct ackclock_algorithm {                                                             \
 		void (*init)(struct ackclock_call *, STATE *);                                  \
 		void (*release)(struct ackclock_call *, STATE *);                               \
@@ -337,6 +425,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		void (*set_state)(struct ackclock_call *, STATE *);                             \
 		void (*cwnd_event)(struct ackclock_call *, STATE *);                            \
 		__u32 (*undo_cwnd)(struct ackclock_call *, STATE *);                            \
+		__u32 (*control)(struct ackclock_call *, STATE *);                              \
 	};                                                                                      \
 	static const struct ackclock_algorithm ackclock_algorithm = { __VA_ARGS__ };            \
 	SEC("struct_ops") void ackclock_init(__u64 *arguments)                                  \
@@ -350,6 +439,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_release(__u64 *arguments)                               \
 	{                                                                                       \
+		ACKCLOCK_UNLESS_HEARD(release);                                                 \
 		struct sock *sk = (void *)arguments[0];                                         \
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_RELEASE);                                     \
@@ -358,6 +448,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_pkts_acked(__u64 *arguments)                            \
 	{                                                                                       \
+		ACKCLOCK_UNLESS_HEARD(pkts_acked);                                              \
 		struct sock *sk = (void *)arguments[0];                                         \
 		const struct ack_sample *sample = (void *)arguments[1];                         \
 		struct ackclock_call call;                                                      \
@@ -366,16 +457,6 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		call.argument[1] = sample->in_flight;                                           \
 		call.rtt_us = sample->rtt_us;                                                   \
 		ACKCLOCK_TELL(pkts_acked, sk, &call);                                           \
-		ackclock_finish(&call, sk);                                                     \
-	}                                                                                       \
-	SEC("struct_ops") void ackclock_cong_avoid(__u64 *arguments)                            \
-	{                                                                                       \
-		struct sock *sk = (void *)arguments[0];                                         \
-		struct ackclock_call call;                                                      \
-		ackclock_read(&call, sk, ACKCLOCK_CONG_AVOID);                                  \
-		call.argument[0] = arguments[1];                                                \
-		call.argument[1] = arguments[2];                                                \
-		ACKCLOCK_TELL(cong_avoid, sk, &call);                                           \
 		ackclock_finish(&call, sk);                                                     \
 	}                                                                                       \
 	SEC("struct_ops") __u32 ackclock_ssthresh(__u64 *arguments)                             \
@@ -389,6 +470,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_set_state(__u64 *arguments)                             \
 	{                                                                                       \
+		ACKCLOCK_UNLESS_HEARD(set_state);                                               \
 		struct sock *sk = (void *)arguments[0];                                         \
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_SET_STATE);                                   \
@@ -398,6 +480,7 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_cwnd_event(__u64 *arguments)                            \
 	{                                                                                       \
+		ACKCLOCK_UNLESS_HEARD(cwnd_event);                                              \
 		struct sock *sk = (void *)arguments[0];                                         \
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_CWND_EVENT);                                  \
@@ -413,12 +496,46 @@ ACKCLOCK_ONCE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
 		ACKCLOCK_ASK(undo_cwnd, sk, &call, call.before.cwnd);                           \
 		ackclock_finish(&call, sk);                                                     \
 		return call.result;                                                             \
-	}                                                                                       \
+	}
+
+/* The callback by which the window grows. */
+#define ACKCLOCK_GROWS                                                                          \
+	SEC("struct_ops") void ackclock_cong_avoid(__u64 *arguments)                            \
+	{                                                                                       \
+		struct sock *sk = (void *)arguments[0];                                         \
+		struct ackclock_call call;                                                      \
+		ackclock_read(&call, sk, ACKCLOCK_CONG_AVOID);                                  \
+		call.argument[0] = arguments[1];                                                \
+		call.argument[1] = arguments[2];                                                \
+		ACKCLOCK_TELL(cong_avoid, sk, &call);                                           \
+		ackclock_finish(&call, sk);                                                     \
+	}
+
+/* The callback by which a control sets window and rate. */
+#define ACKCLOCK_OWNS                                                                           \
+	SEC("struct_ops") void ackclock_cong_control(__u64 *arguments)                          \
+	{                                                                                       \
+		struct sock *sk = (void *)arguments[0];                                         \
+		const struct rate_sample *sample = (void *)arguments[3];                        \
+		struct ackclock_call call;                                                      \
+		ackclock_read(&call, sk, ACKCLOCK_CONG_CONTROL);                                \
+		if (sample->delivered > 0 && sample->interval_us > 0) {                         \
+			call.argument[0] = sample->delivered;                                   \
+			call.argument[1] = sample->interval_us;                                 \
+		}                                                                               \
+		call.rtt_us = sample->rtt_us;                                                   \
+		ACKCLOCK_ASK(control, sk, &call, 1 << 20);                                      \
+		ackclock_pace(sk, call.result);                                                 \
+		ackclock_finish(&call, sk);                                                     \
+	}
+
+/* Registers the callbacks; `growth` is the one of the two. */
+#define ACKCLOCK_REGISTER(growth)                                                               \
 	SEC(".struct_ops.link") struct tcp_congestion_ops ackclock_control = {                  \
 		.init = (void *)ackclock_init,                                                  \
 		.release = (void *)ackclock_release,                                            \
 		.ssthresh = (void *)ackclock_ssthresh,                                          \
-		.cong_avoid = (void *)ackclock_cong_avoid,                                      \
+		.growth = (void *)ackclock_##growth,                                            \
 		.set_state = (void *)ackclock_set_state,                                        \
 		.cwnd_event = (void *)ackclock_cwnd_event,                                      \
 		.undo_cwnd = (void *)ackclock_undo_cwnd,                                        \

@@ -31,16 +31,12 @@ struct level {
 
 struct abse {
 	struct level now, before; /* After the last ACK, and at the beginning of its step. */
+	struct westwood path;
 	__u64 variations[HORIZON]; /* The last values of U. */
-	__u64 ended_us;           /* End of the present step; 0: no ACK yet. */
-	__u64 bytes;              /* Delivered so far. */
-	__u32 step_us;
-	__u32 slot;               /* Of this step's U. */
-	__u32 moments;            /* Number so far; the last are in `history`. */
-	__u32 delivered;          /* Segments delivered by the last ACK. */
-	__u32 rtt_min_us;
-	__u32 held;
-	__u32 prior_cwnd;
+	__u64 bytes;               /* Delivered so far. */
+	__u32 slot;                /* Of this step's U. */
+	__u32 moments;             /* Number so far; the last are in `history`. */
+	__u32 delivered;           /* Segments delivered by the last ACK. */
 	struct moment history[MOMENTS];
 };
 
@@ -98,11 +94,11 @@ ACKCLOCK_INLINE __u32 sampling_interval(const struct ackclock_call *call, const 
 					__u32 rtt_us)
 {
 	__u64 window = (__u64)call->before.cwnd * call->mss;
-	__u64 held = abse->now.throughput * abse->rtt_min_us / 1000000;
+	__u64 held = abse->now.throughput * abse->path.rtt_min_us / 1000000;
 
 	if (!window || held >= window)
-		return abse->step_us;
-	return ackclock_max((window - held) * rtt_us / window, abse->step_us);
+		return abse->path.step_us;
+	return ackclock_max((window - held) * rtt_us / window, abse->path.step_us);
 }
 
 /* Equation 6. */
@@ -119,7 +115,8 @@ ACKCLOCK_INLINE __u64 time_constant(const struct abse *abse, __u32 rtt_us)
 /* Equations 2 to 6, then 1, at the end of a step. */
 ACKCLOCK_INLINE void estimate(const struct ackclock_call *call, struct abse *abse, __u32 rtt_us)
 {
-	__u64 sample, different, twice, step = abse->step_us, now, kept = variation_kept_percent;
+	__u64 sample, different, twice, step = abse->path.step_us, now;
+	__u64 kept = variation_kept_percent;
 
 	abse->now = abse->before;
 	abse->now.throughput =
@@ -141,66 +138,36 @@ ACKCLOCK_INLINE void estimate(const struct ackclock_call *call, struct abse *abs
 
 static void measure(struct ackclock_call *call, struct abse *abse)
 {
-	__u64 now_us = call->now_ns / 1000;
-	__u32 rtt_us = call->srtt_us8 / 8, sample = call->rtt_us;
+	__u32 rtt_us = call->srtt_us8 / 8;
 
-	if (call->rtt_us > 0 && (!abse->rtt_min_us || sample < abse->rtt_min_us))
-		abse->rtt_min_us = sample;
-	if (abse->ended_us)
+	/* The time in which the first ACK's data was delivered is not known. */
+	if (abse->path.ended_us)
 		abse->bytes += (__u64)(call->delivered - abse->delivered) * call->mss;
 	abse->delivered = call->delivered;
-	remember(abse, now_us);
-	if (!abse->ended_us) {
-		/* The time in which the first ACK's data was delivered is not known. */
-		abse->ended_us = now_us;
-		return;
-	}
-	if (now_us > abse->ended_us) {
-		abse->step_us = ackclock_min(now_us - abse->ended_us, 1 << 30);
-		abse->ended_us = now_us;
+	remember(abse, call->now_ns / 1000);
+	if (ends_step(call, &abse->path)) {
 		abse->before = abse->now;
 		abse->slot = abse->slot + 1 < HORIZON ? abse->slot + 1 : 0;
 	}
-	if (abse->step_us && rtt_us)
+	if (abse->path.step_us && rtt_us)
 		estimate(call, abse, rtt_us);
 }
 
-static void grow(struct ackclock_call *call, struct abse *abse)
-{
-	__u32 acked = call->argument[1];
+static void grow(struct ackclock_call *call, struct abse *abse) { grow_as_reno(call); }
 
-	if (!ackclock_may_open(call))
-		return;
-	if (ackclock_in_slow_start(call))
-		acked = ackclock_slow_start(call, acked);
-	if (acked)
-		ackclock_additive_increase(call, call->after.cwnd, acked);
-}
-
-/* Half the window while there is no estimate. */
 static __u32 cut(struct ackclock_call *call, struct abse *abse)
 {
-	abse->prior_cwnd = call->before.cwnd;
-	abse->held = abse->rtt_min_us ? window_of(call, abse->now.estimate, abse->rtt_min_us) :
-					call->before.cwnd / 2;
-	return threshold(call, abse->held);
+	begin_cut(call, &abse->path);
+	if (abse->path.rtt_min_us)
+		abse->path.held = window_of(call, &abse->path, abse->now.estimate);
+	return threshold(call, &abse->path);
 }
 
-static void notice(struct ackclock_call *call, struct abse *abse)
-{
-	switch (call->argument[0]) {
-	case ACKCLOCK_EVENT_LOSS:
-		call->after.ssthresh = ackclock_max(abse->held, 2);
-		break;
-	case ACKCLOCK_EVENT_COMPLETE_CWR:
-		settle(call, abse->held);
-		break;
-	}
-}
+static void notice(struct ackclock_call *call, struct abse *abse) { settle(call, &abse->path); }
 
 static __u32 undo(struct ackclock_call *call, struct abse *abse)
 {
-	return ackclock_max(call->before.cwnd, abse->prior_cwnd);
+	return undone(call, &abse->path);
 }
 
 ACKCLOCK_CONTROL_WITH_STORAGE(struct abse, .pkts_acked = measure, .cong_avoid = grow,

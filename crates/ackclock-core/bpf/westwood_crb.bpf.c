@@ -14,96 +14,63 @@
 ACKCLOCK_PARAMETER(__u32, theta_percent, 140);
 
 struct crb {
-	/* After the last ACK, and at the beginning of its step: ACKs of one microsecond are one. */
+	/* After the last ACK, and at the beginning of its step. */
 	struct low_pass be, re, be_before, re_before;
-	__u64 ended_us;  /* End of the present step; 0: no ACK yet. */
-	__u32 step_us;   /* Its length. */
-	__u32 bytes;     /* Delivered by the ACKs at its end. */
+	struct westwood path;
+	__u32 bytes;     /* Delivered by the ACKs at the end of the step. */
 	__u32 delivered; /* Segments delivered by the last ACK. */
-	__u32 rtt_min_us;
-	__u32 held;      /* Threshold after the last congestion; 0: none. */
-	__u32 prior_cwnd;
 };
 
 static void measure(struct ackclock_call *call, struct crb *crb)
 {
-	__u64 now_us = call->now_ns / 1000;
 	__u32 segments = call->delivered - crb->delivered;
-	__u32 rtt = call->rtt_us;
+	__u32 rtt = call->rtt_us, step;
 
 	crb->delivered = call->delivered;
-	if (call->rtt_us > 0 && (!crb->rtt_min_us || rtt < crb->rtt_min_us))
-		crb->rtt_min_us = rtt;
-	if (!crb->ended_us) {
-		/* The time in which the first ACK's data was delivered is not known. */
-		crb->ended_us = now_us;
-		return;
-	}
-	if (now_us > crb->ended_us) {
-		crb->step_us = ackclock_min(now_us - crb->ended_us, 1 << 30);
-		crb->ended_us = now_us;
+	if (ends_step(call, &crb->path)) {
 		crb->be_before = crb->be;
 		crb->re_before = crb->re;
 		crb->bytes = 0;
 	}
 	crb->bytes += segments * call->mss;
-	if (!crb->step_us)
+	if (!crb->path.step_us)
 		return;
 	crb->be = crb->be_before;
-	__u32 step = pass_silence(&crb->be, crb->step_us);
+	step = pass_silence(&crb->be, crb->path.step_us);
 	feed(&crb->be, crb->bytes * 1000000ULL / step, step);
 	if (call->rtt_us > 0) {
 		crb->re = crb->re_before;
-		step = pass_silence(&crb->re, crb->step_us);
+		step = pass_silence(&crb->re, crb->path.step_us);
 		feed(&crb->re, call->argument[1] * 1000000ULL / rtt, step);
 	}
 }
 
-static void grow(struct ackclock_call *call, struct crb *crb)
-{
-	__u32 acked = call->argument[1];
+static void grow(struct ackclock_call *call, struct crb *crb) { grow_as_reno(call); }
 
-	if (!ackclock_may_open(call))
-		return;
-	if (ackclock_in_slow_start(call))
-		acked = ackclock_slow_start(call, acked);
-	if (acked)
-		ackclock_additive_increase(call, call->after.cwnd, acked);
-}
-
-/* Half the window while there is no estimate. */
 static __u32 cut(struct ackclock_call *call, struct crb *crb)
 {
 	__u32 cwnd = call->before.cwnd, by_rate;
 
-	crb->prior_cwnd = cwnd;
-	crb->held = cwnd / 2;
-	if (crb->rtt_min_us) {
-		by_rate = window_of(call, crb->re.value, crb->rtt_min_us);
-		crb->held = 100ULL * cwnd > (__u64)theta_percent * by_rate ?
-				    by_rate :
-				    window_of(call, crb->be.value, crb->rtt_min_us);
+	begin_cut(call, &crb->path);
+	if (crb->path.rtt_min_us) {
+		by_rate = window_of(call, &crb->path, crb->re.value);
+		crb->path.held = 100ULL * cwnd > (__u64)theta_percent * by_rate ?
+					 by_rate :
+					 window_of(call, &crb->path, crb->be.value);
 	}
-	return threshold(call, crb->held);
+	return threshold(call, &crb->path);
 }
 
 static void notice(struct ackclock_call *call, struct crb *crb)
 {
-	switch (call->argument[0]) {
-	case ACKCLOCK_EVENT_LOSS:
-		if (crb->rtt_min_us)
-			crb->held = window_of(call, crb->be.value, crb->rtt_min_us);
-		call->after.ssthresh = ackclock_max(crb->held, 2);
-		break;
-	case ACKCLOCK_EVENT_COMPLETE_CWR:
-		settle(call, crb->held);
-		break;
-	}
+	if (call->argument[0] == ACKCLOCK_EVENT_LOSS && crb->path.rtt_min_us)
+		crb->path.held = window_of(call, &crb->path, crb->be.value);
+	settle(call, &crb->path);
 }
 
 static __u32 undo(struct ackclock_call *call, struct crb *crb)
 {
-	return ackclock_max(call->before.cwnd, crb->prior_cwnd);
+	return undone(call, &crb->path);
 }
 
 ACKCLOCK_CONTROL(struct crb, .pkts_acked = measure, .cong_avoid = grow, .ssthresh = cut,

@@ -488,6 +488,78 @@ rows! {
 }
 
 rows! {
+    /// One call of a control's program, as its header records it (`struct ackclock_call`): what
+    /// went in and what came out. Windows are in segments.
+    ControlCallRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// Time of the call.
+        time_s: f64,
+        /// Kind of call: `init`, `pkts_acked`, `cong_avoid`, `ssthresh`, `set_state`, `cwnd_event`,
+        /// `undo_cwnd` or `cong_control`.
+        kind: &'a str,
+        /// State of loss recovery before the call: `open`, `disorder`, `cwr`, `recovery` or `loss`.
+        state: &'a str,
+        /// 1 if the window limited the sender, else 0.
+        limited: i64,
+        /// Time on the clock that the program reads, in nanoseconds.
+        now_ns: i64,
+        /// Local port; it tells the connections of a run apart.
+        port: i64,
+        /// First argument: segments acknowledged (`pkts_acked`), the ACK's number (`cong_avoid`),
+        /// the new state (`set_state`), the event (`cwnd_event`) or segments of a rate sample
+        /// (`cong_control`).
+        argument_0: i64,
+        /// Second argument: bytes of a flight (`pkts_acked`), segments newly acknowledged
+        /// (`cong_avoid`) or microseconds of a rate sample (`cong_control`).
+        argument_1: i64,
+        /// Round-trip time of an ACK in microseconds; negative if none was measured.
+        rtt_us: i64,
+        /// Answer of `ssthresh` and `undo_cwnd`; of `cong_control` the pacing rate in bytes per
+        /// second.
+        result: i64,
+        /// Congestion window before the call.
+        cwnd_before: i64,
+        /// Acknowledged segments that had not opened it.
+        cwnd_cnt_before: i64,
+        /// Slow-start threshold before the call; 2147483647 if it is not set.
+        ssthresh_before: i64,
+        /// Congestion window after the call.
+        cwnd_after: i64,
+        /// Acknowledged segments that have not opened it.
+        cwnd_cnt_after: i64,
+        /// Slow-start threshold after the call.
+        ssthresh_after: i64,
+        /// Smoothed round-trip time in 1/8 microseconds; 0 if none was measured.
+        srtt_us8: i64,
+        /// Payload of a full segment.
+        mss: i64,
+        /// Segments that are not acknowledged cumulatively.
+        packets_out: i64,
+        /// Those acknowledged selectively.
+        sacked_out: i64,
+        /// Those deemed lost.
+        lost_out: i64,
+        /// Those sent again and in flight.
+        retrans_out: i64,
+        /// Segments delivered so far.
+        delivered: i64,
+        /// Most segments in flight in the last window.
+        max_packets_out: i64,
+        /// First byte that is not acknowledged.
+        snd_una: i64,
+        /// Next byte to send.
+        snd_nxt: i64,
+    }
+}
+
+rows! {
     /// One reaction of a sender to congestion.
     EventRow<'a> {
         /// Number of the sweep's point.
@@ -640,6 +712,12 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "State of a congestion control after one event, of flows with `control_states = true`. \
         Simulations only.",
         ControlStateRow::COLUMNS,
+    ),
+    (
+        "control_calls",
+        "One call of a congestion control's program, of flows with `control_calls = true`. \
+        Simulations only; `calls_of` has the same of emulations.",
+        ControlCallRow::COLUMNS,
     ),
     (
         "packets",

@@ -5,8 +5,10 @@ use crate::watch::watch;
 use crate::{refuse, scenario_of};
 use ackclock_bpf::Program;
 use ackclock_bpf::twin as calls;
+use ackclock_core::congestion::{ControlContext, beside};
+use ackclock_core::registry::StreamScope;
 use ackclock_core::scenario::error::Code;
-use ackclock_core::scenario::{Transport, tcp_sender};
+use ackclock_core::scenario::{Recording, Transport, tcp_sender};
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{Bytes, Span, Time};
 use ackclock_measure::measurement::Naming;
@@ -107,7 +109,13 @@ pub fn twin(
         let make = |mss: Bytes| {
             let mut own = **parameters;
             own.mss = mss;
-            tcp_sender(control, &Arc::new(own), &streams, flow, false)
+            tcp_sender(
+                control,
+                &Arc::new(own),
+                &streams,
+                flow,
+                Recording::default(),
+            )
         };
         let mut report = Twin::compare(
             connection.events(),
@@ -302,6 +310,70 @@ pub fn twin_calls(
     };
     let compared = py.detach(work).map_err(PyValueError::new_err)?;
     Ok(compared.to_string())
+}
+
+/// Gives the recorded calls of a program to the control of a scenario's first flow, and compares
+/// their windows. Returns JSON.
+#[pyfunction]
+pub fn calls_beside(
+    py: Python<'_>,
+    tree_json: &str,
+    folder: &str,
+    record: &[u8],
+) -> PyResult<String> {
+    let scenario = scenario_of(tree_json, folder)?;
+    let Some(Transport::Tcp {
+        control,
+        parameters,
+    }) = scenario.flows.first().map(|flow| &flow.transport)
+    else {
+        return Err(PyValueError::new_err("the scenario has no TCP flow"));
+    };
+    let record = record
+        .strip_prefix(calls::MAGIC)
+        .ok_or_else(|| PyValueError::new_err("record is not a record of calls"))?;
+    let streams = Streams::new(scenario.seed, 0);
+    let make = |mss, initial_window, initial_ssthresh| {
+        control.build(ControlContext {
+            place: StreamScope {
+                streams: &streams,
+                name: "flow/0/control",
+            },
+            mss,
+            initial_window,
+            initial_ssthresh,
+            ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
+            paced: false,
+            selective_acks: true,
+            counts_marks: false,
+        })
+    };
+    let beside = py.detach(|| beside::compare(record, make));
+    Ok(json!({
+        "connections": beside.connections,
+        "cong_avoid": compared_in_json(&beside.growth),
+        "ssthresh": compared_in_json(&beside.reductions),
+        "undo_cwnd": compared_in_json(&beside.undos),
+    })
+    .to_string())
+}
+
+fn compared_in_json(compared: &beside::Compared) -> Value {
+    let apart = |one: &beside::Apart| {
+        json!({
+            "number": one.number,
+            "now_ns": one.now_ns,
+            "theirs_segments": one.theirs,
+            "ours_segments": one.ours,
+        })
+    };
+    json!({
+        "calls": compared.calls,
+        "mean_segments": compared.sum / compared.calls.max(1) as f64,
+        "largest_share": compared.relative,
+        "largest": compared.largest.as_ref().map(apart),
+        "first": compared.first.as_ref().map(apart),
+    })
 }
 
 fn difference_in_json(difference: &calls::Difference) -> Value {

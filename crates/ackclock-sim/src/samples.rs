@@ -8,11 +8,12 @@ use crate::ledger::Losses;
 use crate::media::{Media, MediaSeries};
 use crate::topology::Topology;
 use ackclock_core::activity::bit_per_s;
+use ackclock_core::congestion::calls::push_calls;
 use ackclock_core::datagram::DatagramSender;
 use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
-use ackclock_core::result::{ControlStateRow, EventRow, FlowRow, SampleRow, Table};
+use ackclock_core::result::{ControlCallRow, ControlStateRow, EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_core::scenario::Instances;
 use ackclock_core::units::{Bytes, Span, Time};
@@ -52,6 +53,7 @@ pub struct Sampler {
     events: Table,
     /// States of controls, if a flow asks for them.
     control_states: Option<Table>,
+    control_calls: Option<Table>,
 }
 
 fn bytes(value: Option<Bytes>) -> f64 {
@@ -101,6 +103,11 @@ impl Sampler {
                 .iter()
                 .any(|flow| flow.control_states)
                 .then(ControlStateRow::table),
+            control_calls: scenario
+                .flows
+                .iter()
+                .any(|flow| flow.control_calls)
+                .then(ControlCallRow::table),
         }
     }
 
@@ -156,6 +163,8 @@ impl Sampler {
         tables.extend(classes.map(|classes| ("classes", classes)));
         let states = self.control_states;
         tables.extend(states.map(|states| ("control_states", states)));
+        let calls = self.control_calls;
+        tables.extend(calls.map(|calls| ("control_calls", calls)));
         tables.extend(self.media.finish(run.media, run.flows, &self.groups));
         tables
     }
@@ -165,6 +174,7 @@ impl Sampler {
         for flow in &mut *run.flows {
             self.write_events(flow);
             self.write_control_states(flow);
+            self.write_control_calls(flow);
             let over = before.is_some_and(|before| flow.activity.last() <= before);
             if !self.arriving[flow.group as usize] || (flow.activity.start < next && !over) {
                 self.write_flow(now, flow);
@@ -252,6 +262,17 @@ impl Sampler {
         for record in sender.take_control_records() {
             record.push(labels, name, flow.instance, table);
         }
+    }
+
+    fn write_control_calls(&mut self, flow: &mut Flow) {
+        let (Some(table), Protocol::Tcp { sender, .. }) =
+            (&mut self.control_calls, &mut flow.protocol)
+        else {
+            return;
+        };
+        let labels = (self.point, self.replicate);
+        let name = &self.groups[flow.group as usize].0;
+        push_calls(&sender.take_calls(), labels, name, flow.instance, table);
     }
 
     fn flow_row(&self, flow: &Flow, end: Time, losses: FlowLosses) -> FlowRow<'_> {

@@ -13,7 +13,7 @@ use ackclock_core::rate_control::RateContext;
 use ackclock_core::registry::StreamScope;
 use ackclock_core::routes::Routes;
 use ackclock_core::scenario::error::Error;
-use ackclock_core::scenario::{FlowDescription, Scenario, Transport, tcp_sender};
+use ackclock_core::scenario::{FlowDescription, Recording, Scenario, Transport, tcp_sender};
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::Bytes;
@@ -113,8 +113,11 @@ impl FlowBuilder<'_> {
                 control,
                 parameters,
             } => {
-                let records = self.description.control_states;
-                let sender = tcp_sender(control, parameters, self.streams, name, records);
+                let recording = Recording {
+                    states: self.description.control_states,
+                    calls: self.description.control_calls,
+                };
+                let sender = tcp_sender(control, parameters, self.streams, name, recording);
                 (
                     Protocol::tcp(sender, Receiver::new(parameters), parameters),
                     parameters.mss,

@@ -1,21 +1,28 @@
-"""Tables of the calls that the kernel has made of a control that an emulation loaded into it.
+"""Tables of the calls of a control that is a program.
 
-They lie beside the run's record: `record/RUN.CONTROL.calls`, with a summary in
-`record/RUN.CONTROL.json`, and the object that ran in `record/RUN.CONTROL.bpf.o`.
+What the kernel has made of a control that an emulation loaded lies beside the run's record:
+`record/RUN.CONTROL.calls`, with a summary in `record/RUN.CONTROL.json`, and the object that ran in
+`record/RUN.CONTROL.bpf.o`. A simulation with `control_calls = true` has its calls in the table
+`control_calls`.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ackclock.capture.calls import recorded
 from ackclock.errors import InputError
+from ackclock.result import Result, tables_in
 
-__all__ = ["Calls", "calls_of"]
+__all__ = ["Calls", "Simulated", "calls_of", "recorded", "simulated"]
+
+# The table that a simulation has instead of records.
+_TABLE = "control_calls"
 
 # First bytes of a file of calls. Records of 96 bytes follow; `ackclock.bpf.h` defines them.
 _MAGIC = b"ackclock calls 1"
@@ -48,13 +55,14 @@ _RECORD = np.dtype(
 )
 _KINDS = np.array(
     ["", "init", "release", "pkts_acked", "cong_avoid", "ssthresh", "set_state", "cwnd_event",
-     "undo_cwnd"]
+     "undo_cwnd", "cong_control"]
 )  # fmt: skip
 _STATES = np.array(["open", "disorder", "cwr", "recovery", "loss"])
 # The highest bit of the state: the window limited the sender.
 _LIMITED = 0x80
-# Address of the first flow's sender, 10.66.0.1.
+# Address of the first flow's sender, 10.66.0.1, and port of the first in a simulation.
 _FIRST = 0x0A420001
+_FIRST_PORT = 1
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class Calls:
 
     Attributes:
         control: Name of the control in tables, without `bpf:`.
-        parameters: Value of each of its parameters.
+        parameters: Value of each of its parameters; of a simulation, those that its scenario sets.
         missed: Number of calls for which the kernel had no room; None if the run was killed.
         table: One row for each call, in order. `time_s` counts from the run's beginning, or is null
             if the run was killed; `flow` is the number of the flow's instance in the run. The other
@@ -77,15 +85,115 @@ class Calls:
 
 
 def calls_of(folder: str | Path) -> list[Calls]:
-    """Reads the calls of every control that the runs of an emulation have loaded.
+    """Reads the calls of every program that was the control of a run.
 
     Args:
-        folder: A result of `emulate`, even of one that was killed.
+        folder: A result of `emulate`, even of one that was killed, or of a simulation with
+            `control_calls = true`.
+
+    Returns:
+        One for each control of each emulated run, or for each flow group of each simulated one.
 
     Raises:
         InputError: A file is not one of calls.
     """
-    return [_read(file) for file in recorded(folder)]
+    files = recorded(folder)
+    if files:
+        return [_read(file) for file in files]
+    return [Calls(one.title, one.parameters, 0, _as_kernel(one.rows)) for one in simulated(folder)]
+
+
+def recorded(folder: str | Path) -> list[Path]:
+    """Returns the records of calls in a result; none if no kernel ran a program for it."""
+    return sorted((Path(folder) / "record").glob("*.calls"))
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The calls of the control of a flow group in a simulated run.
+
+    Attributes:
+        point: Index of the point.
+        replicate: Number of the replicate.
+        scenario: The resolved scenario with this flow group alone.
+        rows: Rows of the table `control_calls`.
+    """
+
+    point: int
+    replicate: int
+    scenario: dict[str, Any]
+    rows: pa.Table
+
+    @property
+    def name(self) -> str:
+        """Name of the record."""
+        return f"point-{self.point}-replicate-{self.replicate}.{self.flow}"
+
+    @property
+    def flow(self) -> str:
+        """Name of the flow group."""
+        name: str = self.scenario["flows"][0]["name"]
+        return name
+
+    @property
+    def _control(self) -> dict[str, Any]:
+        control: dict[str, Any] = self.scenario["flows"][0]["transport"]["control"]
+        return control
+
+    @property
+    def title(self) -> str:
+        """Name of the control in tables, without `bpf:`."""
+        file = Path(self._control.get("file", "")).name
+        stem = file.removesuffix(".bpf.c").removesuffix(".bpf.o")
+        name: str = self._control.get("shipped") or stem
+        return name
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The parameters that the scenario sets."""
+        return dict(self._control.get("parameters", {}))
+
+    def record(self) -> bytes:
+        """Returns the calls as a kernel would have recorded them."""
+        rows = np.zeros(self.rows.num_rows, _RECORD)
+        columns = {name: self.rows[name] for name in self.rows.column_names}
+        for name in set(_RECORD.names or ()) - {"address", "kind", "state"}:
+            rows[name] = columns[name].to_numpy()
+        rows["kind"] = _numbers(_KINDS, columns["kind"])
+        limited = columns["limited"].to_numpy().astype(np.uint8) * _LIMITED
+        rows["state"] = _numbers(_STATES, columns["state"]) | limited
+        return _MAGIC + rows.tobytes()
+
+
+def simulated(folder: str | Path) -> Iterator[Simulated]:
+    """Returns the calls in a simulated result; none if it has no table of them."""
+    if _TABLE not in tables_in(Path(folder)):
+        return
+    result = Result.load(folder)
+    for point, described in enumerate(result.points):
+        for flow in described["scenario"]["flows"]:
+            if not flow.get("control_calls"):
+                continue
+            rows = result.rows(_TABLE, point=point, flow=flow["name"])
+            for replicate in pc.unique(rows["replicate"]).to_pylist():
+                chosen = rows.filter(pc.equal(rows["replicate"], replicate))
+                alone = {**described["scenario"], "flows": [flow]}
+                yield Simulated(point, replicate, alone, chosen)
+
+
+def _as_kernel(rows: pa.Table) -> pa.Table:
+    """Returns simulated calls with the columns of recorded ones."""
+    first = pa.table({
+        "time_s": rows["time_s"],
+        "flow": pc.subtract(rows["port"], _FIRST_PORT),
+        "kind": rows["kind"],
+        "state": rows["state"],
+        "limited": pc.not_equal(rows["limited"], 0),
+    })  # fmt: skip
+    for field in _RECORD.names or ():
+        if field not in ("address", "kind", "state"):
+            first = first.append_column(field, rows[field])
+    return first
 
 
 def _read(file: Path) -> Calls:
@@ -123,6 +231,13 @@ def _table(rows: np.ndarray, begin_ns: int | None) -> pa.Table:
 
 def _seconds_since(now_ns: np.ndarray, begin_ns: int) -> np.ndarray:
     return (now_ns.astype(np.int64) - begin_ns) / 1e9
+
+
+def _numbers(names: np.ndarray, words: pa.ChunkedArray) -> np.ndarray:
+    """Returns the place of each word among the names."""
+    numbers = pc.index_in(words.cast(pa.string()), pa.array(names.tolist()))
+    found: np.ndarray = numbers.to_numpy().astype(np.uint8)
+    return found
 
 
 def _named(names: np.ndarray, numbers: np.ndarray) -> np.ndarray:

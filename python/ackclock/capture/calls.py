@@ -1,7 +1,8 @@
-"""The twin of calls: what a kernel asked of a control, asked again of the same program.
+"""The twin of calls: what was asked of a control, asked again of the same program.
 
-An emulation records every call of a program in the kernel, with what went in and what came out.
-The engine gives the calls to the same object and compares the answers bit by bit.
+An emulation records every call of a program in the kernel, with what went in and what came out; a
+simulation with `control_calls = true` does the same. The engine gives the calls to the same object
+and compares the answers bit by bit.
 """
 
 import json
@@ -10,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
-from ackclock.errors import InputError
+from ackclock.capture.call_tables import Simulated, recorded, simulated
+from ackclock.errors import InputError, ScenarioError
+from ackclock.scenario import Scenario
 
-__all__ = ["Comparison", "recorded", "twin"]
+__all__ = ["Beside", "Comparison", "beside", "has_calls", "twin"]
 
 # Beside each record lie the object that was loaded and a summary.
 _CALLS, _OBJECT, _SUMMARY = ".calls", ".bpf.o", ".json"
+_MISSING = "is missing; the emulation did not end well, emulate again"
 
 
 @dataclass(frozen=True)
@@ -43,31 +47,91 @@ class Comparison:
         return self.found["first"] is not None
 
 
-def recorded(folder: str | Path) -> list[Path]:
-    """Returns the records of calls in a result; none if its controls are not programs."""
-    return sorted((Path(folder) / "record").glob(f"*{_CALLS}"))
+@dataclass(frozen=True)
+class Beside:
+    """A control of the engine beside the calls of a program.
+
+    Attributes:
+        record: Name of the record in the result.
+        control: Name of the program.
+        found: `connections`, and the differences by kind of call: of windows after `cong_avoid` and
+            `undo_cwnd`, of answers to `ssthresh`. A kind has `calls`, `mean_segments` (without
+            sign) and `largest_share` (of the program's window). It has the call with the `largest`
+            difference and the `first` of more than a segment, or None. A call has `number`,
+            `now_ns`, `theirs_segments` and `ours_segments`.
+    """
+
+    record: str
+    control: str
+    found: dict[str, Any]
+
+
+def has_calls(folder: str | Path) -> bool:
+    """True if a result has calls of programs."""
+    return bool(recorded(folder)) or next(simulated(folder), None) is not None
 
 
 def twin(folder: str | Path) -> list[Comparison]:
-    """Gives the recorded calls of a result to their programs, and compares the answers.
+    """Gives the calls of a result to their programs, and compares the answers.
 
     Raises:
-        InputError: A record or what lies beside it cannot be read.
+        InputError: A record or what lies beside it cannot be read, or the program that a simulation
+            names is not there any more.
     """
-    return [_compare(record) for record in recorded(folder)]
+    files = recorded(folder)
+    if files:
+        return [_compare(record) for record in files]
+    return [_compare_simulated(one, Path(folder)) for one in simulated(folder)]
+
+
+def beside(folder: str | Path, scenario: Scenario) -> list[Beside]:
+    """Gives the calls of a result to a control of the engine, and compares the windows.
+
+    The control computes in its own numbers and keeps its own window throughout, so the two differ
+    by rounding at least. Nothing is judged.
+
+    Args:
+        folder: The result.
+        scenario: A scenario whose first flow has the control.
+
+    Raises:
+        InputError: A record cannot be read.
+        ScenarioError: The scenario is invalid.
+    """
+    files = recorded(folder)
+    if files:
+        named = [(file.name, _summary(file)["control"], file.read_bytes()) for file in files]
+    else:
+        named = [(one.name, one.title, one.record()) for one in simulated(folder)]
+    return [_beside(name, str(control), record, scenario) for name, control, record in named]
+
+
+def _beside(name: str, control: str, record: bytes, scenario: Scenario) -> Beside:
+    try:
+        found = engine.calls_beside(scenario.tree, scenario.folder, record)
+    except ValueError as error:
+        raise InputError("file", name, str(error).partition(" ")[2]) from None
+    return Beside(name, control, found)
+
+
+def _compare_simulated(one: Simulated, folder: Path) -> Comparison:
+    try:
+        control = engine.control_object(one.scenario, Path())
+        found = engine.twin_calls(control, one.parameters, one.record())
+    except ScenarioError as error:
+        words = f"{error}; run twin in the folder of the scenario, or simulate again"
+        raise InputError("file", f"{folder}", words) from None
+    return Comparison(one.name, one.title, 0, found)
 
 
 def _compare(record: Path) -> Comparison:
     stem = str(record).removesuffix(_CALLS)
+    summary = _summary(record)
     try:
-        summary = json.loads(Path(stem + _SUMMARY).read_text("utf-8"))
         control = Path(stem + _OBJECT).read_bytes()
         calls = record.read_bytes()
     except FileNotFoundError as error:
-        words = "is missing; the emulation did not end well, emulate again"
-        raise InputError("file", f"{error.filename}", words) from None
-    except ValueError:
-        raise InputError("file", f"{stem}{_SUMMARY}", "is not JSON; emulate again") from None
+        raise InputError("file", f"{error.filename}", _MISSING) from None
     parameters = {name: int(value) for name, value in (summary["parameters"] or {}).items()}
     try:
         found = engine.twin_calls(control, parameters, calls)
@@ -76,3 +140,15 @@ def _compare(record: Path) -> Comparison:
         at = Path(stem + (_OBJECT if subject == "object" else _CALLS))
         raise InputError("file", f"{at}", words) from None
     return Comparison(record.name, str(summary["control"]), int(summary["missed"]), found)
+
+
+def _summary(record: Path) -> dict[str, Any]:
+    """Returns what is known of a record."""
+    file = Path(str(record).removesuffix(_CALLS) + _SUMMARY)
+    try:
+        summary: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError("file", f"{file}", _MISSING) from None
+    except ValueError:
+        raise InputError("file", f"{file}", "is not JSON; emulate again") from None
+    return summary

@@ -14,7 +14,7 @@ from ackclock.errors import InputError, ScenarioError
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 
-__all__ = ["Comparison", "Reading", "twin"]
+__all__ = ["Comparison", "Reading", "stand_in", "twin"]
 
 #: Flow of the scenario that stands for a capture from elsewhere.
 _FLOW = "capture"
@@ -107,7 +107,7 @@ def twin(
     found = find(source)
     if found.run is None:
         [capture] = found.captures
-        scenario = _stand_in(control or "cubic")
+        scenario = stand_in(control or "cubic")
         return [_play(scenario, _FLOW, 0, capture, "", bulk, list(readings), steps, "")]
     if control is not None:
         raise InputError(
@@ -231,7 +231,7 @@ def _with_draws(
     return best | {"draws": draws}
 
 
-def _stand_in(control: str) -> Scenario:
+def stand_in(control: str) -> Scenario:
     """Returns a scenario whose only flow has that control; its path does not matter."""
     written = control.strip()
     if not written.startswith("{"):

@@ -41,7 +41,8 @@ class _Steps(click.ParamType[Any]):
 @click.option(
     "--control", metavar="KIND",
     help="Congestion control of our sender, for a capture from elsewhere: a name, or a table in "
-    "TOML. A result states its own.  [default: cubic]",
+    "TOML. A result states its own.  [default: cubic]  With recorded calls: control of the engine "
+    "whose windows are to stand beside the program's.",
 )  # fmt: skip
 @click.option(
     "--bulk", is_flag=True,
@@ -70,9 +71,10 @@ def twin(
     is the result of emulate or of simulate --pcap, or a capture taken at the sender that begins
     with the handshake. The exit code is 4 if anything differs by more than a segment.
 
-    If an emulation ran a program as its control, every call of it is recorded. Then the program
-    gets these calls again, in the engine, and each answer must be the same bit by bit. This needs
-    neither a kernel nor privileges.
+    If an emulation ran a program as its control, every call of it is recorded; a simulation records
+    them if the flow has control_calls = true. Then the program gets these calls again, in the
+    engine, and each answer must be the same bit by bit. This needs neither a kernel nor privileges.
+    With --control, a control of the engine hears of the same ACKs, and the differences are shown.
 
     \b
     Example:
@@ -82,7 +84,11 @@ def twin(
     from ackclock.capture import calls
     from ackclock.capture import twin as twins
 
-    if not packets and calls.recorded(source):
+    if not packets and calls.has_calls(source):
+        if control is not None:
+            return _print_beside(
+                source, calls.beside(source, twins.stand_in(control)), control, as_json=as_json
+            )
         return _compare_calls(source, calls.twin(source), as_json=as_json)
     comparisons = twins.twin(source, control=control, bulk=bulk, steps=steps)
     if as_json:
@@ -109,6 +115,45 @@ def _compare_calls(source: Path, compared: "list[calls.Comparison]", *, as_json:
     gaps = [one for one in compared if one.missed]
     if gaps:
         return complain(f"{len(gaps)} of {len(compared)} records have gaps", UNRELIABLE)
+    return 0
+
+
+def _print_beside(source: Path, found: "list[calls.Beside]", control: str, *, as_json: bool) -> int:
+    """Prints how far the windows of a control of the engine are from a program's; returns 0."""
+    from ackclock.table import Column, table
+
+    if as_json:
+        print_json([dataclasses.asdict(one) for one in found])
+        return 0
+    head: list[Column | str] = [
+        Column("record", numeric=False), "program", "answers to", "calls",
+        Column("mean", "segments", numeric=True), Column("largest", "segments", numeric=True),
+        "there", Column("largest", "%", numeric=True), Column("at call"),
+        Column("first apart", spare=1),
+    ]  # fmt: skip
+    rows = [
+        [
+            one.record.removesuffix(".calls"),
+            one.control,
+            kind,
+            apart["calls"],
+            apart["mean_segments"],
+            apart["largest"]["ours_segments"] - apart["largest"]["theirs_segments"],
+            apart["largest"]["theirs_segments"],
+            100.0 * apart["largest_share"],
+            apart["largest"]["number"],
+            apart["first"]["number"] if apart["first"] else None,
+        ]
+        for one in found
+        for kind in ("cong_avoid", "ssthresh", "undo_cwnd")
+        if (apart := one.found[kind])["calls"]
+    ]
+    print_rows(
+        table(f"{source}: {control} of the engine beside the recorded calls", head, rows),
+        "answers to: window after the call, or the threshold; mean, largest: difference of the "
+        "engine's control, whose window has fractions; there: the program's window; first apart: "
+        "first call with a difference of more than a segment",
+    )
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 from ackclock import engine
@@ -18,10 +19,16 @@ _LOADER = "ackclock-kernel-host"
 def loader() -> str | None:
     """Returns the program that loads controls into the kernel; None if it is not installed.
 
-    It is looked for beside Python, and in the search path.
+    It is looked for beside Python, where pip installs programs, and in the search path.
     """
-    beside = Path(sys.executable).parent
-    return shutil.which(_LOADER, path=beside) or shutil.which(_LOADER)
+    user = sysconfig.get_preferred_scheme("user")
+    places = [
+        str(Path(sys.executable).parent),
+        sysconfig.get_path("scripts"),
+        sysconfig.get_path("scripts", user),
+    ]
+    found = (shutil.which(_LOADER, path=place) for place in places)
+    return next(filter(None, found), None) or shutil.which(_LOADER)
 
 
 if __name__ == "__main__":

@@ -162,6 +162,8 @@ pub struct ControlProgram {
     pub parameters: BTreeMap<String, i64>,
     /// Digest of the program with its parameters; null if the engine cannot run it.
     pub object: Option<String>,
+    /// True if simulations can record its calls: its source includes `ackclock.bpf.h`.
+    pub records_calls: bool,
 }
 
 impl LinuxControl {

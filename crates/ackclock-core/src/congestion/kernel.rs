@@ -52,6 +52,7 @@ pub const SHIPPED: &[Shipped] = &[
     shipped!("westwood_crb"),
     shipped!("westwood_re"),
     shipped!("westwood_abse"),
+    shipped!("delivery_rate"),
 ];
 
 /// Parameters.
@@ -69,7 +70,7 @@ pub struct Kernel {
     #[schemars(length(min = 1, max = 15))]
     pub name: Option<String>,
     /// Name of a program that comes with ackclock: `aimd`, `reno`, `cubic`, `vegas`,
-    /// `westwood_crb`, `westwood_re` or `westwood_abse`.
+    /// `westwood_crb`, `westwood_re`, `westwood_abse` or `delivery_rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipped: Option<String>,
     /// File of your own program: C source, `.bpf.c`, or an object, `.bpf.o`. It includes
@@ -182,6 +183,10 @@ impl Kernel {
             object: match &self.run {
                 Run::Program(program) => Some(format!("{:016x}", program.digest())),
                 Run::InKernel | Run::Refused(_) => None,
+            },
+            records_calls: match &self.run {
+                Run::Program(program) => program.records(),
+                Run::InKernel | Run::Refused(_) => false,
             },
         })
     }

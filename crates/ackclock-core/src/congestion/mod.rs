@@ -21,6 +21,8 @@ use std::fmt::Debug;
 mod additive_increase;
 pub mod bbr1;
 pub mod bbr3;
+pub mod beside;
+pub mod calls;
 pub mod copa;
 pub mod cubic;
 mod cubic_linux;
@@ -415,6 +417,12 @@ pub trait CongestionControl: Debug + Send {
     /// soon.
     fn fault(&self) -> Option<String> {
         None
+    }
+    /// Has each call of a program kept from now on, until it is taken. Called before all else.
+    fn keep_calls(&mut self) {}
+    /// Removes and returns the calls that were kept, as [`calls`] reads them.
+    fn take_calls(&mut self) -> Vec<u8> {
+        Vec::new()
     }
     /// Removes and returns what a [`recorded`] control has recorded.
     fn take_records(&mut self) -> Vec<ControlRecord> {

@@ -1,9 +1,10 @@
 //! A control for the Linux kernel, run by the engine: its program hears what the kernel would tell
 //! it, in the kernel's order (`net/ipv4/tcp_input.c` of 6.18).
 //!
-//! It differs from a kernel in three places. `pkts_acked` of an ACK comes after the reaction to a
-//! loss that it reveals, not before. During a reduction, `snd_cwnd` is the window at its end; the
-//! sender inflates it (`endpoint/prr.rs`). Global variables belong to one connection each.
+//! It differs from a kernel in four places. `pkts_acked` of an ACK comes after the reaction to a
+//! loss that it reveals, not before. Its `in_flight` is what the ACK delivers, if the delivery rate
+//! has no valid sample. During a reduction, `snd_cwnd` is the window at its end; the sender
+//! inflates it (`endpoint/prr.rs`). Global variables belong to one connection each.
 
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, RateSample,
@@ -41,7 +42,7 @@ const ACK_ECHOES: u64 = 4;
 
 /// An algorithm with the callbacks of a control for Linux, and its socket.
 pub trait Algorithm: Debug + Send {
-    /// True if it has a callback.
+    /// True if it has a callback that does something.
     fn has(&self, callback: Callback) -> bool;
     /// True if `cong_control` has the four parameters that it has since Linux 6.10, not two.
     fn has_long_cong_control(&self) -> bool;
@@ -57,6 +58,12 @@ pub trait Algorithm: Debug + Send {
     fn set_ack_sample(&mut self, field: u32, value: u64);
     /// Sets a field of the argument of `cong_control` (`ackclock_bpf::layout::rate_sample`).
     fn set_rate_sample(&mut self, field: u32, value: u64);
+    /// Keeps a record of each call from now on, if it can.
+    fn keep_records(&mut self) {}
+    /// Removes and returns the records.
+    fn take_records(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
     /// Calls a callback. Returns its answer; zero if there is no such callback.
     ///
     /// # Errors
@@ -66,7 +73,7 @@ pub trait Algorithm: Debug + Send {
 
 impl Algorithm for Machine {
     fn has(&self, callback: Callback) -> bool {
-        self.program().has(callback)
+        self.listens(callback)
     }
     fn has_long_cong_control(&self) -> bool {
         self.program().has_long_cong_control()
@@ -89,6 +96,12 @@ impl Algorithm for Machine {
     fn set_rate_sample(&mut self, field: u32, value: u64) {
         Machine::set_rate_sample(self, field, value);
     }
+    fn keep_records(&mut self) {
+        Machine::keep_records(self);
+    }
+    fn take_records(&mut self) -> Vec<u8> {
+        Machine::take_records(self)
+    }
     fn call(&mut self, callback: Callback, arguments: &[Argument]) -> Result<u64, String> {
         Machine::call(self, callback, arguments).map_err(|fault| fault.to_string())
     }
@@ -103,6 +116,7 @@ pub(super) struct ProgramControl<A> {
     /// Window and recovery are the program's own (`cong_control`).
     owns: bool,
     hears_sent: bool,
+    hears_acked: bool,
     una: u64,
     sender: SenderState,
     fault: Option<String>,
@@ -116,6 +130,7 @@ impl<A: Algorithm> ProgramControl<A> {
         let mss = context.mss.0.max(1);
         let owns = machine.has(Callback::CongControl);
         let hears_sent = machine.has(Callback::CwndEvent);
+        let hears_acked = machine.has(Callback::PktsAcked);
         let segments = |bytes: Bytes| (bytes.0 / mss).min(LARGEST);
         let ssthresh = context.initial_ssthresh.map_or(INFINITE_SSTHRESH, segments);
         for (field, value) in [
@@ -139,6 +154,7 @@ impl<A: Algorithm> ProgramControl<A> {
             begun: false,
             owns,
             hears_sent,
+            hears_acked,
             una: 0,
             sender: SenderState::default(),
             fault: None,
@@ -305,7 +321,7 @@ impl<A: Algorithm> ProgramControl<A> {
             };
             self.call(Callback::InAckEvent, flags)?;
         }
-        if self.machine.has(Callback::PktsAcked) {
+        if self.hears_acked {
             self.report_acked(ack)?;
         }
         if self.owns {
@@ -337,14 +353,27 @@ impl<A: Algorithm> ProgramControl<A> {
         Ok(())
     }
 
-    /// Calls `pkts_acked`. Its third number is in bytes, as in Linux since 4.20.
+    /// Returns `in_flight` of `pkts_acked`: the data delivered since the newest segment that the
+    /// ACK acknowledges was sent, in whole segments (`tcp_clean_rtx_queue`, as Linux has it since
+    /// 5.16). If the ACK delivers nothing, that is all data, as in Linux.
+    fn flight(&self, ack: &Ack) -> u64 {
+        let delivered = self.segments(ack.delivered);
+        let segments = match &ack.rate_sample {
+            Some(sample) => delivered - self.segments(sample.prior_delivered).min(delivered),
+            None if ack.newly_delivered == Bytes::ZERO => delivered,
+            None => self.segments(ack.newly_delivered),
+        };
+        segments.saturating_mul(self.mss)
+    }
+
+    /// Calls `pkts_acked`.
     fn report_acked(&mut self, ack: &Ack) -> Result<(), String> {
         let rtt = ack.newest_rtt.map_or(u64::MAX, |rtt| rtt.as_nanos() / 1000);
-        let before = ack.in_flight.0.saturating_add(ack.newly_delivered.0);
+        let flight = self.flight(ack);
         let acked = self.segments(ack.newly_acked);
         self.machine.set_ack_sample(ack_sample::PKTS_ACKED, acked);
         self.machine.set_ack_sample(ack_sample::RTT_US, rtt);
-        self.machine.set_ack_sample(ack_sample::IN_FLIGHT, before);
+        self.machine.set_ack_sample(ack_sample::IN_FLIGHT, flight);
         self.machine
             .call(
                 Callback::PktsAcked,
@@ -480,7 +509,7 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
     }
 
     fn wants_delivery_rate(&self) -> bool {
-        self.owns
+        self.owns || self.hears_acked
     }
 
     fn owns_recovery(&self) -> bool {
@@ -495,6 +524,16 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
     }
     fn wants_sent(&self) -> bool {
         self.hears_sent
+    }
+
+    fn keep_calls(&mut self) {
+        self.machine.keep_records();
+        self.hears_sent = self.machine.has(Callback::CwndEvent);
+        self.hears_acked = self.machine.has(Callback::PktsAcked);
+    }
+
+    fn take_calls(&mut self) -> Vec<u8> {
+        self.machine.take_records()
     }
 
     fn state(&self) -> ControlState {

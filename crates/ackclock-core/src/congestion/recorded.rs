@@ -188,6 +188,9 @@ impl CongestionControl for Recorded {
     fn fault(&self) -> Option<String> {
         self.control.fault()
     }
+    fn take_calls(&mut self) -> Vec<u8> {
+        self.control.take_calls()
+    }
     fn take_records(&mut self) -> Vec<ControlRecord> {
         std::mem::take(&mut self.records)
     }

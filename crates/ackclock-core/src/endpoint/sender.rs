@@ -354,6 +354,11 @@ impl Sender {
     pub fn take_control_records(&mut self) -> Vec<ControlRecord> {
         self.control.take_records()
     }
+    /// Removes and returns the calls of the control's program that were kept since the last call
+    /// ([`crate::congestion::calls`]).
+    pub fn take_calls(&mut self) -> Vec<u8> {
+        self.control.take_calls()
+    }
     /// True if [`Sender::fault`] may ever return something.
     pub fn may_fail(&self) -> bool {
         self.control.get().may_fail()

@@ -244,6 +244,30 @@ pub(super) fn check_control_states<T>(
     }
 }
 
+/// Refuses to record the calls of a control that is not a program with `ackclock.bpf.h`. What is
+/// wrong with its transport is said elsewhere.
+pub(super) fn check_control_calls<T>(
+    asked: bool,
+    transport: &Result<(Transport, T)>,
+) -> Result<()> {
+    let records = |transport: &Transport| {
+        let program = match transport {
+            Transport::Tcp { control, .. } => control.facts.linux.as_ref(),
+            _ => None,
+        };
+        let program = program.and_then(|linux| linux.program.as_ref());
+        program.is_some_and(|program| program.records_calls)
+    };
+    match transport {
+        Ok((transport, _)) if asked && !records(transport) => {
+            let remedy = "needs a control of kind kernel by shipped or file, whose source includes \
+                ackclock.bpf.h; remove it";
+            Err(Error::contradiction("control_calls", &asked.into(), remedy))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses too many instances, none, and arrivals without end.
 pub(super) fn check_instances(instances: Instances) -> Result<()> {
     match instances {

@@ -174,6 +174,11 @@ pub(super) struct FlowDocument {
     /// a row per ACK and per change. TCP only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control_states: bool,
+    /// True if simulations write each call of a control's program to the table `control_calls`.
+    /// Only for a control of kind `kernel` by `shipped` or `file`; emulations record its calls
+    /// always.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control_calls: bool,
     /// Name of the host that sends the data; flows with the same name share it. By default each
     /// instance has its own. It matters to queues that give hosts equal shares (`cake`).
     #[serde(default, skip_serializing_if = "Option::is_none")]

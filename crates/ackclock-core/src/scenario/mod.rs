@@ -159,6 +159,8 @@ pub struct FlowDescription {
     pub access_delay: Range,
     /// True if the states of its congestion controls are recorded.
     pub control_states: bool,
+    /// True if the calls of its congestion controls, which are programs, are recorded.
+    pub control_calls: bool,
     /// Names of the sending and the receiving host; without a name, each instance has its own.
     pub hosts: [Option<String>; 2],
 }
@@ -242,17 +244,25 @@ impl Transport {
     }
 }
 
+/// Events that a control records.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recording {
+    /// Its state after each event.
+    pub states: bool,
+    /// Each call of its program.
+    pub calls: bool,
+}
+
 /// Builds the TCP sender of a flow instance. Its random numbers depend on the name of the instance.
-/// With `records`, the sender's control records its states.
 pub fn tcp_sender(
     control: &Selection<ControlKind>,
     parameters: &Arc<TcpParameters>,
     streams: &Streams,
     name: &str,
-    records: bool,
+    recording: Recording,
 ) -> Sender {
     let place = format!("{name}/control");
-    let control = control.build(ControlContext {
+    let mut control = control.build(ControlContext {
         place: StreamScope {
             streams,
             name: &place,
@@ -265,7 +275,12 @@ pub fn tcp_sender(
         selective_acks: parameters.recovery.uses_sack(),
         counts_marks: parameters.ecn && parameters.ecn_feedback != EcnFeedback::Classic,
     });
-    let control = if records { recorded(control) } else { control };
+    if recording.calls {
+        control.keep_calls();
+    }
+    if recording.states {
+        control = recorded(control);
+    }
     let jitter = streams.stream(&format!("{name}/jitter"));
     Sender::new(Arc::clone(parameters), control, jitter)
 }

@@ -2,8 +2,8 @@
 //! indices, and fills in defaults.
 
 use super::check::{
-    check_acknowledged, check_control_states, check_hops, check_host, check_instances, check_route,
-    check_run, check_samples, check_times, check_traffic,
+    check_acknowledged, check_control_calls, check_control_states, check_hops, check_host,
+    check_instances, check_route, check_run, check_samples, check_times, check_traffic,
 };
 use super::derive::Plain;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
@@ -156,6 +156,7 @@ impl Scenario {
             stop: Stop(flow.stop),
             access_delay: flow.access_delay,
             control_states: flow.control_states,
+            control_calls: flow.control_calls,
             source: flow.hosts[0].clone(),
             destination: flow.hosts[1].clone(),
         };
@@ -312,6 +313,7 @@ fn flow(
         check_route("route", &document.route, true),
         check_route("return", &document.return_route, false),
         check_control_states(document.control_states, &transport),
+        check_control_calls(document.control_calls, &transport),
         check_host("source", document.source.as_deref()),
         check_host("destination", document.destination.as_deref()),
     ]);
@@ -339,6 +341,7 @@ fn flow(
         stop: document.stop.0,
         access_delay: document.access_delay,
         control_states: document.control_states,
+        control_calls: document.control_calls,
         hosts: [document.source, document.destination],
     };
     Ok((flow, written))

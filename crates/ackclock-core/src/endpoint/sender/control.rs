@@ -100,6 +100,10 @@ impl Control {
         self.control.on_idle_restart(now, limit);
         self.cwnd = self.control.cwnd();
     }
+    /// Calls [`CongestionControl::take_calls`].
+    pub fn take_calls(&mut self) -> Vec<u8> {
+        self.control.take_calls()
+    }
     /// Calls [`CongestionControl::take_records`].
     pub fn take_records(&mut self) -> Vec<ControlRecord> {
         self.control.take_records()
