@@ -23,6 +23,7 @@ pub mod facts;
 pub mod highspeed;
 pub mod htcp;
 mod hystart_linux;
+mod hystart_plus_plus;
 pub mod illinois;
 pub mod kernel;
 pub mod ledbat;
