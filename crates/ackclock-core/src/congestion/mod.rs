@@ -36,6 +36,7 @@ mod recorded;
 pub mod reno;
 mod reno_linux;
 mod rounds;
+mod search;
 mod segments;
 mod slow_start;
 mod smallest_delay;

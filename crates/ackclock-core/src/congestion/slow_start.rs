@@ -2,6 +2,7 @@
 
 use super::hystart_linux::HyStartLinux;
 use super::hystart_plus_plus::HyStartPlusPlus;
+use super::search::Search;
 use super::window::Window;
 use super::{Ack, ControlContext};
 use crate::units::{Span, Time};
@@ -21,6 +22,10 @@ pub enum SlowStartExit {
     /// A longer round-trip time (RFC 9406), after rounds of slower growth.
     #[serde(rename = "hystart++")]
     HyStartPlusPlus,
+    /// Delivery that falls short of what was sent a round trip before (SEARCH,
+    /// draft-chung-ccwg-search-09): at once, without the draft's lowering of the window.
+    #[serde(rename = "search")]
+    Search,
 }
 
 impl SlowStartExit {
@@ -36,6 +41,7 @@ pub(super) enum Exit {
     None,
     HyStart(Box<HyStartLinux>),
     HyStartPlusPlus(Box<HyStartPlusPlus>),
+    Search(Box<Search>),
 }
 
 impl Exit {
@@ -46,6 +52,7 @@ impl Exit {
             SlowStartExit::HyStartPlusPlus => {
                 Exit::HyStartPlusPlus(Box::new(HyStartPlusPlus::new()))
             }
+            SlowStartExit::Search => Exit::Search(Box::new(Search::new())),
         }
     }
 
@@ -59,6 +66,7 @@ impl Exit {
                 _ => false,
             },
             Exit::HyStartPlusPlus(hystart) => hystart.is_over(ack),
+            Exit::Search(search) => search.is_over(now, ack),
         }
     }
 
