@@ -31,7 +31,7 @@ pub(super) struct AdditiveGrowth {
     pub alpha: f64,
     /// Per ACK or per window.
     pub growth: Growth,
-    /// What ends the first slow start before a loss.
+    /// The sign that ends the first slow start before a loss.
     pub slow_start_exit: SlowStartExit,
 }
 

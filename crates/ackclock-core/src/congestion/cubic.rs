@@ -39,8 +39,8 @@ pub struct Cubic {
     /// the last loss (RFC 9438). Otherwise its slower growth continues (RFC 8312, Linux). The
     /// default is true with exact arithmetic, and false with that of Linux, which has no other.
     pub friendly_speedup: Option<bool>,
-    /// What ends the first slow start before a loss. The default is `"none"` with exact arithmetic,
-    /// and `"hystart"` with that of Linux, which has no HyStart++.
+    /// The sign that ends the first slow start before a loss. The default is `"none"` with exact
+    /// arithmetic, and `"hystart"` with that of Linux, which has no HyStart++.
     pub slow_start_exit: Option<SlowStartExit>,
     /// Tick of the kernel's clock, with the arithmetic of Linux: 4 ms if the kernel was built with
     /// `CONFIG_HZ=250`, the default there and here, and 1 ms with 1000. At most 30 ms.

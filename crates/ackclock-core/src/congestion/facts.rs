@@ -34,7 +34,8 @@ pub struct ControlFacts {
     pub reacts_to_delay: Option<bool>,
     /// True if it sets a pacing rate.
     pub paces: Option<bool>,
-    /// True if a sign of a queue, as longer round trips, may end the first slow start before a loss.
+    /// True if a sign of a queue, such as longer round trips, may end the first slow start before a
+    /// loss.
     pub slow_start_ends_early: Option<bool>,
     /// Its random draws; null if it makes none.
     pub draws: Option<Draws>,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct HighSpeed {
     /// Response function that determines growth and decrease.
     pub response: ResponseFunction,
-    /// What ends the first slow start before a loss.
+    /// The sign that ends the first slow start before a loss.
     pub slow_start_exit: SlowStartExit,
 }
 

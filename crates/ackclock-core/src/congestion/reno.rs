@@ -55,8 +55,8 @@ pub struct Reno {
     /// default is `"per_ack"` with exact arithmetic, and `"per_window"` with that of Linux, which
     /// has no other.
     pub growth: Option<Growth>,
-    /// What ends the first slow start before a loss. Needs exact arithmetic: Linux's Reno has
-    /// nothing of the kind.
+    /// The sign that ends the first slow start before a loss. Needs exact arithmetic: Linux's Reno
+    /// has nothing of the kind.
     pub slow_start_exit: SlowStartExit,
     /// Arithmetic of the window; the default is the transport's.
     pub arithmetic: Arithmetic,

@@ -1,11 +1,10 @@
-//! SEARCH (draft-chung-ccwg-search-09, as neqo has it): ends slow start when what is delivered falls
-//! short of what was sent a round trip before.
+//! SEARCH (draft-chung-ccwg-search-09, as neqo has it): ends slow start when delivery falls short of
+//! what was sent a round trip before.
 //!
-//! Time is cut into bins. At the end of each, the data delivered in the last W bins is compared with
-//! the data sent in the W bins that ended a round trip before. Below the path's capacity both are
-//! equal, however the round-trip time varies, as all that was sent arrives a round trip later. With
-//! a queue they differ, since the queue lengthens the round trip while the window of W bins does not
-//! move with it.
+//! Time is cut into bins. At the end of each, the data delivered in the last W bins is compared
+//! with the data sent in the W bins that ended a round trip before. Below the path's capacity both
+//! are equal, however the round-trip time varies, as all that was sent arrives a round trip later.
+//! With a queue they differ: it lengthens the round trip, while the window of W bins stays as long.
 
 use super::Ack;
 use crate::units::{Span, Time};
@@ -216,8 +215,8 @@ mod tests {
         assert_eq!((search.bin, search.last), (bin * 2, 0));
     }
 
-    /// The window doubles each round trip, and round-trip times vary by a fifth, all below capacity:
-    /// all that was sent arrives. Slow start goes on.
+    /// The window doubles each round trip, and round-trip times vary by a fifth, all below the
+    /// capacity: all that was sent arrives. Slow start goes on.
     #[test]
     fn jitter_below_the_capacity_ends_nothing() {
         let rtt = |at: f64| 0.1 * (1.0 + 0.2 * libm::sin(40.0 * at));
@@ -231,9 +230,9 @@ mod tests {
     /// A path of capacity 1 and round-trip time 1 with a buffer without end, from the closed form.
     ///
     /// Delivered is D = 2^t/ln 2 up to t = 0, where the path is full, and 1/ln 2 + t from there.
-    /// Slow start sends twice as much: X = 2 D. The last that arrives at t was sent at
-    /// u with X(u) = D(t), which is the round-trip time t − u. With a window of 3.5, the shortfall
-    /// 1 − (D(t) − D(t − 3.5))/(X(u) − X(u − 3.5)) is 0.26 at t = 3.89. By then X − D = 5.33
+    /// Slow start sends twice as much: X = 2 D. The last that arrives at t was sent at u with
+    /// X(u) = D(t), and the round-trip time is t − u. With a window of 3.5, the shortfall is
+    /// 1 − (D(t) − D(t − 3.5))/(X(u) − X(u − 3.5)), which is 0.26 at t = 3.89. By then X − D = 5.33
     /// bandwidth-delay products are in flight.
     #[test]
     fn over_a_deep_buffer_it_ends_after_four_round_trips_of_a_full_path() {

@@ -9,7 +9,7 @@ use crate::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What ends the first slow start before a loss, a mark or the slow-start threshold does.
+/// The sign that ends the first slow start before a loss, a mark or the slow-start threshold does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SlowStartExit {
     /// Nothing.
