@@ -129,7 +129,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )  # fmt: skip
     basis = Basis(
         "the topology of ns-3's program; DCTCP of Linux; a step at the thresholds of the "
-        "publication; round trips of ns-3, which has no hosts' delays"
+        "publication; round trips of ns-3, which has no hosts' delays; that connections are open and "
+        "hosts send up to 10 µs late is guessed"
     )
     return Outcome(
         basis, (comparison,), partial(_draw, rates), _claims(result, rates), _settings(results),
@@ -232,7 +233,7 @@ def _draw(rates: dict[str, Interval]) -> Figure:
         plot.Curve("fair share", x, [FAIR[name] for name in FLOWS], "points"),
     ]  # fmt: skip
     return plot.curves(
-        drawn, "senders", "rate of a flow (Mbit/s)", "DCTCP over two bottlenecks",
+        drawn, "senders (groups)", "rate of a flow (Mbit/s)", "DCTCP over two bottlenecks",
         log_y=True, categories=list(FLOWS),
     )  # fmt: skip
 

@@ -1,5 +1,5 @@
-//! SEARCH (draft-chung-ccwg-search-09, as neqo has it): ends slow start when delivery falls short of
-//! what was sent a round trip before.
+//! SEARCH (draft-chung-ccwg-search-09, as neqo has it): ends slow start when delivery falls short
+//! of what was sent a round trip before.
 //!
 //! Time is cut into bins. At the end of each, the data delivered in the last W bins is compared
 //! with the data sent in the W bins that ended a round trip before. Below the path's capacity both
