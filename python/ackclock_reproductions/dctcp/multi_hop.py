@@ -129,8 +129,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )  # fmt: skip
     basis = Basis(
         "the topology of ns-3's program; DCTCP of Linux; a step at the thresholds of the "
-        "publication; round trips of ns-3, which has no hosts' delays; that connections are open and "
-        "hosts send up to 10 µs late is guessed"
+        "publication; round trips of ns-3, which has no hosts' delays; that connections are open "
+        "and hosts send up to 10 µs late is guessed"
     )
     return Outcome(
         basis, (comparison,), partial(_draw, rates), _claims(result, rates), _settings(results),
