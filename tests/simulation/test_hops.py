@@ -339,7 +339,7 @@ EVERY_HOP = st.fixed_dictionaries(
 
 def test_every_kind_of_queue_is_drawn() -> None:
     """Draws the hops of 600 scenarios, and demands each kind that the engine has."""
-    drawn = set()
+    drawn: set[str] = set()
 
     @settings(max_examples=600, derandomize=True, database=None)
     @given(st.tuples(EVERY_HOP, EVERY_HOP))
