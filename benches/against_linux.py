@@ -41,7 +41,7 @@ PATHS = {
 #: Linux's cubic has HyStart and the Reno-friendly growth of RFC 8312, so the engine's gets both.
 CONTROLS = {
     "reno": {"kind": "reno"},
-    "cubic": {"kind": "cubic", "hystart": True, "friendly_speedup": False},
+    "cubic": {"kind": "cubic", "slow_start_exit": "hystart++", "friendly_speedup": False},
 }
 METHODS = ("Linux", "engine")
 WARMUP_S = 5

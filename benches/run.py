@@ -38,6 +38,9 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 DUMBBELL = HERE / "dumbbell.toml"
 #: Simulated seconds by number of flows, for about a million packets each (the same as for ns-2).
 SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5, 10000: 2}
+#: Queues of the bottleneck whose costs are compared, with 100 flows. Issue 25 allows FQ-CoDel 1.6
+#: times the CPU time of drop-tail.
+QUEUES = {"drop-tail": [], "FQ-CoDel": ['hops.bottleneck.queue={kind="fq_codel"}']}
 #: Simulated seconds by number of stations of a cell.
 CELL_SECONDS = {2: 200, 11: 200, 50: 200, 200: 200}
 
@@ -121,6 +124,17 @@ def scaling(repeats: int) -> dict[int, float]:
     return best
 
 
+def queues(repeats: int) -> dict[str, float]:
+    """Returns the nanoseconds of CPU time per data packet by queue, the best of each."""
+    best: dict[str, float] = {}
+    for _ in range(repeats):
+        for name, queue in QUEUES.items():
+            arguments, start_up = ([*dumbbell(100, seconds), *queue] for seconds in (20, 0.001))
+            rate = packets_per_cpu_s(engine(arguments), engine(start_up))
+            best[name] = min(1e9 / rate, best.get(name, float("inf")))
+    return best
+
+
 def cells(repeats: int) -> dict[int, float]:
     """Returns the simulated seconds per CPU second by number of stations, the best of each."""
     best: dict[int, float] = {}
@@ -140,7 +154,7 @@ def instructions(arguments: list[str]) -> int:
 
 
 def instruction_counts() -> dict[str, float]:
-    """Returns the instructions per data packet of four fixed scenarios, start-up subtracted."""
+    """Returns the instructions per data packet of fixed scenarios, start-up subtracted."""
     first, lossy = (
         str(ROOT / "examples/first.toml"),
         str(ROOT / "tests/peers/scenarios/random-loss.toml"),
@@ -152,6 +166,7 @@ def instruction_counts() -> dict[str, float]:
         "examples/first.toml, one CUBIC flow": [first, 'duration="60 s"'],
         "1 % random loss, SACK": [lossy, sack, 'duration="100 s"'],
         "1 % random loss, Linux": [lossy, *linux, 'duration="100 s"'],
+        **{f"dumbbell, 100 flows, {name}": [*dumbbell(100, 2), *q] for name, q in QUEUES.items()},
     }
     counts = {}
     for name, arguments in scenarios.items():
@@ -190,6 +205,7 @@ def memory() -> dict[str, float]:
 def table(
     rates: dict[str, float],
     costs: dict[int, float],
+    queueing: dict[str, float],
     faster: dict[int, float],
     counts: dict[str, float],
     held: dict[str, float],
@@ -216,6 +232,13 @@ def table(
         *(
             f"| {flows:,} | {cost:.0f} ns | {cost / costs[10]:.2f} |"
             for flows, cost in costs.items()
+        ),
+        "",
+        "| queue, 100 flows | CPU time per data packet | to drop-tail |",
+        "|---|---:|---:|",
+        *(
+            f"| {name} | {cost:.0f} ns | {cost / queueing['drop-tail']:.2f} |"
+            for name, cost in queueing.items()
         ),
         "",
         "| stations of a busy 802.11g cell | simulated seconds per CPU second |",
@@ -280,7 +303,7 @@ def main() -> int:
         return 0
     counts = instruction_counts() if shutil.which("valgrind") else {}
     few = min(arguments.repeats, 3)
-    measured = table(rates, scaling(few), cells(few), counts, memory())
+    measured = table(rates, scaling(few), queues(few), cells(few), counts, memory())
     if (seconds := start_up()) is not None:
         measured += f"\n\n`ackclock simulate`, start-up: {seconds:.2f} s of CPU time."
     print(measured)

@@ -9,6 +9,7 @@ from ackclock.reproduction import Experiment
 from ackclock_reproductions import (
     abr,
     bbr,
+    dctcp,
     hstcp,
     l4s,
     rfc9438,
@@ -66,6 +67,7 @@ EXPERIMENTS: tuple[Experiment, ...] = documented(
         *hstcp.EXPERIMENTS,
         *bbr.EXPERIMENTS,
         *l4s.EXPERIMENTS,
+        *dctcp.EXPERIMENTS,
         bursts_at_a_router.EXPERIMENT,
         adaptive_buffers.EXPERIMENT,
         which_formula.EXPERIMENT,

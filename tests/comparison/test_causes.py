@@ -312,7 +312,9 @@ def test_hystart(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
     )
     assert shows("hystart", reno, **begun) == ""
     assert shows(
-        "hystart", beside(leaky_pipe, control={"kind": "cubic", "hystart": True}), **begun
+        "hystart",
+        beside(leaky_pipe, control={"kind": "cubic", "slow_start_exit": "hystart++"}),
+        **begun,
     )  # another one
     turned = {"saw": begun["reference_saw"], "reference_saw": begun["saw"]}
     assert shows("hystart", cubic, **turned) == ""

@@ -69,7 +69,7 @@ def too_busy(result: Result) -> str | None:
 
 
 #: The kernel's cubic has HyStart and the Reno-friendly growth of RFC 8312. The engine's gets both.
-AS_LINUX = {"reno": {}, "cubic": {"hystart": True, "friendly_speedup": False}}
+AS_LINUX = {"reno": {}, "cubic": {"slow_start_exit": "hystart", "friendly_speedup": False}}
 
 
 @pytest.mark.parametrize("control", list(AS_LINUX))

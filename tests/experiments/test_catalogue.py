@@ -144,6 +144,7 @@ VERDICTS = {
     "bbr-figure-8": Kind.READING,
     "bbr-round-trips": Kind.PARTLY,
     "l4s-round-trips": Kind.PARTLY,
+    "dctcp-figure-17": Kind.PARTLY,
     "buffers-figure-1": Kind.REPRODUCED,
     "buffers-figure-2": Kind.REPRODUCED,
     "formulas-figure-1": Kind.REPRODUCED,
@@ -173,6 +174,7 @@ SIMULATED = {
             "hstcp-",
             "bbr-",
             "l4s-",
+            "dctcp-",
             "buffers-",
             "short-",
             "wifi-",
@@ -638,6 +640,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "linux",
         "bbr",
         "l4s",
+        "dctcp",
     ]
     assert len(chosen(groups, experiments())) == len(experiments())
 

@@ -263,9 +263,22 @@ FURTHER_QUEUES = [
 EVERY_QUEUE = st.one_of(QUEUES, st.sampled_from(FURTHER_QUEUES))
 
 
-def test_every_kind_of_queue_is_tried() -> None:
-    tried = {"droptail"} | {queue["kind"] for queue in FURTHER_QUEUES}
-    assert tried == {one["name"] for one in registry()["queues"]}
+@pytest.mark.parametrize("queue", FURTHER_QUEUES, ids=str)
+def test_nothing_appears_or_vanishes_in_any_queue(queue: Tree) -> None:
+    """Overloads each queue by what keeps to a window, with ECN, and by what does not."""
+    bottleneck = {
+        "link": {"kind": "constant", "rate": "1 Mbit/s"},
+        "queue": queue,
+        "delay": "3 ms",
+        "impairments": [],
+    }
+    greedy = tcp(control="cubic", mss="1448 bytes") | {"ecn": True}
+    here = (["a"], ["a"])
+    flows = [
+        (greedy, here, {"kind": "bulk"}, "0 s", "end", 3),
+        (udp(), here, {"kind": "cbr", "rate": "2 Mbit/s"}, "300 ms", "700 ms", 1),
+    ]
+    _check((bottleneck, bottleneck), flows)
 
 
 STEPS = ["0 s", "200 ms", "600 ms"]
@@ -322,6 +335,21 @@ EVERY_HOP = st.fixed_dictionaries(
         "impairments": st.lists(EVERY_IMPAIRMENT, max_size=3),
     }
 ).map(lambda hop: hop | {"queue": _known_on_arrival(hop)})
+
+
+def test_every_kind_of_queue_is_drawn() -> None:
+    """Draws the hops of 600 scenarios, and demands each kind that the engine has."""
+    drawn: set[str] = set()
+
+    @settings(max_examples=600, derandomize=True, database=None)
+    @given(st.tuples(EVERY_HOP, EVERY_HOP))
+    def draw(hops: tuple[Tree, Tree]) -> None:
+        drawn.update(hop["queue"]["kind"] for hop in hops)
+
+    draw()
+    assert drawn == {one["name"] for one in registry()["queues"]}
+
+
 EVERY_CONTROL = st.sampled_from([one["name"] for one in registry()["controls"] if one["simulated"]])
 EVERY_TRANSPORT = st.one_of(
     st.builds(

@@ -179,7 +179,7 @@ class Control:
             constant.
         kept_after_mark: The same rule after an ECN mark; `by_marks` if the share of marks sets it.
         reacts_to_delay: True if it sends less when the round-trip time grows; None if unknown.
-        slow_start_ends_on_delay: True if slow start ends when the round-trip time grows; None if
+        slow_start_ends_early: True if slow start may end before a loss, as by HyStart; None if
             unknown.
         equation: Loss rate that its throughput equation uses: `loss_intervals` (TFRC), `last_round`
             (TFRCP); None without an equation, or if unknown.
@@ -194,7 +194,7 @@ class Control:
     kept_share: float = nan
     kept_after_mark: str | None = None
     reacts_to_delay: bool | None = None
-    slow_start_ends_on_delay: bool | None = None
+    slow_start_ends_early: bool | None = None
     equation: str | None = None
     path_model: PathModel | None = None
 

@@ -458,9 +458,9 @@ _ASSUMPTIONS = (
         "slow_start_to_threshold",
         "slow start ends at its threshold or with a loss",
         lambda path: violated_if(
-            path.control.slow_start_ends_on_delay,
-            "HyStart++ ends it earlier",
-            "longer round trips end slow start",
+            path.control.slow_start_ends_early,
+            "the control ends it earlier",
+            "a sign of a queue ends slow start",
         ),
     ),
     Assumption("no_window_limit", "the receive window does not limit the transfer", _limited),

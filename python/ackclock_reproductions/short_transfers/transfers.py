@@ -61,7 +61,11 @@ BYTE_COUNTING = Sender("byte counting", {"byte_counting": "all", **_CLASSIC}, _R
 NEWRENO = Sender("NewReno", {"byte_counting": "per_ack", "recovery": "newreno"}, _RENO)
 SACK = Sender("SACK", {"byte_counting": "per_ack", "recovery": "sack"}, _RENO)
 CUBIC = Sender("CUBIC, SACK", {"byte_counting": "per_ack", "recovery": "sack"}, {"kind": "cubic"})
-HYSTART = Sender("CUBIC, SACK, HyStart++", CUBIC.transport, {"kind": "cubic", "hystart": True})
+HYSTART = Sender(
+    "CUBIC, SACK, HyStart++",
+    CUBIC.transport,
+    {"kind": "cubic", "slow_start_exit": "hystart++"},
+)
 
 
 def scenario(

@@ -1,7 +1,7 @@
 //! Controls that open the window as Reno does: slow start, then α segments per round trip. They
 //! differ in the window that they keep after a loss, and some have an α that depends on the window.
 
-use super::slow_start::SlowStart;
+use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, MarkReport,
@@ -31,8 +31,8 @@ pub(super) struct AdditiveGrowth {
     pub alpha: f64,
     /// Per ACK or per window.
     pub growth: Growth,
-    /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
-    pub hystart: bool,
+    /// The sign that ends the first slow start before a loss.
+    pub slow_start_exit: SlowStartExit,
 }
 
 /// Decrease of the window, and its growth if α is not constant.
@@ -90,7 +90,7 @@ impl<R: Decrease> AdditiveIncrease<R> {
             alpha: growth.alpha,
             decrease,
             window: Window::new(context),
-            slow_start: SlowStart::new(growth.hystart),
+            slow_start: SlowStart::new(growth.slow_start_exit, context),
             counted: (growth.growth == Growth::PerWindow).then_some(0.0),
             undo: None,
         }
@@ -124,7 +124,7 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.decrease.on_ack(now, ack, self.window.bytes());
-        let credit = self.slow_start.grow(&mut self.window, ack);
+        let credit = self.slow_start.grow(&mut self.window, now, ack);
         if credit > 0.0 {
             match self.counted {
                 // RFC 5681 equation 3, times α: cwnd += α SMSS SMSS/cwnd for a credit of one

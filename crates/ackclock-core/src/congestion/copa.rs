@@ -75,7 +75,7 @@ impl Element<ControlKind> for Copa {
             reacts_to_loss: Some(false),
             reacts_to_delay: Some(true),
             paces: Some(true),
-            slow_start_ends_on_delay: Some(true),
+            slow_start_ends_early: Some(true),
             ..ControlFacts::default()
         }
     }

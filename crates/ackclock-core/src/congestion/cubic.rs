@@ -3,7 +3,7 @@
 use super::cubic_linux::{CubicLinux, USUAL_TICK};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
-use super::slow_start::SlowStart;
+use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
@@ -39,9 +39,9 @@ pub struct Cubic {
     /// the last loss (RFC 9438). Otherwise its slower growth continues (RFC 8312, Linux). The
     /// default is true with exact arithmetic, and false with that of Linux, which has no other.
     pub friendly_speedup: Option<bool>,
-    /// True if the first slow start ends when the round-trip time grows: by HyStart++ (RFC 9406),
-    /// or by Linux's HyStart with the arithmetic of Linux. Only there is true the default.
-    pub hystart: Option<bool>,
+    /// The sign that ends the first slow start before a loss. The default is `"none"` with exact
+    /// arithmetic, and `"hystart"` with that of Linux, which has no HyStart++.
+    pub slow_start_exit: Option<SlowStartExit>,
     /// Tick of the kernel's clock, with the arithmetic of Linux: 4 ms if the kernel was built with
     /// `CONFIG_HZ=250`, the default there and here, and 1 ms with 1000. At most 30 ms.
     pub tick: Option<Span>,
@@ -57,7 +57,7 @@ impl Default for Cubic {
             beta_after_mark: None,
             fast_convergence: true,
             friendly_speedup: None,
-            hystart: None,
+            slow_start_exit: None,
             tick: None,
             arithmetic: Arithmetic::Exact,
         }
@@ -99,7 +99,14 @@ impl Element<ControlKind> for Cubic {
             self.tick.get_or_insert(USUAL_TICK);
         }
         self.friendly_speedup.get_or_insert(!linux);
-        self.hystart.get_or_insert(linux);
+        let exit = consistent(
+            !linux || self.slow_start_exit != Some(SlowStartExit::HyStartPlusPlus),
+            "slow_start_exit",
+            &self.slow_start_exit,
+            &["arithmetic"],
+            "is not in Linux; choose \"hystart\", or arithmetic = \"exact\"",
+        );
+        self.slow_start_exit.get_or_insert(usual_exit(linux));
         every([
             check_positive("c", self.c, "0.4"),
             check_factor("beta", self.beta, "0.7"),
@@ -108,6 +115,7 @@ impl Element<ControlKind> for Cubic {
             speedup,
             tick,
             bounded,
+            exit,
         ])
     }
 
@@ -115,13 +123,13 @@ impl Element<ControlKind> for Cubic {
         let is_linux = self.arithmetic == Arithmetic::Linux;
         let kernel = Cubic {
             friendly_speedup: Some(!is_linux),
-            hystart: Some(is_linux),
+            slow_start_exit: Some(usual_exit(is_linux)),
             tick: self.tick,
             arithmetic: self.arithmetic,
             ..Cubic::default()
         };
         let linux = LinuxControl {
-            slow_start_ends_on_delay: Some(true),
+            slow_start_ends_early: Some(true),
             ..LinuxControl::new("cubic", self, &kernel)
         };
         ControlFacts {
@@ -131,10 +139,19 @@ impl Element<ControlKind> for Cubic {
                 share: self.after_mark(),
             }),
             reno_friendly_speedup: self.friendly_speedup,
-            slow_start_ends_on_delay: self.hystart,
+            slow_start_ends_early: self.slow_start_exit.map(SlowStartExit::is_early),
             linux: Some(linux),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }
+    }
+}
+
+/// Returns what ends slow start early by default.
+fn usual_exit(linux: bool) -> SlowStartExit {
+    if linux {
+        SlowStartExit::HyStart
+    } else {
+        SlowStartExit::None
     }
 }
 
@@ -227,7 +244,7 @@ impl CubicControl {
                 friendly_alpha
             },
             window,
-            slow_start: SlowStart::new(parameters.hystart.unwrap_or(false)),
+            slow_start: SlowStart::new(parameters.slow_start_exit.unwrap_or_default(), context),
             curve: Curve {
                 cwnd_prior: 0.0,
                 w_max: 0.0,
@@ -329,7 +346,7 @@ impl CongestionControl for CubicControl {
 
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
-        let credit = self.slow_start.grow(&mut self.window, ack);
+        let credit = self.slow_start.grow(&mut self.window, now, ack);
         if credit > 0.0 {
             self.grow(now, credit, ack.smoothed_rtt);
         } else if ack.limited != SendLimit::CongestionWindow {

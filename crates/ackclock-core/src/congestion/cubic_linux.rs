@@ -5,8 +5,8 @@
 //! window without the curve. Time passes in ticks of the kernel's clock.
 
 use super::cubic::Cubic;
-use super::hystart_linux::HyStartLinux;
 use super::segments::SegmentWindow;
+use super::slow_start::{Exit, SlowStartExit};
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, SegmentSent,
 };
@@ -72,7 +72,7 @@ pub(super) struct CubicLinux {
     /// Window before the last reduction (`last_max_cwnd`).
     maximum: u64,
     least_delay: Option<Span>,
-    hystart: Option<HyStartLinux>,
+    exit: Exit,
     last_sent: Time,
 }
 
@@ -88,10 +88,10 @@ impl CubicLinux {
             curve: Curve::NONE,
             maximum: 0,
             least_delay: None,
-            hystart: parameters
-                .hystart
-                .unwrap_or(true)
-                .then(|| HyStartLinux::new(context.paced)),
+            exit: Exit::new(
+                parameters.slow_start_exit.unwrap_or(SlowStartExit::HyStart),
+                context,
+            ),
             last_sent: Time::ZERO,
         }
     }
@@ -117,10 +117,7 @@ impl CubicLinux {
         let least = self.least_delay.map_or(delay, |least| least.min(delay));
         self.least_delay = Some(least);
         let cwnd = self.window.cwnd();
-        if self.window.in_slow_start()
-            && let Some(hystart) = &mut self.hystart
-            && hystart.is_over(now, ack, cwnd, delay, least)
-        {
+        if self.window.in_slow_start() && self.exit.is_over(now, ack, cwnd, Some(least)) {
             self.window.end_slow_start();
         }
     }
@@ -240,9 +237,7 @@ impl CongestionControl for CubicLinux {
             CongestionKind::Timeout | CongestionKind::RepeatedTimeout
         ) {
             (self.curve, self.maximum, self.least_delay) = (Curve::NONE, 0, None);
-            if let Some(hystart) = &mut self.hystart {
-                hystart.reset();
-            }
+            self.exit.reset();
         }
     }
 

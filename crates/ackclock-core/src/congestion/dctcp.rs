@@ -11,6 +11,7 @@ use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growt
 use super::facts::{ControlFacts, EcnUse, KeptShare, LinuxControl};
 use super::reno_linux::{RenoLinux, SegmentDecrease};
 use super::segments::SegmentWindow;
+use super::slow_start::SlowStartExit;
 use super::{
     Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, MarkReport,
 };
@@ -108,7 +109,7 @@ impl Factory<ControlKind> for Dctcp {
         let growth = AdditiveGrowth {
             alpha: 1.0,
             growth: Growth::PerAck,
-            hystart: false,
+            slow_start_exit: SlowStartExit::None,
         };
         let share = MarkedShare {
             gain: self.gain,

@@ -34,8 +34,9 @@ pub struct ControlFacts {
     pub reacts_to_delay: Option<bool>,
     /// True if it sets a pacing rate.
     pub paces: Option<bool>,
-    /// True if the first slow start ends when the round-trip time grows.
-    pub slow_start_ends_on_delay: Option<bool>,
+    /// True if a sign of a queue, such as longer round trips, may end the first slow start before a
+    /// loss.
+    pub slow_start_ends_early: Option<bool>,
     /// Its random draws; null if it makes none.
     pub draws: Option<Draws>,
     /// Gains of a control that sends by a model of the path; null if it has no such model.
@@ -143,8 +144,8 @@ pub struct LinuxControl {
     pub program: Option<Box<ControlProgram>>,
     /// Parameters whose values differ in the kernel.
     pub differences: Vec<String>,
-    /// True if the module ends slow start when the round-trip time grows (HyStart).
-    pub slow_start_ends_on_delay: Option<bool>,
+    /// True if the module may end slow start before a loss (HyStart).
+    pub slow_start_ends_early: Option<bool>,
     /// True if the module's Reno-friendly window grows by one segment per round trip above the last
     /// maximum.
     pub reno_friendly_speedup: Option<bool>,
@@ -177,7 +178,7 @@ impl LinuxControl {
             name: name.into(),
             program: None,
             differences: different.map(|(field, _)| field.clone()).collect(),
-            slow_start_ends_on_delay: Some(false),
+            slow_start_ends_early: Some(false),
             reno_friendly_speedup: Some(false),
         }
     }
@@ -203,7 +204,7 @@ impl ControlFacts {
             reacts_to_loss: Some(true),
             reacts_to_delay: Some(false),
             paces: Some(false),
-            slow_start_ends_on_delay: Some(false),
+            slow_start_ends_early: Some(false),
             ..ControlFacts::default()
         }
     }

@@ -2,6 +2,7 @@
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
+use super::slow_start::SlowStartExit;
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
 use crate::units::Time;
@@ -14,8 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct HighSpeed {
     /// Response function that determines growth and decrease.
     pub response: ResponseFunction,
-    /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
-    pub hystart: bool,
+    /// The sign that ends the first slow start before a loss.
+    pub slow_start_exit: SlowStartExit,
 }
 
 /// The response function that determines a(w) and b(w).
@@ -41,11 +42,11 @@ impl Element<ControlKind> for HighSpeed {
     fn facts(&self) -> ControlFacts {
         let kernel = HighSpeed {
             response: ResponseFunction::Table,
-            hystart: false,
+            ..HighSpeed::default()
         };
         ControlFacts {
             growth: Some(GrowthLaw::Highspeed),
-            slow_start_ends_on_delay: Some(self.hystart),
+            slow_start_ends_early: Some(self.slow_start_exit.is_early()),
             linux: Some(LinuxControl::new("highspeed", self, &kernel)),
             ..ControlFacts::loss_based(KeptShare::ByWindow)
         }
@@ -57,7 +58,7 @@ impl Factory<ControlKind> for HighSpeed {
         let growth = AdditiveGrowth {
             alpha: 1.0,
             growth: Growth::PerAck, // section 5: w += a(w)/w at each ACK
-            hystart: self.hystart,
+            slow_start_exit: self.slow_start_exit,
         };
         let response = HighSpeedResponse {
             source: self.response,

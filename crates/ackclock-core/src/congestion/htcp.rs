@@ -16,6 +16,7 @@
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::check_factor;
+use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
@@ -101,7 +102,7 @@ impl Factory<ControlKind> for Htcp {
         let growth = AdditiveGrowth {
             alpha: 1.0,
             growth: Growth::PerAck,
-            hystart: false,
+            slow_start_exit: SlowStartExit::None,
         };
         let law = Law {
             beta: self.minimum_beta,

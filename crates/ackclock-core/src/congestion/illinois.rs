@@ -16,6 +16,7 @@ use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growt
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::rounds::RoundCounter;
+use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every};
@@ -103,7 +104,7 @@ impl Factory<ControlKind> for Illinois {
         let growth = AdditiveGrowth {
             alpha: RENO_ALPHA,
             growth: Growth::PerAck,
-            hystart: false,
+            slow_start_exit: SlowStartExit::None,
         };
         let law = Law::new(self.clone(), context.mss.as_f64());
         Box::new(AdditiveIncrease::new(&context, growth, law))

@@ -141,7 +141,7 @@ impl Element<ControlKind> for Kernel {
                 name: self.name.clone().unwrap_or_default(),
                 program: program.map(Box::new),
                 differences: Vec::new(),
-                slow_start_ends_on_delay: None,
+                slow_start_ends_early: None,
                 reno_friendly_speedup: None,
             }),
             ..ControlFacts::default() // unknown
@@ -443,7 +443,7 @@ mod tests {
         let linux = known.linux.unwrap();
         assert_eq!((&*linux.name, linux.differences.len()), ("cubic", 0));
         assert_eq!(
-            (linux.slow_start_ends_on_delay, linux.reno_friendly_speedup),
+            (linux.slow_start_ends_early, linux.reno_friendly_speedup),
             (None, None)
         );
     }

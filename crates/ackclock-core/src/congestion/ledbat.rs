@@ -98,7 +98,7 @@ impl Element<ControlKind> for Ledbat {
         ControlFacts {
             growth: Some(GrowthLaw::ByDelay),
             reacts_to_delay: Some(true),
-            slow_start_ends_on_delay: Some(true),
+            slow_start_ends_early: Some(true),
             ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })
         }
     }

@@ -86,7 +86,7 @@ impl Element<ControlKind> for LedbatPlusPlus {
         ControlFacts {
             growth: Some(GrowthLaw::ByDelay),
             reacts_to_delay: Some(true),
-            slow_start_ends_on_delay: Some(true),
+            slow_start_ends_early: Some(true),
             ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })
         }
     }

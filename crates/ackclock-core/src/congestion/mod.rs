@@ -31,6 +31,7 @@ pub mod facts;
 pub mod highspeed;
 pub mod htcp;
 mod hystart_linux;
+mod hystart_plus_plus;
 pub mod illinois;
 #[cfg(feature = "programs")]
 pub mod kernel;
@@ -48,6 +49,7 @@ mod recorded;
 pub mod reno;
 mod reno_linux;
 mod rounds;
+mod search;
 mod segments;
 mod slow_start;
 mod smallest_delay;

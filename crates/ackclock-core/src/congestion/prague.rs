@@ -110,7 +110,7 @@ impl Element<ControlKind> for Prague {
             reacts_to_loss: Some(true),
             reacts_to_delay: Some(false),
             paces: Some(true),
-            slow_start_ends_on_delay: Some(false),
+            slow_start_ends_early: Some(false),
             ..ControlFacts::default()
         }
     }

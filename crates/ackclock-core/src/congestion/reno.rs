@@ -5,8 +5,8 @@
 //!
 //! * Start: the transport sets cwnd and ssthresh (`Window::new`).
 //! * Slow start, an ACK with cwnd < ssthresh: cwnd grows by the acknowledged data, and so doubles
-//!   every round trip (`SlowStart::grow`). With `hystart`, the first slow start ends when the
-//!   round-trip time grows.
+//!   every round trip (`SlowStart::grow`). A `slow_start_exit` may end the first slow start before
+//!   a loss.
 //! * Congestion avoidance, an ACK with cwnd ≥ ssthresh: cwnd grows by α segments per round trip. It
 //!   grows a little with each ACK (equation 3) or once per window (`Growth`,
 //!   `AdditiveIncrease::on_ack`).
@@ -27,6 +27,7 @@ use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growt
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::reno_linux::{RenoLinux, Shares};
+use super::slow_start::SlowStartExit;
 use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::endpoint::parameters::Arithmetic;
 use crate::registry::{Element, Factory};
@@ -54,9 +55,9 @@ pub struct Reno {
     /// default is `"per_ack"` with exact arithmetic, and `"per_window"` with that of Linux, which
     /// has no other.
     pub growth: Option<Growth>,
-    /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
-    /// Needs exact arithmetic.
-    pub hystart: bool,
+    /// The sign that ends the first slow start before a loss. Needs exact arithmetic: Linux's Reno
+    /// has nothing of the kind.
+    pub slow_start_exit: SlowStartExit,
     /// Arithmetic of the window; the default is the transport's.
     pub arithmetic: Arithmetic,
 }
@@ -68,7 +69,7 @@ impl Default for Reno {
             beta: 0.5,
             beta_after_mark: None,
             growth: None,
-            hystart: false,
+            slow_start_exit: SlowStartExit::None,
             arithmetic: Arithmetic::Exact,
         }
     }
@@ -91,12 +92,12 @@ impl Element<ControlKind> for Reno {
             &["arithmetic"],
             "is not in Linux; choose \"per_window\", or arithmetic = \"exact\"",
         );
-        let hystart = consistent(
-            !linux || !self.hystart,
-            "hystart",
-            &self.hystart,
+        let exit = consistent(
+            !linux || !self.slow_start_exit.is_early(),
+            "slow_start_exit",
+            &self.slow_start_exit,
             &["arithmetic"],
-            "is not in Linux's Reno; choose false, or arithmetic = \"exact\"",
+            "is not in Linux's Reno; choose \"none\", or arithmetic = \"exact\"",
         );
         self.growth.get_or_insert(if linux {
             Growth::PerWindow
@@ -109,7 +110,7 @@ impl Element<ControlKind> for Reno {
             self.beta_after_mark
                 .map_or(Ok(()), |beta| check_factor("beta_after_mark", beta, "0.8")),
             growth,
-            hystart,
+            exit,
         ])
     }
 
@@ -127,7 +128,7 @@ impl Element<ControlKind> for Reno {
             kept_after_mark: Some(KeptShare::Constant {
                 share: self.after_mark(),
             }),
-            slow_start_ends_on_delay: Some(self.hystart),
+            slow_start_ends_early: Some(self.slow_start_exit.is_early()),
             linux: Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
         }
@@ -153,7 +154,7 @@ impl Factory<ControlKind> for Reno {
         let growth = AdditiveGrowth {
             alpha: self.alpha,
             growth: self.growth.unwrap_or(Growth::PerAck),
-            hystart: self.hystart,
+            slow_start_exit: self.slow_start_exit,
         };
         let share = Share {
             after_loss: self.beta,

@@ -1,256 +1,141 @@
-//! Slow start (RFC 5681), optionally with HyStart++ (RFC 9406).
+//! Slow start (RFC 5681), and what may end it before a loss.
 
-use super::Ack;
-use super::rounds::RoundCounter;
+use super::hystart_linux::HyStartLinux;
+use super::hystart_plus_plus::HyStartPlusPlus;
+use super::search::Search;
 use super::window::Window;
-use crate::units::Span;
+use super::{Ack, ControlContext};
+use crate::units::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The sign that ends the first slow start before a loss, a mark or the slow-start threshold does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SlowStartExit {
+    /// Nothing.
+    #[default]
+    #[serde(rename = "none")]
+    None,
+    /// A long train of ACKs or a longer round-trip time, as in Linux: at once.
+    #[serde(rename = "hystart")]
+    HyStart,
+    /// A longer round-trip time (RFC 9406), after rounds of slower growth.
+    #[serde(rename = "hystart++")]
+    HyStartPlusPlus,
+    /// Delivery that falls short of what was sent a round trip before (SEARCH,
+    /// draft-chung-ccwg-search-09): at once, without the draft's lowering of the window.
+    #[serde(rename = "search")]
+    Search,
+}
+
+impl SlowStartExit {
+    /// True if it may end a slow start.
+    pub const fn is_early(self) -> bool {
+        !matches!(self, SlowStartExit::None)
+    }
+}
+
+/// The rule that ends a slow start early, and its state.
+#[derive(Debug)]
+pub(super) enum Exit {
+    None,
+    HyStart(Box<HyStartLinux>),
+    HyStartPlusPlus(Box<HyStartPlusPlus>),
+    Search(Box<Search>),
+}
+
+impl Exit {
+    pub fn new(exit: SlowStartExit, context: &ControlContext<'_>) -> Self {
+        match exit {
+            SlowStartExit::None => Exit::None,
+            SlowStartExit::HyStart => Exit::HyStart(Box::new(HyStartLinux::new(context.paced))),
+            SlowStartExit::HyStartPlusPlus => {
+                Exit::HyStartPlusPlus(Box::new(HyStartPlusPlus::new()))
+            }
+            SlowStartExit::Search => Exit::Search(Box::new(Search::new())),
+        }
+    }
+
+    /// Processes an ACK in slow start with a window of `cwnd` segments. `least` is the smallest
+    /// round-trip time of the connection. Returns true if slow start is over.
+    pub fn is_over(&mut self, now: Time, ack: &Ack, cwnd: u64, least: Option<Span>) -> bool {
+        match self {
+            Exit::None => false,
+            Exit::HyStart(hystart) => match (ack.newest_rtt, least) {
+                (Some(delay), Some(least)) => hystart.is_over(now, ack, cwnd, delay, least),
+                _ => false,
+            },
+            Exit::HyStartPlusPlus(hystart) => hystart.is_over(ack),
+            Exit::Search(search) => search.is_over(now, ack),
+        }
+    }
+
+    /// Handles a timeout of Linux's CUBIC: HyStart looks again.
+    pub fn reset(&mut self) {
+        if let Exit::HyStart(hystart) = self {
+            hystart.reset();
+        }
+    }
+}
 
 /// The slow start of a control.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct SlowStart {
-    /// Present until the first slow start ends.
-    hystart: Option<HyStart>,
+    /// [`Exit::None`] once the first slow start has ended.
+    exit: Exit,
 }
-
-/// HyStart++: leaves slow start when the round-trip time grows, after conservative slow start
-/// (CSS).
-///
-/// Symbols of RFC 9406 section 4.2: windowEnd is in `rounds`, lastRoundMinRTT is `last_minimum`,
-/// currentRoundMinRTT is `current_minimum`, rttSampleCount is `samples`, and cssBaselineMinRtt is
-/// `Conservative::baseline`. Infinity is `Span::FOREVER`.
-#[derive(Clone, Debug)]
-struct HyStart {
-    rounds: RoundCounter,
-    last_minimum: Span,
-    current_minimum: Span,
-    samples: u32,
-    conservative: Option<Conservative>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Conservative {
-    baseline: Span,
-    rounds: u32,
-}
-
-// RFC 9406 section 4.3.
-const MIN_RTT_THRESH: Span = Span::from_millis(4);
-const MAX_RTT_THRESH: Span = Span::from_millis(16);
-const MIN_RTT_DIVISOR: u64 = 8;
-const N_RTT_SAMPLE: u32 = 8;
-const CSS_GROWTH_DIVISOR: f64 = 4.0;
-const CSS_ROUNDS: u32 = 5;
-/// L of RFC 9406 without pacing, in segments.
-const L: f64 = 8.0;
 
 impl SlowStart {
-    /// Creates it. `hystart` applies to the first slow start only (RFC 9406 section 4.2).
-    pub fn new(hystart: bool) -> Self {
+    /// Creates it. `exit` applies to the first slow start only (RFC 9406 section 4.2).
+    pub fn new(exit: SlowStartExit, context: &ControlContext<'_>) -> Self {
         SlowStart {
-            hystart: hystart.then(HyStart::new),
+            exit: Exit::new(exit, context),
         }
     }
 
     /// Opens the window below ssthresh. Returns the unused credit of the ACK, in bytes, for
     /// congestion avoidance.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    pub fn grow(&mut self, window: &mut Window, ack: &Ack) -> f64 {
+    pub fn grow(&mut self, window: &mut Window, now: Time, ack: &Ack) -> f64 {
         let credit = ack.credit.as_f64();
         if !window.in_slow_start() {
             return credit;
         }
-        match &mut self.hystart {
-            None => window.grow_in_slow_start(credit, 1.0),
-            Some(hystart) => {
-                let left = hystart.grow(window, credit);
-                if hystart.observe(ack) {
-                    window.end_slow_start();
-                }
-                if !window.in_slow_start() {
-                    self.hystart = None;
-                }
-                left
-            }
+        match &self.exit {
+            Exit::None => window.grow_in_slow_start(credit, 1.0),
+            _ => self.grow_until_over(window, now, ack),
         }
+    }
+
+    /// Opens the window, and ends slow start if the rule says so.
+    fn grow_until_over(&mut self, window: &mut Window, now: Time, ack: &Ack) -> f64 {
+        let credit = ack.credit.as_f64();
+        let left = match &self.exit {
+            Exit::HyStartPlusPlus(hystart) => hystart.grow(window, credit),
+            _ => window.grow_in_slow_start(credit, 1.0),
+        };
+        let segments = (window.cwnd() / window.mss()) as u64;
+        if self.exit.is_over(now, ack, segments, ack.min_rtt) {
+            window.end_slow_start();
+        }
+        if !window.in_slow_start() {
+            self.exit = Exit::None;
+        }
+        left
     }
 
     /// Handles congestion: any later slow start is the standard one.
     pub fn end(&mut self) {
-        self.hystart = None;
+        self.exit = Exit::None;
     }
 
     /// Returns the phase for [`ControlState::mode`](super::ControlState::mode).
     pub fn mode(&self) -> &'static str {
-        match &self.hystart {
-            Some(hystart) if hystart.conservative.is_some() => "conservative_slow_start",
+        match &self.exit {
+            Exit::HyStartPlusPlus(hystart) if hystart.is_conservative() => {
+                "conservative_slow_start"
+            }
             _ => "slow_start",
-        }
-    }
-}
-
-impl HyStart {
-    fn new() -> Self {
-        HyStart {
-            rounds: RoundCounter::default(),
-            last_minimum: Span::FOREVER,
-            current_minimum: Span::FOREVER,
-            samples: 0,
-            conservative: None,
-        }
-    }
-
-    /// cwnd += min(N, L SMSS), in CSS divided by CSS_GROWTH_DIVISOR. N is the credit; the part of
-    /// it above L SMSS is discarded.
-    fn grow(&self, window: &mut Window, credit: f64) -> f64 {
-        let divisor = if self.conservative.is_some() {
-            CSS_GROWTH_DIVISOR
-        } else {
-            1.0
-        };
-        window.grow_in_slow_start(credit.min(L * window.mss()), divisor)
-    }
-
-    /// Processes the round-trip time of an ACK. Returns true if slow start is over.
-    fn observe(&mut self, ack: &Ack) -> bool {
-        if self.rounds.begins(ack) {
-            self.last_minimum = std::mem::replace(&mut self.current_minimum, Span::FOREVER);
-            self.samples = 0;
-            if let Some(conservative) = &mut self.conservative {
-                conservative.rounds += 1;
-                if conservative.rounds >= CSS_ROUNDS {
-                    return true;
-                }
-            }
-        }
-        let Some(rtt) = ack.rtt else {
-            return false;
-        };
-        self.current_minimum = self.current_minimum.min(rtt);
-        self.samples = self.samples.saturating_add(1);
-        if self.samples < N_RTT_SAMPLE {
-            return false;
-        }
-        match self.conservative {
-            Some(conservative) if self.current_minimum < conservative.baseline => {
-                self.conservative = None
-            }
-            None if self.last_minimum != Span::FOREVER
-                && self.current_minimum >= self.threshold() =>
-            {
-                self.conservative = Some(Conservative {
-                    baseline: self.current_minimum,
-                    rounds: 0,
-                });
-            }
-            _ => {}
-        }
-        false
-    }
-
-    /// Returns lastRoundMinRTT + RttThresh.
-    fn threshold(&self) -> Span {
-        let growth = (self.last_minimum / MIN_RTT_DIVISOR)
-            .min(MAX_RTT_THRESH)
-            .max(MIN_RTT_THRESH);
-        self.last_minimum + growth
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::CongestionKind;
-    use super::super::testing::AckClock;
-    use super::*;
-    use serde_json::json;
-
-    const CSS: &str = "conservative_slow_start";
-
-    /// A HyStart++ flow with 32 segments, after two rounds of 100 ms.
-    fn clock(kind: &str) -> AckClock {
-        let tree = json!({ "kind": kind, "hystart": true });
-        let mut clock = AckClock::new(&tree, Span::from_millis(100), 8, None);
-        (0..2).for_each(|_| clock.round());
-        assert_eq!(
-            (clock.cwnd(), clock.control.state().mode),
-            (32.0, "slow_start")
-        );
-        clock
-    }
-
-    #[test]
-    fn a_constant_round_trip_time_is_slow_start() {
-        let mut clock = clock("reno");
-        (0..5).for_each(|_| clock.round());
-        assert_eq!(
-            (clock.cwnd(), clock.control.state().mode),
-            (1024.0, "slow_start")
-        );
-    }
-
-    #[test]
-    fn growing_delay_leads_through_five_slower_rounds_to_congestion_avoidance() {
-        for kind in ["reno", "cubic"] {
-            let mut clock = clock(kind);
-            clock.rtt = Span::from_millis(100 + 12); // threshold: 100/8 = 12.5 ms
-            clock.round();
-            assert_eq!(clock.control.state().mode, "slow_start");
-            clock.rtt = Span::from_millis(112 + 14); // 112/8 = 14 ms
-            clock.round();
-            assert_eq!(clock.control.state().mode, CSS);
-            // Eight samples in slow start, then a quarter of a segment for each of the other 56
-            // ACKs.
-            assert_eq!(clock.cwnd(), 64.0 + 8.0 + 56.0 / 4.0);
-            for _ in 0..4 {
-                let before = clock.cwnd();
-                clock.round();
-                assert!((clock.cwnd() / before - 1.25).abs() < 0.01);
-                assert_eq!((clock.control.state().mode, clock.ssthresh()), (CSS, None));
-            }
-            clock.round();
-            assert!(!clock.control.state().mode.ends_with("slow_start"));
-            assert!(clock.ssthresh().unwrap() <= clock.cwnd());
-        }
-    }
-
-    #[test]
-    fn delay_that_falls_back_resumes_slow_start() {
-        let mut clock = clock("reno");
-        clock.rtt = Span::from_millis(120);
-        clock.round();
-        assert_eq!(clock.control.state().mode, CSS);
-        clock.rtt = Span::from_millis(119);
-        clock.round();
-        assert_eq!(clock.control.state().mode, "slow_start");
-    }
-
-    #[test]
-    fn the_threshold_is_bounded_on_both_sides() {
-        for (rtt, growth) in [(8, 4), (80, 10), (1000, 16)] {
-            let grown = |extra: u64| {
-                let mut clock = clock("reno");
-                clock.rtt = Span::from_millis(rtt);
-                clock.round();
-                clock.rtt = Span::from_nanos(rtt * 1_000_000 + extra);
-                clock.round();
-                clock.control.state().mode
-            };
-            // The step from 100 ms to one second is itself growth: CSS has begun by then.
-            if rtt < 100 {
-                assert_eq!(grown(growth * 1_000_000 - 1), "slow_start", "{rtt}");
-            }
-            assert_eq!(grown(growth * 1_000_000), CSS, "{rtt}");
-        }
-    }
-
-    #[test]
-    fn after_a_loss_slow_start_is_the_standard_one() {
-        let mut clock = clock("reno");
-        clock.congestion(CongestionKind::Timeout);
-        for rtt in [100, 150, 200, 250] {
-            clock.rtt = Span::from_millis(rtt);
-            let before = clock.cwnd();
-            clock.round();
-            assert_eq!(clock.cwnd(), (2.0 * before).min(16.0));
         }
     }
 }

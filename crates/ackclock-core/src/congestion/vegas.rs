@@ -87,9 +87,9 @@ impl Element<ControlKind> for Vegas {
         ControlFacts {
             growth: Some(GrowthLaw::ByDelay),
             reacts_to_delay: Some(true),
-            slow_start_ends_on_delay: Some(true),
+            slow_start_ends_early: Some(true),
             linux: Some(LinuxControl {
-                slow_start_ends_on_delay: Some(true),
+                slow_start_ends_early: Some(true),
                 ..LinuxControl::new("vegas", self, &Vegas::default())
             }),
             ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })

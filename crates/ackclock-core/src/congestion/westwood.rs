@@ -3,6 +3,7 @@
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare};
+use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use crate::registry::{Element, Factory};
@@ -81,7 +82,7 @@ pub(super) fn control(
     let growth = AdditiveGrowth {
         alpha: 1.0,
         growth,
-        hystart: false,
+        slow_start_exit: SlowStartExit::None,
     };
     let decrease = EligibleWindow {
         estimator,

@@ -147,6 +147,15 @@ impl FqCodelQueue {
         }
     }
 
+    /// Drops until the limit holds.
+    #[cold] // in the path of every packet, its registers cost more than the rest of the call
+    #[inline(never)]
+    fn enforce_limit(&mut self, now: Time, context: &mut Context<'_>) {
+        while self.flows.exceeds(self.limit) {
+            self.drop_from_the_longest(now, context);
+        }
+    }
+
     /// Drops up to half of the bytes of the queue with the most, from its head, but at most a batch
     /// (RFC 8290 section 4.1). The drops count for the control law, as in Linux.
     fn drop_from_the_longest(&mut self, now: Time, context: &mut Context<'_>) {
@@ -174,8 +183,8 @@ impl Queue for FqCodelQueue {
         self.flows.push(now, number, id, context);
         // The only packet, if the link is idle, does not wait.
         let passes_through = in_service.packets == 0 && self.flows.backlog().packets == 1;
-        while !passes_through && self.flows.exceeds(self.limit) {
-            self.drop_from_the_longest(now, context);
+        if !passes_through && self.flows.exceeds(self.limit) {
+            self.enforce_limit(now, context);
         }
     }
 

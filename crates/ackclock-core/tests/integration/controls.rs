@@ -57,7 +57,9 @@ fn variants_make_every_choice() {
     let expected = [
         json!({ "kind": "reno" }),
         json!({ "kind": "reno", "growth": "per_window" }),
-        json!({ "kind": "reno", "hystart": true }),
+        json!({ "kind": "reno", "slow_start_exit": "hystart" }),
+        json!({ "kind": "reno", "slow_start_exit": "hystart++" }),
+        json!({ "kind": "reno", "slow_start_exit": "search" }),
         json!({ "kind": "reno", "arithmetic": "linux" }),
     ];
     assert_eq!(variants(reno), expected);

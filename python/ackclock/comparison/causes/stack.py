@@ -110,7 +110,7 @@ def _hystart(evidence: Evidence) -> str:
     ours, engines = (
         max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True)
     )
-    only_linux = _in_linux(evidence).get("slow_start_ends_on_delay") is True and not _follows_linux(
+    only_linux = _in_linux(evidence).get("slow_start_ends_early") is True and not _follows_linux(
         evidence
     )
     if not (evidence.is_kernel_beside_engine and only_linux and engines - ours > 0):

@@ -28,7 +28,7 @@ def control(name: str, stated: facts.Facts) -> Control:
         kept_share=_number(kept.get("share")),
         kept_after_mark=after_mark.get("kind"),
         reacts_to_delay=stated["reacts_to_delay"],
-        slow_start_ends_on_delay=stated["slow_start_ends_on_delay"],
+        slow_start_ends_early=stated["slow_start_ends_early"],
         equation=equation.get("loss"),
         path_model=_path_model(stated["path_model"]),
     )

@@ -152,7 +152,7 @@ impl Element<ControlKind> for Bbr1 {
             reacts_to_loss: Some(false),
             reacts_to_delay: Some(false),
             paces: Some(true),
-            slow_start_ends_on_delay: Some(false),
+            slow_start_ends_early: Some(false),
             draws: Some(Draws {
                 parameter: "cycle_starts".into(),
                 outcomes: self.cycle_gains.len(),
