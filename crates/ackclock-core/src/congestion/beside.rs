@@ -5,8 +5,8 @@
 //! timeout as the kernel set them. It hears nothing of single sent segments, and of no rate sample.
 
 use super::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, Outstanding, RecoveryPhase,
-    SegmentSent, SendLimit,
+    Ack, AckKind, Congestion, CongestionControl, CongestionKind, RecoveryPhase, SegmentSent,
+    SendLimit,
 };
 use crate::units::{Bytes, Span, Time};
 use ackclock_bpf::Callback;
@@ -271,13 +271,6 @@ impl Connection {
             smoothed_rtt: smoothed(last),
             min_rtt: self.min_rtt,
             in_flight: in_flight(seen),
-            outstanding: Outstanding {
-                sent: Bytes(segments(seen.packets_out, seen)),
-                sacked: Bytes(segments(seen.sacked_out, seen)),
-                lost: Bytes(segments(seen.lost_out, seen)),
-                resent: Bytes(segments(seen.retrans_out, seen)),
-            },
-            opens: credit > 0,
             next_departure: at(last),
             rate_sample: None,
             limited: if last.limited {
