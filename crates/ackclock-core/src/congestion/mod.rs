@@ -21,7 +21,9 @@ use std::fmt::Debug;
 mod additive_increase;
 pub mod bbr1;
 pub mod bbr3;
+#[cfg(feature = "programs")]
 pub mod beside;
+#[cfg(feature = "programs")]
 pub mod calls;
 pub mod copa;
 pub mod cubic;
@@ -39,6 +41,11 @@ pub mod ledbat;
 pub mod ledbat_plus_plus;
 #[cfg(any(test, not(feature = "programs")))]
 mod left_out;
+#[cfg(not(feature = "programs"))]
+pub mod calls {
+    //! The calls of no program.
+    pub use super::left_out::push_calls;
+}
 mod parameters;
 pub mod prague;
 #[cfg(feature = "programs")]
