@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ackclock import facts
 from ackclock.errors import InputError
 from ackclock.result import Result, tables_in
 
@@ -137,7 +138,7 @@ class Simulated:
 
     @property
     def _control(self) -> dict[str, Any]:
-        control: dict[str, Any] = self.scenario["flows"][0]["transport"]["control"]
+        control: dict[str, Any] = facts.whole(self.scenario["flows"][0]["transport"], "control")
         return control
 
     @property
