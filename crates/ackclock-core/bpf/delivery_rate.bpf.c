@@ -5,7 +5,8 @@
  * that rate for one, to find more, and 3/4 until no more is in flight than the path holds: the cycle
  * of BBR (Cardwell and others 2016) without its other states. Before, the rate is doubled until
  * three round trips have each found less than a quarter more. The window is two bandwidth-delay
- * products. Loss changes nothing, so it is not fair to others.
+ * products, and grows by no more than was delivered. Loss changes nothing, so it is not fair to
+ * others.
  */
 #include "ackclock.bpf.h"
 
@@ -20,6 +21,7 @@ struct delivery_rate {
 	__u64 largest[2]; /* Of this period and the one before, bytes per second. */
 	__u64 reached;    /* Rate at the last growth of a quarter. */
 	__u64 phase_ns;   /* Begin of the present phase. */
+	__u32 delivered;  /* Segments, at the call before. */
 	__u32 round_ends; /* Segments delivered when the present round trip ends. */
 	__u32 rounds;
 	__u32 stalls;     /* Round trips without growth; STALLS: the rate is known. */
@@ -66,7 +68,9 @@ static __u32 pace(struct ackclock_call *call, struct delivery_rate *path)
 	__u32 rtt = call->rtt_us;
 	__u64 rate, sample;
 	__u32 held; /* Segments that the path holds without a queue. */
+	__u32 most = call->before.cwnd + (call->delivered - path->delivered);
 
+	path->delivered = call->delivered;
 	if (call->rtt_us > 0 && (!path->rtt_min_us || rtt < path->rtt_min_us))
 		path->rtt_min_us = rtt;
 	if (!path->rtt_min_us || !call->mss)
@@ -82,7 +86,7 @@ static __u32 pace(struct ackclock_call *call, struct delivery_rate *path)
 	if ((__s32)(call->delivered - path->round_ends) >= 0)
 		end_round(call, path, rate);
 	held = rate * path->rtt_min_us / 1000000 / call->mss;
-	call->after.cwnd = 2 * held + SPARE;
+	call->after.cwnd = 2 * held + SPARE < most ? 2 * held + SPARE : most;
 	rate = rate * gain(call, path, held) / 4;
 	return rate < 0xffffffff ? rate : 0xffffffff;
 }
