@@ -132,11 +132,10 @@ impl Beyond {
         }
         let touches = |block: SackBlock| block.end == sequence || block.start == sequence + 1;
         let recent = self.recent.iter().filter(|&&recent| recent != u64::MAX);
-        let blocks: Vec<_> = recent
+        recent
             .filter_map(|&recent| self.range_around(recent))
-            .collect();
-        let enlarged = blocks.iter().position(|&block| touches(block));
-        enlarged.unwrap_or(blocks.len())
+            .take_while(|&block| !touches(block))
+            .count()
     }
 
     /// Removes the range that starts at `next`, if there is one, and returns its end.
