@@ -155,7 +155,7 @@ impl Started {
         let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
         if driven.sending.missed_samples > 0 {
             warnings.push(format!(
-                "{} readings of tcp_info were skipped for lack of time",
+                "readings of tcp_info skipped for lack of time: {}",
                 driven.sending.missed_samples
             ));
         }
