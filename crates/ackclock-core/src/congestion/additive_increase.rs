@@ -96,6 +96,30 @@ impl<R: Decrease> AdditiveIncrease<R> {
         }
     }
 
+    /// Opens the window below ssthresh. Credit that slow start leaves is for congestion avoidance.
+    #[inline(never)] // keeps its registers out of congestion avoidance, where most ACKs come
+    fn on_ack_in_slow_start(&mut self, now: Time, ack: &Ack) {
+        let credit = self.slow_start.grow(&mut self.window, now, ack);
+        self.avoid_congestion(credit);
+    }
+
+    /// Opens the window by α segments per window of acknowledged data; `credit` is in bytes.
+    #[inline(always)]
+    fn avoid_congestion(&mut self, credit: f64) {
+        if credit > 0.0 {
+            match self.counted {
+                // RFC 5681 equation 3, times α: cwnd += α SMSS SMSS/cwnd for a credit of one
+                // segment.
+                None => {
+                    let cwnd = self.window.cwnd();
+                    let alpha = self.decrease.alpha(self.alpha, cwnd);
+                    self.window.grow(alpha * self.window.mss() * credit / cwnd);
+                }
+                Some(counted) => self.grow_per_window(counted + credit),
+            }
+        }
+    }
+
     /// Growth per window (RFC 5681 section 3.1): a fully acknowledged window opens by one segment,
     /// here by α. A window is the number of whole segments in cwnd, since a round sends no more.
     /// Data acknowledged beyond it counts towards the next window, but one ACK never opens the
@@ -124,18 +148,10 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.decrease.on_ack(now, ack, self.window.bytes());
-        let credit = self.slow_start.grow(&mut self.window, now, ack);
-        if credit > 0.0 {
-            match self.counted {
-                // RFC 5681 equation 3, times α: cwnd += α SMSS SMSS/cwnd for a credit of one
-                // segment.
-                None => {
-                    let cwnd = self.window.cwnd();
-                    let alpha = self.decrease.alpha(self.alpha, cwnd);
-                    self.window.grow(alpha * self.window.mss() * credit / cwnd);
-                }
-                Some(counted) => self.grow_per_window(counted + credit),
-            }
+        if self.window.in_slow_start() {
+            self.on_ack_in_slow_start(now, ack);
+        } else {
+            self.avoid_congestion(ack.credit.as_f64());
         }
     }
 
