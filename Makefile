@@ -17,9 +17,10 @@ EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 # Processes that Python's tests run in: two more than processors, as tests wait for other programs.
 WORKERS ?= 4
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
-# The same of tests that take real time, and what they said, until they have ended.
+# The same of tests that take real time, and what they and those of Rust said, until they end.
 WAITING ?= 4
 WAITED := $(VENV)/waited.txt
+RUST_SAID := $(VENV)/rust.txt
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
     $(wildcard crates/*/Cargo.toml crates/ackclock-core/bpf/*) Cargo.toml Cargo.lock
@@ -39,8 +40,8 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-fast test-rust test-python \
-    test-computing test-waiting test-alone \
+.PHONY: help build demo test test-fast \
+    test-rust test-computing test-waiting test-alone \
     test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel lint docs docs-write site \
     clean
 .DELETE_ON_ERROR:
@@ -59,17 +60,17 @@ demo: $(RELEASE) ## answer the leaky-pipe question by every method, write a page
 	@echo "  page    $(DEMO_OUT)/report.html   open it in a browser"
 	@echo "  next    $(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --metrics rtt"
 
-test: test-rust test-python ## run all tests, on an engine that checks the physics
+# Rust's tests mostly wait too, and what takes real time demands no speed of the machine, so that
+# both go on beside what computes. What measures the kernel comes last, and has the machine for
+# itself.
+test: $(QUICK) ## run all tests, on an engine that checks the physics
+	$(MAKE) --no-print-directory --jobs=3 test-computing test-waiting test-rust
+	$(MAKE) --no-print-directory test-alone
 	@echo 'The engine in $(VENV) has debug assertions and is slow; `make build` installs the fast one.'
 
 test-fast: $(QUICK) ## run the tests that take no real time, no other program and not long
 	cargo test --quiet --workspace --exclude ackclock-py --lib
 	$(BIN)/python -m pytest -q $(IN_PARALLEL) -m 'not (slow or real_time or peer)'
-
-# The binding's tests are the Python ones: a test program of its own would have to link libpython,
-# which not every machine has.
-test-rust: ## run the tests of the Rust crates
-	cargo test --workspace --exclude ackclock-py
 
 # The loader of controls is a program and a workspace of its own: it needs libelf.
 KERNEL_TARGET := target/kernel
@@ -99,11 +100,11 @@ $(BPF)/%.bpf.o: $(BPF)/%.bpf.c $(wildcard $(BPF)/*.h)
 	  -fdebug-compilation-dir=. -c $*.bpf.c -o $*.bpf.o
 	$(LLVM_STRIP) -g $@
 
-# What takes real time mostly waits and demands no speed of the machine, so that it goes on beside
-# what computes. What measures the kernel comes last, and has the machine for itself.
-test-python: $(QUICK) ## run the tests of the Python packages
-	$(MAKE) --no-print-directory --jobs=2 test-computing test-waiting
-	$(MAKE) --no-print-directory test-alone
+# The binding's tests are the Python ones: a test program of its own would have to link libpython,
+# which not every machine has. Cargo counts its own processes, not make's.
+test-rust: # run the tests of the Rust crates
+	@MAKEFLAGS= cargo test --workspace --exclude ackclock-py > $(RUST_SAID) 2>&1; \
+	  code=$$?; echo; echo 'Tests of the Rust crates:'; cat $(RUST_SAID); exit $$code
 
 test-computing: $(QUICK)
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m 'not real_time'
