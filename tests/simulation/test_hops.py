@@ -251,7 +251,7 @@ FURTHER_QUEUES = [
     {"kind": "fq_pie", "limit": "9 packets", "queues": 2, "arithmetic": "linux"},
     {"kind": "tbf", "rate": "500 kbit/s", "burst": "5 kB", "limit": "20 packets"},
     {"kind": "cake"},
-    {"kind": "cake", "limit": "9 packets", "isolation": "flows"},
+    {"kind": "cake", "limit": "9 packets", "isolation": "flows", "classes": "besteffort"},
     {"kind": "cake", "rate": "500 kbit/s", "overhead": "18 bytes", "least_size": "64 bytes"},
     {"kind": "codel", "arithmetic": "linux"},
     {"kind": "fq_codel"},
@@ -394,7 +394,7 @@ def _check(hops: tuple[Tree, Tree], flows: list) -> None:
             "return": back,
             "traffic": traffic,
         }
-        | {"start": start, "stop": stop, "count": count}
+        | {"start": start, "stop": stop, "count": count, "dscp": ("EF", "CS1", 0)[number % 3]}
         for number, (transport, (there, back), traffic, start, stop, count) in enumerate(flows)
     ]
     media = (

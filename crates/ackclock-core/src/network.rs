@@ -7,7 +7,7 @@ use crate::link::contention::Contention;
 use crate::link::{Link, LinkContext};
 use crate::medium::{ContenderId, Medium};
 use crate::packet::FlowId;
-use crate::queue::{Hosts, QueueContext};
+use crate::queue::{FlowLabel, FlowLabels, QueueContext};
 use crate::registry::StreamScope;
 use crate::routes::Routes;
 use crate::scenario::{
@@ -113,7 +113,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         instances: Vec::new(),
         routes: Routes::default(),
     };
-    let hosts = hosts(scenario, streams);
+    let labels = labels(scenario, streams);
     let mut index_of = vec![None; scenario.hops.len()];
     for (number, description) in scenario.hops.iter().enumerate() {
         if description.scope == Scope::Shared {
@@ -122,7 +122,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
             let place = place_of_hop(description);
             let builder = HopBuilder {
                 scenario,
-                hosts: &hosts,
+                labels: &labels,
                 description,
                 place: StreamScope {
                     streams,
@@ -140,7 +140,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
     }
     let builder = RouteBuilder {
         scenario,
-        hosts: &hosts,
+        labels: &labels,
         streams,
         index_of: &index_of,
     };
@@ -177,24 +177,29 @@ fn record_delays(scenario: &Scenario, network: &mut Network) {
     }
 }
 
-/// Returns the hosts of the instances. Without named hosts, all have their own.
-fn hosts(scenario: &Scenario, streams: &Streams) -> Hosts {
+/// Returns the labels of the instances. Without named hosts, all have their own.
+fn labels(scenario: &Scenario, streams: &Streams) -> FlowLabels {
     let names: Vec<&String> = scenario
         .flows
         .iter()
         .flat_map(|flow| flow.hosts.iter().flatten())
         .collect();
-    if names.is_empty() {
-        return Hosts::default();
+    if names.is_empty() && scenario.flows.iter().all(|flow| flow.dscp.is_default()) {
+        return FlowLabels::default();
     }
     let number = |flow: FlowId, name: &Option<String>| {
         let position = names.iter().position(|other| Some(*other) == name.as_ref());
-        position.map_or(Hosts::own(flow), |number| Hosts::named(number as u32))
+        position.map_or(FlowLabels::own_host(flow), |number| {
+            FlowLabels::named_host(number as u32)
+        })
     };
     let instances = instances(scenario, streams);
-    Hosts::new((0..).map(FlowId).zip(&instances).map(|(flow, instance)| {
-        let [source, destination] = &scenario.flows[instance.group as usize].hosts;
-        [number(flow, source), number(flow, destination)]
+    FlowLabels::new((0..).map(FlowId).zip(&instances).map(|(id, instance)| {
+        let flow = &scenario.flows[instance.group as usize];
+        FlowLabel {
+            hosts: flow.hosts.each_ref().map(|name| number(id, name)),
+            dscp: flow.dscp,
+        }
     }))
 }
 
@@ -306,7 +311,7 @@ fn place_of_hop(description: &HopDescription) -> String {
 /// Builds a hop at one place in the network.
 struct HopBuilder<'a> {
     scenario: &'a Scenario,
-    hosts: &'a Hosts,
+    labels: &'a FlowLabels,
     description: &'a HopDescription,
     place: StreamScope<'a>,
 }
@@ -339,7 +344,7 @@ impl HopBuilder<'_> {
                 name: &format!("{place}/queue"),
             },
             link: &*link,
-            hosts: self.hosts,
+            labels: self.labels,
         });
         let impairments = (0..)
             .zip(impairments)

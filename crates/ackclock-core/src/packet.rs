@@ -6,11 +6,13 @@
 
 use crate::units::{Bytes, Time};
 
+mod dscp;
 mod ecn;
 mod lists;
 mod pool;
 mod sack;
 
+pub use dscp::Dscp;
 pub use ecn::{Ecn, EcnCounters};
 pub use lists::{Backlog, Fifo, FifoList, TimedFifo, Timeline};
 pub use pool::{Options, PacketPool};

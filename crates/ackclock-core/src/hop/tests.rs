@@ -5,7 +5,7 @@ use crate::impairment::ImpairmentKind;
 use crate::link::{LinkContext, LinkKind};
 use crate::observe::{DropReason, Observer};
 use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
-use crate::queue::{Admission, Hosts, Occupancy, Queue, QueueContext, QueueKind};
+use crate::queue::{Admission, FlowLabels, Occupancy, Queue, QueueContext, QueueKind};
 use crate::registry::{self, StreamScope};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
@@ -60,7 +60,7 @@ impl Description {
         let queue = registry::choose::<QueueKind>(&self.queue, &NoFiles).unwrap();
         let (link, name) = (self.link(), "hop/test/queue");
         let queue = queue.build(QueueContext {
-            hosts: &Hosts::default(),
+            labels: &FlowLabels::default(),
             place: StreamScope { streams, name },
             link: &*link,
         });

@@ -4,7 +4,7 @@ use super::{HopBuilder, Network, place_of, spread, uniform};
 use crate::hop::Hop;
 use crate::link::Link;
 use crate::queue::Discipline;
-use crate::queue::Hosts;
+use crate::queue::FlowLabels;
 use crate::registry::StreamScope;
 use crate::routes::Stop;
 use crate::scenario::quantity::QueueLimit;
@@ -31,7 +31,7 @@ impl Link for Instant {
 /// Builds the routes of flows.
 pub(super) struct RouteBuilder<'a> {
     pub(super) scenario: &'a Scenario,
-    pub(super) hosts: &'a Hosts,
+    pub(super) labels: &'a FlowLabels,
     pub(super) streams: &'a Streams,
     /// Index in the network of each hop of the scenario, `None` if it is not shared.
     pub(super) index_of: &'a [Option<u32>],
@@ -95,7 +95,7 @@ impl RouteBuilder<'_> {
                     let place = format!("{place}/{}/{}", stops.len(), description.name);
                     let builder = HopBuilder {
                         scenario: self.scenario,
-                        hosts: self.hosts,
+                        labels: self.labels,
                         description,
                         place: StreamScope {
                             streams: self.streams,

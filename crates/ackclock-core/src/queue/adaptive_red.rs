@@ -242,7 +242,7 @@ mod tests {
             rate: None,
         };
         parameters.queue(&QueueContext {
-            hosts: &crate::queue::Hosts::default(),
+            labels: &crate::queue::FlowLabels::default(),
             place,
             link: &*link,
         })

@@ -13,7 +13,7 @@ use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Span, Time};
 use std::fmt::Debug;
 
-pub use hosts::Hosts;
+pub use labels::{FlowLabel, FlowLabels};
 
 pub mod a_star;
 mod adaptive_limit;
@@ -34,7 +34,7 @@ mod flow_queues;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod headdrop;
-mod hosts;
+mod labels;
 pub mod pi2;
 mod pi_controller;
 pub mod pie;
@@ -157,8 +157,8 @@ pub struct QueueContext<'a> {
     pub place: StreamScope<'a>,
     /// The link behind the queue, for disciplines whose parameters follow from its rate.
     pub link: &'a dyn Link,
-    /// The hosts of the flows, for disciplines that give hosts equal shares.
-    pub hosts: &'a Hosts,
+    /// Hosts and codepoints of the flows, for disciplines that tell flows by them.
+    pub labels: &'a FlowLabels,
 }
 
 /// Interval over which a discipline takes the mean rate of a varying link for its parameters. It is

@@ -208,7 +208,7 @@ mod tests {
             .unwrap()
             .build(LinkContext::alone(place));
         let context = QueueContext {
-            hosts: &crate::queue::Hosts::default(),
+            labels: &crate::queue::FlowLabels::default(),
             place,
             link: &*link,
         };

@@ -8,6 +8,7 @@ use super::lab::LabDocument;
 use super::parse;
 use super::{Range, Scope};
 use crate::arrivals::Arrivals;
+use crate::packet::Dscp;
 use crate::units::{Bytes, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -188,6 +189,11 @@ pub(super) struct FlowDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub destination: Option<String>,
+    /// Differentiated services codepoint of its packets, ACKs included: a name such as `"CS1"` or
+    /// `"EF"`, or a number from 0 to 63. It matters to queues with classes of service (`cake`).
+    /// Packets of an emulation do not carry it.
+    #[serde(default, skip_serializing_if = "Dscp::is_default")]
+    pub dscp: Dscp,
 }
 
 /// Parameters of a UDP transport.

@@ -13,6 +13,7 @@ use crate::endpoint::{Sender, TcpParameters};
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::medium::MediumKind;
+use crate::packet::Dscp;
 use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
 use crate::registry::{Selection, StreamScope};
@@ -163,6 +164,8 @@ pub struct FlowDescription {
     pub control_calls: bool,
     /// Names of the sending and the receiving host; without a name, each instance has its own.
     pub hosts: [Option<String>; 2],
+    /// Codepoint of its packets, ACKs included.
+    pub dscp: Dscp,
 }
 
 /// The instances of a flow group.

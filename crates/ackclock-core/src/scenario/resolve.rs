@@ -159,6 +159,7 @@ impl Scenario {
             control_calls: flow.control_calls,
             source: flow.hosts[0].clone(),
             destination: flow.hosts[1].clone(),
+            dscp: flow.dscp,
         };
         parse::to_tree(&Document {
             schema: VERSION,
@@ -343,6 +344,7 @@ fn flow(
         control_states: document.control_states,
         control_calls: document.control_calls,
         hosts: [document.source, document.destination],
+        dscp: document.dscp,
     };
     Ok((flow, written))
 }

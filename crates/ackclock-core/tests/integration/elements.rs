@@ -7,7 +7,7 @@ use ackclock_core::kinds::{ElementRecord, KINDS, KindRecord};
 use ackclock_core::link::{Link, LinkContext, LinkKind};
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
-use ackclock_core::queue::{Discipline, Hosts, Occupancy, QueueContext, QueueKind};
+use ackclock_core::queue::{Discipline, FlowLabels, Occupancy, QueueContext, QueueKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
 use ackclock_core::registry::{FACTS, Kind, Selection, StreamScope, choose};
 use ackclock_core::streams::Streams;
@@ -186,7 +186,7 @@ impl Station {
             // The hop's shortcut for drop-tail is not part of the contract.
             discipline: match at_place(seed, |place| {
                 chosen.build(QueueContext {
-                    hosts: &Hosts::default(),
+                    labels: &FlowLabels::default(),
                     place,
                     link: &*link,
                 })

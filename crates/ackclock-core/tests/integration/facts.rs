@@ -10,7 +10,7 @@ use ackclock_core::kinds::{KINDS, KindRecord};
 use ackclock_core::link::{LinkContext, LinkKind};
 use ackclock_core::packet::{FlowId, Packet, PacketKind};
 use ackclock_core::queue::facts::{Capacity, Drops, QueueFacts};
-use ackclock_core::queue::{Discipline, Hosts, QueueContext, QueueKind};
+use ackclock_core::queue::{Discipline, FlowLabels, QueueContext, QueueKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
 use ackclock_core::registry::{
     Element, Entry, FACTS, Factory, Kind, Selection, StreamScope, choose,
@@ -239,7 +239,7 @@ fn queues_hold_what_they_state() {
         let link = at_place(|place| link.build(LinkContext::alone(place)));
         let built = at_place(|place| {
             chosen.build(QueueContext {
-                hosts: &Hosts::default(),
+                labels: &FlowLabels::default(),
                 place,
                 link: &*link,
             })

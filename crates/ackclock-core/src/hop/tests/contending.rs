@@ -18,7 +18,7 @@ fn discipline(description: &Description) -> Discipline {
     let streams = &Streams::new(1, 0);
     let queue = registry::choose::<QueueKind>(&description.queue, &NoFiles).unwrap();
     queue.build(QueueContext {
-        hosts: &Hosts::default(),
+        labels: &FlowLabels::default(),
         place: StreamScope {
             streams,
             name: "hop/test/queue",

@@ -26,7 +26,7 @@ fn built(tree: &Value) -> Box<dyn Admission> {
     let link = link.build(LinkContext::alone(place("hop/test/link")));
     let chosen = choose::<QueueKind>(tree, &NoFiles).unwrap();
     match chosen.build(QueueContext {
-        hosts: &crate::queue::Hosts::default(),
+        labels: &crate::queue::FlowLabels::default(),
         place: place("hop/test/queue"),
         link: &*link,
     }) {
