@@ -8,7 +8,7 @@ import pytest
 
 from ackclock import Result, units
 
-from .rows import column, keys
+from .rows import column, columns, keys
 
 DROPS = ("drops_queue", "drops_aqm", "drops_impairment", "drops_retries")
 #: Columns of `hops` that only grow.
@@ -45,17 +45,7 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         if hop["scope"] != "shared":
             continue
         at = {"point": point, "replicate": replicate, "hop": hop["name"]}
-        rows = {
-            name: column(result, "hops", name, **at)
-            for name in (
-                *COUNTS,
-                "time_s",
-                "backlog_packets",
-                "backlog_bytes",
-                "rate_bit_per_s",
-                "capacity_bytes",
-            )
-        }
+        rows = columns(result, "hops", *COUNTS, *_HOP, **at)
         assert (np.diff(rows["time_s"]) > 0).all()
         for name in COUNTS:
             assert (np.diff(rows[name]) >= 0).all(), f"{hop['name']}: {name} only grows"
@@ -95,6 +85,9 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         _classes(result, at, {name: int(rows[name][-1]) for name in COUNTS})
 
 
+_HOP = ("time_s", "backlog_packets", "backlog_bytes", "rate_bit_per_s", "capacity_bytes")
+
+
 def _classes(result: Result, at: dict, counted: dict[str, int]) -> None:
     """Asserts that the classes of a queue account for all that the queue did."""
     table = result.tables.get("classes")
@@ -109,11 +102,12 @@ def _classes(result: Result, at: dict, counted: dict[str, int]) -> None:
 def _flows(result: Result, point: int, replicate: int) -> None:
     described = result.points[point]["scenario"]
     at = {"point": point, "replicate": replicate}
-    dropped = sum(
-        column(result, "hops", name, **at, time_s=_last(result, at)).sum() for name in DROPS
-    )
+    times = column(result, "hops", "time_s", **at)
+    last = times[-1] if len(times) else 0.0
+    counted = columns(result, "hops", "marks", *DROPS, **at, time_s=last)
+    dropped = sum(counted[name].sum() for name in DROPS)
     if all(hop["scope"] == "shared" for hop in described["hops"]):
-        marks = column(result, "hops", "marks", **at, time_s=_last(result, at)).sum()
+        marks = counted["marks"].sum()
         reactions = np.nansum(column(result, "flows", "ecn_reactions", **at))
         # If a segment with CWR is lost, the echo stays on.
         assert reactions <= marks + dropped, "an echo is reacted to once"
@@ -121,7 +115,7 @@ def _flows(result: Result, point: int, replicate: int) -> None:
             "each drop is reported once"
         )
     for flow in described["flows"]:
-        rows = {name: column(result, "flows", name, **at, flow=flow["name"]) for name in _FLOW}
+        rows = columns(result, "flows", *_FLOW, **at, flow=flow["name"])
         mss = units.data_bytes(flow["transport"]["mss"])
         assert "arrivals" in flow or len(rows["delivered_bytes"]) == flow["count"]
         assert (rows["delivered_bytes"] <= rows["sent_packets"] * mss).all(), (
@@ -157,17 +151,12 @@ def _warm(described: dict) -> bool:
     return units.seconds(described["warmup"]) > 0
 
 
-def _last(result: Result, at: dict[str, int]) -> float:
-    times = column(result, "hops", "time_s", **at)
-    return times[-1] if len(times) else 0.0
-
-
 def _samples(result: Result, point: int, replicate: int) -> None:
     described = result.points[point]["scenario"]
     mss = {flow["name"]: units.data_bytes(flow["transport"]["mss"]) for flow in described["flows"]}
     for flow, instance in keys(result, point, replicate)[:20]:
         at = {"point": point, "replicate": replicate, "flow": flow, "instance": instance}
-        rows = {name: column(result, "samples", name, **at) for name in _SAMPLE}
+        rows = columns(result, "samples", *_SAMPLE, **at)
         assert (np.diff(rows["time_s"]) > 0).all()
         for name in ("delivered_bytes", "sent_packets"):
             assert (np.diff(rows[name]) >= 0).all(), f"{flow}: {name} only grows"

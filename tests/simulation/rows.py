@@ -11,15 +11,23 @@ from ackclock import Result
 from ackclock.metrics import Interval, interval
 
 
-def column(result: Result, table: str, name: str, **equal: object) -> NDArray:
-    """Returns a column of the rows in which other columns have these values, with NaN for null."""
-    rows = result.tables[table].select(list({name, *equal}))
+def columns(result: Result, table: str, *names: str, **equal: object) -> dict[str, NDArray]:
+    """Returns columns of the rows in which others have these values, with NaN for null."""
+    rows = result.tables[table].select(list({*names, *equal}))
     for key, value in equal.items():
         rows = rows.filter(pc.equal(rows[key], value))
-    values = rows[name]
+    return {name: _array(rows[name]) for name in names}
+
+
+def _array(values: pa.ChunkedArray) -> NDArray:
     if pa.types.is_dictionary(values.type):
         values = values.cast(pa.string())
     return np.asarray(values.to_numpy())
+
+
+def column(result: Result, table: str, name: str, **equal: object) -> NDArray:
+    """Returns one of the `columns`."""
+    return columns(result, table, name, **equal)[name]
 
 
 def one(result: Result, table: str, name: str, **equal: object) -> float:
@@ -46,5 +54,5 @@ def ratio(above: NDArray, below: NDArray) -> Interval:
 def keys(result: Result, point: int, replicate: int) -> list[tuple[str, int]]:
     """Returns name and instance of each flow of a run."""
     at = {"point": point, "replicate": replicate}
-    names, instances = (column(result, "flows", name, **at) for name in ("flow", "instance"))
-    return list(zip(names.tolist(), instances.tolist(), strict=True))
+    found = columns(result, "flows", "flow", "instance", **at)
+    return list(zip(found["flow"].tolist(), found["instance"].tolist(), strict=True))
