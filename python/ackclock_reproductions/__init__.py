@@ -9,6 +9,7 @@ from ackclock.reproduction import Experiment
 from ackclock_reproductions import (
     abr,
     bbr,
+    codel,
     dctcp,
     hstcp,
     l4s,
@@ -66,6 +67,7 @@ EXPERIMENTS: tuple[Experiment, ...] = documented(
         *wifi.EXPERIMENTS,
         *hstcp.EXPERIMENTS,
         *bbr.EXPERIMENTS,
+        *codel.EXPERIMENTS,
         *l4s.EXPERIMENTS,
         *dctcp.EXPERIMENTS,
         bursts_at_a_router.EXPERIMENT,

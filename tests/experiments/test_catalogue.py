@@ -143,6 +143,7 @@ VERDICTS = {
     "hstcp-figure-17": Kind.PARTLY,
     "bbr-figure-8": Kind.READING,
     "bbr-round-trips": Kind.PARTLY,
+    "codel-section-3.2": Kind.PARTLY,
     "l4s-round-trips": Kind.PARTLY,
     "dctcp-figure-17": Kind.PARTLY,
     "buffers-figure-1": Kind.REPRODUCED,
@@ -173,6 +174,7 @@ SIMULATED = {
             "tfrcp-",
             "hstcp-",
             "bbr-",
+            "codel-",
             "l4s-",
             "dctcp-",
             "buffers-",
@@ -639,6 +641,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "rates",
         "linux",
         "bbr",
+        "codel",
         "l4s",
         "dctcp",
     ]

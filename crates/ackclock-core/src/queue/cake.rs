@@ -128,8 +128,8 @@ impl Default for Cake {
 impl Element<QueueKind> for Cake {
     const NAME: &'static str = "cake";
     const LABEL: &'static str = "CAKE";
-    const SUMMARY: &'static str = "A queue for each flow with COBALT, equal shares of hosts, classes \
-        of service, and a shaper; without ACK filter.";
+    const SUMMARY: &'static str = "A queue for each flow with COBALT, equal shares of hosts, \
+        classes of service, and a shaper; without ACK filter.";
     const REFERENCE: &'static str = "Høiland-Jørgensen, Täht and Morton (2018), Piece of CAKE: A \
         Comprehensive Queue Management Solution for Home Gateways; Linux, `sch_cake.c`";
 

@@ -1,4 +1,4 @@
-//! What queues may know of a flow beside its packets: its hosts and its codepoint.
+//! The hosts and the codepoint of a flow, which queues may know beside its packets.
 
 use crate::packet::{Dscp, FlowId};
 use std::sync::Arc;

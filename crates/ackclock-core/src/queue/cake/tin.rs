@@ -291,9 +291,9 @@ impl Tin {
         None
     }
 
-    /// Takes the next packet, after drops and marks, and tells the number of its queue. `None` if
-    /// no packet is left in the queue whose turn it is: choose a class anew. `first` is true until
-    /// a queue had its turn.
+    /// Takes the next packet, after drops and marks, with the number of its queue. Without a packet
+    /// in the queue whose turn it is, returns nothing; a class is to be chosen again. The flag
+    /// `first` is true until a queue had its turn.
     pub fn dequeue(
         &mut self,
         now: Time,
