@@ -401,6 +401,8 @@ impl Connection {
             min_rtt: (call.min_rtt_us != UNKNOWN_RTT)
                 .then(|| Span::from_micros(call.min_rtt_us.into())),
             in_flight: in_flight(call),
+            prior_in_flight: Bytes(segments(call.prior_in_flight, call)),
+            delayed: call.delayed,
             next_departure: at(call) + Span::from_micros(call.departure_us.into()),
             rate_sample,
             limited,
@@ -446,6 +448,8 @@ impl Connection {
             smoothed_rtt: smoothed(last),
             min_rtt: self.min_rtt,
             in_flight: in_flight(seen),
+            prior_in_flight: Bytes(in_flight(seen).0 + segments(delivered, seen)),
+            delayed: false,
             next_departure: at(last),
             rate_sample: None,
             limited: limit(!last.limited),

@@ -441,9 +441,10 @@ impl<A: Algorithm> ProgramControl<A> {
             ),
             (
                 rate_sample::PRIOR_IN_FLIGHT,
-                self.segments(Bytes(ack.in_flight.0.saturating_add(ack.newly_delivered.0))),
+                self.segments(ack.prior_in_flight),
             ),
             (rate_sample::IS_APP_LIMITED, limited.into()),
+            (rate_sample::IS_ACK_DELAYED, ack.delayed.into()),
         ] {
             self.machine.set_rate_sample(field, value);
         }
