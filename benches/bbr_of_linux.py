@@ -9,8 +9,10 @@ already there.
     .venv/bin/python benches/bbr_of_linux.py out/bbr
 
 The paths are those of `twin_of_linux.py`. Each run lasts 25 s, so that the smallest round-trip time
-is measured anew twice. Whether packets were late does not matter: both get the same calls. The exit
-code is 4 if on a path windows or rates are equal after less than 99 % of the calls (issue 22).
+is measured again twice. Whether packets were late does not matter: both get the same calls.
+
+The exit code is 4 if on a path windows or rates are equal after less than 99 % of the calls (issue
+22).
 """
 
 import sys

@@ -130,9 +130,7 @@ def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> str
     ValueError with the reason why there is none.
     """
 
-def twin_of_kernel(
-    tree_json: str, folder: str, draws: str | None, record: bytes
-) -> str:
+def twin_of_kernel(tree_json: str, folder: str, draws: str | None, record: bytes) -> str:
     """Gives recorded calls of a control that the kernel has to that of a scenario's first flow.
 
     What the kernel drew at random becomes the control's parameter `draws`. Returns the comparison

@@ -102,7 +102,7 @@ pub struct Call {
     pub delayed: bool,
     /// True if the application limits the sender.
     pub app_limited: bool,
-    /// What a control that the kernel has drew at random in this call, plus one; else 0.
+    /// Random draw of a control that the kernel has, plus one; 0 if it drew nothing in this call.
     pub drawn: u8,
 }
 
@@ -375,11 +375,11 @@ pub fn compare(program: &Arc<Program>, record: &[u8]) -> Result<Comparison, Refu
     compare_with(record, |_| Ok(Machine::new(Arc::clone(program), 0)))
 }
 
-/// Gives the calls of a record to twins, and compares the answers. `make` makes one for each
-/// connection, of the record from its first call on.
+/// Gives the calls of a record to twins, and compares the answers. For each connection one is made,
+/// with the record from its first call on.
 ///
 /// # Errors
-/// The bytes are not a record of calls, or end within a call, or a twin cannot be made or fails.
+/// The bytes are not a record of whole calls, or a twin cannot be made or fails.
 pub fn compare_with<T: Twin>(
     record: &[u8],
     mut make: impl FnMut(&[Call]) -> Result<T, Refusal>,

@@ -27,9 +27,9 @@
  *   - Structs of the kernel have `preserve_access_index`: the loader corrects the offsets (CO-RE).
  *     Relocations are byte offsets, and of bit fields also byte size and both shifts.
  *
- * Helpers in use: bpf_ktime_get_ns (5), bpf_jiffies64 (118), bpf_ringbuf_output (130). Only a control
- * that the kernel has calls functions of the kernel (ACKCLOCK_OF_KERNEL). Callbacks are in section
- * `struct_ops`, and the functions that they call in `.text`.
+ * Helpers in use: bpf_ktime_get_ns (5), bpf_jiffies64 (118), bpf_ringbuf_output (130). Functions of
+ * the kernel are called by a control that the kernel has alone (ACKCLOCK_OF_KERNEL). Callbacks are
+ * in section `struct_ops`, and the functions that they call in `.text`.
  */
 #ifndef ACKCLOCK_BPF_H
 #define ACKCLOCK_BPF_H
@@ -630,8 +630,8 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 /* ---- A control that the kernel has, whose calls are to be recorded. ---- */
 
 /*
- * Names the kernel's control. Its program calls the kernel's own functions (`extern … ACKCLOCK_KERNEL`)
- * between ackclock_begin and ackclock_end, and registers its callbacks itself. Only a kernel can run
+ * Names the kernel's control. Its program calls functions of the kernel (`extern`, ACKCLOCK_KERNEL)
+ * between ackclock_begin and ackclock_end, and registers its callbacks itself. Only a kernel runs
  * it. The engine has a control of its own that is to answer alike.
  */
 #define ACKCLOCK_OF_KERNEL(NAME)                                                                \

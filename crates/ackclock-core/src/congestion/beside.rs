@@ -145,7 +145,7 @@ pub fn compare(record: &[u8], mut make: impl FnMut(Begun) -> Box<dyn CongestionC
     beside
 }
 
-/// What a control of the engine is made with: payload of a full segment, window and threshold.
+/// State of a connection with which a control of the engine is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     /// Payload of a full segment.

@@ -182,7 +182,7 @@ fn hear(control: &mut Control, millis: u64, rtt: u64, change: impl FnOnce(&mut A
     control.on_ack(Time::ZERO + Span::from_millis(millis), &ack);
 }
 
-/// Linux has let an equal round-trip time postpone the probe until 5.13.
+/// Earlier releases of Linux let it.
 #[test]
 fn an_equal_round_trip_does_not_postpone_the_probe() {
     let mut control = on_path();
@@ -217,7 +217,7 @@ fn a_phase_ends_with_a_delivery() {
     assert_eq!(control.phase, 4);
 }
 
-/// What a timeout shows to be lost counts too.
+/// Losses that a timeout shows count too.
 #[test]
 fn the_policer_counts_all_losses() {
     let mut control = on_path();
