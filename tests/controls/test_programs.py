@@ -96,6 +96,12 @@ def test_a_file_that_is_no_object_is_refused(tmp_path: Path) -> None:
         simulate(scenario)
 
 
+def test_the_kernels_own_control_is_not_simulated() -> None:
+    field = "flows.flow.transport.control.shipped"
+    with refused("unsupported", field, "cannot be simulated: it calls the kernel's own bbr"):
+        simulate(under(shipped("linux_bbr")))
+
+
 @needs_clang
 def test_source_is_compiled(tmp_path: Path) -> None:
     (tmp_path / "mine.bpf.c").write_text((PROGRAMS / "reno.bpf.c").read_text("utf-8"), "utf-8")
