@@ -130,6 +130,17 @@ def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> str
     ValueError with the reason why there is none.
     """
 
+def twin_of_kernel(tree_json: str, folder: str, draws: str | None, record: bytes) -> str:
+    """Gives recorded calls of a control that the kernel has to that of a scenario's first flow.
+
+    What the kernel drew at random becomes the control's parameter `draws`. Returns the comparison
+    as JSON, as `ackclock.capture.calls.Comparison` describes. Raises ValueError with the reason why
+    there is none.
+    """
+
+def kernel_control(control: bytes) -> str | None:
+    """Returns the name of the kernel's control whose functions an object calls; None for others."""
+
 def check_simulation(tree_json: str, folder: str) -> None:
     """Refuses a scenario that the simulator cannot run."""
 

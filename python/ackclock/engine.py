@@ -20,10 +20,11 @@ __all__ = [
     "climbing_chains", "control_object", "derived", "doctor", "doctor_l4s", "emulate",
     "epoch_chain", "expand",
     "has_sockets",
-    "is_checking", "jumping_chain", "measure", "parse_assignment", "parse_scenario", "places",
+    "is_checking", "jumping_chain", "kernel_control", "measure", "parse_assignment",
+    "parse_scenario", "places",
     "prepare_emulation", "rate_estimates", "receive", "registry",
     "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "to_toml",
-    "trace_rates", "twin", "twin_calls", "unit_remedy", "version",
+    "trace_rates", "twin", "twin_calls", "twin_of_kernel", "unit_remedy", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -271,6 +272,31 @@ def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> Tre
         ValueError: There is no comparison; the reason is its text.
     """
     return _loaded(_native.twin_calls(control, parameters, record))
+
+
+def twin_of_kernel(tree: Tree, folder: Path, draws: str | None, record: bytes) -> Tree:
+    """Gives recorded calls of a control that the kernel has to that of a scenario's first flow.
+
+    Args:
+        tree: A scenario.
+        folder: Folder of the scenario.
+        draws: Parameter of the control that takes what the kernel drew at random; None if it draws
+            nothing.
+        record: The record.
+
+    Returns:
+        Counts and the first difference, as `ackclock.capture.calls` describes.
+
+    Raises:
+        ScenarioError: The scenario is invalid.
+        ValueError: There is no comparison; the reason is its text.
+    """
+    return _loaded(_native.twin_of_kernel(_dumped(tree), str(folder), draws, record))
+
+
+def kernel_control(control: bytes) -> str | None:
+    """Returns the name of the kernel's control whose functions an object calls; None for others."""
+    return _native.kernel_control(control)
 
 
 def calls_beside(tree: Tree, folder: Path, record: bytes) -> Tree:

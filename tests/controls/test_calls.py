@@ -14,11 +14,11 @@ from ackclock.cli import cli
 from ..refusals import refused
 from .paths import PROGRAMS
 
-MAGIC = b"ackclock calls 1"
+MAGIC = b"ackclock calls 2"
 INIT, CONG_AVOID, SSTHRESH = 1, 4, 5
 UNSET = 0x7FFFFFFF
 # `struct ackclock_call` of ackclock.bpf.h.
-CALL = struct.Struct("<QIHBBIIiI3I3I10I")
+CALL = struct.Struct("<QIHBBIIiI3I3I10IQ8IBB6x")
 
 
 @dataclass
@@ -46,6 +46,7 @@ class Reno:
         found = CALL.pack(
             1_000_000, 0x0100000A, 40000, kind, 0x80, 0, acked, -1, answer,
             *before, *after, 0, 1448, self.cwnd, 0, 0, 0, 0, self.cwnd, 0, 0,
+            1_000, 0, 0, 0, 0xFFFFFFFF, 0, 0, 0, 0, 0, 0,
         )  # fmt: skip
         if kind == SSTHRESH:  # What the kernel does with the answer.
             self.ssthresh, self.cwnd, self.count = answer, answer, 0

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ackclock import Scenario, predict, simulate
+from ackclock import Scenario, engine, predict, simulate
 from ackclock.cli import cli
 from ackclock.run import address
 
@@ -38,9 +38,15 @@ def test_with_timeouts_too() -> None:
     assert windows(under(shipped("reno"), **lossy)) == windows(own)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(file.name.removesuffix(".bpf.o") for file in PROGRAMS.glob("*.bpf.o"))
+# `linux_bbr` only calls the kernel.
+SIMULATED = sorted(
+    file.name.removesuffix(".bpf.o")
+    for file in PROGRAMS.glob("*.bpf.o")
+    if engine.kernel_control(file.read_bytes()) is None
 )
+
+
+@pytest.mark.parametrize("name", SIMULATED)
 def test_every_program_uses_the_path(name: str) -> None:
     [flow] = rows(under(shipped(name), **{"hops.there.impairments": []}), "flows")
     assert flow["control"] == f"bpf:{name}"
@@ -94,6 +100,12 @@ def test_a_file_that_is_no_object_is_refused(tmp_path: Path) -> None:
     scenario = under({"kind": "kernel", "file": "mine.bpf.o"}, tmp_path)
     with refused("unsupported", "flows.flow.transport.control.file", "is not an object for BPF"):
         simulate(scenario)
+
+
+def test_the_kernels_own_control_is_not_simulated() -> None:
+    field = "flows.flow.transport.control.shipped"
+    with refused("unsupported", field, "cannot be simulated: it calls the kernel's own bbr"):
+        simulate(under(shipped("linux_bbr")))
 
 
 @needs_clang

@@ -112,6 +112,7 @@ pub mod socket {
         TCP_MSTAMP = field(TCP, "tcp_mstamp", 8);
         DELIVERED_MSTAMP = field(TCP, "delivered_mstamp", 8);
         TCP_CLOCK_CACHE = field(TCP, "tcp_clock_cache", 8);
+        TCP_WSTAMP_NS = field(TCP, "tcp_wstamp_ns", 8);
         SND_UNA = field(TCP, "snd_una", 4);
         SND_NXT = field(TCP, "snd_nxt", 4);
         ECN_FLAGS = writable(TCP, "ecn_flags", 1);
@@ -171,6 +172,7 @@ pub mod rate_sample {
         ACKED_SACKED = field(OWNER, "acked_sacked", 4);
         PRIOR_IN_FLIGHT = field(OWNER, "prior_in_flight", 4);
         IS_APP_LIMITED = field(OWNER, "is_app_limited", 1);
+        IS_ACK_DELAYED = field(OWNER, "is_ack_delayed", 1);
     }
 }
 

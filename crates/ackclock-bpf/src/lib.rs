@@ -22,6 +22,8 @@ pub use machine::{Argument, Machine};
 pub use program::{Callback, Parameter, Program};
 pub use refusal::{Fault, Refusal, SourceLine};
 
+pub use object::kernel_control;
+
 impl Program {
     /// Reads an object (`.bpf.o`).
     ///

@@ -29,6 +29,18 @@ const CONFIGURED: [(&str, u64); 2] = [("CONFIG_HZ", 250), ("LINUX_KERNEL_VERSION
 
 type Elf<'data> = ElfFile64<'data, LittleEndian>;
 
+/// Section that names the kernel's control whose functions a program calls.
+const OF_KERNEL: &str = "ackclock.kernel";
+
+/// Returns the name of the control of the kernel whose functions an object calls; `None` for one
+/// that is a control by itself.
+pub fn kernel_control(bytes: &[u8]) -> Option<String> {
+    let elf = Elf::parse(bytes).ok()?;
+    let name = elf.section_by_name(OF_KERNEL)?.data().ok()?;
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    Some(String::from_utf8_lossy(name).into_owned())
+}
+
 /// Reads an object.
 ///
 /// # Errors
@@ -39,6 +51,11 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refusal> {
     let elf = Elf::parse(bytes).map_err(|_| no_object())?;
     if elf.elf_header().e_machine(LittleEndian) != EM_BPF {
         return Err(no_object());
+    }
+    if let Some(name) = kernel_control(bytes) {
+        return Err(Refusal::new(format!(
+            "calls the kernel's own {name}, which only a kernel has"
+        )));
     }
     let section = |name: &str| elf.section_by_name(name).and_then(|one| one.data().ok());
     let untyped = || Refusal::new("has no types (.BTF); compile it with -g");

@@ -27,8 +27,9 @@
  *   - Structs of the kernel have `preserve_access_index`: the loader corrects the offsets (CO-RE).
  *     Relocations are byte offsets, and of bit fields also byte size and both shifts.
  *
- * Helpers in use: bpf_ktime_get_ns (5), bpf_ringbuf_output (130). No kernel functions. Callbacks
- * are in section `struct_ops`, and the functions that they call in `.text`.
+ * Helpers in use: bpf_ktime_get_ns (5), bpf_jiffies64 (118), bpf_ringbuf_output (130). Functions of
+ * the kernel are called by a control that the kernel has alone (ACKCLOCK_OF_KERNEL). Callbacks are
+ * in section `struct_ops`, and the functions that they call in `.text`.
  */
 #ifndef ACKCLOCK_BPF_H
 #define ACKCLOCK_BPF_H
@@ -70,8 +71,22 @@ struct inet_connection_sock {
 	__u64 icsk_ca_priv[13];
 };
 
+struct minmax_sample {
+	__u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	__u64 tcp_mstamp;
+	__u64 tcp_wstamp_ns;
+	__u64 tcp_clock_cache;
+	__u32 lost;
+	__u32 app_limited;
+	struct minmax rtt_min;
 	__u32 snd_una;
 	__u32 snd_nxt;
 	__u32 snd_cwnd;
@@ -95,9 +110,15 @@ struct ack_sample {
 };
 
 struct rate_sample {
+	__u32 prior_delivered;
+	__s32 delivered; /* segments */
 	__s64 interval_us;
 	__s64 rtt_us;
-	__s32 delivered; /* segments */
+	__s32 losses;
+	__u32 acked_sacked;
+	__u32 prior_in_flight;
+	__u8 is_app_limited;
+	__u8 is_ack_delayed;
 };
 
 struct tcp_congestion_ops {
@@ -110,6 +131,8 @@ struct tcp_congestion_ops {
 	__u32 (*undo_cwnd)(struct sock *sk);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
+	__u32 (*min_tso_segs)(struct sock *sk);
+	__u32 (*sndbuf_expand)(struct sock *sk);
 	char name[16];
 };
 
@@ -134,7 +157,8 @@ enum ackclock_kind {
 	/*
 	 * An ACK, for a control that owns window and rate in all states. Argument: segments
 	 * delivered over an interval, and its microseconds; both 0 without a valid sample. Result:
-	 * the pacing rate in bytes per second.
+	 * the pacing rate in bytes per second. A control that the kernel has answers so to all kinds
+	 * that have no other result.
 	 */
 	ACKCLOCK_CONG_CONTROL = 9,
 };
@@ -166,8 +190,9 @@ struct ackclock_window {
 #define ACKCLOCK_INFINITE_SSTHRESH 0x7fffffff
 
 /*
- * One call. In a record all fields are little-endian at these offsets, 96 bytes together.
- * Author's functions see `after` equal to `before`, and change `after` and `result`.
+ * One call. In a record all fields are little-endian at these offsets, 144 bytes together.
+ * Author's functions see `after` equal to `before`, and change `after` and `result`. From
+ * `prior_delivered` on, fields are of the ACK of an ACKCLOCK_CONG_CONTROL, and 0 in other calls.
  */
 struct ackclock_call {
 	__u64 now_ns;        /*  0: CLOCK_MONOTONIC; in the engine, the run's time */
@@ -191,13 +216,29 @@ struct ackclock_call {
 	__u32 max_packets_out; /* 84: most packets_out in the last window */
 	__u32 snd_una;       /* 88: first byte not acknowledged */
 	__u32 snd_nxt;       /* 92: next byte to send */
+	__u64 mstamp_us;     /* 96: when the socket last looked at its clock */
+	__u32 jiffies;       /* 104: ticks of the kernel's coarse clock; in records only */
+	__u32 departure_us;  /* 108: time until pacing lets the next segment leave */
+	__u32 lost;          /* 112: segments found lost so far */
+	__u32 min_rtt_us;    /* 116: smallest round-trip time so far; 0xffffffff: none is known */
+	__u32 prior_delivered; /* 120: `delivered` when the sampled segment was sent */
+	__u32 acked_sacked;  /* 124: segments that this ACK shows to be delivered */
+	__u32 losses;        /* 128: segments that this ACK shows to be lost */
+	__u32 prior_in_flight; /* 132: segments in flight before this ACK */
+	__u8 sample_limited : 1; /* 136: the application limited the sampled flight */
+	__u8 delayed : 1;    /* 136: the receiver may have delayed this ACK */
+	__u8 app_limited : 1; /* 136: the application limits the sender; in all calls */
+	__u8 none : 5;
+	__u8 drawn;          /* 137: what the kernel's control drew at random in this call, plus 1 */
+	__u8 unused[6];
 };
 
-_Static_assert(sizeof(struct ackclock_call) == 96, "a record has 96 bytes");
+_Static_assert(sizeof(struct ackclock_call) == 144, "a record has 144 bytes");
 
 /* ---- Recording. ---- */
 
 static __u64 (*const ackclock_ktime_get_ns)(void) = (void *)5;
+static __u64 (*const ackclock_jiffies64)(void) = (void *)118;
 static long (*const ackclock_ringbuf_output)(void *ring, void *data, __u64 size,
 					     __u64 flags) = (void *)130;
 static long (*const ackclock_sk_storage_delete)(void *map, void *sk) = (void *)108;
@@ -267,6 +308,40 @@ ACKCLOCK_INLINE void ackclock_read(struct ackclock_call *call, const struct sock
 	call->max_packets_out = tp->max_packets_out;
 	call->snd_una = tp->snd_una;
 	call->snd_nxt = tp->snd_nxt;
+	call->mstamp_us = tp->tcp_mstamp;
+	call->jiffies = 0;
+	call->departure_us = 0;
+	if (tp->tcp_wstamp_ns > tp->tcp_clock_cache)
+		call->departure_us = (tp->tcp_wstamp_ns - tp->tcp_clock_cache) / 1000;
+	call->lost = tp->lost;
+	call->min_rtt_us = tp->rtt_min.s[0].v;
+	call->app_limited = tp->app_limited != 0;
+	call->prior_delivered = 0;
+	call->acked_sacked = 0;
+	call->losses = 0;
+	call->prior_in_flight = 0;
+	call->sample_limited = 0;
+	call->delayed = 0;
+	call->none = 0;
+	call->drawn = 0;
+	__builtin_memset(call->unused, 0, sizeof(call->unused));
+}
+
+/* Reads what a call has of the kernel's sample of an ACK. */
+ACKCLOCK_INLINE void ackclock_read_sample(struct ackclock_call *call,
+					  const struct rate_sample *sample)
+{
+	if (sample->delivered > 0 && sample->interval_us > 0) {
+		call->argument[0] = sample->delivered;
+		call->argument[1] = sample->interval_us;
+	}
+	call->rtt_us = sample->rtt_us;
+	call->prior_delivered = sample->prior_delivered;
+	call->acked_sacked = sample->acked_sacked;
+	call->losses = sample->losses;
+	call->prior_in_flight = sample->prior_in_flight;
+	call->sample_limited = sample->is_app_limited != 0;
+	call->delayed = sample->is_ack_delayed != 0;
 }
 
 /* What a record holds that the socket does not hold any more when a call ends. */
@@ -276,11 +351,17 @@ struct ackclock_told {
 	__u32 argument[2];
 	__s32 rtt_us;
 	__u32 result;
-	__u32 kind;
+	__u32 jiffies;
+	__u8 kind;
+	__u8 drawn;
 };
 
-/* Records a call at its end. Between its begin and now, only the window has changed. */
-ACKCLOCK_ONCE void ackclock_record(const struct ackclock_told *told, const struct sock *sk)
+/*
+ * Records a call at its end. Between its begin and now, only the window has changed. `sample` is
+ * that of an ACKCLOCK_CONG_CONTROL, else null.
+ */
+ACKCLOCK_ONCE void ackclock_record(const struct ackclock_told *told, const struct sock *sk,
+				   const struct rate_sample *sample)
 {
 	struct ackclock_call call;
 
@@ -289,14 +370,19 @@ ACKCLOCK_ONCE void ackclock_record(const struct ackclock_told *told, const struc
 	call.argument[0] = told->argument[0];
 	call.argument[1] = told->argument[1];
 	call.rtt_us = told->rtt_us;
+	if (sample)
+		ackclock_read_sample(&call, sample);
 	call.result = told->result;
 	call.before = told->before;
+	call.jiffies = told->jiffies;
+	call.drawn = told->drawn;
 	if (ackclock_ringbuf_output(&ackclock_records, &call, sizeof(call), ACKCLOCK_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&ackclock_missed, 1);
 }
 
 /* A window of no segment would stop the flow; the least is one. */
-ACKCLOCK_INLINE void ackclock_finish(struct ackclock_call *call, struct sock *sk)
+ACKCLOCK_INLINE void ackclock_finish(struct ackclock_call *call, struct sock *sk,
+				     const struct rate_sample *sample)
 {
 	struct tcp_sock *tp = (void *)sk;
 
@@ -312,10 +398,11 @@ ACKCLOCK_INLINE void ackclock_finish(struct ackclock_call *call, struct sock *sk
 			.argument = { call->argument[0], call->argument[1] },
 			.rtt_us = call->rtt_us,
 			.result = call->result,
+			.jiffies = ackclock_jiffies64(),
 			.kind = call->kind,
 		};
 
-		ackclock_record(&told, sk);
+		ackclock_record(&told, sk, sample);
 	}
 }
 
@@ -435,7 +522,7 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		ackclock_read(&call, sk, ACKCLOCK_INIT);                                        \
 		ackclock_clear(sk);                                                             \
 		ACKCLOCK_TELL(init, sk, &call);                                                 \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, 0);                                                  \
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_release(__u64 *arguments)                               \
 	{                                                                                       \
@@ -444,7 +531,7 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_RELEASE);                                     \
 		ACKCLOCK_TELL(release, sk, &call);                                              \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, 0);                                                  \
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_pkts_acked(__u64 *arguments)                            \
 	{                                                                                       \
@@ -457,7 +544,7 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		call.argument[1] = sample->in_flight;                                           \
 		call.rtt_us = sample->rtt_us;                                                   \
 		ACKCLOCK_TELL(pkts_acked, sk, &call);                                           \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, 0);                                                  \
 	}                                                                                       \
 	SEC("struct_ops") __u32 ackclock_ssthresh(__u64 *arguments)                             \
 	{                                                                                       \
@@ -465,7 +552,7 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_SSTHRESH);                                    \
 		ACKCLOCK_ASK(ssthresh, sk, &call, ackclock_max(call.before.cwnd / 2, 2));       \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, 0);                                                  \
 		return call.result;                                                             \
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_set_state(__u64 *arguments)                             \
@@ -476,7 +563,7 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		ackclock_read(&call, sk, ACKCLOCK_SET_STATE);                                   \
 		call.argument[0] = (__u8)arguments[1];                                          \
 		ACKCLOCK_TELL(set_state, sk, &call);                                            \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, 0);                                                  \
 	}                                                                                       \
 	SEC("struct_ops") void ackclock_cwnd_event(__u64 *arguments)                            \
 	{                                                                                       \
@@ -486,7 +573,7 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		ackclock_read(&call, sk, ACKCLOCK_CWND_EVENT);                                  \
 		call.argument[0] = arguments[1];                                                \
 		ACKCLOCK_TELL(cwnd_event, sk, &call);                                           \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, 0);                                                  \
 	}                                                                                       \
 	SEC("struct_ops") __u32 ackclock_undo_cwnd(__u64 *arguments)                            \
 	{                                                                                       \
@@ -494,7 +581,7 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_UNDO_CWND);                                   \
 		ACKCLOCK_ASK(undo_cwnd, sk, &call, call.before.cwnd);                           \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, 0);                                                  \
 		return call.result;                                                             \
 	}
 
@@ -508,7 +595,7 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		call.argument[0] = arguments[1];                                                \
 		call.argument[1] = arguments[2];                                                \
 		ACKCLOCK_TELL(cong_avoid, sk, &call);                                           \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, 0);                                                  \
 	}
 
 /* The callback by which a control sets window and rate. */
@@ -519,14 +606,10 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		const struct rate_sample *sample = (void *)arguments[3];                        \
 		struct ackclock_call call;                                                      \
 		ackclock_read(&call, sk, ACKCLOCK_CONG_CONTROL);                                \
-		if (sample->delivered > 0 && sample->interval_us > 0) {                         \
-			call.argument[0] = sample->delivered;                                   \
-			call.argument[1] = sample->interval_us;                                 \
-		}                                                                               \
-		call.rtt_us = sample->rtt_us;                                                   \
+		ackclock_read_sample(&call, sample);                                            \
 		ACKCLOCK_ASK(control, sk, &call, 1 << 20);                                      \
 		ackclock_pace(sk, call.result);                                                 \
-		ackclock_finish(&call, sk);                                                     \
+		ackclock_finish(&call, sk, sample);                                             \
 	}
 
 /* Registers the callbacks; `growth` is the one of the two. */
@@ -543,6 +626,46 @@ ACKCLOCK_INLINE void ackclock_pace(struct sock *sk, __u32 rate)
 		.name = "acc_000000",                                                           \
 	};                                                                                      \
 	char ackclock_licence[] SEC("license") = "Dual MIT/GPL"
+
+/* ---- A control that the kernel has, whose calls are to be recorded. ---- */
+
+/*
+ * Names the kernel's control. Its program calls functions of the kernel (`extern`, ACKCLOCK_KERNEL)
+ * between ackclock_begin and ackclock_end, and registers its callbacks itself. Only a kernel runs
+ * it. The engine has a control of its own that is to answer alike.
+ */
+#define ACKCLOCK_OF_KERNEL(NAME)                                                                \
+	const char ackclock_of_kernel[] SEC("ackclock.kernel") = NAME;                          \
+	char ackclock_licence[] SEC("license") = "Dual MIT/GPL"
+#define ACKCLOCK_KERNEL __attribute__((section(".ksyms")))
+
+/* Begins a call of a function of the kernel. */
+ACKCLOCK_INLINE void ackclock_begin(struct ackclock_told *told, const struct sock *sk, __u8 kind)
+{
+	const struct tcp_sock *tp = (const void *)sk;
+
+	told->now_ns = ackclock_ktime_get_ns();
+	told->before.cwnd = tp->snd_cwnd;
+	told->before.cwnd_cnt = tp->snd_cwnd_cnt;
+	told->before.ssthresh = tp->snd_ssthresh;
+	told->argument[0] = 0;
+	told->argument[1] = 0;
+	told->rtt_us = -1;
+	told->result = 0;
+	told->jiffies = ackclock_jiffies64();
+	told->kind = kind;
+	told->drawn = 0;
+}
+
+/* Ends a call that has no result of its own: records it with the pacing rate. */
+ACKCLOCK_INLINE void ackclock_end(struct ackclock_told *told, const struct sock *sk,
+				  const struct rate_sample *sample)
+{
+	__u64 rate = sk->sk_pacing_rate;
+
+	told->result = rate < 0xffffffff ? rate : 0xffffffff;
+	ackclock_record(told, sk, sample);
+}
 
 /* ---- Arithmetic of windows that most controls share. ---- */
 

@@ -556,6 +556,29 @@ rows! {
         snd_una: i64,
         /// Next byte to send.
         snd_nxt: i64,
+        /// When the socket last looked at its clock, in microseconds.
+        mstamp_us: i64,
+        /// Ticks of the coarse clock.
+        jiffies: i64,
+        /// Time until pacing lets the next segment leave, in microseconds.
+        departure_us: i64,
+        /// Segments found lost so far.
+        lost: i64,
+        /// Smallest round-trip time so far, in microseconds; 4294967295 if none is known.
+        min_rtt_us: i64,
+        /// Segments delivered when the sampled one was sent (`cong_control`, as all that follow).
+        prior_delivered: i64,
+        /// Segments that this ACK shows to be delivered.
+        acked_sacked: i64,
+        /// Segments that this ACK shows to be lost.
+        losses: i64,
+        /// Segments in flight before this ACK.
+        prior_in_flight: i64,
+        /// Sum of 1 if the application limited the sampled flight, 2 if the receiver may have
+        /// delayed this ACK, and in all calls 4 if the application limits the sender.
+        limits: i64,
+        /// Random draw of a control that the kernel has, plus 1; else 0.
+        drawn: i64,
     }
 }
 

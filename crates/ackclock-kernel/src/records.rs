@@ -12,11 +12,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Time between two looks at the ring buffer, which holds half a second of calls at 1 Gbit/s.
+/// Time between two looks at the ring buffer, which holds a third of a second of calls at 1 Gbit/s.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// First bytes of a file of records; 96 bytes for each call follow, as `ackclock.bpf.h` says.
-pub const MAGIC: &[u8; 16] = b"ackclock calls 1";
+/// First bytes of a file of records; 144 bytes for each call follow, as `ackclock.bpf.h` says.
+pub const MAGIC: &[u8; 16] = b"ackclock calls 2";
 
 /// Number of records written, and the file.
 struct Sink {

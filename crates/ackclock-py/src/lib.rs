@@ -239,6 +239,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(twin::twin, module)?)?;
     module.add_function(wrap_pyfunction!(twin::twin_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(twin::twin_of_kernel, module)?)?;
+    module.add_function(wrap_pyfunction!(twin::kernel_control, module)?)?;
     module.add_function(wrap_pyfunction!(twin::calls_beside, module)?)?;
     module.add_function(wrap_pyfunction!(check_simulation, module)?)?;
     module.add_function(wrap_pyfunction!(control_object, module)?)?;

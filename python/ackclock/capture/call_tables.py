@@ -25,8 +25,8 @@ __all__ = ["Calls", "Simulated", "calls_of", "recorded", "simulated"]
 # The table that a simulation has instead of records.
 _TABLE = "control_calls"
 
-# First bytes of a file of calls. Records of 96 bytes follow; `ackclock.bpf.h` defines them.
-_MAGIC = b"ackclock calls 1"
+# First bytes of a file of calls. Records of 144 bytes follow; `ackclock.bpf.h` defines them.
+_MAGIC = b"ackclock calls 2"
 
 _WINDOW = ("cwnd", "cwnd_cnt", "ssthresh")
 _RECORD = np.dtype(
@@ -52,8 +52,22 @@ _RECORD = np.dtype(
         ("max_packets_out", "<u4"),
         ("snd_una", "<u4"),
         ("snd_nxt", "<u4"),
+        ("mstamp_us", "<u8"),
+        ("jiffies", "<u4"),
+        ("departure_us", "<u4"),
+        ("lost", "<u4"),
+        ("min_rtt_us", "<u4"),
+        ("prior_delivered", "<u4"),
+        ("acked_sacked", "<u4"),
+        ("losses", "<u4"),
+        ("prior_in_flight", "<u4"),
+        ("limits", "u1"),
+        ("drawn", "u1"),
+        ("unused", "V6"),
     ]
 )
+# Fields that no table has: they tell connections apart or mean nothing, or have a name there.
+_APART = ("address", "kind", "state", "unused")
 _KINDS = np.array(
     ["", "init", "release", "pkts_acked", "cong_avoid", "ssthresh", "set_state", "cwnd_event",
      "undo_cwnd", "cong_control"]
@@ -158,7 +172,7 @@ class Simulated:
         """Returns the calls as a kernel would have recorded them."""
         rows = np.zeros(self.rows.num_rows, _RECORD)
         columns = {name: self.rows[name] for name in self.rows.column_names}
-        for name in set(_RECORD.names or ()) - {"address", "kind", "state"}:
+        for name in set(_RECORD.names or ()) - set(_APART):
             rows[name] = columns[name].to_numpy()
         rows["kind"] = _numbers(_KINDS, columns["kind"])
         limited = columns["limited"].to_numpy().astype(np.uint8) * _LIMITED
@@ -192,7 +206,7 @@ def _as_kernel(rows: pa.Table) -> pa.Table:
         "limited": pc.not_equal(rows["limited"], 0),
     })  # fmt: skip
     for field in _RECORD.names or ():
-        if field not in ("address", "kind", "state"):
+        if field not in _APART:
             first = first.append_column(field, rows[field])
     return first
 
@@ -225,7 +239,7 @@ def _table(rows: np.ndarray, begin_ns: int | None) -> pa.Table:
         "limited": rows["state"] & _LIMITED != 0,
     }
     for field in _RECORD.names or ():
-        if field not in ("address", "kind", "state"):
+        if field not in _APART:
             columns[field] = rows[field]
     return pa.table(columns)
 

@@ -1,8 +1,9 @@
-"""The twin of calls: what was asked of a control, asked again of the same program.
+"""The twin of calls: what was asked of a control, asked again elsewhere.
 
 An emulation records every call of a program in the kernel, with what went in and what came out; a
 simulation with `control_calls = true` does the same. The engine gives the calls to the same object
-and compares the answers bit by bit.
+and compares the answers bit by bit. A program may call the functions of a control that the kernel
+has, as `linux_bbr` does. Then the engine's own control for it gets the calls, here `bbr1`.
 """
 
 import json
@@ -10,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ackclock import engine
+from ackclock import engine, facts
 from ackclock.capture.call_tables import Simulated, recorded, simulated
+from ackclock.capture.twin import stand_in
 from ackclock.errors import InputError, ScenarioError
+from ackclock.registry import registry
 from ackclock.scenario import Scenario
 
 __all__ = ["Beside", "Comparison", "beside", "has_calls", "twin"]
@@ -30,15 +33,19 @@ class Comparison:
         record: Name of the record in the result.
         control: Name of the control.
         missed: Calls that the kernel had no room to record; the record then has gaps.
-        found: Counts: `calls`, `equal` (answered alike), `connections`, `moved` (calls that found
-            another window than the one before had left), `skipped` (calls of connections whose
-            first call is not recorded), and `kinds` by name. `first`: None, or the first call that
+        standing: Control of the engine that answers for one that the kernel has; None if the
+            program itself answers.
+        found: Counts: `calls`, `equal` (answered alike), `equal_windows`, `equal_answers`, `draws`
+            (calls with a random draw) and `connections`. Also `moved`: calls that found another
+            window than the one before had left. Also `skipped`: calls of connections whose first
+            call is not recorded. `kinds`: calls by kind. `first`: None, or the first call that
             differs, with `call`, ours (`window`, `result`), and the ten calls `before` it.
     """
 
     record: str
     control: str
     missed: int
+    standing: str | None
     found: dict[str, Any]
 
     @property
@@ -54,11 +61,11 @@ class Beside:
     Attributes:
         record: Name of the record in the result.
         control: Name of the program.
-        found: `connections`, and the differences by kind of call: of windows after `cong_avoid` and
-            `undo_cwnd`, of answers to `ssthresh`. A kind has `calls`, `mean_segments` (without
-            sign) and `largest_share` (of the program's window). It has the call with the `largest`
-            difference and the `first` of more than a segment, or None. A call has `number`,
-            `now_ns`, `theirs_segments` and `ours_segments`.
+        found: `connections`, and the differences by kind of call: of windows after `cong_avoid`,
+            `cong_control` and `undo_cwnd`, of answers to `ssthresh`. A kind has `calls`,
+            `mean_segments` (without sign) and `largest_share` (of the program's window). It has the
+            call with the `largest` difference and the `first` of more than a segment, or None. A
+            call has `number`, `now_ns`, `theirs_segments` and `ours_segments`.
     """
 
     record: str
@@ -121,7 +128,7 @@ def _compare_simulated(one: Simulated, folder: Path) -> Comparison:
     except ScenarioError as error:
         words = f"{error}; run twin in the folder of the scenario, or simulate again"
         raise InputError("file", f"{folder}", words) from None
-    return Comparison(one.name, one.title, 0, found)
+    return Comparison(one.name, one.title, 0, None, found)
 
 
 def _compare(record: Path) -> Comparison:
@@ -133,13 +140,32 @@ def _compare(record: Path) -> Comparison:
     except FileNotFoundError as error:
         raise InputError("file", f"{error.filename}", _MISSING) from None
     parameters = {name: int(value) for name, value in (summary["parameters"] or {}).items()}
+    named = engine.kernel_control(control)
+    standing = None
     try:
-        found = engine.twin_calls(control, parameters, calls)
+        if named is None:
+            found = engine.twin_calls(control, parameters, calls)
+        else:
+            standing = _standing_for(named, Path(stem + _OBJECT))
+            scenario = stand_in(standing)
+            draws = facts.control(scenario.resolve().tree["flows"][0]["transport"])[1]["draws"]
+            parameter = draws["parameter"] if draws else None
+            found = engine.twin_of_kernel(scenario.tree, scenario.folder, parameter, calls)
     except ValueError as error:
         subject, _, words = str(error).partition(" ")
         at = Path(stem + (_OBJECT if subject == "object" else _CALLS))
         raise InputError("file", f"{at}", words) from None
-    return Comparison(record.name, str(summary["control"]), int(summary["missed"]), found)
+    control_name, missed = str(summary["control"]), int(summary["missed"])
+    return Comparison(record.name, control_name, missed, standing, found)
+
+
+def _standing_for(name: str, file: Path) -> str:
+    """Returns the control of the engine that is to do what the kernel's control `name` does."""
+    for entry in registry()["controls"]:
+        linux = (entry["facts"] or {}).get("linux")
+        if entry["simulated"] and linux and linux["name"] == name:
+            return str(entry["name"])
+    raise InputError("file", f"{file}", f"calls the kernel's {name}, which the engine has not")
 
 
 def _summary(record: Path) -> dict[str, Any]:

@@ -74,6 +74,8 @@ def twin(
     If an emulation ran a program as its control, every call of it is recorded; a simulation records
     them if the flow has control_calls = true. Then the program gets these calls again, in the
     engine, and each answer must be the same bit by bit. This needs neither a kernel nor privileges.
+    If the program is the kernel's own control, as linux_bbr is, the engine's control for it
+    answers, here bbr1.
     With --control, a control of the engine hears of the same ACKs, and the differences are shown.
 
     \b
@@ -145,7 +147,7 @@ def _print_beside(source: Path, found: "list[calls.Beside]", control: str, *, as
             apart["first"]["number"] if apart["first"] else None,
         ]
         for one in found
-        for kind in ("cong_avoid", "ssthresh", "undo_cwnd")
+        for kind in ("cong_avoid", "cong_control", "ssthresh", "undo_cwnd")
         if (apart := one.found[kind])["calls"]
     ]
     print_rows(
@@ -162,16 +164,21 @@ def _print_calls(source: Path, compared: "list[calls.Comparison]") -> None:
     from ackclock.table import Column, table
 
     head: list[Column | str] = [
-        Column("record", numeric=False), "control", "connections", "calls",
-        Column("same", "%", numeric=True), "missed", Column("moved", spare=1),
+        Column("record", numeric=False), "control", "engine's", "connections", "calls",
+        Column("same", "%", numeric=True), Column("window", "%", numeric=True),
+        Column("answer", "%", numeric=True), "missed", Column("moved", spare=1),
     ]  # fmt: skip
     rows = [
         [
             one.record.removesuffix(".calls"),
             one.control,
+            one.standing or "the same",
             one.found["connections"],
             one.found["calls"],
-            100.0 * one.found["equal"] / max(1, one.found["calls"]),
+            *(
+                100.0 * one.found[equal] / max(1, one.found["calls"])
+                for equal in ("equal", "equal_windows", "equal_answers")
+            ),
             one.missed,
             one.found["moved"],
         ]
@@ -179,8 +186,9 @@ def _print_calls(source: Path, compared: "list[calls.Comparison]") -> None:
     ]
     print_rows(
         table(f"{source}: the engine's answers to recorded calls", head, rows),
-        "same: calls after which window and answer are equal bit by bit; missed: calls that the "
-        "kernel could not record; moved: calls before which the kernel itself had set the window",
+        "same: calls after which window and answer are equal bit by bit, then each by itself; the "
+        "answer of a control that sets the rate is the pacing rate; missed: calls that the kernel "
+        "could not record; moved: calls before which the kernel itself had set the window",
     )
     chosen = next((one for one in compared if one.differs), None)
     if chosen is not None:

@@ -2,15 +2,18 @@
 //! the same congestion, and its windows are compared with the program's, call by call.
 //!
 //! The control's window is its own throughout. It is told of idle times and of the window after a
-//! timeout as the kernel set them. It hears nothing of single sent segments, and of no rate sample.
+//! timeout as the kernel set them. It hears nothing of single sent segments. Rate samples are those
+//! of the program's `cong_control`.
+//!
+//! [`Standing`] is such a control as the twin of one that the kernel has: it has to answer alike.
 
 use super::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, RecoveryPhase, SegmentSent,
-    SendLimit,
+    Ack, AckKind, Congestion, CongestionControl, CongestionKind, RateSample, RecoveryPhase,
+    SegmentLost, SegmentSent, SendLimit,
 };
 use crate::units::{Bytes, Span, Time};
-use ackclock_bpf::Callback;
-use ackclock_bpf::twin::Call;
+use ackclock_bpf::twin::{Call, Twin, Window};
+use ackclock_bpf::{Callback, Fault};
 use std::collections::HashMap;
 
 /// States of loss recovery and events, in the kernel's numbers.
@@ -20,6 +23,14 @@ const RECOVERY: u32 = 3;
 const LOSS: u32 = 4;
 const TX_START: u32 = 0;
 const CWND_RESTART: u32 = 1;
+
+/// ssthresh that is not set (`TCP_INFINITE_SSTHRESH`).
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// `min_rtt_us` before the first round-trip time.
+const UNKNOWN_RTT: u32 = u32::MAX;
+
+/// Most segments that one call may show to be lost; more are a gap in the record.
+const MOST_LOST: u32 = 1 << 20;
 
 /// A difference from which on two windows count as different: a segment.
 const ONE_SEGMENT: f64 = 1.0;
@@ -88,6 +99,8 @@ impl Compared {
 pub struct Beside {
     /// Windows after `cong_avoid`.
     pub growth: Compared,
+    /// Windows after `cong_control`.
+    pub controlled: Compared,
     /// Thresholds after `ssthresh`.
     pub reductions: Compared,
     /// Windows after `undo_cwnd`.
@@ -97,6 +110,7 @@ pub struct Beside {
 }
 
 /// A connection.
+#[derive(Debug)]
 struct Connection {
     control: Box<dyn CongestionControl>,
     /// `pkts_acked` of an ACK, until it is known whether the window may grow with it.
@@ -108,34 +122,111 @@ struct Connection {
     state: u32,
     delivered: u32,
     lost_out: u32,
+    /// Segments found lost so far.
+    lost: u32,
+    una: u32,
     round_ends: u32,
     min_rtt: Option<Span>,
 }
 
-/// Gives the calls of a record to a control of the engine. `make` makes one for each connection, of
-/// its payload of a full segment, its window and its threshold.
-pub fn compare(
-    record: &[u8],
-    mut make: impl FnMut(Bytes, Bytes, Option<Bytes>) -> Box<dyn CongestionControl>,
-) -> Beside {
+/// Gives the calls of a record to a control of the engine. `make` makes one for each connection.
+pub fn compare(record: &[u8], mut make: impl FnMut(Begun) -> Box<dyn CongestionControl>) -> Beside {
     let mut beside = Beside::default();
     let mut connections: HashMap<([u8; 4], u16), Connection> = HashMap::new();
     for call in Call::all(record) {
         if call.callback() == Some(Callback::Init) {
-            let mss = u64::from(call.mss.max(1));
-            let ssthresh = call.before.ssthresh;
-            let ssthresh = (ssthresh < 0x7fff_ffff).then(|| Bytes(mss * u64::from(ssthresh)));
-            let cwnd = Bytes(mss * u64::from(call.before.cwnd));
             beside.connections += 1;
-            connections.insert(
-                call.local,
-                Connection::new(make(Bytes(mss), cwnd, ssthresh), &call),
-            );
+            let control = make(Begun::of(&call));
+            connections.insert(call.local, Connection::new(control, &call));
         } else if let Some(connection) = connections.get_mut(&call.local) {
             connection.take(&call, &mut beside);
         }
     }
     beside
+}
+
+/// State of a connection with which a control of the engine is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Slow-start threshold, if it is set.
+    pub ssthresh: Option<Bytes>,
+}
+
+impl Begun {
+    /// Returns what the first call of a connection found.
+    pub fn of(call: &Call) -> Self {
+        let mss = u64::from(call.mss.max(1));
+        let bytes = |segments: u32| Bytes(mss * u64::from(segments));
+        let ssthresh = call.before.ssthresh;
+        Begun {
+            mss: Bytes(mss),
+            cwnd: bytes(call.before.cwnd),
+            ssthresh: (ssthresh < INFINITE_SSTHRESH).then(|| bytes(ssthresh)),
+        }
+    }
+}
+
+/// A control of the engine as the twin of one that the kernel has, and that owns window and rate in
+/// all states. Its window has whole segments.
+///
+/// The kernel sets the threshold too, when it undoes a reduction. So of the threshold only changes
+/// by the control are compared.
+#[derive(Debug)]
+pub struct Standing {
+    connection: Connection,
+    unread: Beside,
+}
+
+impl Standing {
+    /// Lets a control stand for the kernel's in a connection that begins with a call.
+    pub fn new(control: Box<dyn CongestionControl>, call: &Call) -> Self {
+        Standing {
+            connection: Connection::new(control, call),
+            unread: Beside::default(),
+        }
+    }
+
+    fn ssthresh(&self, call: &Call) -> u32 {
+        let ssthresh = self.connection.control.state().ssthresh;
+        ssthresh.map_or(INFINITE_SSTHRESH, |bytes| whole(bytes, call))
+    }
+}
+
+impl Twin for Standing {
+    fn answer(&mut self, callback: Callback, call: &Call) -> Result<(Window, u32), Fault> {
+        let ssthresh = self.ssthresh(call);
+        if callback != Callback::Init {
+            self.connection.take(call, &mut self.unread);
+        }
+        let cwnd = whole(self.connection.control.cwnd(), call);
+        let rate = self.connection.control.pacing_rate();
+        let rate = rate.map_or(0, |rate| rate.as_bit_per_s() / 8);
+        let changed = self.ssthresh(call);
+        let window = Window {
+            cwnd,
+            ssthresh: if changed == ssthresh {
+                call.before.ssthresh
+            } else {
+                changed
+            },
+            cwnd_cnt: call.before.cwnd_cnt,
+        };
+        let result = match callback {
+            Callback::Ssthresh => window.ssthresh,
+            Callback::UndoCwnd => cwnd,
+            _ => u32::try_from(rate).unwrap_or(u32::MAX),
+        };
+        Ok((window, result))
+    }
+}
+
+/// Returns bytes in whole segments.
+fn whole(bytes: Bytes, call: &Call) -> u32 {
+    u32::try_from(bytes.0 / u64::from(call.mss.max(1))).unwrap_or(u32::MAX)
 }
 
 impl Connection {
@@ -149,6 +240,8 @@ impl Connection {
             state: call.state.into(),
             delivered: call.delivered,
             lost_out: call.lost_out,
+            lost: call.lost,
+            una: call.snd_una,
             round_ends: call.snd_nxt,
             min_rtt: None,
         }
@@ -160,7 +253,16 @@ impl Connection {
             let limit = Bytes(segments(call.before.cwnd, call));
             self.control.on_idle_restart(at(call), limit);
         }
+        self.lose(call);
         let callback = call.callback();
+        if callback == Some(Callback::CongControl) {
+            self.acked = None;
+            self.control(call);
+            beside
+                .controlled
+                .add(call, call.after.cwnd, self.cwnd(call));
+            return;
+        }
         if callback == Some(Callback::CongAvoid) {
             self.acknowledge(call, credit(call));
             beside.growth.add(call, call.after.cwnd, self.cwnd(call));
@@ -186,6 +288,9 @@ impl Connection {
             }
             Some(Callback::CwndEvent) if call.arguments[0] == CWND_RESTART => self.restarts = true,
             Some(Callback::CwndEvent) if call.arguments[0] == TX_START => {
+                if call.app_limited {
+                    self.control.on_sent_after_idle(at(call));
+                }
                 let one = Bytes(call.mss.into());
                 let sent = SegmentSent {
                     bytes: one,
@@ -237,6 +342,78 @@ impl Connection {
         self.control.on_congestion(at(found), &congestion);
     }
 
+    /// Tells the control of the segments found lost since the last call.
+    fn lose(&mut self, call: &Call) {
+        let lost = call.lost.wrapping_sub(self.lost);
+        self.lost = call.lost;
+        if !self.control.wants_delivery_rate() || lost > MOST_LOST {
+            return;
+        }
+        for _ in 0..lost {
+            let one = SegmentLost {
+                sequence: u64::from(call.snd_una) / u64::from(call.mss.max(1)),
+                bytes: Bytes(call.mss.into()),
+                tx_in_flight: Bytes(segments(call.prior_in_flight, call)),
+                lost: Bytes(segments(lost, call)),
+                delivered: Bytes(segments(call.delivered, call)),
+                limited: SendLimit::CongestionWindow,
+            };
+            self.control.on_lost(at(call), &one);
+        }
+    }
+
+    /// Tells the control of an ACK with its rate sample.
+    fn control(&mut self, call: &Call) {
+        let advanced = call.snd_una.wrapping_sub(self.una);
+        self.una = call.snd_una;
+        self.delivered = call.delivered;
+        let limited = limit(call.sample_limited);
+        let [delivered, interval] = call.arguments;
+        let interval = Span::from_micros(interval.into());
+        let rate_sample = (delivered > 0).then(|| RateSample {
+            delivered: Bytes(segments(delivered, call)),
+            interval,
+            send_elapsed: interval,
+            ack_elapsed: interval,
+            tx_in_flight: Bytes(segments(call.prior_in_flight, call)),
+            lost: Bytes(segments(call.losses, call)),
+            prior_delivered: Bytes(segments(call.prior_delivered, call)),
+            limited,
+        });
+        let round_start = call.snd_una.wrapping_sub(self.round_ends).cast_signed() > 0;
+        if round_start {
+            self.round_ends = call.snd_nxt;
+        }
+        let rtt = u64::try_from(call.rtt_us).ok().map(Span::from_micros);
+        let ack = Ack {
+            kind: if advanced > 0 {
+                AckKind::New
+            } else {
+                AckKind::Duplicate
+            },
+            newly_acked: Bytes(advanced.into()),
+            newly_delivered: Bytes(segments(call.acked_sacked, call)),
+            credit: Bytes::ZERO,
+            delivered: Bytes(segments(call.delivered, call)),
+            rtt,
+            newest_rtt: rtt,
+            smoothed_rtt: smoothed(call),
+            min_rtt: (call.min_rtt_us != UNKNOWN_RTT)
+                .then(|| Span::from_micros(call.min_rtt_us.into())),
+            in_flight: in_flight(call),
+            prior_in_flight: Bytes(segments(call.prior_in_flight, call)),
+            delayed: call.delayed,
+            next_departure: at(call) + Span::from_micros(call.departure_us.into()),
+            rate_sample,
+            limited,
+            phase: phase(call.state.into()),
+            newly_lost: Bytes(segments(call.losses, call)),
+            round_start,
+            marked: Bytes::ZERO,
+        };
+        self.control.on_ack(at(call), &ack);
+    }
+
     /// Tells the control of the ACK by which the window may grow.
     fn acknowledge(&mut self, call: &Call, credit: u64) {
         let acked = self.acked.take();
@@ -271,19 +448,12 @@ impl Connection {
             smoothed_rtt: smoothed(last),
             min_rtt: self.min_rtt,
             in_flight: in_flight(seen),
+            prior_in_flight: Bytes(in_flight(seen).0 + segments(delivered, seen)),
+            delayed: false,
             next_departure: at(last),
             rate_sample: None,
-            limited: if last.limited {
-                SendLimit::CongestionWindow
-            } else {
-                SendLimit::Application
-            },
-            phase: match self.state {
-                CWR => RecoveryPhase::Cwr,
-                RECOVERY => RecoveryPhase::Recovery,
-                LOSS => RecoveryPhase::Loss,
-                _ => RecoveryPhase::Open,
-            },
+            limited: limit(!last.limited),
+            phase: phase(self.state),
             newly_lost: Bytes(segments(lost, seen)),
             round_start,
             marked: Bytes::ZERO,
@@ -297,8 +467,26 @@ impl Connection {
     }
 }
 
+/// Returns the time that the kernel's own controls see: that of the socket's clock.
 fn at(call: &Call) -> Time {
-    Time::from_nanos(call.now_ns)
+    Time::from_nanos(1000 * call.mstamp_us)
+}
+
+fn limit(by_application: bool) -> SendLimit {
+    if by_application {
+        SendLimit::Application
+    } else {
+        SendLimit::CongestionWindow
+    }
+}
+
+fn phase(state: u32) -> RecoveryPhase {
+    match state {
+        CWR => RecoveryPhase::Cwr,
+        RECOVERY => RecoveryPhase::Recovery,
+        LOSS => RecoveryPhase::Loss,
+        _ => RecoveryPhase::Open,
+    }
 }
 
 fn smoothed(call: &Call) -> Option<Span> {

@@ -46,6 +46,17 @@ pub fn push_calls(calls: &[u8], labels: (i64, i64), flow: &str, instance: u32, t
             max_packets_out: call.max_packets_out.into(),
             snd_una: call.snd_una.into(),
             snd_nxt: call.snd_nxt.into(),
+            mstamp_us: call.mstamp_us.cast_signed(),
+            jiffies: call.jiffies.into(),
+            departure_us: call.departure_us.into(),
+            lost: call.lost.into(),
+            min_rtt_us: call.min_rtt_us.into(),
+            prior_delivered: call.prior_delivered.into(),
+            acked_sacked: call.acked_sacked.into(),
+            losses: call.losses.into(),
+            prior_in_flight: call.prior_in_flight.into(),
+            limits: call.limits().into(),
+            drawn: call.drawn.into(),
         }
         .push(table);
     }

@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438).
 
-use super::cubic_linux::{CubicLinux, USUAL_TICK};
+use super::cubic_linux::{CubicLinux, LONGEST_TICK, USUAL_TICK};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::slow_start::{SlowStart, SlowStartExit};
@@ -16,9 +16,6 @@ use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Longest tick: `cnt` is renewed 32 times a second.
-const LONGEST_TICK: Span = Span::from_millis(30);
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -17,6 +17,8 @@ const RENEWALS_PER_SECOND: u64 = 32;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Tick of a kernel with the usual configuration (`CONFIG_HZ=250`).
 pub(super) const USUAL_TICK: Span = Span::from_millis(4);
+/// Longest tick: CUBIC renews its slope 32 times a second.
+pub(super) const LONGEST_TICK: Span = Span::from_millis(30);
 /// Denominator of β (`BICTCP_BETA_SCALE`).
 const SCALE: u64 = 1024;
 /// Fractional bits of time, and of the cube with C.

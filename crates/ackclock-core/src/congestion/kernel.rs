@@ -53,6 +53,7 @@ pub const SHIPPED: &[Shipped] = &[
     shipped!("westwood_re"),
     shipped!("westwood_abse"),
     shipped!("delivery_rate"),
+    shipped!("linux_bbr"),
 ];
 
 /// Parameters.
@@ -70,7 +71,8 @@ pub struct Kernel {
     #[schemars(length(min = 1, max = 15))]
     pub name: Option<String>,
     /// Name of a program that comes with ackclock: `aimd`, `reno`, `cubic`, `vegas`,
-    /// `westwood_crb`, `westwood_re`, `westwood_abse` or `delivery_rate`.
+    /// `westwood_crb`, `westwood_re`, `westwood_abse`, `delivery_rate` or `linux_bbr`. The last is
+    /// the kernel's own `bbr` with a record of its calls, and runs in emulations only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipped: Option<String>,
     /// File of your own program: C source, `.bpf.c`, or an object, `.bpf.o`. It includes

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::units::{BitRate, Bytes, Span, Time};
 use ackclock_bpf::layout::{ack_sample, rate_sample, socket};
+use ackclock_bpf::machine::STARTED_NS;
 use ackclock_bpf::{Argument, Callback, Machine};
 use std::fmt::Debug;
 
@@ -306,6 +307,10 @@ impl<A: Algorithm> ProgramControl<A> {
             (socket::LOST, lost),
             (socket::SND_UNA, self.una),
             (socket::SND_NXT, self.una.wrapping_add(sender.outstanding.0)),
+            (
+                socket::TCP_WSTAMP_NS,
+                STARTED_NS.saturating_add(ack.next_departure.as_nanos()),
+            ),
         ] {
             self.machine.set(field, value);
         }
@@ -436,9 +441,10 @@ impl<A: Algorithm> ProgramControl<A> {
             ),
             (
                 rate_sample::PRIOR_IN_FLIGHT,
-                self.segments(Bytes(ack.in_flight.0.saturating_add(ack.newly_delivered.0))),
+                self.segments(ack.prior_in_flight),
             ),
             (rate_sample::IS_APP_LIMITED, limited.into()),
+            (rate_sample::IS_ACK_DELAYED, ack.delayed.into()),
         ] {
             self.machine.set_rate_sample(field, value);
         }

@@ -185,6 +185,8 @@ impl AckClock {
             smoothed_rtt: Some(rtt),
             min_rtt: Some(self.min_rtt.min(rtt)),
             in_flight: self.flight().saturating_sub(Bytes(bytes)),
+            prior_in_flight: self.flight(),
+            delayed: false,
             next_departure: self.now,
             rate_sample: Some(self.sample(rtt)),
             limited: self.limited(),

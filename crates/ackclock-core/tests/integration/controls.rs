@@ -441,6 +441,8 @@ impl Told {
                     delivered: Bytes(self.delivered),
                     rtt,
                     newest_rtt: rtt,
+                    prior_in_flight: Bytes(control.cwnd().0.saturating_add(credit)),
+                    delayed: false,
                     smoothed_rtt: self.smoothed_rtt,
                     min_rtt: self.min_rtt,
                     in_flight: control.cwnd(),

@@ -11,7 +11,7 @@ use self::policer::{Policer, Verdict};
 use super::windowed_maximum::WindowedMaximum;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, PathModel,
-    RecoveryPhase, SendLimit,
+    RecoveryPhase, SegmentLost, SendLimit,
 };
 use crate::streams::Stream;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -99,9 +99,10 @@ struct FullPipe {
 struct MinRtt {
     /// In microseconds; `None` before the first (`min_rtt_us`).
     value: Option<u64>,
-    at: Time,
-    /// Earliest end of the probe, once little is in flight (`probe_rtt_done_stamp`).
-    done_at: Option<Time>,
+    /// Tick at which it was measured (`min_rtt_stamp`).
+    at: u64,
+    /// Tick after which the probe may end, once little is in flight (`probe_rtt_done_stamp`).
+    done_at: Option<u64>,
     round_done: bool,
 }
 
@@ -137,6 +138,8 @@ struct Control {
     round_end: Bytes,
     round_start: bool,
     delivered: Bytes,
+    /// Time of the last delivery (`delivered_mstamp`).
+    delivered_at: Time,
     lost: Bytes,
     recovery: RecoveryPhase,
     conserves: bool,
@@ -160,7 +163,7 @@ impl Control {
             full: FullPipe::default(),
             min_rtt: MinRtt {
                 value: None,
-                at: Time::ZERO,
+                at: 0,
                 done_at: None,
                 round_done: false,
             },
@@ -174,6 +177,7 @@ impl Control {
             round_end: Bytes::ZERO,
             round_start: false,
             delivered: Bytes::ZERO,
+            delivered_at: Time::ZERO,
             lost: Bytes::ZERO,
             recovery: RecoveryPhase::Open,
             conserves: false,
@@ -267,10 +271,17 @@ impl Control {
     fn segments(&self, bytes: Bytes) -> u64 {
         bytes.0.div_ceil(self.mss).min(LARGEST)
     }
+    /// Returns a time on the coarse clock (`tcp_jiffies32`), and how many ticks cover a span.
+    fn ticks(&self, now: Time) -> u64 {
+        now.as_nanos() / self.parameters.tick.as_nanos()
+    }
+    fn ticks_of(&self, span: Span) -> u64 {
+        span.as_nanos().div_ceil(self.parameters.tick.as_nanos())
+    }
 
-    fn sampled(&self, at: Time, has_losses: bool, application_limited: bool) -> Sampled {
+    fn sampled(&self, has_losses: bool, application_limited: bool) -> Sampled {
         Sampled {
-            at,
+            at: self.delivered_at,
             delivered: self.delivered,
             lost: self.lost,
             has_losses,
@@ -282,7 +293,7 @@ impl Control {
     }
 
     /// Takes in a rate sample (`bbr_update_bw`).
-    fn learn_bandwidth(&mut self, now: Time, ack: &Ack) {
+    fn learn_bandwidth(&mut self, ack: &Ack) {
         self.round_start = false;
         let Some(sample) = &ack.rate_sample else {
             return;
@@ -298,8 +309,8 @@ impl Control {
             self.conserves = false;
         }
         let limited = sample.limited == SendLimit::Application;
-        let sampled = self.sampled(now, ack.newly_lost > Bytes::ZERO, limited);
-        self.sample_policer(now, &sampled);
+        let sampled = self.sampled(ack.newly_lost > Bytes::ZERO, limited);
+        self.sample_policer(&sampled);
         let delivered = self.segments(sample.delivered);
         let bandwidth = ((delivered << BANDWIDTH_BITS) / elapsed).min(MOST_BANDWIDTH);
         if !limited || bandwidth >= self.bandwidth.get() {
@@ -309,24 +320,24 @@ impl Control {
         if self.parameters.aggregation_gain > 0 && ack.newly_delivered > Bytes::ZERO {
             let acked = self.segments(ack.newly_delivered);
             let model = (self.bandwidth(), self.cwnd);
-            let start = self.round_start;
+            let (start, now) = (self.round_start, self.delivered_at);
             self.aggregation
                 .update(&self.parameters, now, acked, start, model);
         }
     }
 
-    fn sample_policer(&mut self, now: Time, sampled: &Sampled) {
+    fn sample_policer(&mut self, sampled: &Sampled) {
         let probing = self.mode == Mode::ProbeBandwidth;
         match self.policer.sample(&self.parameters, sampled, probing) {
             Verdict::Continue => {}
             Verdict::Found => self.pacing_gain = GAIN_ONE,
-            Verdict::Expired => self.probe_bandwidth(now),
+            Verdict::Expired => self.probe_bandwidth(),
         }
     }
 
     /// Enters the cycle at a random phase, but not at the one that drains
     /// (`bbr_reset_probe_bw_mode`).
-    fn probe_bandwidth(&mut self, now: Time) {
+    fn probe_bandwidth(&mut self) {
         let phases = self.parameters.cycle_gains.len();
         self.mode = Mode::ProbeBandwidth;
         let drawn = (self.stream.uniform() * (phases - 1) as f64) as usize;
@@ -334,7 +345,7 @@ impl Control {
         let given = self.parameters.cycle_starts.get(self.cycles);
         self.phase = given.copied().unwrap_or(random);
         self.cycles += 1;
-        self.phase_start = now;
+        self.phase_start = self.delivered_at;
     }
 
     /// Moves to the next phase of the cycle when it is due (`bbr_update_cycle_phase`).
@@ -342,10 +353,9 @@ impl Control {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
-        let full = micros(now.since(self.phase_start)) > self.min_rtt.value.unwrap_or(u64::MAX);
-        let before = ack.in_flight.0.saturating_add(ack.newly_delivered.0);
-        let before = self.segments(Bytes(before.saturating_add(ack.newly_lost.0)));
-        let before = self.in_network(now, ack, before);
+        let elapsed = micros(self.delivered_at.since(self.phase_start));
+        let full = elapsed > self.min_rtt.value.unwrap_or(u64::MAX);
+        let before = self.in_network(now, ack, self.segments(ack.prior_in_flight));
         let is_over = if self.pacing_gain == GAIN_ONE {
             full
         } else if self.pacing_gain > GAIN_ONE {
@@ -356,7 +366,7 @@ impl Control {
         };
         if is_over {
             self.phase = (self.phase + 1) % self.parameters.cycle_gains.len();
-            self.phase_start = now;
+            self.phase_start = self.delivered_at;
         }
     }
 
@@ -388,18 +398,19 @@ impl Control {
         }
         let in_flight = self.in_network(now, ack, self.segments(ack.in_flight));
         if self.mode == Mode::Drain && in_flight <= self.target(GAIN_ONE) {
-            self.probe_bandwidth(now);
+            self.probe_bandwidth();
         }
     }
 
     /// Keeps the smallest round-trip time, and measures it again when it is old
     /// (`bbr_update_min_rtt`).
     fn learn_min_rtt(&mut self, now: Time, ack: &Ack) {
-        let old = now.since(self.min_rtt.at) > self.parameters.min_rtt_window;
+        let tick = self.ticks(now);
+        let old = tick > self.min_rtt.at + self.ticks_of(self.parameters.min_rtt_window);
         if let Some(rtt) = ack.newest_rtt.map(micros)
-            && (old || self.min_rtt.value.is_none_or(|least| rtt <= least))
+            && (old && !ack.delayed || self.min_rtt.value.is_none_or(|least| rtt < least))
         {
-            (self.min_rtt.value, self.min_rtt.at) = (Some(rtt), now);
+            (self.min_rtt.value, self.min_rtt.at) = (Some(rtt), tick);
         }
         let probes = self.parameters.probe_rtt_time > Span::ZERO;
         if probes && old && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -411,7 +422,8 @@ impl Control {
             let in_flight = self.segments(ack.in_flight);
             if self.min_rtt.done_at.is_none() {
                 if in_flight <= self.parameters.least_window {
-                    self.min_rtt.done_at = Some(now + self.parameters.probe_rtt_time);
+                    let lasts = self.ticks_of(self.parameters.probe_rtt_time);
+                    self.min_rtt.done_at = Some(tick + lasts);
                     self.min_rtt.round_done = false;
                     self.round_end = ack.delivered;
                 }
@@ -429,13 +441,14 @@ impl Control {
 
     /// Leaves the probe if it has lasted long enough (`bbr_check_probe_rtt_done`).
     fn end_probe_rtt(&mut self, now: Time) {
-        if self.min_rtt.done_at.is_none_or(|at| now <= at) {
+        let tick = self.ticks(now);
+        if self.min_rtt.done_at.is_none_or(|at| tick <= at) {
             return;
         }
-        self.min_rtt.at = now;
+        self.min_rtt.at = tick;
         self.cwnd = self.cwnd.max(self.prior);
         if self.full.reached {
-            self.probe_bandwidth(now);
+            self.probe_bandwidth();
         } else {
             self.mode = Mode::Startup;
         }
@@ -509,8 +522,8 @@ impl Control {
     }
 
     /// Forgets what startup and policer detection have learned.
-    fn reset_policer(&mut self, now: Time) {
-        let sampled = self.sampled(now, false, false);
+    fn reset_policer(&mut self) {
+        let sampled = self.sampled(false, false);
         self.policer.reset(&sampled);
     }
 }
@@ -521,7 +534,8 @@ const fn is_recovering(phase: RecoveryPhase) -> bool {
 
 impl CongestionControl for Control {
     fn on_open(&mut self, now: Time, rtt: Option<Span>) {
-        self.min_rtt.at = now;
+        self.min_rtt.at = self.ticks(now);
+        self.delivered_at = now;
         self.aggregation.restart(now);
         if let Some(rtt) = rtt.map(micros) {
             self.min_rtt.value = Some(rtt);
@@ -539,12 +553,19 @@ impl CongestionControl for Control {
             Mode::ProbeRtt => self.end_probe_rtt(now),
             Mode::Startup | Mode::Drain => {}
         }
+        self.delivered_at = now; // of the next sample, as in Linux
+    }
+
+    fn on_lost(&mut self, _: Time, lost: &SegmentLost) {
+        self.lost = Bytes(self.lost.0.saturating_add(lost.bytes.0));
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.delivered = ack.delivered;
-        self.lost = Bytes(self.lost.0.saturating_add(ack.newly_lost.0));
-        self.learn_bandwidth(now, ack);
+        if ack.newly_delivered > Bytes::ZERO {
+            self.delivered_at = now;
+        }
+        self.learn_bandwidth(ack);
         self.follow_cycle(now, ack);
         self.check_full(ack);
         self.check_drain(now, ack);
@@ -554,12 +575,12 @@ impl CongestionControl for Control {
         self.set_cwnd(ack);
     }
 
-    fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
+    fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
         match congestion.kind {
             CongestionKind::Loss | CongestionKind::Mark => self.save_cwnd(),
             CongestionKind::SpuriousLoss => {
                 (self.full.bandwidth, self.full.rounds) = (0, 0);
-                self.reset_policer(now);
+                self.reset_policer();
             }
             CongestionKind::Timeout | CongestionKind::RepeatedTimeout => {
                 if congestion.kind == CongestionKind::Timeout {
@@ -569,8 +590,8 @@ impl CongestionControl for Control {
                 self.recovery = RecoveryPhase::Loss;
                 self.full.bandwidth = 0;
                 self.round_start = true; // as if a round had ended
-                let sampled = self.sampled(now, true, false);
-                self.sample_policer(now, &sampled);
+                let sampled = self.sampled(true, false);
+                self.sample_policer(&sampled);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Parameters of BBR version 1, with the values of Linux.
 
+use super::super::cubic_linux::{LONGEST_TICK, USUAL_TICK};
 use super::super::facts::{
     ControlFacts, Draws, GrowthLaw, KeptShare, LinuxControl, PathModelFacts,
 };
@@ -31,6 +32,9 @@ pub struct Bbr1 {
     pub cycle_starts: Vec<usize>,
     /// Rounds for which the largest bandwidth is kept (`bbr_bw_rtts`).
     pub bandwidth_rounds: u64,
+    /// Tick of the kernel's clock, in which the next two times count: 4 ms if the kernel was built
+    /// with `CONFIG_HZ=250`, the default there, and 1 ms with 1000. At most 30 ms.
+    pub tick: Span,
     /// Time for which the smallest round-trip time is kept (`bbr_min_rtt_win_sec`).
     pub min_rtt_window: Span,
     /// Time for which the window stays small to measure it again (`bbr_probe_rtt_mode_ms`).
@@ -73,6 +77,7 @@ impl Default for Bbr1 {
             cycle_gains: [320, 192, 256, 256, 256, 256, 256, 256],
             cycle_starts: Vec::new(),
             bandwidth_rounds: 10,
+            tick: USUAL_TICK,
             min_rtt_window: Span::from_millis(10_000),
             probe_rtt_time: Span::from_millis(200),
             least_window: 4,
@@ -129,6 +134,12 @@ impl Element<ControlKind> for Bbr1 {
                     "pacing_margin",
                     &self.pacing_margin,
                     "is not below 100",
+                ),
+                in_range(
+                    Span::ZERO < self.tick && self.tick <= LONGEST_TICK,
+                    "tick",
+                    &self.tick,
+                    "is not above 0 and at most 30 ms",
                 ),
                 check_count("policer_rounds", self.policer_rounds, 1),
                 check_count("policer_loss", self.policer_loss, 0),

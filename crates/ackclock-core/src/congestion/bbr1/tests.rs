@@ -65,7 +65,7 @@ fn the_cycle_begins_anywhere_but_in_the_phase_that_drains() {
     let mut control = on_path();
     let mut seen = [0; 8];
     for _ in 0..700 {
-        control.probe_bandwidth(Time::ZERO);
+        control.probe_bandwidth();
         seen[control.phase] += 1;
     }
     assert_eq!(seen[1], 0);
@@ -158,7 +158,7 @@ fn cycles_begin_at_the_given_phases() {
     let mut control = Control::new(parameters, &context(&Streams::new(1, 0), 10, None));
     let begun: Vec<usize> = (0..100)
         .map(|_| {
-            control.probe_bandwidth(Time::ZERO);
+            control.probe_bandwidth();
             control.phase
         })
         .collect();
@@ -169,4 +169,66 @@ fn cycles_begin_at_the_given_phases() {
             .filter(|phase| *phase != 1)
             .all(|phase| begun[2..].contains(&phase))
     );
+}
+
+/// An ACK after `millis`, of one segment with a round trip of `rtt` milliseconds.
+fn hear(control: &mut Control, millis: u64, rtt: u64, change: impl FnOnce(&mut Ack)) {
+    let clock =
+        super::super::testing::AckClock::of(Box::new(self::control()), Span::from_millis(40));
+    let mut ack = clock.ack_of(1000);
+    ack.newest_rtt = Some(Span::from_millis(rtt));
+    ack.rate_sample = None;
+    change(&mut ack);
+    control.on_ack(Time::ZERO + Span::from_millis(millis), &ack);
+}
+
+/// Earlier releases of Linux let it.
+#[test]
+fn an_equal_round_trip_does_not_postpone_the_probe() {
+    let mut control = on_path();
+    hear(&mut control, 9_996, 40, |_| {});
+    assert_eq!(control.mode, Mode::Startup);
+    hear(&mut control, 10_003, 40, |_| {});
+    assert_eq!(control.mode, Mode::Startup, "tick 2500 is not after 2500");
+    hear(&mut control, 10_004, 41, |_| {});
+    assert_eq!(control.mode, Mode::ProbeRtt);
+    assert_eq!(control.min_rtt.value, Some(41_000));
+}
+
+#[test]
+fn a_delayed_ack_does_not_raise_the_smallest_round_trip() {
+    let mut control = on_path();
+    hear(&mut control, 10_004, 80, |ack| ack.delayed = true);
+    assert_eq!(control.min_rtt.value, Some(40_000));
+    assert_eq!(control.mode, Mode::ProbeRtt);
+}
+
+/// A phase of 40 ms: an ACK after 50 ms that delivers nothing does not end it.
+#[test]
+fn a_phase_ends_with_a_delivery() {
+    let mut control = on_path();
+    control.probe_bandwidth();
+    (control.phase, control.pacing_gain) = (3, GAIN_ONE);
+    hear(&mut control, 50, 40, |ack| {
+        ack.newly_delivered = Bytes::ZERO
+    });
+    assert_eq!(control.phase, 3);
+    hear(&mut control, 51, 40, |_| {});
+    assert_eq!(control.phase, 4);
+}
+
+/// Losses that a timeout shows count too.
+#[test]
+fn the_policer_counts_all_losses() {
+    let mut control = on_path();
+    let lost = SegmentLost {
+        sequence: 0,
+        bytes: Bytes(1000),
+        tx_in_flight: Bytes(1000),
+        lost: Bytes(1000),
+        delivered: Bytes::ZERO,
+        limited: SendLimit::CongestionWindow,
+    };
+    control.on_lost(Time::ZERO, &lost);
+    assert_eq!(control.sampled(true, false).lost, Bytes(1000));
 }

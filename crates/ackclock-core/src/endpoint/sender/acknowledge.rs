@@ -11,7 +11,7 @@ use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEven
 use super::marks::MarkNews;
 use super::{Sender, State, Timer, stronger};
 use crate::congestion::{
-    Ack, AckKind, Congestion, CongestionKind, RecoveryPhase, SendLimit, SenderState,
+    Ack, AckKind, Congestion, CongestionKind, RateSample, RecoveryPhase, SendLimit, SenderState,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -27,6 +27,8 @@ pub(super) struct Told {
     /// Round-trip times of the first and of the last segment.
     pub rtt: Option<Span>,
     pub newest_rtt: Option<Span>,
+    /// Bytes in flight before the ACK.
+    pub prior_in_flight: u64,
     /// True if the phase of recovery allows the window to open.
     pub opens: bool,
     /// Bytes newly known to be lost.
@@ -110,6 +112,7 @@ impl Sender {
     fn take<const PLAIN: bool, const RATED: bool>(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let new = PLAIN || ack.cumulative > self.scoreboard.first();
         let lost = self.statistics.lost_segments;
+        let prior_in_flight = if PLAIN { 0 } else { self.in_flight().0 };
         let (advance, sacked) = if PLAIN {
             (self.advance::<RATED>(ack.cumulative), 0)
         } else {
@@ -140,6 +143,11 @@ impl Sender {
             repeated: 0,
             rtt,
             newest_rtt: known.then(|| now.since(advance.newest)),
+            prior_in_flight: if PLAIN {
+                self.in_flight().0 + newly_delivered // nothing is lost or sent again
+            } else {
+                prior_in_flight
+            },
             opens: advance.acked > 0 && (!recovering || self.opens_at_recovery_end()),
             newly_lost: if PLAIN {
                 0
@@ -391,6 +399,7 @@ impl Sender {
             _ => None,
         };
         let limited = stronger(self.round.limited, self.round.last_limited);
+        let alone = |sample: &RateSample| sample.prior_delivered.0 + acked == self.delivered;
         let signal = Ack {
             kind: if acked > 0 {
                 AckKind::New
@@ -406,6 +415,8 @@ impl Sender {
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt,
             in_flight: self.in_flight(),
+            prior_in_flight: Bytes(told.prior_in_flight),
+            delayed: acked > 0 && acked < self.mss && rate_sample.as_ref().is_some_and(alone),
             next_departure: self.pacer.next().max(now),
             rate_sample,
             limited,

@@ -204,6 +204,7 @@ impl Sender {
 
     fn take_with(&mut self, now: Time, ack: &Acknowledgement<'_>, state: &mut ByTime) {
         let lost = self.statistics.lost_segments;
+        let prior_in_flight = self.in_flight().0;
         let round_start = ack.cumulative >= self.round.end;
         let (mut news, advance, rtt) = self.learn_by_time(now, ack, state);
         if news.advanced {
@@ -235,6 +236,7 @@ impl Sender {
             repeated: news.repeated,
             rtt: rtt.0,
             newest_rtt: rtt.1,
+            prior_in_flight,
             opens: self.may_open(&news, state),
             newly_lost: lost * self.mss,
             round_start,
