@@ -64,8 +64,8 @@ def test_the_tool_says_what_it_lacks(
     assert ended.value.code == 77
     assert "unpack the package of one kernel" in capsys.readouterr().err
     assert not out.exists()
+    monkeypatch.setattr("sys.argv", [tool, str(tmp_path), str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
-        monkeypatch.setattr("sys.argv", [tool, str(tmp_path), str(tmp_path)])
         runpy.run_path(tool, run_name="__main__")
     assert ended.value.code == 2
     assert "exists already" in capsys.readouterr().err
