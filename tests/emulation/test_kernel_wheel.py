@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,18 @@ def test_the_extra_names_the_wheel_of_this_version() -> None:
     assert crate["version"] == engine["version"]
 
 
+def linked() -> dict[str, dict[str, object]]:
+    """The libraries that the program links, by name."""
+    listed = json.loads((CRATE / "linked.cyclonedx.json").read_text("utf-8"))
+    return {one["name"]: one for one in listed["components"]}
+
+
+def test_the_list_of_linked_libraries_names_the_libbpf_that_is_compiled() -> None:
+    packages = tomllib.loads((CRATE / "Cargo.lock").read_text("utf-8"))["package"]
+    [sources] = [one["version"] for one in packages if one["name"] == "libbpf-sys"]
+    assert linked()["libbpf"]["version"] == sources.partition("+v")[2]
+
+
 @pytest.mark.slow
 def test_both_wheels_work_in_an_empty_environment(tmp_path: Path) -> None:
     missing = lacking()
@@ -62,6 +75,9 @@ def test_both_wheels_work_in_an_empty_environment(tmp_path: Path) -> None:
     run(*build, ROOT / "target" / "kernel", "--release", cwd=CRATE)
     wheels = sorted((tmp_path / "dist").glob("*.whl"))
     assert [wheel.name.split("-")[0] for wheel in wheels] == ["ackclock", "ackclock_kernel"]
+    with zipfile.ZipFile(wheels[1]) as archive:
+        names = {Path(name).name for name in archive.namelist()}
+    assert names >= {"linked.cyclonedx.json", "libbpf.txt", "libbpf-sys.txt"}
 
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"
@@ -76,6 +92,11 @@ def test_both_wheels_work_in_an_empty_environment(tmp_path: Path) -> None:
     module, loader = run(python, "-c", where, cwd=tmp_path, env=elsewhere).split()
     assert Path(module).is_relative_to(tmp_path / "venv")
     assert Path(loader) == tmp_path / "venv" / "bin" / "ackclock-kernel-host"
+    needed = {line.split()[0] for line in run("ldd", loader).splitlines()}
+    ours = {name for name, one in linked().items() if one.get("scope") == "excluded"}
+    # What else a program of Rust needs is the C library and its parts.
+    common = {"linux-vdso.so.1", "libgcc_s.so.1", "libc.so.6"}
+    assert {Path(name).name for name in needed if "ld-linux" not in name} - common == ours
     if why_not() is None:
         objects = ROOT / "crates" / "ackclock-core" / "bpf"
         said = json.loads(run(loader, "check", objects / "aimd.bpf.o"))

@@ -23,6 +23,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 /// Name of the program that loads controls.
 pub const PROGRAM: &str = "ackclock-kernel-host";
 
+/// The cure where it is missing.
+pub(crate) const REMEDY: &str =
+    "run pip install 'ackclock[kernel]', or make kernel in the source of ackclock";
+
 /// The answers of the program, one a line.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -254,8 +258,8 @@ fn loader(options: &Options) -> Result<Command, Failure> {
     match &options.loader {
         Some(program) => Ok(Command::new(program)),
         None => Err(Failure::Lacking(format!(
-            "the program {PROGRAM}, which loads a control into the kernel, is not installed; run \
-             make kernel in the source of ackclock, or simulate"
+            "the program {PROGRAM}, which loads a control into the kernel, is not installed; \
+             {REMEDY}, or simulate"
         ))),
     }
 }

@@ -158,7 +158,8 @@ def _ask_kernel(control: bytes) -> Kernel:
     """Lets the kernel load a control for a moment."""
     program = loader()
     if program is None:
-        return Kernel("absent", "ackclock-kernel-host is not installed; run make kernel")
+        cure = "run pip install 'ackclock[kernel]', or make kernel in its source"
+        return Kernel("absent", f"ackclock-kernel-host is not installed; {cure}")
     with tempfile.TemporaryDirectory(prefix="ackclock-control-") as folder:
         file = Path(folder) / "control.bpf.o"
         file.write_bytes(control)

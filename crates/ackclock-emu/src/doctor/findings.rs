@@ -2,6 +2,7 @@
 
 use super::facts::Facts;
 use super::{Examination, Finding, State};
+use crate::kernel_control;
 use crate::protocol::{HostFacts, Refusal, Step};
 use crate::settings::KernelAnswer;
 
@@ -285,7 +286,7 @@ fn programs(facts: &Facts) -> Finding {
     if facts.loader.is_none() {
         return lacking(
             "ackclock-kernel-host, which loads them, is not installed",
-            "run make kernel in the source of ackclock",
+            kernel_control::REMEDY,
         );
     }
     if !facts.may_load_programs {
@@ -443,8 +444,10 @@ pub(super) mod tests {
             loader: None,
             ..good()
         };
-        let install = "run make kernel in the source of ackclock";
-        assert_eq!(remedy(without), (State::No, install.into()));
+        let (state, cure) = remedy(without);
+        assert_eq!(state, State::No);
+        assert!(cure.contains("pip install 'ackclock[kernel]'"), "{cure}");
+        assert!(cure.contains("make kernel"), "{cure}");
         let nobody = Facts {
             may_load_programs: false,
             ..good()
