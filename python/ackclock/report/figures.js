@@ -363,9 +363,11 @@
         one.setAttribute("aria-pressed", String(!off.has(one.dataset.series)));
       whole.hidden = !spans[link];
       const count = spec.panels.length,
+        longest = Math.max(...spec.panels.map((p) => p.title.length)),
+        narrow = Math.max(NARROW, Math.min(340, 8 * longest)),
         columns = Math.max(
           1,
-          Math.min(count, spec.columns || 3, Math.floor((width - LEFT) / NARROW)),
+          Math.min(count, spec.columns || 3, Math.floor((width - LEFT) / narrow)),
         );
       const rows = Math.ceil(count / columns),
         each = (width - LEFT - GAP * (columns - 1) - 8) / columns;
