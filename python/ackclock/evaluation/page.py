@@ -168,7 +168,7 @@ def _run(case: Record, number: int, run: Record, figures: Mapping[str, Sequence[
     return {
         "run": run,
         "figures": [(f"{prefix}{one.name}", _linked(one, prefix)) for one in drawn],
-        "caption": ". ".join(filter(None, [f"Seed {run.get('figure_seed')}", "; ".join(events)])),
+        "caption": ": ".join(filter(None, [f"Seed {run.get('figure_seed')}", "; ".join(events)])),
         "checks": checks_table(run) if run["checks"] else None,
         "scenario": json.dumps(run["scenario"], indent=2) if run["scenario"] else "",
     }
