@@ -59,22 +59,12 @@ class Installed:
         return done.stdout
 
 
-@pytest.fixture(name="installed", scope="module")
-def _installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [str(MATURIN), "build", "--profile", "quick", "--out", str(folder)]
-    built = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    [wheel] = folder.glob("*.whl")
-    return Installed(wheel, folder)
-
-
-def test_it_is_the_package_of_the_wheel(installed: Installed) -> None:
+def is_the_package_of_the_wheel(installed: Installed) -> None:
     found = installed.python("-c", "import ackclock; print(ackclock.__file__)")
     assert Path(found.strip()).is_relative_to(installed.place)
 
 
-def test_a_scenario_is_written_simulated_and_shown(installed: Installed) -> None:
+def writes_simulates_and_shows_a_scenario(installed: Installed) -> None:
     installed.ackclock("new", "one-link", "-o", "path.toml")
     short = ["--set", "duration=5 s", "--set", "warmup=1 s", "--replicates", "2"]
     installed.ackclock("simulate", "path.toml", *short, "-o", "result")
@@ -86,7 +76,7 @@ def test_a_scenario_is_written_simulated_and_shown(installed: Installed) -> None
     assert "data-figure" in page
 
 
-def test_what_lies_beside_the_code_is_there(installed: Installed) -> None:
+def has_what_lies_beside_the_code(installed: Installed) -> None:
     installed.ackclock("new", "one-link", "-o", "other.toml")
     installed.ackclock("lab", "export", "other.toml", "-o", "page")
     names = {one.name for one in (installed.folder / "page").iterdir()}
@@ -96,3 +86,14 @@ def test_what_lies_beside_the_code_is_there(installed: Installed) -> None:
     )
     assert (installed.folder / "done" / "index.html").exists()
     assert "markov" in installed.ackclock("reproduce", "--list")
+
+
+def test_a_wheel_is_whole(tmp_path: Path) -> None:
+    build = [str(MATURIN), "build", "--profile", "quick", "--out", str(tmp_path)]
+    built = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    [wheel] = tmp_path.glob("*.whl")
+    installed = Installed(wheel, tmp_path)
+    is_the_package_of_the_wheel(installed)
+    writes_simulates_and_shows_a_scenario(installed)
+    has_what_lies_beside_the_code(installed)
