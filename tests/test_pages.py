@@ -5,10 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from matplotlib.figure import Figure
 
-from ackclock import Result, Scenario
+from ackclock import Result, Scenario, plot
+from ackclock.cli import cli
 from ackclock.report import page
 from ackclock.report.comparison import page_of_comparison
+from ackclock.reproduction import Basis, Claim, Experiment, Outcome
+from ackclock.reproduction.runner import reproduce, write_gallery
 
 from .browser import PROGRAM, Browser
 from .comparison.made_up import SWEEP, compared, made_up
@@ -44,14 +49,48 @@ def pages(
     texts = {"comparison": page_of_comparison(comparison), "run": page([(result, predicted)])}
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in texts}
+    found = {name: folder / f"{name}.html" for name in texts}
+    found["curves"] = write_gallery([CURVES], _reproduced(folder / "curves"))
+    found["evaluation"] = folder / "evaluated" / "index.html"
+    asked = ["evaluate", "bbr1", "--only", "startup-plateau", "--seeds", "1"]
+    assert CliRunner().invoke(cli, [*asked, "-o", str(found["evaluation"].parent)]).exit_code == 0
+    return found
+
+
+def _outcome(_results: object) -> Outcome:
+    shares = [1e-4, 1e-3, 1e-2, 1e-1]
+    drawn = [
+        plot.Curve("law", shares, [80.0, 40.0, 20.0, 10.0]),
+        plot.Curve("printed", shares[1:3], [41.0, 19.0], "points", 0, [2.0, 2.0]),
+        plot.Curve("other law", shares, [30.0, 20.0, 10.0, 5.0]),
+        plot.Curve("limit", [1e-4, 1e-1], [60.0, 60.0], "reference"),
+        plot.Curve("steep", [5e-3, 5e-3], [0.0, 60.0], "reference"),
+    ]
+
+    def draw() -> Figure:
+        return plot.curves(drawn, "loss (share)", "rate (Mbit/s)", "Toy: a law", log_x=True)
+
+    return Outcome(Basis(), (), draw, (Claim("It falls", "it does", holds=True),))
+
+
+CURVES = Experiment(
+    name="toy-figure-1", group="toy", source="Nobody, 2026", shows="Figure 1",
+    question="What is left?", says="The more is lost, the less is left.", cost_s=0.1,
+    conclude=_outcome,
+)  # fmt: skip
+
+
+def _reproduced(folder: Path) -> Path:
+    folder.mkdir()
+    reproduce(CURVES, folder)
+    return folder
 
 
 def value(browser: Browser, expression: str) -> Any:
     return browser.run(expression)
 
 
-@pytest.mark.parametrize("name", ["comparison", "run"])
+@pytest.mark.parametrize("name", ["comparison", "run", "curves", "evaluation"])
 @pytest.mark.parametrize("width", [360, 768, 1280])
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_wider_than_the_window_nor_drawn_over_its_edge(
@@ -175,3 +214,66 @@ def test_without_scripts_everything_but_the_figures_is_there(
         assert value(browser, "document.getElementById('theme').hidden")
     finally:
         browser.scripts(allowed=True)
+
+
+def pressed(browser: Browser, place: str) -> dict[str, str]:
+    """Words of each switch of a figure, and if it is pressed."""
+    found: dict[str, str] = browser.run(
+        f"""Object.fromEntries([...document.querySelectorAll('{place} [data-series]')].map(one =>
+            [one.textContent, one.getAttribute('aria-pressed')]))"""
+    )
+    return found
+
+
+def test_curves_answer_at_their_values_and_a_curve_is_switched_alone(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.open(pages["curves"], 1280)
+    place = '[data-figure="toy-figure-1-figure"]'
+    figure = f"document.querySelector('{place} .canvas > svg')"
+    browser.run(f"{figure}.focus()")
+    browser.press("ArrowRight", "ArrowRight")
+    told = value(browser, f"document.querySelector('{place} .tip').innerText")
+    # At the second value of the axis: lines, the mark with its interval, and the limit.
+    for words in ("0.001 share", "40.00 Mbit/s", "41.0 ± 2.0 Mbit/s", "20.00 Mbit/s", "60.00"):
+        assert words in told, told
+    assert value(browser, f"{figure}.textContent").count("steep") == 2, "at its place, and named"
+    lines = f"{figure}.querySelectorAll('.s-line-1 .line').length"
+    marks = f"{figure}.querySelectorAll('.s-line-1 .mark.hollow').length"
+    assert (value(browser, lines), value(browser, marks)) == (1, 2)
+    browser.run(f"document.querySelector('{place} [data-series]').click()")
+    assert pressed(browser, place) == {
+        "law": "false", "printed": "true", "other law": "true", "limit": "true",
+    }  # fmt: skip
+    assert (value(browser, lines), value(browser, marks)) == (0, 2)
+
+
+def test_a_logarithmic_axis_zooms_at_the_cursor(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["curves"], 1280)
+    place = '[data-figure="toy-figure-1-figure"]'
+    browser.run(f"document.querySelector('{place} .canvas > svg').focus()")
+    shown = f"""[...document.querySelectorAll('{place} .canvas text[text-anchor=middle]')]
+        .map(one => one.textContent)"""
+    before = value(browser, shown)
+    assert "10⁻³" in before
+    assert "0.1" in before
+    browser.press("ArrowRight", "+")
+    assert "0.1" not in value(browser, shown)
+    browser.press("Escape")
+    assert value(browser, shown) == before
+
+
+def test_figures_of_one_run_of_an_evaluation_zoom_together(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.open(pages["evaluation"], 1280)
+    ticks = """[...document.querySelectorAll('.live')].map(one =>
+        [...one.querySelectorAll('text[text-anchor=middle]')].map(t => t.textContent).join(' '))"""
+    before = value(browser, ticks)
+    assert len(before) == 2
+    browser.run("document.querySelector('.canvas > svg').focus()")
+    browser.press("+")
+    after = value(browser, ticks)
+    assert after[0] != before[0]
+    assert after[1] != before[1]
+    assert value(browser, "document.querySelectorAll('.strip li').length") >= 4

@@ -1,7 +1,7 @@
 """Addresses of cited publications: of RFCs and drafts by their number, of papers by their DOI.
 
-A DOI stands here only if it was found beside the title in another publication or list. A citation
-without one has no address.
+A DOI stands here only if it was found beside the title in another publication or list, or follows
+from the number of an arXiv paper that was. A citation without one has no address.
 """
 
 import re
@@ -17,9 +17,17 @@ DOIS: dict[str, str] = {
     r"Bianchi 2000": "10.1109/49.840210",
     r"Brakmo and Peterson \(1995\)": "10.1109/49.464716",
     r"Cardwell and others \(2016\)": "10.1145/3012426.3022184",
+    r"Cardwell, Savage, Anderson 2000": "10.1109/INFCOM.2000.832574",
     r"Crovella, Bestavros \(1997\)": "10.1109/90.650143",
     r"Dukkipati, McKeown 2006": "10.1145/1111322.1111336",
     r"Floyd and Jacobson \(1993\)": "10.1109/90.251892",
+    r"Høiland-Jørgensen, Täht and Morton \(2018\)": "10.48550/arXiv.1804.07617",
+    r"“Improvement of RTT fairness problem in BBR[^”]*”": "10.3390/s21124128",
+    r"Li and Leith \(2008\)": "10.1109/LCOMM.2008.071882",
+    r"T\. Li, D\. J\. Leith, .Buffer sizing for TCP flows in 802\.11e WLANs.": (
+        "10.1109/LCOMM.2008.071882"
+    ),
+    r"Li, Leith and Malone \(2011\)": "10.1109/TNET.2010.2089992",
     r"Mascolo, Casetti, Gerla, Sanadidi, Wang \(2001\)": "10.1145/381677.381704",
     r"Mathis(?:, Semke, Mahdavi, Ott| and others) 1997": "10.1145/263932.264023",
     r"Nichols and Jacobson \(2012\)": "10.1145/2208917.2209336",

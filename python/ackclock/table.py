@@ -267,6 +267,11 @@ def json_text(value: Any) -> str:
     return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def compact_json(value: Any) -> str:
+    """Returns a value as JSON on one line, as short as it can be."""
+    return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def named(flow: str, instances: int | None) -> str:
     """Returns a flow's name with its number of instances; None means that instances arrive."""
     if instances is None:

@@ -12,6 +12,7 @@ from ackclock import __version__
 from ackclock.cli import cli
 from ackclock.evaluation import Plan, load, runner
 from ackclock.evaluation.page import page
+from ackclock.report.section import Live
 from tests.test_report import Checker
 
 CASES = "startup-plateau,drain-time,up-plateau,probe-rtt-in-startup"
@@ -86,7 +87,8 @@ def test_the_form_of_the_data_is_stable(evaluation: dict) -> None:
 
 
 def test_the_page_can_be_quoted_and_stands_alone(evaluated, evaluation: dict) -> None:
-    text = (evaluated[0] / "index.html").read_text(encoding="utf-8")
+    folder = evaluated[0]
+    text = (folder / "index.html").read_text(encoding="utf-8")
     checker = Checker()
     checker.feed(text)
     assert (checker.open, checker.outside) == ([], [])
@@ -97,14 +99,16 @@ def test_the_page_can_be_quoted_and_stands_alone(evaluated, evaluation: dict) ->
         "seeds 1 to 2", "drain_gain 88", evaluation["suite"]["digest"], f"--only {CASES}",
     ):  # fmt: skip
         assert words in text, words
-    assert text.count("<figure") >= 3
+    assert text.count("ResizeObserver") == 1, "the script is there once"
     figures = {
-        run["figure"]: (evaluated[0] / run["figure"]).read_bytes()
+        run["figure"]: [Live(**one) for one in json.loads((folder / run["figure"]).read_text())]
         for one in evaluation["cases"]
         for run in one["runs"]
         if run["figure"]
     }
     assert page(evaluation, figures) == text, "a function of the data"
+    assert len(figures) == 5
+    assert text.count("<figure") == 2 * len(figures), "data and rates of each run"
 
 
 def test_the_terminal_shows_verdicts_and_where_to_look(evaluated) -> None:

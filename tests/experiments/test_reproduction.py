@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from click.testing import Result as Answer
+from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, plot
 from ackclock.cli import cli
+from ackclock.plot.canvas import new
 from ackclock.reproduction import (
     Basis,
     Cell,
@@ -117,8 +119,8 @@ def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
     assert f"  page    {folder / 'index.html'} " in answer.stdout
     assert answer.stdout.endswith("  next    ackclock show experiments toy-table-1\n")
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert names == {"gallery.json", "index.html"} | {
-        f"toy-table-1/{name}" for name in ("outcome.json", "figure.svg", "figure.png")
+    assert names == {"gallery.json", "index.html", "toy-table-1/outcome.json"} | {
+        f"toy-table-1/figure.{ending}" for ending in ("svg", "png", "json")
     }
     assert computed["toy-figure-2.1"].times == 0
 
@@ -195,7 +197,7 @@ def test_a_drawing_that_fails_leaves_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spoil", ["outcome.json", "figure.svg"])
+@pytest.mark.parametrize("spoil", ["outcome.json", "figure.svg", "figure.json"])
 def test_what_is_damaged_is_done_again(computed: dict[str, Counted], spoil: str) -> None:
     assert ackclock("reproduce", "toy-table-1").exit_code == 0
     spoiled = Path("out/reproduce/toy-table-1") / spoil
@@ -272,7 +274,12 @@ def test_the_gallery_is_one_page_with_everything_in_it() -> None:
     references = re.findall(r'(?:src|href)="([^"]+)"', text)
     assert references
     assert all(one.startswith("#") and one[1:] in ids for one in references)
-    assert text.count("<svg") == 2
+    places = re.findall(r'data-figure="([^"]+)"', text)
+    assert places == ["toy-table-1-figure", "toy-figure-2-1-figure"]
+    data = json.loads(re.search(r'id="figures">(.*?)</script>', text)[1])
+    assert list(data) == places
+    assert [one["y"] for one in data[places[0]]["panels"][0]["series"]] == [[7.21, 3.28]]
+    assert text.count("ResizeObserver") == 1, "the script is there once"
     assert "It &lt;rises&gt;" in text
     for words in (
         "Rates.",
@@ -465,3 +472,20 @@ transport = { kind = "tcp", control = { kind = "reno" } }
         )
         addresses.append(address.of_run(Scenario.from_toml(text, tmp_path)))
     assert addresses[0] != addresses[1]
+
+
+@pytest.mark.usefixtures("computed")
+def test_a_figure_that_is_not_of_curves_is_a_drawing_with_text(tmp_path: Path) -> None:
+    def draw() -> Figure:
+        figure, [axes] = new()
+        axes.set_title("Toy: a drawing")
+        return figure
+
+    made = Counted()
+    made.draw = draw
+    one = experiment("toy-figure-9", made)
+    runner.reproduce(one, tmp_path)
+    page = runner.write_gallery([one], tmp_path).read_text(encoding="utf-8")
+    assert 'role="img" aria-label="Toy: a drawing"' in page
+    assert ">Toy: a drawing</text>" in page
+    assert "data-figure" not in page

@@ -1,12 +1,12 @@
 """The page of an evaluation: one self-contained HTML file, and its tables."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ackclock import plot
 from ackclock.evaluation.verdict import Verdict
-from ackclock.report.environment import environment
+from ackclock.report.environment import data_of, environment
+from ackclock.report.section import Live
 from ackclock.table import Column, Table, table
 
 __all__ = ["answer", "checks_table", "page", "verdicts_table"]
@@ -63,7 +63,7 @@ def verdicts_table(evaluation: Record) -> Table:
     heads = ["verdict"] if len(paths) == 1 else paths
     columns = [Column("", numeric=True), Column("case"), *map(Column, heads)]
     why = f"why, on {paths[0]}" if len(paths) > 1 else "why"
-    return table("Verdicts", [*columns, Column(why, spare=1)], rows)
+    return table("Verdicts", [*columns, Column(why, spare=1, numeric=False)], rows)
 
 
 def checks_table(run: Record) -> Table:
@@ -82,12 +82,12 @@ def checks_table(run: Record) -> Table:
     return table(title, ["check", "origin", "holds in seeds", "found"], rows, note)
 
 
-def page(evaluation: Record, figures: Mapping[str, bytes]) -> str:
+def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:
     """Returns the text of the page. The same evaluation gives the same text.
 
     Args:
         evaluation: As in `evaluation.json`.
-        figures: SVG drawings by their names in the evaluation.
+        figures: Those of each run, by their name in the evaluation.
     """
     sections = [
         {
@@ -98,6 +98,7 @@ def page(evaluation: Record, figures: Mapping[str, bytes]) -> str:
         }
         for one in evaluation["cases"]
     ]
+    drawn = [shown for section in sections for run in section["runs"] for shown in run["figures"]]
     template = environment("evaluation").get_template("evaluation.html.jinja")
     return template.render(
         title=f"{evaluation['control']['kind']}: {evaluation['suite']['title']}",
@@ -108,6 +109,8 @@ def page(evaluation: Record, figures: Mapping[str, bytes]) -> str:
         facts=_facts(evaluation),
         sections=sections,
         failed=Verdict.FAIL,
+        data=data_of(drawn),
+        how=drawn[0][1].caption if drawn else "",
     )
 
 
@@ -148,9 +151,14 @@ def _signed(verdict: str) -> str:
     return f"{_SIGNS[Verdict(verdict)]} {verdict}"
 
 
-def _run(case: Record, number: int, run: Record, figures: Mapping[str, bytes]) -> Record:
+def _linked(figure: Live, run: str) -> Live:
+    """Returns a figure that zooms with the others of its run, and with no other."""
+    return figure._replace(spec=figure.spec | {"link": run})
+
+
+def _run(case: Record, number: int, run: Record, figures: Mapping[str, Sequence[Live]]) -> Record:
     prefix = f"{case['id']}-{case['path']['name'].lower().replace(' ', '-')}-{number}-"
-    drawn = figures.get(run["figure"])
+    drawn = figures.get(run["figure"], ())
     events = [
         f"{name} at {at_s:.3f} s"
         for seed in run["seeds"]
@@ -159,8 +167,8 @@ def _run(case: Record, number: int, run: Record, figures: Mapping[str, bytes]) -
     ]
     return {
         "run": run,
-        "figure": None if drawn is None else plot.inline(drawn, prefix),
-        "caption": f"Seed {run['figure_seed']}. {'; '.join(events)}" if drawn is not None else "",
+        "figures": [(f"{prefix}{one.name}", _linked(one, prefix)) for one in drawn],
+        "caption": ": ".join(filter(None, [f"Seed {run.get('figure_seed')}", "; ".join(events)])),
         "checks": checks_table(run) if run["checks"] else None,
         "scenario": json.dumps(run["scenario"], indent=2) if run["scenario"] else "",
     }

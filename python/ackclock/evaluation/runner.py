@@ -1,6 +1,7 @@
 """Evaluates a control by a suite, into a folder; finished cases are not repeated.
 
-The folder holds `cases/CASE.PATH/` for each case on each path (its record and figures),
+The folder holds `cases/CASE.PATH/` for each case on each path (its record and the data of its
+figures),
 `evaluation.json` and `index.html`. A record has a content address, as those of reproductions have:
 an interrupted command, given again, continues, and a changed line is noticed.
 """
@@ -13,19 +14,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ackclock import engine, plot
+from ackclock import engine
 from ackclock.errors import InputError
 from ackclock.evaluation.setup import Cell, trace_of
 from ackclock.evaluation.suite import Case, Dialect, Path_, Setup, Suite
 from ackclock.evaluation.trace import Trace
 from ackclock.evaluation.verdict import Judged, RunVerdict, Verdict, applying, judge, together
 from ackclock.folder import Contents, read_object, staged, write_whole
+from ackclock.plot.series import Replicate
 from ackclock.registry import registry
+from ackclock.report import time_figures
+from ackclock.report.section import Live
 from ackclock.result import Result
 from ackclock.run import address
 from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario
-from ackclock.table import json_text
+from ackclock.table import compact_json, json_text
 
 __all__ = ["EVALUATION", "MOST_PACKETS", "SCHEMA", "Plan", "continues", "control_of", "evaluate"]
 
@@ -38,7 +42,7 @@ EVALUATION = Contents(
     "evaluation",
     "evaluation.json",
     re.compile(
-        r"evaluation\.json|index\.html|cases(/[a-z0-9.-]+(/(record\.json|[a-z0-9-]+\.svg))?)?"
+        r"evaluation\.json|index\.html|cases(/[a-z0-9.-]+(/(record\.json|run-[0-9]+\.json))?)?"
     ),
 )
 
@@ -155,9 +159,9 @@ def evaluate(
     return evaluation, complete
 
 
-def _figures(folder: Path, records: Sequence[Record]) -> dict[str, bytes]:
+def _figures(folder: Path, records: Sequence[Record]) -> dict[str, list[Live]]:
     return {
-        run["figure"]: (folder / run["figure"]).read_bytes()
+        run["figure"]: [Live(**one) for one in json.loads((folder / run["figure"]).read_bytes())]
         for record in records
         for run in record["runs"]
         if run["figure"]
@@ -266,10 +270,11 @@ def _run(plan: Plan, case: Case, setup: Setup, path: Path_, place: tuple[Path, s
     deciding = [one for one in ran if one.verdict.verdict is verdict]
     staging, name, number = place
     shown = deciding[0]
-    figure = f"run-{number}.svg"
+    figure = f"run-{number}.json"
     drawn = _drawn(shown, plan.dialect)
-    if drawn is not None:
-        (staging / figure).write_bytes(drawn)
+    if drawn:
+        text = compact_json([one._asdict() for one in drawn])
+        (staging / figure).write_text(text, encoding="utf-8")
     return made | {
         "verdict": verdict.value,
         "reason": _counted(shown.verdict.reason, len(deciding), len(ran)),
@@ -282,7 +287,7 @@ def _run(plan: Plan, case: Case, setup: Setup, path: Path_, place: tuple[Path, s
             }
             for one in ran
         ],
-        "figure": f"cases/{name}/{figure}" if drawn is not None else "",
+        "figure": f"cases/{name}/{figure}" if drawn else "",
         "figure_seed": shown.cell.seed,
         "scenario": shown.scenario.tree,
     }
@@ -377,10 +382,10 @@ def _order(judged: Judged) -> int:
     return {False: 0, None: 1, True: 2}[judged.finding.holds]
 
 
-def _drawn(ran: _Ran, dialect: Dialect) -> bytes | None:
-    """Returns the figure of a run, around what decides; None if nothing was sent."""
+def _drawn(ran: _Ran, dialect: Dialect) -> list[Live]:
+    """Returns the figures of a run, around what decides; none if nothing was sent."""
     if not ran.trace.time_s.size:
-        return None
+        return []
     decides = [*ran.times.values(), *(one.finding.at_s for one in ran.verdict.judged)]
     decides = [at_s for at_s in decides if at_s == at_s and at_s <= ran.cell.duration_s]
     first, last = float(ran.trace.time_s[0]), ran.cell.duration_s
@@ -390,5 +395,4 @@ def _drawn(ran: _Ran, dialect: Dialect) -> bytes | None:
     marks = [(at_s, name) for name, at_s in ran.times.items()]
     if len(marks) > _MOST_MARKS:
         marks = []
-    figure = plot.states(ran.result, span=(low, high), names=dict(dialect.states), marks=marks)
-    return plot.render(figure, "svg", text=True)
+    return time_figures.states(Replicate(ran.result, 0, 0, (low, high)), dialect.states, marks)

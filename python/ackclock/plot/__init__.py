@@ -15,7 +15,7 @@ from ackclock.plot.compared import (
     over_time,
     swept,
 )
-from ackclock.plot.curves import Curve, curves
+from ackclock.plot.curves import Curve, CurveFigure, Curves, curves
 from ackclock.plot.cwnd import CWND, cwnd
 from ackclock.plot.distribution import BOX, CDF, box, cdf
 from ackclock.plot.figure import OPTIONS, FigureKind, Subject, View, method_of
@@ -36,7 +36,8 @@ from ackclock.plot.variation import VARIATION, variation
 from ackclock.result import Result
 
 __all__ = [
-    "FIGURES", "FONTS", "FORMATS", "OPTIONS", "Curve", "FigureKind", "Mark", "Panel", "Paper",
+    "FIGURES", "FONTS", "FORMATS", "OPTIONS", "Curve", "CurveFigure", "Curves", "FigureKind",
+    "Mark", "Panel", "Paper",
     "Subject", "View", "available", "box", "bursts", "catalogue", "cdf", "curves", "cwnd",
     "figures", "heat_map", "inline", "loss_event_rate", "names", "outstanding",
     "over_time", "printed", "queue", "rate_estimates", "render", "rtt", "save", "sequence",

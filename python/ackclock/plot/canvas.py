@@ -78,9 +78,13 @@ class ShownFigure(Figure):
         return render(self, "png")
 
 
+#: Width of a figure in inches, unless a paper asks for another.
+WIDTH_IN = 7.2
+
+
 def new(rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     """Makes a figure of `rows` axes, stacked, with a common time axis."""
-    figure = ShownFigure(figsize=(7.2, height), layout="constrained")
+    figure = ShownFigure(figsize=(WIDTH_IN, height), layout="constrained")
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
     return figure, list(axes[:, 0])
 

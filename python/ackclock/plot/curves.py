@@ -1,15 +1,15 @@
 """Curves that no run produced: formulas, with measured points beside them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
-from ackclock.plot.canvas import looks, new
+from ackclock.plot.canvas import WIDTH_IN, ShownFigure, looks
 from ackclock.plot.style import reference_style, style
 
 #: Matplotlib's own labels overlap, or are too few, on axes that span less than this.
@@ -37,6 +37,30 @@ class Curve(NamedTuple):
     half_widths: ArrayLike | None = None
 
 
+@dataclass(frozen=True)
+class Curves:
+    """Curves on one pair of axes; the fields are the arguments of `curves`."""
+
+    drawn: tuple[Curve, ...]
+    x_label: str
+    y_label: str
+    title: str
+    log_x: bool
+    log_y: bool
+    categories: tuple[str, ...]
+    y_from: float
+
+
+class CurveFigure(ShownFigure):
+    """A figure of curves that keeps them, so that a page can draw them itself.
+
+    Attributes:
+        curves: What it shows.
+    """
+
+    curves: Curves
+
+
 def curves(
     drawn: Sequence[Curve],
     x_label: str,
@@ -47,7 +71,7 @@ def curves(
     log_y: bool = False,
     categories: Sequence[str] = (),
     y_from: float = 0.0,
-) -> Figure:
+) -> CurveFigure:
     """Draws curves on one pair of axes, distinguishable without colour.
 
     Args:
@@ -61,7 +85,8 @@ def curves(
         y_from: Start of a linear vertical axis if no value is negative.
     """
     with looks():
-        figure, [axes] = new(height=3.8)
+        figure = CurveFigure(figsize=(WIDTH_IN, 3.8), layout="constrained")
+        axes = figure.subplots()
         references, others = count(), count()
         for curve in drawn:
             if curve.drawn == "reference":
@@ -88,6 +113,9 @@ def curves(
         axes.set_ylabel(y_label)
         axes.set_title(title)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+    figure.curves = Curves(
+        tuple(drawn), x_label, y_label, title, log_x, log_y, tuple(categories), y_from
+    )
     return figure
 
 

@@ -130,11 +130,11 @@ def _flows(scenarios: list[Tree], run: Tree) -> str:
         key = label, "count" not in flow
         counted[key] = counted.get(key, 0) + flow.get("count", 0)
     total = sum(counted.values())
-    arriving = any(arrive for _, arrive in counted)
     words = " and ".join(
         f"{'arriving' if arrive else count} {label}" for (label, arrive), count in counted.items()
     )
-    plural = "flow" if total == 1 and not arriving else "flows"
+    last, last_arrive = list(counted.values())[-1], list(counted)[-1][1]
+    plural = "flow" if last == 1 and not last_arrive else "flows"
     of_flow = [hop["scope"] == "per_flow" for hop in scenario["hops"]]
     alone = total > 1 and all(of_flow)
     return f"{words} {plural}{', each on a path of its own' if alone else ''}"

@@ -1,16 +1,15 @@
 """The Jinja environment with the templates of pages, and what templates need to write numbers."""
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jinja2
 
 from ackclock.report.section import Live, Section
-from ackclock.table import Table
+from ackclock.table import Table, compact_json
 
-__all__ = ["aligned", "environment", "plain_text", "render_page"]
+__all__ = ["aligned", "data_of", "environment", "plain_text", "render_page"]
 
 # Longer texts are broken into lines.
 _LONG = 40
@@ -45,20 +44,25 @@ def environment(*more: str) -> jinja2.Environment:
 def render_page(sections: Sequence[Section]) -> str:
     """Returns the text of a page about results or a comparison."""
     names = ", ".join(dict.fromkeys(section.name for section in sections))
-    data = {
-        f"s{number}-{figure.name}": figure.spec
+    data = data_of(
+        (f"s{number}-{figure.name}", figure)
         for number, section in enumerate(sections)
         for figure in section.figures
         if isinstance(figure, Live)
-    }
+    )
     template = environment().get_template("page.html.jinja")
-    return template.render(title=names, sections=sections, data=_json(data) if data else "")
+    return template.render(title=names, sections=sections, data=data)
 
 
-def _json(data: Any) -> str:
-    """Returns JSON that may stand in a script element."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
+def data_of(figures: Iterable[tuple[str, Live]]) -> str:
+    """Returns the data of figures, by the id of their place, as JSON in a script element.
+
+    Empty if there is none: a page without live figures does without their script.
+    """
+    data: dict[str, Any] = {place: figure.spec for place, figure in figures}
+    if not data:
+        return ""
+    return compact_json(data).replace("<", "\\u003c")
 
 
 def plain_text(text: str) -> str:

@@ -1,9 +1,10 @@
 /* Draws each figure of a page from the page's JSON: inline SVG with text, at the width there is.
 
    A figure has panels that share their axes. A panel has series; `draw` says how one looks:
-   points (mean, interval, single runs), line, steps, dots, bars (from low to high) or ticks. Colour,
-   dash and marker of a series come from its name, by CSS class, so that they are the same on every
-   page, and dark mode and print need no second drawing. */
+   points (mean, interval, single runs), marks (points without a line), line, steps, dots, bars (from
+   low to high) or ticks. Colour, dash and marker of a series come from its name, by CSS class, so
+   that they are the same on every page, and dark mode and print need no second drawing. A method is
+   switched on the whole page. A series with an `id`, or a look by its place, is switched alone. */
 "use strict";
 (() => {
   const NS = "http://www.w3.org/2000/svg";
@@ -22,6 +23,13 @@
     measure: "diamond",
     "measure-simulate": "diamond",
     again: "cross",
+    "line-2": "square",
+    "line-3": "triangle",
+    "line-4": "diamond",
+    "line-5": "wedge",
+    "line-6": "square",
+    "line-7": "triangle",
+    "line-8": "diamond",
   };
   const CORNERS = {
     triangle: [
@@ -34,6 +42,11 @@
       [0.9, -0.9],
       [0.9, 0.9],
       [-0.9, 0.9],
+    ],
+    wedge: [
+      [0, 1.3],
+      [1.2, -0.9],
+      [-1.2, -0.9],
     ],
     diamond: [
       [0, -1.35],
@@ -99,7 +112,16 @@
         return ticks.length > 1 ? ticks : linearTicks(from, to, count);
     }
   }
-  function labels(ticks) {
+  const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+  function power(value) {
+    // a very small or large number of a logarithmic axis: 10⁻⁶, 3·10⁵
+    const e = Math.floor(Math.log10(value) + 1e-9),
+      factor = +(value / 10 ** e).toFixed(3);
+    return (factor === 1 ? "" : `${factor}·`) + "10" + [...String(e)].map((c) => RAISED[c]).join("");
+  }
+  function labels(ticks, kind) {
+    if (kind === "log" && ticks.some((t) => t < 2e-4 || t >= 1e5))
+      return ticks.map((t) => (t >= 0.01 && t < 1e4 ? String(+t.toPrecision(6)) : power(t)));
     const step =
       ticks.length > 1 ? Math.min(...ticks.slice(1).map((t, i) => Math.abs(t - ticks[i]))) : 1;
     return ticks.map((t) =>
@@ -107,9 +129,9 @@
     );
   }
   /* Marks. */
-  function mark(parent, name, x, y, radius = 4) {
+  function mark(parent, name, x, y, hollow = HOLLOW.has(name), radius = 4) {
     const shape = SHAPES[name] || "circle",
-      kind = "mark" + (HOLLOW.has(name) ? " hollow" : "");
+      kind = "mark" + (hollow ? " hollow" : "");
     if (shape === "circle") return add(parent, "circle", { class: kind, cx: x, cy: y, r: radius });
     if (shape === "cross")
       return add(parent, "path", {
@@ -134,11 +156,12 @@
       "aria-hidden": true,
     });
     const group = add(svg, "g", { class: "s-" + key.s });
-    if (!["dots", "bars", "ticks"].includes(key.draw))
+    if (!["dots", "bars", "ticks", "marks"].includes(key.draw))
       add(group, "path", { class: "line", d: "M-11 0H11" });
     if (key.draw === "bars" || key.draw === "ticks")
       add(group, "path", { class: "interval", d: "M-5 5V-5M1 2V-6M6 5V-3" });
     else if (key.draw === "points") mark(group, key.s, 0, 0);
+    else if (key.draw === "marks") mark(group, key.s, 0, 0, true);
     else if (key.draw === "dots") [-6, 0, 6].forEach((x) => dot(group, key, x, 0, 2));
   }
 
@@ -156,10 +179,13 @@
     }
     return low;
   }
-  const visible = (series, [from, to]) =>
-    series.draw === "points"
-      ? [0, size(series)]
-      : [Math.max(0, position(series, from) - 1), Math.min(size(series), position(series, to) + 1)];
+  const visible = (series, span) =>
+    span
+      ? [
+          Math.max(0, position(series, span[0]) - 1),
+          Math.min(size(series), position(series, span[1]) + 1),
+        ]
+      : [0, size(series)];
   function path(series, span, X, Y) {
     // first, least, greatest and last value of each pixel column
     const [first, last] = visible(series, span),
@@ -223,16 +249,20 @@
       .join("");
   }
 
+  const named = (figure, one) =>
+    one.id || one.s.startsWith("line-") ? `${figure} ${one.id || one.s}` : one.s;
   const toggle = (series) => {
     off.delete(series) || off.add(series);
-    figures.forEach((one) => one.draw());
+    figures.filter((one) => one.has(series)).forEach((one) => one.draw());
   };
   function figure(box, spec) {
     const id = box.dataset.figure,
       link = spec.link || id,
-      timed = spec.x.kind === "time";
+      timed = spec.x.kind === "time",
+      along = spec.x.kind === "log" || spec.x.log ? "log" : "linear";
+    const own = (one) => named(id, one);
     const keys = spec.keys,
-      xs = timed
+      xs = timed && !spec.x.snaps
         ? []
         : [...new Set(spec.panels.flatMap((p) => p.series.flatMap((s) => s.x)))].sort(
             (a, b) => a - b,
@@ -255,9 +285,9 @@
     for (const key of keys) {
       const button = Object.assign(html(switches, "button", "switch"), {
         type: "button",
-        onclick: () => toggle(key.s),
+        onclick: () => toggle(own(key)),
       });
-      button.dataset.series = key.s;
+      button.dataset.series = own(key);
       sample(button, key);
       for (const [kind, words] of [
         ["", key.name],
@@ -265,12 +295,12 @@
       ])
         if (words) html(button, "span", kind, words);
     }
-    const whole = Object.assign(html(switches, "button", "switch", spec.x.unit ? "All" : "Whole time"), {
+    const whole = Object.assign(html(switches, "button", "switch", spec.x.unit == null ? "Whole time" : "All"), {
       type: "button",
       onclick: () => zoom(null),
     });
     switches.hidden = keys.length < 2 && !timed;
-    const shown = (p) => p.series.filter((s) => !off.has(s.s)),
+    const shown = (p) => p.series.filter((s) => !off.has(own(s))),
       span = () => spans[link] || spec.x.span;
     const zoom = (to) => {
       spans[link] = to;
@@ -291,7 +321,7 @@
       for (const p of spec.panels)
         for (const s of shown(p).length ? shown(p) : p.series) {
           if (s.draw === "ticks") continue;
-          const [first, last] = visible(s, span() || [0, 0]);
+          const [first, last] = visible(s, span());
           for (let i = first; i < last; i++) {
             take(s.y[i]);
             if (s.low) take(s.low[i]);
@@ -333,9 +363,11 @@
         one.setAttribute("aria-pressed", String(!off.has(one.dataset.series)));
       whole.hidden = !spans[link];
       const count = spec.panels.length,
+        longest = Math.max(...spec.panels.map((p) => p.title.length)),
+        narrow = Math.max(NARROW, Math.min(340, 8 * longest)),
         columns = Math.max(
           1,
-          Math.min(count, spec.columns || 3, Math.floor((width - LEFT) / NARROW)),
+          Math.min(count, spec.columns || 3, Math.floor((width - LEFT) / narrow)),
         );
       const rows = Math.ceil(count / columns),
         each = (width - LEFT - GAP * (columns - 1) - 8) / columns;
@@ -357,7 +389,7 @@
         const x0 = LEFT + (i % columns) * (each + GAP),
           y0 = Math.floor(i / columns) * height + TOP;
         const place = { p, x0, x1: x0 + each, y0, y1: y0 + height - TOP - BOTTOM };
-        place.X = scale(spec.x.kind === "log" ? "log" : "linear", x, place.x0, place.x1);
+        place.X = scale(along, x, place.x0, place.x1);
         place.Y = scale(spec.y.kind, [least, most], place.y1 - (p.bands ? STRIP + 4 : 0), place.y0);
         const clip = `${id}-c${i}`,
           beside = timed ? 0 : 12;
@@ -381,7 +413,7 @@
     function ticksOfX(x, each) {
       if (spec.x.ticks) {
         // those for which there is room
-        const X = scale(spec.x.kind === "log" ? "log" : "linear", x, 0, each),
+        const X = scale(along, x, 0, each),
           room = (name) => Math.max(36, 6.6 * name.length + 8);
         return spec.x.ticks.reduce(
           (kept, t) =>
@@ -391,11 +423,11 @@
           [],
         );
       }
-      const ticks = (spec.x.kind === "log" ? logTicks : linearTicks)(
+      const ticks = (along === "log" ? logTicks : linearTicks)(
           ...x,
           Math.max(2, Math.min(8, Math.floor(each / 62))),
         ),
-        names = labels(ticks);
+        names = labels(ticks, along);
       return ticks.map((t, i) => [t, names[i]]);
     }
     function axes(place, yTicks, xTicks, isFirst, isLast) {
@@ -408,7 +440,7 @@
       };
       if (p.shade) block("shade", ...p.shade, y0, y1 - y0);
       if (p.title) add(group, "text", { class: "title", x: x0, y: y0 - 11 }, p.title);
-      const yNames = labels(yTicks);
+      const yNames = labels(yTicks, spec.y.kind);
       yTicks.forEach((t, i) => {
         add(group, "line", { class: "grid", x1: x0, x2: x1, y1: Y(t), y2: Y(t) });
         if (isFirst)
@@ -435,9 +467,22 @@
       }
       for (const [from, to, kind] of p.bands || [])
         block(`band b-${kind}`, from, to, y1 - STRIP, STRIP);
+      for (const one of p.events || []) {
+        const x = X(one.x);
+        if (x < x0 - 1 || x > x1 + 1) continue;
+        const left = x + 8 + 6.6 * one.text.length > x1;
+        add(group, "line", { class: "limit", x1: x, x2: x, y1: y0, y2: y1 });
+        add(
+          group,
+          "text",
+          { x: x + (left ? -4 : 4), y: y0 + 4, "text-anchor": left ? "end" : "start" },
+          one.text,
+        );
+      }
     }
     function dodge(series, all, place) {
-      // moves marks at one value aside, the models not
+      // moves marks at one value aside, the models not; on a continuous axis they stay
+      if (timed) return 0;
       const aside = all.filter((s) => s.draw === "points" && s.s !== "predict"),
         at = aside.indexOf(series);
       const room =
@@ -452,7 +497,7 @@
       if (s.draw === "line" || s.draw === "steps")
         return add(group, "path", { class: "line", d: path(s, span(), X, Y) });
       if (s.draw === "bars") return add(group, "path", { class: "bars", d: bars(s, span(), X, Y) });
-      const [first, last] = visible(s, span() || [0, 0]);
+      const [first, last] = visible(s, span());
       if (s.draw === "ticks") {
         for (let i = first; i < last; i++)
           add(group, "path", { class: "interval", d: `M${X(xAt(s, i)).toFixed(1)} ${y1}v-10` });
@@ -464,8 +509,8 @@
         return;
       }
       const aside = dodge(s, all, place),
-        known = s.x.map((_, i) => i).filter((i) => s.y[i] != null);
-      if (spec.x.kind !== "category" && known.length > 1)
+        known = s.x.map((_, i) => i).filter((i) => i >= first && i < last && s.y[i] != null);
+      if (s.draw === "points" && spec.x.kind !== "category" && known.length > 1)
         add(group, "path", {
           class: s.s === "predict" ? "line" : "line pale",
           d:
@@ -485,7 +530,7 @@
             d: `M${a.toFixed(1)} ${up.toFixed(1)}V${down.toFixed(1)}m-3.5 0h7M${(a - 3.5).toFixed(1)} ${up.toFixed(1)}h7`,
           });
         }
-        mark(group, s.s, a, Y(s.y[i]));
+        mark(group, s.s, a, Y(s.y[i]), s.draw === "marks" || undefined);
       }
     }
     function note(n, place) {
@@ -513,6 +558,19 @@
         ),
       );
     }
+    function read(s, value, { X, Y }) {
+      // the value of a series at the cursor, and its position; nothing where it has none
+      const i = Math.min(size(s) - 1, position(s, value));
+      if (!timed || xAt(s, i) === value) return xAt(s, i) === value ? [s.y[i], i] : [];
+      if (s.draw === "steps") return [s.y[Math.max(0, xAt(s, i) > value ? i - 1 : i)], i];
+      if (!spec.x.snaps) return [s.y[i], i];
+      // along a curve: what is drawn there; a mark only where it stands
+      if (s.draw !== "line" || i === 0 || xAt(s, i) < value) return [];
+      const [a, b] = [X(xAt(s, i - 1)), X(xAt(s, i))],
+        share = (X(value) - a) / (b - a || 1);
+      if (s.y[i] == null || s.y[i - 1] == null) return [];
+      return [Y.inverse(Y(s.y[i - 1]) * (1 - share) + Y(s.y[i]) * share), i];
+    }
     /* The cursor: one value of x through all panels, the numbers of one panel. */
     function point(value, aloud) {
       cursor = value;
@@ -529,18 +587,19 @@
       tip.replaceChildren();
       const name = spec.x.ticks
         ? (spec.x.ticks.find((t) => t[0] === value) || [0, written(value)])[1]
-        : written(value);
-      html(tip, "b", "", [place.p.title, timed ? `${name} ${spec.x.unit || "s"}` : name].filter(Boolean).join(", "));
+        : spec.x.snaps
+          ? signed(String(+value.toPrecision(5)))
+          : written(value);
+      html(tip, "b", "", [place.p.title, timed ? `${name} ${spec.x.unit ?? "s"}`.trim() : name].filter(Boolean).join(", "));
       const band = (place.p.bands || []).find((b) => b[0] <= value && value < b[1]);
       if (band) html(tip, "p", "", band[3]);
       const table = html(tip, "table");
       for (const s of shown(place.p).filter((one) => one.draw !== "ticks")) {
-        const i =
-          s.draw === "points" ? s.x.indexOf(value) : Math.min(size(s) - 1, position(s, value));
-        if (i < 0 || s.y[i] == null) continue;
+        const [told, i] = read(s, value, place);
+        if (told == null) continue;
         const row = html(table, "tr"),
-          key = keys.find((k) => k.s === s.s),
-          number = written(s.y[i], s.half && s.half[i]);
+          key = keys.find((k) => own(k) === own(s)),
+          number = written(told, s.half && s.half[i]);
         sample(html(row, "td"), key);
         html(row, "td", "", [key.name, key.of].filter(Boolean).join(" "));
         for (const text of [`${number} ${spec.y.unit}`, (s.notes && s.notes[i]) || ""])
@@ -556,8 +615,13 @@
           .map((one) => one.textContent)
           .join("; ");
     }
+    const ends = () => {
+      // first and last of the listed values in view
+      const [from, to] = timed ? span() : [-Infinity, Infinity];
+      return [xs.findIndex((v) => v >= from), xs.findLastIndex((v) => v <= to)];
+    };
     const nearest = ({ X }, pixel) =>
-      timed
+      timed && !xs.length
         ? Math.max(span()[0], Math.min(span()[1], X.inverse(pixel)))
         : xs.reduce(
             (best, v) => (Math.abs(X(v) - pixel) < Math.abs(X(best) - pixel) ? v : best),
@@ -621,33 +685,34 @@
       if (event.key === "ArrowUp" || event.key === "ArrowDown")
         panel = (panel + (event.key === "ArrowDown" ? 1 : places.length - 1)) % places.length;
       else if (timed && "+-".includes(event.key)) {
-        const [a, b] = span(),
-          half = (b - a) * (event.key === "+" ? 0.25 : 1),
-          middle = cursor ?? (a + b) / 2;
+        const [{ X, x0, x1 }] = places,
+          half = (x1 - x0) * (event.key === "+" ? 0.25 : 1),
+          middle = cursor == null ? (x0 + x1) / 2 : X(cursor);
         const to = [
-          Math.max(spec.x.span[0], middle - half),
-          Math.min(spec.x.span[1], middle + half),
+          Math.max(spec.x.span[0], X.inverse(middle - half)),
+          Math.min(spec.x.span[1], X.inverse(middle + half)),
         ];
         zoom(to[0] <= spec.x.span[0] && to[1] >= spec.x.span[1] ? null : to);
       } else if (!(event.key in moves)) return;
       event.preventDefault();
       const move = moves[event.key] || 0,
-        [a, b] = timed ? span() : [0, xs.length - 1],
-        step = timed ? (b - a) / 100 : 1;
-      const from = timed ? cursor : xs.indexOf(cursor),
+        listed = xs.length > 0,
+        [a, b] = listed ? ends() : span(),
+        step = listed ? 1 : (b - a) / 100;
+      const from = listed ? xs.indexOf(cursor) : cursor,
         to = cursor == null ? a : Math.max(a, Math.min(b, move ? from + move * step : from));
-      point(timed ? to : xs[to], true);
+      point(listed ? xs[to] : to, true);
     };
     new ResizeObserver(() => {
       if (Math.round(frame.clientWidth) !== width) draw();
     }).observe(frame);
-    figures.push({ draw, link });
+    figures.push({ draw, link, has: (series) => keys.some((key) => own(key) === series) });
     draw();
   }
 
   const data = JSON.parse(document.getElementById("figures").textContent);
-  for (const figure of Object.values(data))
-    for (const key of figure.keys) if (key.off) off.add(key.s);
+  for (const [id, figure] of Object.entries(data))
+    for (const key of figure.keys) if (key.off) off.add(named(id, key));
   for (const box of document.querySelectorAll("[data-figure]"))
     figure(box, data[box.dataset.figure]);
 })();

@@ -20,6 +20,7 @@ __all__ = [
     "rounded",
     "span_axis",
     "span_of",
+    "steps",
     "thinned",
     "time_axis",
     "values_axis",
@@ -150,6 +151,17 @@ def thinned(time: Numbers, values: Numbers, most: int) -> dict[str, Any]:
     else:
         where = {"x": [float(f"{one:.6g}") for one in time]}
     return where | {"y": rounded(map(float, values))}
+
+
+def steps(time: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
+    """Returns the values of a series that changes in steps: those that differ from the one before.
+
+    The last value stays, as it says where the series ends.
+    """
+    same = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    kept = np.concatenate([[True], ~same])
+    kept[-1] = True
+    return time[kept], values[kept]
 
 
 def _extremes(time: Numbers, values: Numbers, count: int) -> tuple[Numbers, Numbers]:

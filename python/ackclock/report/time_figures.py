@@ -1,6 +1,6 @@
 """Figures of one run over time: a panel for each flow or hop, all on one axis of time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from ackclock import facts, units
 from ackclock.capture.connections import largest
 from ackclock.capture.limiting_factor import LIMITS
 from ackclock.metrics.tables import Columns, column, grouped
+from ackclock.plot.canvas import between
 from ackclock.plot.connection import Connection, connection_of
 from ackclock.plot.flows import described
 from ackclock.plot.series import Line, Replicate, is_known
@@ -18,7 +19,7 @@ from ackclock.report.section import Live
 from ackclock.result import Result
 from ackclock.table import assigned
 
-__all__ = ["of_connection", "of_run"]
+__all__ = ["of_connection", "of_run", "states"]
 
 # More panels do not fit on a page.
 _MOST_PANELS = 6
@@ -45,7 +46,7 @@ def of_run(result: Result, *, is_key: bool) -> list[Live]:
     """
     run = Replicate(result, 0, 0, None)
     drawn = [
-        _window(run), *_states(run), _throughput(run), _round_trips(run), _queue(run),
+        _window(run), *states(run), _throughput(run), _round_trips(run), _queue(run),
         _loss_events(run),
     ]  # fmt: skip
     known = [one for one in drawn if one is not None]
@@ -78,6 +79,7 @@ def _figure(
     used = {one["s"] for panel in panels for one in panel["series"]}
     if not used:
         return None
+    panels_named = ", ".join(filter(None, (panel["title"] for panel in panels)))
     shown = described(run.result, run.point)
     point = run.result.points[run.point]
     warmup = units.seconds(point["scenario"]["warmup"]) if point["scenario"] else 0.0
@@ -85,10 +87,12 @@ def _figure(
         panel["shade"] = [0, warmup] if warmup > 0 else None
     spec = {
         "title": title,
-        "description": f"{what} Panels: {', '.join(panel['title'] for panel in panels)}.",
+        "description": f"{what} Panels: {panels_named}." if panels_named else what,
         "height": _HEIGHT,
         "columns": 2 if len(panels) in (2, 4) else 3,
-        "x": live.time_axis(shown.start_s, max(shown.end_s, shown.start_s + 1e-3)),
+        "x": live.time_axis(
+            *between(run.span, shown.start_s, max(shown.end_s, shown.start_s + 1e-3))
+        ),
         "y": {"kind": "linear", "unit": unit, "zero": zero},
         "link": "time",
         "keys": [entry for entry in keys if entry["s"] in used],
@@ -115,6 +119,8 @@ def _line(series: str, draw: str, time: Any, values: Any, most: int) -> list[Ser
     known = int((~np.isnan(values)).sum())
     if known == 0:
         return []
+    if draw == "steps":
+        time, values = live.steps(np.asarray(time, float), np.asarray(values, float))
     draw = "dots" if known < _FEW else draw
     return [{"s": series, "draw": draw} | live.thinned(time, values, most)]
 
@@ -219,14 +225,22 @@ def _loss_events(run: Replicate) -> Live | None:
     return _figure(run, "loss_event_rate", "Loss event rate", "%", what, panels, keys, left=left)
 
 
-def _states(run: Replicate) -> list[Live]:
-    """Returns what the first flow's control decides ACK by ACK: data, and rates."""
+def states(
+    run: Replicate, named: Mapping[str, str] | None = None, marks: Sequence[tuple[float, str]] = ()
+) -> list[Live]:
+    """Returns what the first flow's control decides ACK by ACK: data, and rates.
+
+    Args:
+        run: The replicate, with the part of its time that is shown.
+        named: Other names for states, by `mode phase` or by `mode`.
+        marks: Times to be marked, with their names.
+    """
     if "control_states" not in run.result.tables or not run.rows("control_states").num_rows:
         return []
     columns = ("time_s", *(name for name, _ in (*DATA, *RATES)))
-    rows, labels = state_rows(run, columns, None)
+    rows, labels = state_rows(run, columns, run.span)
     time = rows["time_s"]
-    known = stays(labels, time, {}, float(time[-1]))
+    known = stays(labels, time, named or {}, float(time[-1]) if run.span is None else run.span[1])
     names = list(dict.fromkeys(name for *_, name in known))
     kinds = [live.ordered(names, name) for name in names]
     bands = [
@@ -246,7 +260,8 @@ def _states(run: Replicate) -> list[Live]:
             added = _line(live.ordered(titles, label), draw, time, values, live.span_of(4))
             series += added
             keys += [live.key(one["s"], one["draw"], label) for one in added]
-        panel = {"title": "", "series": series, "bands": bands}
+        events = [{"x": float(f"{at_s:.6g}"), "text": said} for at_s, said in marks]
+        panel = {"title": "", "series": series, "bands": bands, "events": events}
         what = f"What the control of the first flow decides from one ACK to the next, in {unit}."
         shown = _figure(run, f"states-{unit[0]}", title, unit, what, [panel], keys)
         if shown is not None:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ackclock import plot, publications
-from ackclock.report.environment import environment
+from ackclock.report.environment import data_of, environment
+from ackclock.report.section import Live
 from ackclock.reproduction import sentences, tables
 from ackclock.reproduction.outcome import Kind
 
@@ -24,18 +25,20 @@ _SIGNS = {
 _FAILING = (Kind.PARTLY, Kind.NOT, Kind.CHANGED)
 
 
-def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
+def gallery(experiments: Sequence[tuple[dict[str, Any], Live | bytes | None]]) -> str:
     """Returns the text of the page. The same experiments give the same text.
 
     Args:
-        experiments: Record of each, with its figure as an SVG drawing if it has one.
+        experiments: Record of each, with its figure if it has one: live, or a drawing as SVG.
     """
     sections = [
         {
             "record": record,
-            "figure": None
-            if figure is None
-            else plot.inline(figure, f"{record['name'].replace('.', '-')}-"),
+            "place": _place(record),
+            "figure": figure if isinstance(figure, Live) else None,
+            "picture": plot.inline(figure, f"{_place(record)}-")
+            if isinstance(figure, bytes)
+            else "",
             "failing": sentences.failing(record) if record["verdict"]["kind"] in _FAILING else [],
             "reasons": sentences.reasons(record),
             "tables": tables.tables(record),
@@ -50,4 +53,12 @@ def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
         title="Reproduced experiments", sections=sections, sources=sources, quick=quick,
         signs=_SIGNS, linked=publications.html,
         summary=sentences.summary([record for record, _ in experiments]),
+        data=data_of(
+            (_place(record), figure) for record, figure in experiments if isinstance(figure, Live)
+        ),
     )  # fmt: skip
+
+
+def _place(record: dict[str, Any]) -> str:
+    """Returns the id of an experiment's figure."""
+    return f"{record['name'].replace('.', '-')}-figure"

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ackclock import engine, plot
 from ackclock.errors import LackingError
@@ -34,7 +34,10 @@ from ackclock.reproduction.runs import addresses as addresses_of
 from ackclock.reproduction.runs import distrust as distrust_of
 from ackclock.reproduction.runs import results as results_of
 from ackclock.run import address
-from ackclock.table import json_text
+from ackclock.table import compact_json, json_text
+
+if TYPE_CHECKING:
+    from ackclock.report.section import Live
 
 __all__ = [
     "QUICK",
@@ -51,7 +54,10 @@ __all__ = [
 Record = dict[str, Any]
 
 # Schema version of a record; changes with its shape.
-SCHEMA = 4
+SCHEMA = 5
+
+# A page draws curves from their data, and shows any other figure as a drawing.
+_LIVE, _DRAWING = "figure.json", "figure.svg"
 
 #: Folder of quick looks within a gallery.
 QUICK = "quick"
@@ -62,7 +68,7 @@ GALLERY = Contents(
     re.compile(
         rf"{QUICK}|({QUICK}/)?(gallery\.json|index\.html"
         rf"|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
-        r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png)))?)"
+        r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png|json)))?)"
     ),
 )
 
@@ -164,11 +170,12 @@ def recorded(experiment: Experiment, folder: Path) -> Record | None:
         )
     except (FileNotFoundError, ValueError):
         return None
-    if record.get("schema") != SCHEMA or (
-        record["drawn"] and not figure_path(experiment, folder).exists()
-    ):
+    if record.get("schema") != SCHEMA:
         return None
-    return record
+    is_whole = not record["drawn"] or (
+        figure_path(experiment, folder).exists() and _shown(experiment, record, folder) is not None
+    )
+    return record if is_whole else None
 
 
 def figure_path(experiment: Experiment, folder: Path, ending: str = "svg") -> Path:
@@ -181,13 +188,23 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
     from ackclock.reproduction.gallery import gallery
 
     found = [(one, record) for one in experiments if (record := recorded(one, folder)) is not None]
-    shown = [
-        (record, figure_path(one, folder).read_bytes() if record["drawn"] else None)
-        for one, record in found
-    ]
+    shown = [(record, _shown(one, record, folder)) for one, record in found]
     write_whole(folder / GALLERY.mark, json_text([record for _, record in found]))
     write_whole(folder / "index.html", gallery(shown))
     return folder / "index.html"
+
+
+def _shown(experiment: Experiment, record: Record, folder: Path) -> "Live | bytes | None":
+    """Returns the figure of a page: live, or a drawing as SVG; None if it cannot be read."""
+    from ackclock.report.section import Live
+
+    if not record["drawn"]:
+        return None
+    try:
+        data = (folder / experiment.name / record["drawn"]).read_bytes()
+        return Live(**json.loads(data)) if record["drawn"] == _LIVE else data
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
 
 
 def _shortened(full: Mapping[str, Run], quick: Mapping[str, Run]) -> str:
@@ -211,17 +228,24 @@ def _write_record(
         for name in ("name", "group", "source", "shows", "question", "says")
     }
     drawn = None if outcome.draw is None else outcome.draw()
+    curves = drawn.curves if isinstance(drawn, plot.CurveFigure) else None
     made = {
         "schema": SCHEMA,
         "address": made_of,
         "version": engine.version(),
-        "drawn": drawn is not None,
+        "drawn": "" if drawn is None else _LIVE if curves is not None else _DRAWING,
     }
     # As it will be read.
     record: Record = json.loads(json_text(made | named | plain(outcome)))
     with staged(folder / experiment.name) as staging:
         if drawn is not None:
             for ending in ("svg", "png"):
-                plot.save(drawn, staging / f"figure.{ending}")
+                data = plot.render(drawn, ending, text=True)
+                (staging / f"figure.{ending}").write_bytes(data)
+        if curves is not None:
+            from ackclock.report.curve_figure import curve_figure
+
+            live = curve_figure("figure", curves)
+            (staging / _LIVE).write_text(compact_json(live._asdict()), encoding="utf-8")
         (staging / "outcome.json").write_text(json_text(record), encoding="utf-8")
     return record
