@@ -3,6 +3,7 @@
 //! Sequence numbers here do not wrap (`sequence`). Data is handled in `sending`, ACKs in
 //! `acknowledging`.
 
+use crate::accurate_ecn::CodepointBytes;
 use crate::acks_in_transit::{AcksInTransit, Said};
 use crate::flight::Flight;
 use crate::holes::Holes;
@@ -80,6 +81,8 @@ pub struct AckCounts {
     pub with_sack: u64,
     pub duplicate_sacks: u64,
     pub echoes: u64,
+    /// Bytes by codepoint from AccECN options.
+    pub codepoints: CodepointBytes,
     pub zero_windows: u64,
     /// ACKs that the capture missed, at least: data went beyond the captured window.
     pub missed: u64,

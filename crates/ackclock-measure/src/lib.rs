@@ -14,7 +14,7 @@
 //!
 //! Inside, a `connection` has two `direction`s. Data sent in a direction is in `sending`, which
 //! uses `flight`, `holes` and `recent`. Its ACKs are in `acknowledging`, which uses `ranges`,
-//! `resent` and `acks_in_transit`. The modules `rtt` and `timestamp_echoes` measure round-trip
+//! `resent`, `accurate_ecn` and `acks_in_transit`. The modules `rtt` and `timestamp_echoes` measure round-trip
 //! times, `rounds` cuts time into round trips, and `rows` fills the tables.
 //!
 //! Nothing here reads a file or a clock. Memory grows with the number of concurrent connections,
@@ -32,6 +32,7 @@
 //!
 //! Everything that a bound excludes is counted ([`measurement::Measurement::surplus`]).
 
+mod accurate_ecn;
 mod acks_in_transit;
 pub mod clock;
 mod connection;

@@ -81,8 +81,36 @@ pub struct Options {
     pub sack_permitted: bool,
     /// TSval and TSecr (RFC 7323 section 3).
     pub timestamps: Option<(u32, u32)>,
+    /// AccECN option (RFC 9768 section 3.2.3).
+    pub accurate_ecn: Option<AccurateEcn>,
     sacks: [(u32, u32); Self::MOST_SACKS],
     sack_count: u8,
+}
+
+/// An AccECN option: counters of payload bytes that arrived with a codepoint, modulo 2^24. A counter
+/// that the option leaves out is None.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccurateEcn {
+    /// Bytes with ECT(0): the field EE0B.
+    pub ect0: Option<u32>,
+    /// Bytes with CE: the field ECEB.
+    pub ce: Option<u32>,
+    /// Bytes with ECT(1): the field EE1B.
+    pub ect1: Option<u32>,
+    /// Its length.
+    pub shape: AccurateEcnShape,
+}
+
+/// The length of an AccECN option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccurateEcnShape {
+    /// A length that the RFC lists: 2, 5, 8 or 11.
+    #[default]
+    Listed,
+    /// Another one. Whole counters count, the rest is padding.
+    Odd,
+    /// It ends behind the options, or behind what was captured. It has no counters.
+    Cut,
 }
 
 impl Options {

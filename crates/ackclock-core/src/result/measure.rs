@@ -121,6 +121,19 @@ rows! {
         ce_packets: i64,
         /// ACKs that came back with ECE.
         ece_acks: f64,
+        /// ACKs that came back with an AccECN option (RFC 9768 section 3.2.3).
+        accecn_options: f64,
+        /// Of these, options whose length is not 2, 5, 8 or 11. Their whole counters count.
+        accecn_odd_options: f64,
+        /// Of these, options that end behind the header or behind what was captured.
+        accecn_cut_options: f64,
+        /// Payload that arrived with ECT(0), by these options; from the first one on if the capture
+        /// lacks the SYN. Null if no option has the counter.
+        accecn_ect0_bytes: f64,
+        /// Payload that arrived with ECT(1), by these options.
+        accecn_ect1_bytes: f64,
+        /// Payload that arrived marked CE, by these options.
+        accecn_ce_bytes: f64,
         /// Packets with CWR.
         cwr_packets: i64,
         /// MSS option of this side's SYN: the largest segment that this side accepts.

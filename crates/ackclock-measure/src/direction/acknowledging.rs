@@ -49,6 +49,11 @@ impl Direction {
         self.acks.pure += u64::from(pure);
         // ECE on a SYN negotiates ECN (RFC 3168 section 6.1.1).
         self.acks.echoes += u64::from(segment.flags.ece && !segment.flags.syn);
+        if let Some(option) = &segment.options.accurate_ecn {
+            let current = number >= self.numbers.acknowledged;
+            let from_start = self.numbers.origin.is_some();
+            self.acks.codepoints.take(option, from_start, current);
+        }
         let same_window = self.window.raw == Some(segment.window);
         self.note_window(ack, number);
         let before = self.delivery();

@@ -97,6 +97,13 @@ fn fill_acks(row: &mut ConnectionRow<'_>, direction: &Direction) {
     row.acks_with_sack = count(acks.with_sack);
     row.duplicate_sacks = count(acks.duplicate_sacks);
     row.ece_acks = count(acks.echoes);
+    let codepoints = &acks.codepoints;
+    row.accecn_options = count(codepoints.options);
+    row.accecn_odd_options = count(codepoints.odd);
+    row.accecn_cut_options = count(codepoints.cut);
+    row.accecn_ect0_bytes = maybe(codepoints.ect0.bytes());
+    row.accecn_ect1_bytes = maybe(codepoints.ect1.bytes());
+    row.accecn_ce_bytes = maybe(codepoints.ce.bytes());
     row.zero_windows = count(acks.zero_windows);
 }
 

@@ -5,7 +5,7 @@ use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::CapturedPacket;
-use ackclock_pcap::packet::{Flags, Segment, Transport};
+use ackclock_pcap::packet::{AccurateEcn, AccurateEcnShape, Flags, Segment, Transport};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "[2001:db8::2]:80";
@@ -602,6 +602,50 @@ fn ecn_is_negotiated_and_counted() {
         assert_eq!(of(&tables, FORTH, name), value, "{name}");
     }
     assert_eq!(of(&tables, BACK, "ece_acks"), 0.0, "on a SYN it asks");
+}
+
+#[test]
+fn accurate_ecn_options_tell_bytes_by_codepoint() {
+    let option = |ect0, ce, ect1| {
+        Some(AccurateEcn {
+            ect0,
+            ce,
+            ect1,
+            shape: AccurateEcnShape::Listed,
+        })
+    };
+    let mut script = Script::default();
+    script.syn(0.0);
+    // Initial values (RFC 9768 section 3.2.1).
+    tcp(script.syn_ack(20.0)).options.accurate_ecn = option(Some(1), Some(0), Some(1));
+    for n in 0..4 {
+        script.data(30.0 + f64::from(n), 100 * n, 100 * n + 100);
+    }
+    tcp(script.ack(50.0, 200)).options.accurate_ecn = option(Some(101), Some(100), Some(1));
+    tcp(script.ack(51.0, 400)).options.accurate_ecn = option(None, Some(200), Some(101));
+    // Overtaken by the one before.
+    tcp(script.ack(52.0, 300)).options.accurate_ecn = option(None, Some(190), None);
+    tcp(script.ack(53.0, 400)).options.accurate_ecn = Some(AccurateEcn {
+        shape: AccurateEcnShape::Cut,
+        ..AccurateEcn::default()
+    });
+    tcp(script.ack(54.0, 400)).options.accurate_ecn = Some(AccurateEcn {
+        ce: Some(200),
+        shape: AccurateEcnShape::Odd,
+        ..AccurateEcn::default()
+    });
+    let tables = script.measure();
+    for (name, value) in [
+        ("accecn_options", 6.0),
+        ("accecn_odd_options", 1.0),
+        ("accecn_cut_options", 1.0),
+        ("accecn_ect0_bytes", 100.0),
+        ("accecn_ect1_bytes", 100.0),
+        ("accecn_ce_bytes", 200.0),
+    ] {
+        assert_eq!(of(&tables, FORTH, name), value, "{name}");
+    }
+    assert!(of(&tables, BACK, "accecn_ce_bytes").is_nan());
 }
 
 #[test]

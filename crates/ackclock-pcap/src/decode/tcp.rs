@@ -1,13 +1,18 @@
 //! The TCP header (RFC 9293 section 3.1) and its options.
 
 use super::array;
-use crate::packet::{Flags, Options, Segment};
+use crate::packet::{AccurateEcn, AccurateEcnShape, Flags, Options, Segment};
 use crate::skipped::Skip;
 use etherparse::TcpHeader;
 use etherparse::tcp_option::{
     KIND_END, KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK,
     KIND_SELECTIVE_ACK_PERMITTED, KIND_TIMESTAMP, KIND_WINDOW_SCALE,
 };
+
+/// Kinds of the AccECN option by the order of its counters (RFC 9768 section 3.2.3): ECT(0), CE,
+/// ECT(1), or ECT(1), CE, ECT(0).
+const KIND_ACCURATE_ECN_0: u8 = 172;
+const KIND_ACCURATE_ECN_1: u8 = 174;
 
 /// Bytes needed of the header, up to the window. The checksum and the urgent pointer behind it are
 /// not needed.
@@ -69,6 +74,12 @@ fn options(mut bytes: &[u8]) -> Options {
         }
         let length = bytes.get(1).copied().map_or(0, usize::from);
         let Some(value) = bytes.get(2..length) else {
+            if matches!(kind, KIND_ACCURATE_ECN_0 | KIND_ACCURATE_ECN_1) {
+                options.accurate_ecn = Some(AccurateEcn {
+                    shape: AccurateEcnShape::Cut,
+                    ..AccurateEcn::default()
+                });
+            }
             break;
         };
         match (kind, value) {
@@ -87,11 +98,39 @@ fn options(mut bytes: &[u8]) -> Options {
                 let [value, echo] = [0, 4].map(|at| u32::from_be_bytes(array(stamps, at)));
                 options.timestamps = Some((value, echo));
             }
+            (KIND_ACCURATE_ECN_0 | KIND_ACCURATE_ECN_1, counters) => {
+                options.accurate_ecn = Some(accurate_ecn(kind, counters));
+            }
             _ => {}
         }
         bytes = &bytes[length..];
     }
     options
+}
+
+fn accurate_ecn(kind: u8, bytes: &[u8]) -> AccurateEcn {
+    let counter = |at: usize| {
+        let &[high, middle, low] = bytes.get(3 * at..3 * at + 3)? else {
+            return None;
+        };
+        Some(u32::from_be_bytes([0, high, middle, low]))
+    };
+    let (first, ce, last) = (counter(0), counter(1), counter(2));
+    let (ect0, ect1) = match kind {
+        KIND_ACCURATE_ECN_0 => (first, last),
+        _ => (last, first),
+    };
+    let listed = bytes.len() % 3 == 0 && bytes.len() <= 9;
+    AccurateEcn {
+        ect0,
+        ce,
+        ect1,
+        shape: if listed {
+            AccurateEcnShape::Listed
+        } else {
+            AccurateEcnShape::Odd
+        },
+    }
 }
 
 #[cfg(test)]
@@ -198,6 +237,42 @@ mod tests {
         );
         assert_eq!(options_of(&[3, 4, 7, 7, 2, 4, 1, 0]).window_scale, None);
         assert!(options_of(&[5, 9, 0, 0, 0, 0, 0, 0, 0]).sacks().is_empty());
+    }
+
+    #[test]
+    fn the_accurate_ecn_option_is_read_in_either_order_and_any_length() {
+        let read = |bytes: &[u8]| options_of(bytes).accurate_ecn.unwrap();
+        let found = |ect0, ce, ect1, shape| AccurateEcn {
+            ect0,
+            ce,
+            ect1,
+            shape,
+        };
+        let listed = AccurateEcnShape::Listed;
+        let (a, b, c) = (Some(0x01_02_03), Some(0xff_fe_fd), Some(7));
+        let counters = [1, 2, 3, 0xff, 0xfe, 0xfd, 0, 0, 7];
+        let option = |kind: u8, length: u8| {
+            [&[kind, length][..], &counters[..usize::from(length) - 2]].concat()
+        };
+        assert_eq!(read(&option(172, 11)), found(a, b, c, listed));
+        assert_eq!(read(&option(174, 11)), found(c, b, a, listed));
+        assert_eq!(read(&option(172, 8)), found(a, b, None, listed));
+        assert_eq!(read(&option(174, 8)), found(None, b, a, listed));
+        assert_eq!(read(&option(172, 5)), found(a, None, None, listed));
+        assert_eq!(read(&option(174, 5)), found(None, None, a, listed));
+        assert_eq!(read(&option(172, 2)), found(None, None, None, listed));
+        // Another length: whole counters count, and the next option is found.
+        let odd = AccurateEcnShape::Odd;
+        let six = options_of(&[172, 6, 1, 2, 3, 9, 3, 3, 7]);
+        assert_eq!(six.accurate_ecn, Some(found(a, None, None, odd)));
+        assert_eq!(six.window_scale, Some(7));
+        let long = [&[174, 14][..], &counters, &[9, 9, 9]].concat();
+        assert_eq!(read(&long), found(c, b, a, odd));
+        // Longer than the options, or than itself.
+        let cut = found(None, None, None, AccurateEcnShape::Cut);
+        assert_eq!(read(&[172, 30, 1, 2, 3, 4]), cut);
+        assert_eq!(read(&[174, 1, 1, 2]), cut);
+        assert_eq!(options_of(&[30, 4, 0, 0]).accurate_ecn, None);
     }
 
     #[test]
