@@ -28,15 +28,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ackclock import engine
+from ackclock.capture import calls
 from ackclock.run.host import loader
 
 ROOT = Path(__file__).parents[1]
 OBJECTS = ROOT / "crates" / "ackclock-core" / "bpf"
 QEMU = "qemu-system-x86_64"
 
-#: What the guest needs to see this machine's files, and to delay and lose packets.
-MODULES = ("virtio_pci", "9pnet_virtio", "9p", "sch_netem")
+#: What the guest needs to see this machine's files, to delay and lose packets, and its own bbr.
+MODULES = ("virtio_pci", "9pnet_virtio", "9p", "sch_netem", "tcp_bbr")
 # Seconds that the guest may take. With a processor to itself it takes a minute.
 PATIENCE_S = 1800
 # Exit codes: the other kernel takes no control; a call differs; this machine lacks something.
@@ -179,7 +179,7 @@ def compare(out: Path) -> int:
             continue
         record = (out / f"{control}.calls").read_bytes()
         object_ = (OBJECTS / f"{control}.bpf.o").read_bytes()
-        found = engine.twin_calls(object_, said["loaded"]["parameters"], record)
+        _, found = calls.answered(object_, said["loaded"]["parameters"], record)
         missed = said["recorded"]["missed"]
         if found["equal"] != found["calls"] or missed or not found["calls"]:
             code = DIFFERS

@@ -140,17 +140,8 @@ def _compare(record: Path) -> Comparison:
     except FileNotFoundError as error:
         raise InputError("file", f"{error.filename}", _MISSING) from None
     parameters = {name: int(value) for name, value in (summary["parameters"] or {}).items()}
-    named = engine.kernel_control(control)
-    standing = None
     try:
-        if named is None:
-            found = engine.twin_calls(control, parameters, calls)
-        else:
-            standing = _standing_for(named, Path(stem + _OBJECT))
-            scenario = stand_in(standing)
-            draws = facts.control(scenario.resolve().tree["flows"][0]["transport"])[1]["draws"]
-            parameter = draws["parameter"] if draws else None
-            found = engine.twin_of_kernel(scenario.tree, scenario.folder, parameter, calls)
+        standing, found = answered(control, parameters, calls)
     except ValueError as error:
         subject, _, words = str(error).partition(" ")
         at = Path(stem + (_OBJECT if subject == "object" else _CALLS))
@@ -159,13 +150,42 @@ def _compare(record: Path) -> Comparison:
     return Comparison(record.name, control_name, missed, standing, found)
 
 
-def _standing_for(name: str, file: Path) -> str:
+def answered(
+    control: bytes, parameters: dict[str, int], record: bytes
+) -> tuple[str | None, dict[str, Any]]:
+    """Gives the calls of a record to their program and compares the answers.
+
+    If the program calls functions of a control of the kernel, the engine's control for it answers.
+
+    Args:
+        control: The object file of the program.
+        parameters: Values of its parameters.
+        record: The record.
+
+    Returns:
+        The name of the engine's control, None if the program answered, and what `Comparison.found`
+        describes.
+
+    Raises:
+        ValueError: There is no comparison; its text is the culprit, `object` or `record`, and why.
+    """
+    named = engine.kernel_control(control)
+    if named is None:
+        return None, engine.twin_calls(control, parameters, record)
+    standing = _standing_for(named)
+    scenario = stand_in(standing)
+    draws = facts.control(scenario.resolve().tree["flows"][0]["transport"])[1]["draws"]
+    parameter = draws["parameter"] if draws else None
+    return standing, engine.twin_of_kernel(scenario.tree, scenario.folder, parameter, record)
+
+
+def _standing_for(name: str) -> str:
     """Returns the control of the engine that is to do what the kernel's control `name` does."""
     for entry in registry()["controls"]:
         linux = (entry["facts"] or {}).get("linux")
         if entry["simulated"] and linux and linux["name"] == name:
             return str(entry["name"])
-    raise InputError("file", f"{file}", f"calls the kernel's {name}, which the engine has not")
+    raise ValueError(f"object calls the kernel's {name}, which the engine has not")
 
 
 def _summary(record: Path) -> dict[str, Any]:
