@@ -226,24 +226,3 @@ def test_loss_does_not_reduce_its_window(tmp_path: Path) -> None:
         for name in ("delivery_rate", "reno")
     )
     assert owning["goodput_bit_per_s"] > 8e6 > 2 * reno["goodput_bit_per_s"]
-
-
-SACK = '{ kind = "westwood_crb", estimator = { be = { observation = { delivered = "sack" } }, \
-re = { observation = { delivered = "sack" } } } }'
-
-
-def test_the_way_of_counting_is_what_sets_the_engines_crb_apart_from_the_kernels() -> None:
-    """The papers count duplicate ACKs; Linux, and the program by it, what SACK says arrived.
-
-    A kernel's duplicate ACK may report several segments. The papers' rule then counts the rest of
-    a recovery's data at the ACK that ends it, in a step as short as that ACK's: BE jumps.
-    """
-    _, by_papers = calls.beside(RECORDED, stand_in("westwood_crb"))
-    _, by_sack = calls.beside(RECORDED, stand_in(SACK))
-    apart = []
-    for one in (by_papers, by_sack):
-        assert one.control == "westwood_crb"
-        largest = one.found["ssthresh"]["largest"]
-        apart.append(abs(largest["ours_segments"] - largest["theirs_segments"]))
-    assert apart[0] > 50
-    assert apart[1] <= MOST_APART

@@ -7,7 +7,6 @@ and whether the sending program got the processor when it wanted to write. All n
 kernel's, so it does not matter when the receiving program got it.
 """
 
-
 import numpy as np
 import pytest
 

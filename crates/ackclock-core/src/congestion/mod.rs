@@ -207,12 +207,14 @@ pub struct Ack {
     pub min_rtt: Option<Span>,
     /// Data in flight after this ACK.
     pub in_flight: Bytes,
-    /// Data in flight before this ACK, and before what it shows to be lost.
+    /// Data in flight before this ACK, and before what it shows to be lost; zero for controls that
+    /// want no rate samples.
     pub prior_in_flight: Bytes,
     /// True if the receiver may have delayed this ACK: it acknowledges one segment alone, which
-    /// was not full.
+    /// was not full. False for controls that want no rate samples.
     pub delayed: bool,
-    /// Time from which pacing lets the next segment leave: now, or later.
+    /// Time from which pacing lets the next segment leave: now, or later; now for controls that
+    /// want no rate samples.
     pub next_departure: Time,
     /// Delivery-rate sample, for controls that want it
     /// ([`CongestionControl::wants_delivery_rate`]).

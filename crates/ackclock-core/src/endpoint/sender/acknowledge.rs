@@ -27,7 +27,7 @@ pub(super) struct Told {
     /// Round-trip times of the first and of the last segment.
     pub rtt: Option<Span>,
     pub newest_rtt: Option<Span>,
-    /// Bytes in flight before the ACK.
+    /// Bytes in flight before the ACK, if the control wants rate samples; else zero.
     pub prior_in_flight: u64,
     /// True if the phase of recovery allows the window to open.
     pub opens: bool,
@@ -112,7 +112,7 @@ impl Sender {
     fn take<const PLAIN: bool, const RATED: bool>(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let new = PLAIN || ack.cumulative > self.scoreboard.first();
         let lost = self.statistics.lost_segments;
-        let prior_in_flight = if PLAIN { 0 } else { self.in_flight().0 };
+        let prior_in_flight = if PLAIN { 0 } else { self.rated_in_flight() };
         let (advance, sacked) = if PLAIN {
             (self.advance::<RATED>(ack.cumulative), 0)
         } else {
@@ -143,10 +143,10 @@ impl Sender {
             repeated: 0,
             rtt,
             newest_rtt: known.then(|| now.since(advance.newest)),
-            prior_in_flight: if PLAIN {
-                self.in_flight().0 + newly_delivered // nothing is lost or sent again
-            } else {
-                prior_in_flight
+            prior_in_flight: match (PLAIN, RATED) {
+                (true, false) => 0,
+                (true, true) => self.in_flight().0 + newly_delivered, // nothing is lost
+                (false, _) => prior_in_flight,
             },
             opens: advance.acked > 0 && (!recovering || self.opens_at_recovery_end()),
             newly_lost: if PLAIN {
@@ -380,6 +380,12 @@ impl Sender {
             && self.recovery.is_ended_by(self.scoreboard.first())
     }
 
+    /// Returns the bytes in flight if the control wants rate samples, else zero.
+    #[inline]
+    pub(super) fn rated_in_flight(&self) -> u64 {
+        self.rate.as_ref().map_or(0, |_| self.in_flight().0)
+    }
+
     #[inline(always)] // runs for every packet, where a call costs more than the work
     pub(super) fn tell_control<const RATED: bool>(
         &mut self,
@@ -416,8 +422,15 @@ impl Sender {
             min_rtt,
             in_flight: self.in_flight(),
             prior_in_flight: Bytes(told.prior_in_flight),
-            delayed: acked > 0 && acked < self.mss && rate_sample.as_ref().is_some_and(alone),
-            next_departure: self.pacer.next().max(now),
+            delayed: RATED
+                && acked > 0
+                && acked < self.mss
+                && rate_sample.as_ref().is_some_and(alone),
+            next_departure: if RATED {
+                self.pacer.next().max(now)
+            } else {
+                now
+            },
             rate_sample,
             limited,
             phase: self.recovery.phase(),

@@ -204,7 +204,7 @@ impl Sender {
 
     fn take_with(&mut self, now: Time, ack: &Acknowledgement<'_>, state: &mut ByTime) {
         let lost = self.statistics.lost_segments;
-        let prior_in_flight = self.in_flight().0;
+        let prior_in_flight = self.rated_in_flight();
         let round_start = ack.cumulative >= self.round.end;
         let (mut news, advance, rtt) = self.learn_by_time(now, ack, state);
         if news.advanced {
