@@ -10,9 +10,9 @@ const MODULUS: u32 = 1 << 24;
 pub struct CodepointBytes {
     /// Options, of any length.
     pub options: u64,
-    /// Of these, options of a length that the RFC does not list.
+    /// Options among these of a length that the RFC does not list.
     pub odd: u64,
-    /// Of these, options that end behind the header or behind what was captured.
+    /// Options among these that end behind the header or behind what was captured.
     pub cut: u64,
     /// Payload that arrived with ECT(0).
     pub ect0: Counter,

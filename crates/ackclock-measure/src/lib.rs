@@ -14,8 +14,8 @@
 //!
 //! Inside, a `connection` has two `direction`s. Data sent in a direction is in `sending`, which
 //! uses `flight`, `holes` and `recent`. Its ACKs are in `acknowledging`, which uses `ranges`,
-//! `resent`, `accurate_ecn` and `acks_in_transit`. The modules `rtt` and `timestamp_echoes` measure round-trip
-//! times, `rounds` cuts time into round trips, and `rows` fills the tables.
+//! `resent`, `accurate_ecn` and `acks_in_transit`. The modules `rtt` and `timestamp_echoes` measure
+//! round-trip times, `rounds` cuts time into round trips, and `rows` fills the tables.
 //!
 //! Nothing here reads a file or a clock. Memory grows with the number of concurrent connections,
 //! not with the length of the capture, and [`parameters`] bounds it:

@@ -87,8 +87,8 @@ pub struct Options {
     sack_count: u8,
 }
 
-/// An AccECN option: counters of payload bytes that arrived with a codepoint, modulo 2^24. A counter
-/// that the option leaves out is None.
+/// An AccECN option: counters of payload bytes that arrived with a codepoint, modulo 2^24. None
+/// stands for a counter that the option leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccurateEcn {
     /// Bytes with ECT(0): the field EE0B.

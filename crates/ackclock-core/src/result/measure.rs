@@ -123,9 +123,9 @@ rows! {
         ece_acks: f64,
         /// ACKs that came back with an AccECN option (RFC 9768 section 3.2.3).
         accecn_options: f64,
-        /// Of these, options whose length is not 2, 5, 8 or 11. Their whole counters count.
+        /// Options among these whose length is not 2, 5, 8 or 11. Their whole counters count.
         accecn_odd_options: f64,
-        /// Of these, options that end behind the header or behind what was captured.
+        /// Options among these that end behind the header or behind what was captured.
         accecn_cut_options: f64,
         /// Payload that arrived with ECT(0), by these options; from the first one on if the capture
         /// lacks the SYN. Null if no option has the counter.
