@@ -280,8 +280,8 @@ EXPERIMENT = Experiment(
     source=SOURCE,
     shows="Figure 8",
     question="What share of the link do BBR flows get against a loss-based flow?",
-    says="BBR's in-flight cap decides its share, and a model of the cap predicts it. Beside 1 to 16 "
-    "CUBIC flows it moves by 0.11 of the link.",
+    says="BBR's in-flight cap decides its share, and a model of the cap predicts it. Beside 1 to "
+    "16 CUBIC flows it moves by 0.11 of the link.",
     cost_s=200.0,
     conclude=conclude,
     runs=runs,
