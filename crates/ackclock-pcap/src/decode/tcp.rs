@@ -120,7 +120,7 @@ fn accurate_ecn(kind: u8, bytes: &[u8]) -> AccurateEcn {
         KIND_ACCURATE_ECN_0 => (first, last),
         _ => (last, first),
     };
-    let listed = bytes.len() % 3 == 0 && bytes.len() <= 9;
+    let listed = bytes.len().is_multiple_of(3) && bytes.len() <= 9;
     AccurateEcn {
         ect0,
         ce,
