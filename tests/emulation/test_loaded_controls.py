@@ -176,7 +176,7 @@ def test_every_call_is_recorded_until_the_loader_is_told_to_end(
     recorded = json.loads(answer)["recorded"]
     assert recorded["missed"] == 0
     size = (tmp_path / "acc_test_calls.calls").stat().st_size
-    assert size == 16 + 96 * recorded["records"]
+    assert size == 16 + 144 * recorded["records"]
     assert recorded["records"] > 10
     assert "acc_test_calls" not in offered()
 
