@@ -31,7 +31,7 @@ fn trees() -> impl Iterator<Item = Value> {
     let program = |one: &Shipped| json!({ "kind": "kernel", "shipped": one.name });
     let is_made = |tree: &Value| {
         let control = choose::<ControlKind>(tree, &NoFiles).unwrap();
-        control.refusal().is_none()
+        control.is_simulated()
     };
     entries()
         .flat_map(variants)
