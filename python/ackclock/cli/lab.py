@@ -101,8 +101,8 @@ def open_page(
 
             webbrowser.open(address)
         thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
         try:
+            thread.start()
             while thread.is_alive():
                 thread.join(1)
         except KeyboardInterrupt:
