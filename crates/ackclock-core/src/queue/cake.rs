@@ -267,8 +267,10 @@ impl CakeQueue {
 
     /// Drops the first packet of the queue with the most bytes.
     fn drop_from_the_longest(&mut self, now: Time, context: &mut Context<'_>) {
-        if let Some(tin) = self.tins.iter_mut().max_by_key(|tin| tin.longest().1) {
-            tin.overflow(now, context);
+        let waiting = self.tins.iter_mut().filter(|tin| tin.backlog.packets > 0);
+        let longest = waiting.map(|tin| (tin.longest(), tin));
+        if let Some(((number, _), tin)) = longest.max_by_key(|((_, bytes), _)| *bytes) {
+            tin.overflow(now, number, context);
         }
     }
 

@@ -338,9 +338,8 @@ impl Tin {
         all.max_by_key(|(_, bytes)| *bytes).unwrap_or_default()
     }
 
-    /// Drops the first packet of the longest queue.
-    pub fn overflow(&mut self, now: Time, context: &mut Context<'_>) {
-        let (number, _) = self.longest();
+    /// Drops the first packet of a queue, as all of them together are too long.
+    pub fn overflow(&mut self, now: Time, number: usize, context: &mut Context<'_>) {
         self.queues[number].cobalt.note_overflow(now, &self.law);
         if let Some((_, id)) = self.pop(number, context) {
             context.drop_packet(now, id, DropReason::QueueFull);
