@@ -144,9 +144,11 @@ pub(super) fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, R
     (sent, received, readings)
 }
 
-/// Runs both hosts until the first block of readings is full, after a few thousand turns of the
-/// sending host; then tells both to end.
-fn run_for_a_block(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings) {
+/// Readings after which a run is told to end: a tenth of a second on a machine that keeps up.
+const ENOUGH: usize = 2000;
+
+/// Runs both hosts until there are enough readings, however long that takes; then tells both to end.
+fn run_until_enough(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings) {
     plan.sample_interval_ns = 50_000;
     let receiving = Receiving::prepare(plan.clone()).unwrap();
     let sending = Sending::prepare(plan.clone()).unwrap();
@@ -155,8 +157,10 @@ fn run_for_a_block(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings
     let receiver = std::thread::spawn(move || receiving.run(Some(again.as_fd())).unwrap());
     let (mut teller, mut readings) = (Some(teller), Readings::default());
     let mut take = |block: Readings| {
-        drop(teller.take());
         readings.append(block);
+        if readings.len() >= ENOUGH {
+            drop(teller.take());
+        }
         Ok(())
     };
     let sent = sending.run(Some(told.as_fd()), &mut take).unwrap();
@@ -167,8 +171,8 @@ fn run_for_a_block(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings
 
 fn bulk_moves_data() {
     let (sent, received, readings) =
-        run_for_a_block(&mut plan(&scenario("1 h", &tcp("bulk", "", BULK))));
-    assert!(sent.ended_ns < 3_600_000 * MILLISECOND && readings.len() > 1000);
+        run_until_enough(&mut plan(&scenario("1 h", &tcp("bulk", "", BULK))));
+    assert!(sent.ended_ns < 3_600_000 * MILLISECOND && readings.len() >= ENOUGH);
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     assert_eq!(sent.ending, Ending::Told);
     assert_eq!(sent.control.as_deref(), Some("reno"));
@@ -470,7 +474,7 @@ fn a_stop_ends() {
 fn steady_traffic() {
     let cbr = r#"{ kind = "cbr", rate = "8 Mbit/s", packet_size = "700 bytes" }"#;
     let scenario = scenario("60 s", &tcp("cbr", "", cbr));
-    let (sent, received, _) = run_for_a_block(&mut plan(&scenario));
+    let (sent, received, _) = run_until_enough(&mut plan(&scenario));
     let due = |at: &u64| Some(*at) <= sent.flows[0].ended_ns;
     let writes = times_of_traffic(&scenario, 0, Time::ZERO)
         .into_iter()
@@ -515,7 +519,7 @@ fn nobody_listening() {
 
 fn samples() {
     let flows = tcp("one", "", BULK) + &tcp("two", "", BULK);
-    let (sent, _, readings) = run_for_a_block(&mut plan(&scenario("60 s", &flows)));
+    let (sent, _, readings) = run_until_enough(&mut plan(&scenario("60 s", &flows)));
     assert!(readings.tcp_info.time_ns.is_sorted());
     let mut rows: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (row, flow) in readings.tcp_info.flow.iter().enumerate() {
