@@ -20,6 +20,10 @@ use serde_json::json;
     "distribution": { "kind": "normal", "mean": "5 ms", "standard_deviation": "2 ms" },
     "reordering": "allowed"
 }))]
+#[schemars(example = json!({
+    "distribution": { "kind": "uniform", "maximum": "40 ms" },
+    "after_gap": "100 ms"
+}))]
 pub struct Jitter {
     /// Distribution of the extra delay.
     pub distribution: Distribution,
@@ -27,6 +31,10 @@ pub struct Jitter {
     /// one wait for it.
     #[serde(default = "forbidden")]
     pub reordering: Overtaking,
+    /// Shortest gap behind the packet before, for a packet to be delayed. With a gap only the first
+    /// packet after a pause is late, as where a host or a radio has to wake up.
+    #[serde(default)]
+    pub after_gap: Span,
     /// Packets to which it applies.
     #[serde(default = "Applies::data")]
     pub applies: Applies,
@@ -99,6 +107,7 @@ impl Factory<ImpairmentKind> for Jitter {
             parameters: self.clone(),
             law: Law::new(self.distribution),
             stream: place.stream(),
+            last: None,
         })
     }
 }
@@ -254,11 +263,17 @@ struct JitterImpairment {
     parameters: Jitter,
     law: Law,
     stream: Stream,
+    /// Time of the packet before, of those to which it applies.
+    last: Option<Time>,
 }
 
 impl Impairment for JitterImpairment {
-    fn judge(&mut self, _now: Time, packet: &Packet) -> Verdict {
+    fn judge(&mut self, now: Time, packet: &Packet) -> Verdict {
         if !self.parameters.applies.to(packet) {
+            return Verdict::Pass;
+        }
+        let last = self.last.replace(now);
+        if last.is_some_and(|last| now.since(last) < self.parameters.after_gap) {
             return Verdict::Pass;
         }
         Verdict::Delay {
@@ -321,6 +336,23 @@ mod tests {
             0.001 * libm::sqrt(share),
             0.001 * libm::sqrt(1.0 - share),
         );
+    }
+
+    #[test]
+    fn a_gap_delays_only_the_first_packet_after_a_pause() {
+        let mut jitter = tests::build(json!({
+            "kind": "jitter",
+            "distribution": { "kind": "exponential", "mean": "1 ms" },
+            "after_gap": "10 ms",
+        }));
+        let mut late = |ms: u64| {
+            let now = Time::from_nanos(1_000_000 * ms);
+            jitter.judge(now, &packet()) != Verdict::Pass
+        };
+        // The run begins with a pause.
+        let at = [0, 1, 10, 20, 29, 39, 48];
+        let found: Vec<u64> = at.into_iter().filter(|&ms| late(ms)).collect();
+        assert_eq!(found, [0, 20, 39]);
     }
 
     #[test]
