@@ -15,7 +15,7 @@ from ackclock.run import doctor
 
 ON_LINUX = [
     "namespaces", "tun", "packet_socket", "real_time", "wakefulness", "congestion_controls",
-    "kernel", "processors", "bpf", "qemu",
+    "kernel", "processors", "bpf",
 ]  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_no_emulation_is_one_line_with_one_cure(
     pretend(
         monkeypatch, False,
         finding("namespaces", "no", "run as root"), finding("tun", "no"),
-        finding("qemu", "no", "install it"),
+        finding("bpf", "no", "install it"),
     )  # fmt: skip
     outcome = ask(*arguments)
     assert outcome.exit_code == 3

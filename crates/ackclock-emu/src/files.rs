@@ -68,7 +68,7 @@ pub fn compiler() -> Option<PathBuf> {
 }
 
 /// Returns the file of a program in the search path.
-pub fn in_search_path(program: &str) -> Option<PathBuf> {
+fn in_search_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders)
         .map(|folder| folder.join(program))

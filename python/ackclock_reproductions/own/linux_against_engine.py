@@ -209,8 +209,8 @@ def agree(ours: Interval, theirs: Interval) -> bool:
 
 
 _WHY = (
-    "after a pause a host that is emulated needs longer to wake than a simulated one, and at "
-    "200 Mbit/s it handles several ACKs at once, so that its bursts are larger"
+    "at 200 Mbit/s a host that is emulated handles several ACKs at once, so that its bursts are "
+    "larger than those of a simulated one"
 )
 
 
@@ -262,7 +262,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
         Setting(
             "time of the simulated hosts",
-            "each ACK later by an exponential time of mean 25 µs, as captured",
+            "each ACK later by an exponential time of mean 25 µs, and after a pause of 30 ms by up "
+            "to 160 µs more, as captured",
             Origin.CHOSEN,
         ),
     )

@@ -1,6 +1,6 @@
 //! Facts about this machine, without judgement.
 
-use crate::files::{compiler, in_search_path};
+use crate::files::compiler;
 use crate::host::{Host, HostError};
 use crate::program::HostProgram;
 use crate::protocol::{Configuration, DeviceChoice, HostFacts, Refusal, Step};
@@ -40,7 +40,6 @@ pub(super) struct Facts {
     pub(super) loader: Option<PathBuf>,
     /// The compiler of controls.
     pub(super) compiler: Option<PathBuf>,
-    pub(super) virtual_machine: Option<PathBuf>,
 }
 
 impl Facts {
@@ -91,7 +90,6 @@ impl Facts {
             }),
             loader: loader.map(Path::to_owned),
             compiler: compiler(),
-            virtual_machine: in_search_path(&format!("qemu-system-{}", std::env::consts::ARCH)),
         }
     }
 }

@@ -34,7 +34,6 @@ pub(super) fn judge(facts: &Facts) -> Examination {
         kernel(facts),
         processors(facts),
         programs(facts),
-        virtual_machine(facts),
     ];
     Examination {
         emulation,
@@ -320,23 +319,6 @@ fn release_of(kernel: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-fn virtual_machine(facts: &Facts) -> Finding {
-    let (name, label) = ("qemu", "QEMU (nothing uses it yet)");
-    match &facts.virtual_machine {
-        Some(path) => finding(name, label, State::Yes, path.display().to_string()),
-        None => finding(
-            name,
-            label,
-            State::No,
-            format!(
-                "qemu-system-{} was not found in PATH",
-                std::env::consts::ARCH
-            ),
-        )
-        .with_remedy("install QEMU; on Debian and Ubuntu: apt install qemu-system-x86"),
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -387,7 +369,6 @@ pub(super) mod tests {
             may_load_programs: true,
             loader: Some("/usr/bin/ackclock-kernel-host".into()),
             compiler: Some("/usr/bin/clang".into()),
-            virtual_machine: Some("/usr/bin/qemu".into()),
         }
     }
 
@@ -480,7 +461,6 @@ pub(super) mod tests {
                 ),
             ],
             type_information: false,
-            virtual_machine: None,
             ..good()
         };
         let examination = judge(&poor);
