@@ -8,7 +8,18 @@ import pytest
 
 from ackclock.metrics import Interval
 from ackclock.report.environment import environment
-from ackclock.table import Column, Table, Written, fixed, in_shown_unit, scaled, table, text
+from ackclock.table import (
+    Column,
+    Table,
+    Written,
+    assigned,
+    fixed,
+    in_shown_unit,
+    scaled,
+    swept_paths,
+    table,
+    text,
+)
 
 GOODPUT = Interval(5.2134, 0.1312, 5)
 
@@ -57,6 +68,16 @@ def test_fixed_places() -> None:
         "-0.1",
     ]
     assert fixed(-0.04, 1) == "0.0"
+
+
+def test_a_value_that_several_paths_have_is_written_once() -> None:
+    point = {"hops.line.delay": "5 ms", "hops.back.delay": "5 ms", "hops.line.queue.limit": 9}
+    assert assigned(point) == ["line.delay and back.delay 5 ms", "limit 9"]
+    other = {"hops.line.delay": "7 ms", "hops.back.delay": "7 ms", "hops.line.queue.limit": 5}
+    rows = [{"control": "reno", "assignments": one} for one in (point, other)]
+    assert swept_paths(rows) == ["hops.line.delay", "hops.line.queue.limit"]
+    other["hops.back.delay"] = "8 ms"
+    assert swept_paths(rows) == list(point)
 
 
 def test_units_are_those_of_the_column() -> None:

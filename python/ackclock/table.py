@@ -280,21 +280,26 @@ def named(flow: str, instances: int | None) -> str:
 
 
 def swept_paths(rows: Rows) -> list[str]:
-    """Returns the swept paths that no other column shows; the control has a column of its own."""
+    """Returns the swept paths that no other column shows.
+
+    The control has a column of its own, and of paths that have the same value in every row the
+    first has one.
+    """
+    seen: dict[tuple[str, ...], str] = {tuple(str(row.get("control")) for row in rows): ""}
     paths = list(rows[0]["assignments"]) if rows else []
     return [
         path
         for path in paths
-        if not all(row["assignments"][path] == row.get("control") for row in rows)
+        if seen.setdefault(tuple(str(row["assignments"][path]) for row in rows), path) == path
     ]
 
 
 def assigned(assignments: Mapping[str, Any]) -> list[str]:
-    """Returns the swept values of a point, each with its name."""
-    return [
-        f"{name} {value}"
-        for name, value in zip(short(assignments), assignments.values(), strict=True)
-    ]
+    """Returns the swept values of a point with their names, a value that several have once."""
+    names: dict[str, list[str]] = {}
+    for name, value in zip(short(assignments), assignments.values(), strict=True):
+        names.setdefault(str(value), []).append(name)
+    return [f"{' and '.join(having)} {value}" for value, having in names.items()]
 
 
 def short(paths: Iterable[str]) -> list[str]:
