@@ -12,14 +12,14 @@ from ackclock.plot import View
 from ackclock.plot.bursts import BURSTS
 from ackclock.plot.distribution import CDF, quantiles
 from ackclock.plot.flows import described
-from ackclock.plot.heat_map import HEAT_MAP, cells_of
+from ackclock.plot.heat_map import HEAT_MAP, Cells, cells_of
 from ackclock.plot.variation import MOST_LINES, VARIATION, variations
 from ackclock.report import live
 from ackclock.report.section import HeatMap, Live
 from ackclock.result import Result
 from ackclock.table import assigned, named
 
-__all__ = ["heat_map", "of_result"]
+__all__ = ["heat_map", "heat_map_of_cells", "of_result"]
 
 _HEIGHT = 240
 # Sizes of bursts beyond this ratio of frequencies have a logarithmic axis.
@@ -41,10 +41,14 @@ def heat_map(result: Result) -> list[HeatMap]:
     """Returns the heat map of a sweep of at least two values; none of another."""
     if result.run["method"] not in HEAT_MAP.methods or HEAT_MAP.why_not(result, View()):
         return []
-    cells = cells_of(result, View().metric)
+    return [heat_map_of_cells("heatmap", cells_of(result, View().metric))]
+
+
+def heat_map_of_cells(name: str, cells: Cells) -> HeatMap:
+    """Returns a heat map with its caption."""
     star = " * has not settled." if cells.unsettled else ""
     caption = f"The stronger the colour, the more. Means, with half of the 95 % interval.{star}"
-    return [HeatMap("heatmap", cells.title, caption, cells)]
+    return HeatMap(name, cells.title, caption, cells)
 
 
 def _distribution(result: Result) -> Live:
