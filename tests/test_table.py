@@ -13,6 +13,7 @@ from ackclock.table import (
     Table,
     Written,
     assigned,
+    brief,
     fixed,
     in_shown_unit,
     scaled,
@@ -78,6 +79,27 @@ def test_a_value_that_several_paths_have_is_written_once() -> None:
     assert swept_paths(rows) == ["hops.line.delay", "hops.line.queue.limit"]
     other["hops.back.delay"] = "8 ms"
     assert swept_paths(rows) == list(point)
+
+
+@pytest.mark.parametrize(
+    ("interval", "written"),
+    [
+        (Interval(91.3, 0.2, 5), "91.3 ± 0.2"),
+        (Interval(0.05696, 0.00069, 5), "0.0570 ± 0.0007"),
+        (Interval(9.6534, 0.0001, 5), "9.653"),
+        (Interval(3.87, 0.73, 5), "3.87 ± 0.73"),
+        (Interval(1234.0, 21.0, 5), "1234 ± 21"),
+        (Interval(0.0, 0.0, 5), "0"),
+    ],
+)
+def test_where_room_is_short_a_narrow_interval_has_one_digit(
+    interval: Interval, written: str
+) -> None:
+    assert text(brief(interval)) == written
+
+
+def test_a_star_stays_behind_a_short_interval() -> None:
+    assert text(brief(Written(Interval(91.3, 0.2, 5), "91.30 ± 0.20*"))) == "91.3 ± 0.2*"
 
 
 def test_units_are_those_of_the_column() -> None:

@@ -51,6 +51,12 @@ def heat_map_of_cells(name: str, cells: Cells) -> HeatMap:
     return HeatMap(name, cells.title, caption, cells)
 
 
+def _looks(result: Result, names: list[str], name: str) -> str:
+    """Returns the series of a name: that of the method if there is one name only."""
+    method = str(result.run["method"])
+    return method if len(names) == 1 and method in live.KEYS else live.ordered(names, name)
+
+
 def _distribution(result: Result) -> Live:
     label, found = quantiles(result)
     what = label.rpartition(" (")[0]
@@ -60,7 +66,7 @@ def _distribution(result: Result) -> Live:
         {
             "title": title,
             "series": [
-                {"s": live.ordered(names, name), "draw": "line", "x": live.rounded(values),
+                {"s": _looks(result, names, name), "draw": "line", "x": live.rounded(values),
                  "y": share}
                 for name, values in lines
             ],
@@ -76,7 +82,7 @@ def _distribution(result: Result) -> Live:
         "x": live.span_axis(0.0, most, f"{what}, ms", "ms"),
         "y": {"kind": "linear", "unit": "%", "zero": True},
         "link": "distribution",
-        "keys": [live.key(live.ordered(names, one), "line", one or what) for one in names],
+        "keys": [live.key(_looks(result, names, one), "line", one or what) for one in names],
         "panels": panels,
     }
     caption = (
@@ -94,7 +100,7 @@ def _variation(result: Result) -> Live:
     names = [named(flow, flows[flow].instances) for flow, _ in found[:MOST_LINES]]
     series: list[dict[str, Any]] = [
         {
-            "s": live.ordered(names, name),
+            "s": _looks(result, names, name),
             "draw": "points",
             "x": scales,
             "y": live.rounded(one.interval.mean for one in told),
@@ -110,7 +116,7 @@ def _variation(result: Result) -> Live:
         "height": _HEIGHT,
         "x": live.values_axis(scales, "time scale, s", "s"),
         "y": {"kind": "log" if live.log_axis(known) else "linear", "unit": "", "zero": True},
-        "keys": [live.key(live.ordered(names, one), "points", one) for one in names],
+        "keys": [live.key(_looks(result, names, one), "points", one) for one in names],
         "panels": [{"title": "", "series": series}],
     }
     caption = (
