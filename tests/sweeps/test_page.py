@@ -51,7 +51,7 @@ def test_the_page_of_a_sweep_answers_and_draws_its_axis(small: Path) -> None:
     }
     assert shown(goodput) == [told[key["s"]] for key in goodput["keys"]]
     assert len(told["simulate"]) == 3
-    # A finished page is no reason to refuse the sweep.
+    # The sweep goes on with a page in its folder.
     assert ackclock("sweep", "resume", "s").exit_code == 0
 
 
