@@ -58,7 +58,7 @@ demo: $(RELEASE) ## answer the leaky-pipe question by every method, write a page
 	$(BIN)/ackclock report $(DEMO_OUT)
 	@echo
 	@echo "  page    $(DEMO_OUT)/report.html   open it in a browser"
-	@echo "  next    $(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --metrics rtt"
+	@echo "  next    $(BIN)/ackclock lab $(DEMO)"
 
 # Rust's tests mostly wait too, and what takes real time demands no speed of the machine, so that
 # both go on beside what computes. What measures the kernel comes last, and has the machine for

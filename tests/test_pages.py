@@ -17,6 +17,7 @@ from ackclock.reproduction.runner import reproduce, write_gallery
 
 from .browser import PROGRAM, Browser
 from .comparison.made_up import SWEEP, compared, made_up
+from .sweeps.small import BUFFER, written
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ def pages(
     tmp_path_factory: pytest.TempPathFactory, leaky_pipe: Scenario, result: Result,
     predicted: Result,
 ) -> dict[str, Path]:  # fmt: skip
-    """A page of a comparison and one of a run."""
+    """A page of each kind."""
     folder = tmp_path_factory.mktemp("pages")
     scenario = leaky_pipe.replace(sweep=SWEEP)
     comparison = compared(
@@ -54,7 +55,17 @@ def pages(
     found["evaluation"] = folder / "evaluated" / "index.html"
     asked = ["evaluate", "bbr1", "--only", "startup-plateau", "--seeds", "1"]
     assert CliRunner().invoke(cli, [*asked, "-o", str(found["evaluation"].parent)]).exit_code == 0
-    return found
+    return found | {design: _swept(folder, design) for design in ("grid:3", "sobol:4")}
+
+
+def _swept(folder: Path, design: str) -> Path:
+    """Writes the page of a sweep of two parameters."""
+    scenario, place = written(folder), folder / design.replace(":", "-")
+    scenario.write_text(scenario.read_text().split("[sweep]")[0])
+    vary = ["--vary", BUFFER, "--vary", "hops.b.link.rate=1..4 Mbit/s", "--design", design]
+    for command in (["sweep", "run", scenario, *vary, "-o", place], ["report", place]):
+        assert CliRunner().invoke(cli, list(map(str, command))).exit_code == 0
+    return place / "report.html"
 
 
 def _outcome(_results: object) -> Outcome:
@@ -90,7 +101,7 @@ def value(browser: Browser, expression: str) -> Any:
     return browser.run(expression)
 
 
-@pytest.mark.parametrize("name", ["comparison", "run", "curves", "evaluation"])
+@pytest.mark.parametrize("name", ["comparison", "run", "curves", "evaluation", "grid:3", "sobol:4"])
 @pytest.mark.parametrize("width", [360, 768, 1280])
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_wider_than_the_window_nor_drawn_over_its_edge(

@@ -8,7 +8,19 @@ import pytest
 
 from ackclock.metrics import Interval
 from ackclock.report.environment import environment
-from ackclock.table import Column, Table, Written, fixed, in_shown_unit, scaled, table, text
+from ackclock.table import (
+    Column,
+    Table,
+    Written,
+    assigned,
+    brief,
+    fixed,
+    in_shown_unit,
+    scaled,
+    swept_paths,
+    table,
+    text,
+)
 
 GOODPUT = Interval(5.2134, 0.1312, 5)
 
@@ -57,6 +69,37 @@ def test_fixed_places() -> None:
         "-0.1",
     ]
     assert fixed(-0.04, 1) == "0.0"
+
+
+def test_a_value_that_several_paths_have_is_written_once() -> None:
+    point = {"hops.line.delay": "5 ms", "hops.back.delay": "5 ms", "hops.line.queue.limit": 9}
+    assert assigned(point) == ["line.delay and back.delay 5 ms", "limit 9"]
+    other = {"hops.line.delay": "7 ms", "hops.back.delay": "7 ms", "hops.line.queue.limit": 5}
+    rows = [{"control": "reno", "assignments": one} for one in (point, other)]
+    assert swept_paths(rows) == ["hops.line.delay", "hops.line.queue.limit"]
+    other["hops.back.delay"] = "8 ms"
+    assert swept_paths(rows) == list(point)
+
+
+@pytest.mark.parametrize(
+    ("interval", "written"),
+    [
+        (Interval(91.3, 0.2, 5), "91.3 ± 0.2"),
+        (Interval(0.05696, 0.00069, 5), "0.0570 ± 0.0007"),
+        (Interval(9.6534, 0.0001, 5), "9.653"),
+        (Interval(3.87, 0.73, 5), "3.87 ± 0.73"),
+        (Interval(1234.0, 21.0, 5), "1234 ± 21"),
+        (Interval(0.0, 0.0, 5), "0"),
+    ],
+)
+def test_where_room_is_short_a_narrow_interval_has_one_digit(
+    interval: Interval, written: str
+) -> None:
+    assert text(brief(interval)) == written
+
+
+def test_a_star_stays_behind_a_short_interval() -> None:
+    assert text(brief(Written(Interval(91.3, 0.2, 5), "91.30 ± 0.20*"))) == "91.3 ± 0.2*"
 
 
 def test_units_are_those_of_the_column() -> None:

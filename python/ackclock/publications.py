@@ -13,6 +13,8 @@ __all__ = ["DOIS", "html", "markdown"]
 #: Citation as it is written here, as a pattern, to the DOI of the paper.
 DOIS: dict[str, str] = {
     r"Alizadeh et al\. \(?2010\)?": "10.1145/1851182.1851192",
+    r"Barman, Smaragdakis, Matta 2004": "10.1109/GLOCOM.2004.1378255",
+    r"D\. Barman, G\. Smaragdakis, I\. Matta": "10.1109/GLOCOM.2004.1378255",
     r"Barford, Crovella \(1998\)": "10.1145/277851.277897",
     r"Bianchi 2000": "10.1109/49.840210",
     r"Brakmo and Peterson \(1995\)": "10.1109/49.464716",
@@ -33,6 +35,7 @@ DOIS: dict[str, str] = {
     r"Nichols and Jacobson \(2012\)": "10.1145/2208917.2209336",
     r"Padhye, Firoiu, Towsley, Kurose 1998": "10.1145/285237.285291",
     r"Pan et al\. \(2013\)": "10.1109/HPSR.2013.6602305",
+    r"Rejaie, Handley, Estrin 1999": "10.1109/INFCOM.1999.752152",
     r"Shreedhar and Varghese \(1996\)": "10.1109/90.502236",
     r"Ware, Mukerjee, Seshan, Sherry 2019": "10.1145/3355369.3355604",
     r"R\. Ware, M\. K\. Mukerjee, S\. Seshan, J\. Sherry": "10.1145/3355369.3355604",

@@ -40,6 +40,10 @@ class Written(NamedTuple):
 Cell = Value | Written
 
 
+# Half widths of intervals below this share of the mean have one digit where room is short.
+_NARROW = 0.02
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table.
@@ -210,15 +214,23 @@ def text(cell: Cell) -> str:
 
 
 def brief(cell: Cell) -> Cell:
-    """Returns an interval without its half width where four digits of the mean do not show it."""
+    """Returns an interval with no more digits than a reader needs.
+
+    A half width below 2 % of the mean has one digit, and one that four digits of the mean do not
+    show is left out.
+    """
     value = _value(cell)
     if not isinstance(value, Interval) or math.isnan(value.half_width):
         return cell
-    decimals = len(number(value.mean).partition(".")[2])
-    if value.half_width >= 0.5 * 10.0**-decimals:
-        return cell
     star = "*" if isinstance(cell, Written) and cell.text.endswith("*") else ""
-    return Written(value, f"{number(value.mean)}{star}")
+    decimals = len(number(value.mean).partition(".")[2])
+    if value.half_width < 0.5 * 10.0**-decimals:
+        return Written(value, f"{number(value.mean)}{star}")
+    if value.half_width > _NARROW * abs(value.mean):
+        return cell
+    digits = min(decimals, _digits(value.half_width, 1))
+    written = f"{fixed(value.mean, digits)} ± {value.half_width:.{digits}f}"
+    return Written(value, f"{written}{star}")
 
 
 def _value(cell: Cell) -> Value:
@@ -280,21 +292,26 @@ def named(flow: str, instances: int | None) -> str:
 
 
 def swept_paths(rows: Rows) -> list[str]:
-    """Returns the swept paths that no other column shows; the control has a column of its own."""
+    """Returns the swept paths that no other column shows.
+
+    The control has a column of its own, and of paths that have the same value in every row the
+    first has one.
+    """
+    seen: dict[tuple[str, ...], str] = {tuple(str(row.get("control")) for row in rows): ""}
     paths = list(rows[0]["assignments"]) if rows else []
     return [
         path
         for path in paths
-        if not all(row["assignments"][path] == row.get("control") for row in rows)
+        if seen.setdefault(tuple(str(row["assignments"][path]) for row in rows), path) == path
     ]
 
 
 def assigned(assignments: Mapping[str, Any]) -> list[str]:
-    """Returns the swept values of a point, each with its name."""
-    return [
-        f"{name} {value}"
-        for name, value in zip(short(assignments), assignments.values(), strict=True)
-    ]
+    """Returns the swept values of a point with their names, a value that several have once."""
+    names: dict[str, list[str]] = {}
+    for name, value in zip(short(assignments), assignments.values(), strict=True):
+        names.setdefault(str(value), []).append(name)
+    return [f"{' and '.join(having)} {value}" for value, having in names.items()]
 
 
 def short(paths: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 import lab_engine
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.toml"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

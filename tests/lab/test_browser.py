@@ -21,6 +21,7 @@ from ackclock.scenario import Scenario
 
 from ..patience import PATIENCE_S
 from .conftest import EXAMPLES
+from .test_links import link_of
 from .test_page import FIRST
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_engine")]
@@ -201,10 +202,32 @@ def test_hostile_links_give_an_error_line_or_text(browser: Any, first: LabServer
     assert not shown.complaints
 
 
-def test_a_damaged_link_leaves_the_scenario_of_the_page(browser: Any, first: LabServer) -> None:
-    shown = Lab(browser, f"{first.address}#v1.AAAA")
+NESTED = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["#v1.AAAA", link_of(b'{"scenario": ' + NESTED + b"}"), link_of(b"0" * 50_000_000)],
+    ids=["damaged", "nested", "inflated"],
+)
+def test_what_is_no_link_leaves_the_scenario_of_the_page(
+    browser: Any, first: LabServer, link: str
+) -> None:
+    shown = Lab(browser, f"{first.address}{link}")
     shown.drawn()
     assert "no scenario" in shown.text("#error")
+    assert 'rate = "10 Mbit/s"' in shown.page.input_value("#toml")
+    assert not shown.complaints
+
+
+def test_a_deeply_nested_value_is_an_error_line(browser: Any, first: LabServer) -> None:
+    deep: Any = 1
+    for _ in range(400):
+        deep = [deep]
+    link = encode(LabState(load(FIRST).tree, {"hops.bottleneck.queue": deep}))
+    shown = Lab(browser, f"http://{first.host}/?token={first.token}{link}")
+    shown.page.wait_for_selector("#error:not([hidden])")
+    assert shown.text("#error").strip()
     assert not shown.complaints
 
 
@@ -272,6 +295,10 @@ def test_an_exported_page_needs_no_server_of_ours(browser: Any, tmp_path: Path) 
         assert "in this page" in shown.text("#engine")
         assert shown.page.is_disabled("#predict")
         assert not shown.complaints
+    opened = browser.new_page()
+    opened.goto((folder / "index.html").as_uri())
+    assert "served, not opened as a file" in opened.text_content("#sentence")
+    opened.close()
 
 
 def test_without_an_engine_in_the_page_the_server_runs(browser: Any) -> None:

@@ -161,6 +161,8 @@ def test_a_widget_in_jupyterlab_follows_its_slider(browser: Any, jupyter: str) -
     page = browser.new_page()
     page.set_default_timeout(PATIENCE_S * 1e3)
     page.goto(jupyter)
+    # Cells that are run before the notebook has its kernel are not run at all.
+    page.locator("#jp-main-statusbar", has_text="| Idle").wait_for()
     page.locator(".jp-Notebook .jp-Cell").first.click()
     page.keyboard.press("Shift+Enter")
     frame = page.frame_locator('iframe[title="ackclock lab"]')

@@ -98,6 +98,22 @@ def test_every_cell_is_equal(path: Path, in_page: dict[str, dict[str, Any]]) -> 
     assert expected["samples"]["cwnd_bytes"][0] > 1
 
 
+def test_a_side_with_another_control_has_the_same_cross_traffic() -> None:
+    """Sides differ in what the page changes alone: here the arrivals of a UDP flow stay."""
+    mixed = load(next(path for path in EXAMPLES if path.stem == "on-off-udp"))
+    mixed = mixed.replace(SHORT | {"flows.video.start": "1 s", "replicates": 2})
+    arrivals, windows = [], []
+    for control in ("reno", "cubic"):
+        side = mixed.replace({"flows.download.transport.control": {"kind": control}})
+        result = simulate(side)
+        sent = result.rows("samples", flow="video").select(["replicate", "time_s", "sent_packets"])
+        arrivals.append(sent.to_pylist())
+        windows.append(result.rows("samples", flow="download")["cwnd_bytes"].to_pylist())
+    assert arrivals[0] == arrivals[1]
+    assert max(row["sent_packets"] for row in arrivals[0]) > 100
+    assert windows[0] != windows[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stem", ["first", "dumbbell", "arrivals"])
 def test_the_page_computes_the_metrics_of_the_library(

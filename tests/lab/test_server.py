@@ -158,11 +158,14 @@ def test_a_replicate_is_a_small_number(server: LabServer, replicate: object) -> 
     assert found["errors"][0]["field"] == "replicate"
 
 
-def test_the_command_serves_until_it_is_interrupted() -> None:
-    command = [sys.executable, "-m", "ackclock", "lab", str(FIRST), "--no-browser"]
+@pytest.mark.parametrize("options", [["--no-browser"], []], ids=["not asked for", "none there"])
+def test_the_command_serves_until_it_is_interrupted(options: list[str], tmp_path: Path) -> None:
+    """Without a browser the address is printed, and the page served."""
+    command = [sys.executable, "-m", "ackclock", "lab", str(FIRST), *options]
+    nowhere = {"HOME": str(tmp_path), "PATH": str(tmp_path)}
     with subprocess.Popen(
         [*command, "--set", "duration=7 s"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=nowhere,
     ) as serving:  # fmt: skip
         assert serving.stdout is not None
         assert serving.stderr is not None

@@ -223,6 +223,23 @@ def test_figures_and_page(pretended: Pretended, width: int) -> None:
     assert "Markov chain" in page
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("here")
+def test_one_command_leads_from_capture_to_page(pretended: Pretended) -> None:
+    outcome = ackclock("report", "web.pcap")
+    place = Path("out") / "web-measured" / "report.html"
+    assert outcome.stdout == f"report: {place}\n"
+    assert "limited by the receiver" in place.read_text()
+    assert pretended.asked["segments"] is True
+    pretended.complete = False
+    outcome = ackclock("report", "web.pcap", "-o", "page.html")
+    assert outcome.stderr.splitlines() == [
+        "replaces the result in out/web-measured",
+        "warning: interrupted: what had been read by then was measured",
+    ]
+    assert Path("page.html").exists()
+
+
 @pytest.mark.usefixtures("here", "pretended")
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),

@@ -16,7 +16,7 @@ from ackclock.cli.place import claim, force_option
 if TYPE_CHECKING:
     from ackclock.result import Result
 
-__all__ = ["measure"]
+__all__ = ["is_capture", "measure", "measured_for_page"]
 
 
 @click.command()
@@ -62,6 +62,32 @@ def measure(
       ackclock measure capture.pcap
       tcpdump -i eth0 -s 128 -w - tcp | ackclock measure -
     """
+    started = time.monotonic()
+    result, folder = _measured(
+        source, output, force=force, interval=interval, estimators=estimators, segments=segments,
+        top=top, models=models,
+    )  # fmt: skip
+    _print(result, folder, top, as_json, time.monotonic() - started)
+    return INTERRUPTED if result.partial else 0
+
+
+def is_capture(path: Path) -> bool:
+    """Returns true for a file and for standard input."""
+    from ackclock.capture.sources import STANDARD_INPUT
+
+    return path.is_file() or str(path) == STANDARD_INPUT
+
+
+def measured_for_page(source: Path) -> Path:
+    """Measures a capture, with the segments for a page; returns the folder of the result."""
+    _, folder = _measured(source, None, segments=True)
+    return folder
+
+
+def _measured(
+    source: Path, output: Path | None, *, force: bool = False, **options: Any
+) -> tuple["Result", Path]:
+    """Measures a capture with progress and warnings; returns the result and its folder."""
     from ackclock.capture import measurement, sources
     from ackclock.cli.progress import progress
     from ackclock.interrupted import partly
@@ -70,19 +96,16 @@ def measure(
     folder = claim(
         output, Path("out") / f"{found.stem}-measured", force=force, goes_on=measurement.is_partial
     )
-    started = time.monotonic()
     with progress(f"measure {source}") as tell:
         result = partly(
             lambda: measurement.measure(
-                source, folder, interval=interval, segments=segments, estimators=estimators,
-                models=models, top=top,
+                source, folder, **options,
                 progress=lambda now: tell(now["fraction"], f"{now['packets']:,} packets"),
             )
         )  # fmt: skip
     for warning in result.run["warnings"]:
         say(f"warning: {warning}", err=True)
-    _print(result, folder, top, as_json, time.monotonic() - started)
-    return INTERRUPTED if result.partial else 0
+    return result, folder
 
 
 # The number of answers to print.

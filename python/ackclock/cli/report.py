@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
+from ackclock.cli import swept
 from ackclock.cli.compare import is_comparison, read
+from ackclock.cli.measure import is_capture, measured_for_page
 from ackclock.cli.options import json_option, models_option, read_result, unreliable_option
 from ackclock.cli.output import print_json, say
 from ackclock.cli.predicted import check_models, predicted
@@ -13,7 +15,7 @@ from ackclock.folder import refuse_unwritable_folder, write_whole
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "-o",
     "--output",
@@ -26,17 +28,20 @@ from ackclock.folder import refuse_unwritable_folder, write_whole
 def report(
     runs: tuple[Path, ...], output: Path | None, models: str, unreliable: bool, as_json: bool
 ) -> None:
-    """Write one HTML page about results, or about a comparison.
+    """Write one HTML page about results, a comparison, a sweep or a capture.
 
     The page is self-contained: scenario, tables, figures, versions and seeds. RUNS are folders of
-    results, or of one comparison.
+    results, or of one comparison or sweep. A capture (pcap or pcapng, also gzipped, or - for
+    standard input) is measured first.
 
     \b
     Example:
       ackclock report out/leaky-pipe -o report.html
+      ackclock report capture.pcap
     """
     from ackclock.cli.progress import progress
 
+    runs = tuple(measured_for_page(run) if is_capture(run) else run for run in runs)
     path = output or runs[0] / "report.html"
     if path.is_dir():
         raise InputError(
@@ -46,13 +51,18 @@ def report(
         )
     refuse_unwritable_folder(path)
     compared = [run for run in runs if is_comparison(run)]
-    if compared and len(runs) > 1:
+    swept_runs = [run for run in runs if swept.is_sweep(run)]
+    alone = [*compared, *swept_runs]
+    if alone and len(runs) > 1:
         raise InputError(
             "contradiction",
-            f"{compared[0]}",
-            "is a comparison, which has a page of its own; report it alone",
+            f"{alone[0]}",
+            f"is a {'comparison' if compared else 'sweep'}, which has a page of its own; report it "
+            "alone",
         )
-    if compared:
+    if swept_runs:
+        text = swept.page(runs[0])
+    elif compared:
         comparison = read(compared[0], unreliable=unreliable)
         from ackclock.report.comparison import page_of_comparison
 

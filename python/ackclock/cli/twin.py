@@ -164,7 +164,8 @@ def _print_calls(source: Path, compared: "list[calls.Comparison]") -> None:
     from ackclock.table import Column, table
 
     head: list[Column | str] = [
-        Column("record", numeric=False), "control", "engine's", "connections", "calls",
+        Column("record", numeric=False), "control", Column("engine's", spare=3),
+        Column("connections", spare=2), "calls",
         Column("same", "%", numeric=True), Column("window", "%", numeric=True),
         Column("answer", "%", numeric=True), "missed", Column("moved", spare=1),
     ]  # fmt: skip

@@ -7,7 +7,7 @@ from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import metric
 from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
-from ackclock.table import Column, Table, Written, in_shown_unit, number, short, table
+from ackclock.table import Column, Table, Written, in_shown_unit, number, short, swept_paths, table
 
 __all__ = [
     "answer_table",
@@ -146,20 +146,17 @@ def unexplained_table(comparison: Comparison) -> Table:
 def place(comparison: Comparison, row: Row) -> str:
     """Returns the point and flow of a row, in words."""
     assigned = comparison.points[row.point]["assignments"]
-    words = [str(value) for value in assigned.values() if str(value) != row.control]
+    words = dict.fromkeys(str(value) for value in assigned.values() if str(value) != row.control)
     subject = row.subject if row.control in ("", row.subject) else f"{row.subject} ({row.control})"
     return ", ".join([subject, *words])
 
 
 def _swept(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     """Returns the swept parameters that the row does not show otherwise."""
-    paths = list(comparison.points[0]["assignments"])
     points = comparison.points
-    return [
-        path
-        for path in paths
-        if not all(points[row.point]["assignments"][path] == row.control for row in rows)
-    ]
+    return swept_paths(
+        [{"assignments": points[row.point]["assignments"], "control": row.control} for row in rows]
+    )
 
 
 def _number(cell: Cell, name: str) -> Shown:

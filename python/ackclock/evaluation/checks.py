@@ -328,7 +328,7 @@ def _loss(fields: Fields) -> Check:
         missing = limits.miss(np.array([share]), trace, np.array([last]))
         if missing is None:
             return Finding.undecided("the trace lacks what losses are compared with")
-        said = f"{share:.2%} of the payload sent is deemed lost {span}"
+        said = f"{100 * share:.2f} % of the payload sent is deemed lost {span}"
         return Finding(bool(missing[0] <= 0), said, share, "", float(trace.time_s[first]))
 
     return check

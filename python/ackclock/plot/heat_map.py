@@ -34,7 +34,16 @@ from ackclock.plot.paper import AS_DRAWN, TEXT_WIDTH_IN, Paper
 from ackclock.plot.subject import points_table, subject_table
 from ackclock.result import Result
 
-__all__ = ["HEAT_MAP", "Cell", "Cells", "cells_of", "heat_map", "heat_map_axes", "heat_map_of"]
+__all__ = [
+    "HEAT_MAP",
+    "Cell",
+    "Cells",
+    "cells_in",
+    "cells_of",
+    "heat_map",
+    "heat_map_axes",
+    "heat_map_of",
+]
 
 #: Dark is low and light is high, also in grey; distinct to the colour-blind.
 _COLOURS = "cividis"
@@ -271,7 +280,15 @@ def cells_of(result: Result, metric: str) -> Cells:
     Raises:
         InputError: As for `heat_map`.
     """
-    table, title = subject_table(result, metric, None)
+    return cells_in(*subject_table(result, metric, None), metric)
+
+
+def cells_in(table: pa.Table, title: str, metric: str) -> Cells:
+    """Returns what `heat_map` draws of a tidy table, as cells with text.
+
+    Raises:
+        InputError: As for `heat_map`.
+    """
     rows = known_rows(table, metric)
     of_x, of_y, made = heat_map_axes(table)
     scale = _scale(rows, metric, of_x, of_y, math.inf)

@@ -50,23 +50,26 @@ def timing(scenarios: Iterable[Tree]) -> str:
     return f"{lasts}, averages from {several(warmups)} on"
 
 
-def several(values: Iterable[str]) -> str:
-    """Returns `0.5, 2 or 5 %` for values with one unit; only the ends of many."""
+def several(values: Iterable[str], most: int = _MOST_VALUES) -> str:
+    """Returns `0.5, 2 or 5 %` for values with one unit; the least and the greatest of many."""
     values = list(values)
     if len(values) < 2:
         return "".join(values)
     numbers, endings = zip(*(value.partition(" ")[::2] for value in values), strict=True)
     unit = f" {endings[0]}" if len(set(endings)) == 1 and endings[0] else ""
     shown = list(numbers if unit else values)
-    if len(shown) > _MOST_VALUES:
-        return f"{shown[0]} to {shown[-1]}{unit}"
+    if len(shown) > most:
+        ends = sorted(shown, key=float) if unit else shown
+        return f"{ends[0]} to {ends[-1]}{unit}"
     return f"{', '.join(shown[:-1])} or {shown[-1]}{unit}"
 
 
-def _each(scenarios: list[Tree], hop: str, words: Callable[[Tree], str]) -> str:
+def _each(
+    scenarios: list[Tree], hop: str, words: Callable[[Tree], str], most: int = _MOST_VALUES
+) -> str:
     """Returns the words about a hop at all points."""
     hops = [next(one for one in tree["hops"] if one["name"] == hop) for tree in scenarios]
-    return several(dict.fromkeys(filter(None, map(words, hops))))
+    return several(dict.fromkeys(filter(None, map(words, hops))), most)
 
 
 def _amount(amount: float, base: str) -> str:
@@ -199,7 +202,8 @@ def _hop(scenarios: list[Tree], name: str, left: float, right: float, share: flo
     words += _text(middle, 65, delay) if delay else ""
     loses = _loses(scenarios, name)
     words += _text(middle, 81, loses) + _drops(middle, 37.5 + half) if loses else ""
-    limit = _each(scenarios, name, _buffer).replace("packets", "pkt").replace("bytes", "B")
+    # Below the queue there is room for two values.
+    limit = _each(scenarios, name, _buffer, 2).replace("packets", "pkt").replace("bytes", "B")
     return queue + packets + link + words + _text(left + _QUEUE / 2, 65, limit)
 
 

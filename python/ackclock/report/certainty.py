@@ -97,7 +97,8 @@ def _reliable(emulated: Result) -> Sure:
     good = sum(bool(row["reliable"]) for row in rows)
     late = [row["lateness_p99_s"] for row in rows if row["lateness_p99_s"] is not None]
     if good == len(rows):
-        lead = f"All {good} emulated runs are" if good > 1 else "The emulated run is"
+        leads = {1: "The emulated run is", 2: "Both emulated runs are"}
+        lead = leads.get(good, f"All {good} emulated runs are")
         worst = f"99 % of the packets left at most {1e3 * max(late):.2g} ms late." if late else ""
         return Sure(True, f"{lead} reliable.", worst, "tables")
     taken = "averages include the others." if emulated.averages_unreliable else "others left out."

@@ -510,7 +510,7 @@
       }
       const aside = dodge(s, all, place),
         known = s.x.map((_, i) => i).filter((i) => i >= first && i < last && s.y[i] != null);
-      if (s.draw === "points" && spec.x.kind !== "category" && known.length > 1)
+      if (s.draw === "points" && spec.x.kind !== "category" && !spec.x.apart && known.length > 1)
         add(group, "path", {
           class: s.s === "predict" ? "line" : "line pale",
           d:

@@ -10,6 +10,10 @@ from ackclock.table import Table
 __all__ = ["Asked", "Bar", "Group", "HeatMap", "Live", "Made", "Reason", "Section", "Sure"]
 
 
+# Columns of a heat map that fit beside another figure.
+_NARROW = 6
+
+
 class Asked(NamedTuple):
     """The question.
 
@@ -113,6 +117,11 @@ class HeatMap(NamedTuple):
     title: str
     caption: str
     cells: Cells
+
+    @property
+    def is_wide(self) -> bool:
+        """True if it takes the whole width."""
+        return len(self.cells.panels) * len(self.cells.x[1]) > _NARROW
 
 
 class Made(NamedTuple):

@@ -72,7 +72,7 @@ def sentences(result: Result, rows: Rows, hops: Rows) -> list[str]:
     """
     if not rows:
         return []
-    return _of_sweep(rows) if len(result.points) > 1 else _of_point(result, rows, hops)
+    return _of_sweep(result.run, rows) if len(result.points) > 1 else _of_point(result, rows, hops)
 
 
 def _of_point(result: Result, rows: Rows, hops: Rows) -> list[str]:
@@ -111,7 +111,7 @@ def _least_rtt(result: Result) -> float | None:
     return 1e3 * min(known) if known else None
 
 
-def _of_sweep(rows: Rows) -> list[str]:
+def _of_sweep(run: dict[str, Any], rows: Rows) -> list[str]:
     known = [row for row in rows if not math.isnan(row["goodput"].mean)]
     if len(known) < 2:
         return []
@@ -120,7 +120,11 @@ def _of_sweep(rows: Rows) -> list[str]:
 
     def where(row: dict[str, Any]) -> str:
         flow = [row["flow"]] if several else []
-        return ", ".join([*flow, *assigned(row["assignments"])])
+        others = {
+            path: value for path, value in row["assignments"].items() if value != row["control"]
+        }
+        control = [control_label(run, row["control"])] if others != row["assignments"] else []
+        return ", ".join([*flow, *control, *assigned(others)])
 
     least, most = (f"{number(row['goodput'].mean, 1e-6)} Mbit/s ({where(row)})" for row in ends)
     return [f"Goodput goes from {least} to {most}."]

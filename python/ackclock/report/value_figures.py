@@ -12,14 +12,14 @@ from ackclock.plot import View
 from ackclock.plot.bursts import BURSTS
 from ackclock.plot.distribution import CDF, quantiles
 from ackclock.plot.flows import described
-from ackclock.plot.heat_map import HEAT_MAP, cells_of
+from ackclock.plot.heat_map import HEAT_MAP, Cells, cells_of
 from ackclock.plot.variation import MOST_LINES, VARIATION, variations
 from ackclock.report import live
 from ackclock.report.section import HeatMap, Live
 from ackclock.result import Result
 from ackclock.table import assigned, named
 
-__all__ = ["heat_map", "of_result"]
+__all__ = ["heat_map", "heat_map_of_cells", "of_result"]
 
 _HEIGHT = 240
 # Sizes of bursts beyond this ratio of frequencies have a logarithmic axis.
@@ -41,10 +41,20 @@ def heat_map(result: Result) -> list[HeatMap]:
     """Returns the heat map of a sweep of at least two values; none of another."""
     if result.run["method"] not in HEAT_MAP.methods or HEAT_MAP.why_not(result, View()):
         return []
-    cells = cells_of(result, View().metric)
+    return [heat_map_of_cells("heatmap", cells_of(result, View().metric))]
+
+
+def heat_map_of_cells(name: str, cells: Cells) -> HeatMap:
+    """Returns a heat map with its caption."""
     star = " * has not settled." if cells.unsettled else ""
     caption = f"The stronger the colour, the more. Means, with half of the 95 % interval.{star}"
-    return [HeatMap("heatmap", cells.title, caption, cells)]
+    return HeatMap(name, cells.title, caption, cells)
+
+
+def _looks(result: Result, names: list[str], name: str) -> str:
+    """Returns the series of a name: that of the method if there is one name only."""
+    method = str(result.run["method"])
+    return method if len(names) == 1 and method in live.KEYS else live.ordered(names, name)
 
 
 def _distribution(result: Result) -> Live:
@@ -56,7 +66,7 @@ def _distribution(result: Result) -> Live:
         {
             "title": title,
             "series": [
-                {"s": live.ordered(names, name), "draw": "line", "x": live.rounded(values),
+                {"s": _looks(result, names, name), "draw": "line", "x": live.rounded(values),
                  "y": share}
                 for name, values in lines
             ],
@@ -72,7 +82,7 @@ def _distribution(result: Result) -> Live:
         "x": live.span_axis(0.0, most, f"{what}, ms", "ms"),
         "y": {"kind": "linear", "unit": "%", "zero": True},
         "link": "distribution",
-        "keys": [live.key(live.ordered(names, one), "line", one or what) for one in names],
+        "keys": [live.key(_looks(result, names, one), "line", one or what) for one in names],
         "panels": panels,
     }
     caption = (
@@ -90,7 +100,7 @@ def _variation(result: Result) -> Live:
     names = [named(flow, flows[flow].instances) for flow, _ in found[:MOST_LINES]]
     series: list[dict[str, Any]] = [
         {
-            "s": live.ordered(names, name),
+            "s": _looks(result, names, name),
             "draw": "points",
             "x": scales,
             "y": live.rounded(one.interval.mean for one in told),
@@ -106,7 +116,7 @@ def _variation(result: Result) -> Live:
         "height": _HEIGHT,
         "x": live.values_axis(scales, "time scale, s", "s"),
         "y": {"kind": "log" if live.log_axis(known) else "linear", "unit": "", "zero": True},
-        "keys": [live.key(live.ordered(names, one), "points", one) for one in names],
+        "keys": [live.key(_looks(result, names, one), "points", one) for one in names],
         "panels": [{"title": "", "series": series}],
     }
     caption = (

@@ -280,11 +280,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except OSError:
-        raise InputError(
-            "file",
-            f"{folder}",
-            "holds no run.json; choose a folder written by ackclock simulate, emulate or measure",
-        ) from None
+        raise InputError("file", f"{folder}", _no_result(folder)) from None
     except ValueError:
         raise InputError("file", f"{folder}/run.json", f"is damaged; {_again({})}") from None
     if not isinstance(run, dict) or run.get("schema") != SCHEMA:
@@ -298,6 +294,13 @@ def read_run(folder: Path) -> dict[str, Any]:
         what = f"has no {', '.join(lacking)}" if lacking else "has no points"
         raise InputError("file", f"{folder}/run.json", f"{what}; {_again(run)}")
     return run
+
+
+def _no_result(folder: Path) -> str:
+    """Returns what a folder without a result holds, and what to do."""
+    if (folder / "sweep.json").is_file():
+        return "holds a sweep; see ackclock sweep show and ackclock report"
+    return "holds no run.json; choose a folder written by ackclock simulate, emulate or measure"
 
 
 def _again(run: dict[str, Any]) -> str:

@@ -55,7 +55,7 @@ SWEEP = Contents(
     "sweep",
     _PLAN,
     re.compile(
-        rf"sweep\.json|points\.parquet|lock-[\w-]+|figures(/[^/]+\.(svg|png|pdf))?"
+        rf"sweep\.json|points\.parquet|report\.html|lock-[\w-]+|figures(/[^/]+\.(svg|png|pdf))?"
         rf"|slurm(/.*)?|({'|'.join(_TABLES)})(/[\w-]+\.parquet)?"
     ),
 )

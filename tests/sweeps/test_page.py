@@ -1,0 +1,87 @@
+"""The page of a sweep, and what commands for results say of its folder."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..refusals import check_refusal
+from ..test_report import check, data_of
+from .small import BUFFER, ackclock, written
+
+RATE = "hops.b.link.rate=1..4 Mbit/s"
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path)
+    path.write_text(path.read_text().split("[sweep]")[0])
+    return path
+
+
+def page(small: Path, *options: object) -> str:
+    assert ackclock("sweep", "run", small, *options, "-o", "s").exit_code == 0
+    outcome = ackclock("report", "s")
+    assert (outcome.exit_code, outcome.stdout) == (0, "report: s/report.html\n"), outcome.stderr
+    text = Path("s/report.html").read_text()
+    check(text)
+    return text.replace("\u00a0", " ")
+
+
+def shown(figure: dict[str, Any]) -> list[list[float]]:
+    return [series["y"] for panel in figure["panels"] for series in panel["series"]]
+
+
+@pytest.mark.slow
+def test_the_page_of_a_sweep_answers_and_draws_its_axis(small: Path) -> None:
+    text = page(small, "--vary", BUFFER, "--design", "grid:3", "--method", "predict,simulate")
+    assert re.search(
+        r"Goodput of the simulation goes from 0\.\d+ Mbit/s \(limit \d+ packets\)", text
+    )
+    assert "Mean queueing delay at b of the simulation" in text
+    assert "--design grid:3 --method predict,simulate --replicates 3" in text
+    goodput = data_of(text)["s0-figure-goodput"]
+    rows = json.loads(ackclock("sweep", "show", "s", "--json").stdout)
+    told = {
+        method: [float(f"{row['goodput'] * 1e-6:.4g}") for row in rows if row["method"] == method]
+        for method in ("predict", "simulate")
+    }
+    assert shown(goodput) == [told[key["s"]] for key in goodput["keys"]]
+    assert len(told["simulate"]) == 3
+    # The sweep goes on with a page in its folder.
+    assert ackclock("sweep", "resume", "s").exit_code == 0
+
+
+@pytest.mark.slow
+def test_two_swept_values_are_a_heat_map(small: Path) -> None:
+    text = page(small, "--vary", BUFFER, "--vary", RATE, "--design", "grid:2", "--replicates", 1)
+    assert 'id="s0-heatmap-utilisation"' in text
+    assert "Utilisation at b" in text
+    assert "No interval:" in text
+
+
+@pytest.mark.slow
+def test_points_at_random_are_not_joined(small: Path) -> None:
+    text = page(small, "--vary", BUFFER, "--vary", RATE, "--design", "sobol:4", "--replicates", 2)
+    drawn = data_of(text)
+    assert list(drawn) == ["s0-figure-goodput-0", "s0-figure-goodput-1"]
+    assert all(one["x"]["apart"] for one in drawn.values())
+    assert "vary at random too" in text
+
+
+@pytest.mark.slow
+def test_a_sweep_has_a_page_of_its_own(small: Path) -> None:
+    page(small, "--vary", BUFFER, "--design", "grid:2", "--replicates", 1)
+    check_refusal(ackclock("report", "s", "s"), "contradiction", "s", "sweep")
+    for verb in (("plot", "s"), ("table", "s", "goodput"), ("measure", "s")):
+        check_refusal(ackclock(*verb), "file", "s", "ackclock sweep show")
+
+
+def test_a_sweep_without_runs_has_no_page(small: Path) -> None:
+    assert ackclock("sweep", "run", small, "--vary", BUFFER, "--shard", "9/9", "-o", "s",
+                    "--design", "grid:2").exit_code == 0  # fmt: skip
+    check_refusal(ackclock("report", "s"), "no-data", "s", "no values")
+    assert not Path("s/report.html").exists()
