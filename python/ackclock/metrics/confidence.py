@@ -1,7 +1,6 @@
 """Means and differences of means with confidence intervals."""
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -81,8 +80,6 @@ def _known(values: ArrayLike) -> NDArray[np.float64]:
     return np.compress(~np.isnan(known), known)
 
 
-# Points of a sweep have the same few numbers of replicates.
-@lru_cache(maxsize=1024)
 def _quantile(freedom: float, confidence: float) -> float:
     """Returns the t such that the share `confidence` of Student's distribution is within ±t."""
     from scipy.special import stdtrit  # scipy.stats has it too, but takes a second to import
