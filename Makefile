@@ -14,13 +14,19 @@ RELEASE := $(VENV)/.release
 # For what does not depend on the profile: the one in place.
 EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 
-# Processes that Python's tests run in: two more than processors, as tests wait for other programs.
-WORKERS ?= 4
+# Processes that Python's tests run in: one more than processors, as tests wait for other programs.
+# Each imports all tests, which takes five seconds, and prepares by itself what tests share.
+WORKERS ?= 3
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
-# The same of tests that take real time, and what they and those of Rust said, until they end.
+# The same of tests that take real time and mostly wait, and what they and those of Rust said, until
+# they end.
 WAITING ?= 4
 WAITED := $(VENV)/waited.txt
 RUST_SAID := $(VENV)/rust.txt
+# Where these tests are, and those that want the machine for themselves: to import all files takes
+# each process four seconds more. tests/conftest.py sees to it that none is missed.
+REAL_TIME = $(shell grep -rlE 'real_time|emulation' tests --include='test_*.py')
+ALONE = $(shell grep -rl 'mark\.alone' tests --include='test_*.py')
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
     $(wildcard crates/*/Cargo.toml crates/ackclock-core/bpf/*) Cargo.toml Cargo.lock
@@ -111,11 +117,11 @@ test-computing: $(QUICK)
 
 test-waiting: $(QUICK)
 	@$(BIN)/python -m pytest -n $(WAITING) --dist worksteal \
-	  -m 'real_time and not alone and not oracle' > $(WAITED) 2>&1; \
+	  -m 'real_time and not alone and not oracle' $(REAL_TIME) > $(WAITED) 2>&1; \
 	  code=$$?; echo; echo 'Tests that take real time:'; cat $(WAITED); exit $$code
 
 test-alone: $(QUICK)
-	$(BIN)/python -m pytest -m 'alone and not oracle'
+	$(BIN)/python -m pytest -m 'alone and not oracle' $(ALONE)
 
 test-oracle: $(QUICK) ## compare limits and controls with the kernel's (root, quiet machine)
 	$(BIN)/python -m pytest -m oracle

@@ -35,11 +35,6 @@ WITHOUT = (
 )
 
 
-def spread(seeds: range) -> range:
-    """Returns about four of the seeds: with another script or ns-2, any of them would differ."""
-    return seeds[:: max(1, len(seeds) // 4)]
-
-
 def over(scenario: str) -> pytest.MarkDecorator:
     """Runs a test once for each case of a scenario."""
     names = [name for name in ns2.cases() if name.startswith(scenario)]
@@ -128,7 +123,7 @@ def test_the_same_losses_have_the_same_effect_on_average_with_sack(
 @pytest.mark.parametrize(("recovery", "percent"), same_losses.cases())
 def test_ns2_gives_what_was_recorded_with_the_same_losses(recovery: str, percent: int) -> None:
     recorded = same_losses.recorded()[same_losses.name(recovery, percent)]
-    for seed in spread(same_losses.seeds(recovery)):
+    for seed in ns2.spread(same_losses.seeds(recovery)):
         live = same_losses.live(recovery, percent, seed)
         assert live == recorded[seed - 1], f"{same_losses.COMMAND} records anew"
 
@@ -151,7 +146,7 @@ def test_ten_flows_share_alike(case: str, quantity: str) -> None:
 @pytest.mark.parametrize("case", ns2.cases())
 def test_ns2_gives_what_was_recorded(case: str) -> None:
     runs, recorded = ns2.cases()[case], ns2.recorded()[case]
-    for seed in spread(range(len(runs))):
+    for seed in ns2.spread(range(len(runs))):
         live = ns2.run(runs[seed])
         assert live == recorded[seed], "python3 tests/peers/ns2.py records anew"
 

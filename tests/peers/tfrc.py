@@ -137,10 +137,14 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
 
 def theirs(name: str) -> list[Quantities]:
     """Returns ns-2's quantities, one record per run."""
+    case = cases()[name]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(
-            pool.map(lambda seed: run(cases()[name], seed), range(1, cases()[name].runs + 1))
-        )
+        return list(pool.map(lambda seed: run(case, seed), seeds(case)))
+
+
+def seeds(case: Case) -> range:
+    """Returns the seeds of a case's runs."""
+    return range(1, case.runs + 1)
 
 
 def run(case: Case, seed: int) -> Quantities:
