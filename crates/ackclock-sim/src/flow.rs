@@ -5,7 +5,7 @@ use crate::prefetch::prefetch;
 use ackclock_core::activity::Activity;
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SegmentKind, Sender};
 use ackclock_core::packet::{
-    Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
+    Dscp, Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
 };
 use ackclock_core::traffic::{Traffic, Write};
 use ackclock_core::units::{Bytes, Time};
@@ -38,6 +38,8 @@ pub struct Flow {
     /// Wake-up of the receiving side.
     pub acknowledging: Alarm,
     traffic: Box<dyn Traffic>,
+    /// Codepoint of its packets.
+    dscp: Dscp,
     /// Time at which the flow starts or stops or the application writes next, whichever is first.
     next_own: Time,
     /// Total number of bytes that the application will write; `u64::MAX` if it does not end.
@@ -66,6 +68,7 @@ impl Flow {
         (group, instance): (u32, u32),
         protocol: Protocol,
         traffic: Box<dyn Traffic>,
+        dscp: Dscp,
         active: std::ops::Range<Time>,
     ) -> Self {
         Flow {
@@ -86,6 +89,7 @@ impl Flow {
             received_on_wire: Bytes::ZERO,
             cwnd_samples: (0.0, 0),
             traffic,
+            dscp,
             started: false,
             stopped: false,
         }
@@ -213,7 +217,7 @@ impl Flow {
     /// Returns the next packet of the sending side, for its first hop.
     #[inline(always)] // so that the packet is built in its slot
     pub fn poll_transmit(&mut self, now: Time, packets: &mut PacketPool) -> Option<PacketId> {
-        match &mut self.protocol {
+        let id = match &mut self.protocol {
             Protocol::Tcp {
                 sender,
                 header,
@@ -221,11 +225,13 @@ impl Flow {
                 ..
             } => {
                 let segment = sender.poll_transmit(now)?;
-                Some(packets.insert(data_packet(self.id, &segment, *header, *ecn)))
+                packets.insert(data_packet(self.id, &segment, *header, *ecn))
             }
-            Protocol::Udp(_) => self.poll_datagram(now).map(|packet| packets.insert(packet)),
-            Protocol::Controlled(controlled) => controlled.poll_transmit(now, self.id, packets),
-        }
+            Protocol::Udp(_) => packets.insert(self.poll_datagram(now)?),
+            Protocol::Controlled(controlled) => controlled.poll_transmit(now, self.id, packets)?,
+        };
+        packets[id].set_dscp(self.dscp);
+        Some(id)
     }
 
     #[cold]
@@ -315,7 +321,9 @@ impl Flow {
             } => (receiver, *header, ecn.1),
             Protocol::Udp(_) => return None,
             Protocol::Controlled(controlled) => {
-                return controlled.poll_feedback(now, self.id, arrived, packets);
+                let id = controlled.poll_feedback(now, self.id, arrived, packets)?;
+                packets[id].set_dscp(self.dscp);
+                return Some(id);
             }
         };
         let ack = receiver.poll_transmit(now)?;
@@ -325,6 +333,7 @@ impl Flow {
         };
         let mut packet = Packet::new(kind, self.id, ack.cumulative, header, ack.echo);
         packet.set_ace(ack.ace);
+        packet.set_dscp(self.dscp);
         if kind == PacketKind::Ack {
             packet.set_ecn(ecn);
         }

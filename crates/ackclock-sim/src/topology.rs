@@ -103,6 +103,7 @@ impl FlowBuilder<'_> {
             (instance.group, instance.number),
             protocol,
             traffic,
+            self.description.dscp,
             instance.start..self.description.stop,
         )
     }

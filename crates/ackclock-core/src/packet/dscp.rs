@@ -54,6 +54,16 @@ impl Dscp {
     ];
     const MOST: u64 = 63;
 
+    /// Returns the codepoint of six bits; others are ignored.
+    pub const fn from_bits(bits: u8) -> Dscp {
+        Dscp(bits & Dscp::MOST as u8)
+    }
+
+    /// Returns its six bits.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// True for the codepoint of packets without one.
     pub fn is_default(&self) -> bool {
         *self == Dscp::default()
