@@ -63,7 +63,7 @@ def seen(capture: Path) -> dict[frozenset[bytes], set[int]]:
 
 
 @pytest.mark.usefixtures("emulation")
-def test_packets_carry_the_codepoint_of_their_flow_and_cake_goes_by_it(tmp_path: Path) -> None:
+def test_packets_carry_the_codepoint_of_their_flow_and_cake_has_classes(tmp_path: Path) -> None:
     """A flow of the class for bulk has a sixteenth of the rate. The replay decides the same."""
     result = emulate(Scenario.from_toml(SCENARIO), tmp_path / "run")
     folder = tmp_path / "run" / "pcap"

@@ -184,7 +184,7 @@ fn labels(scenario: &Scenario, streams: &Streams) -> FlowLabels {
         .iter()
         .flat_map(|flow| flow.hosts.iter().flatten())
         .collect();
-    if names.is_empty() {
+    if names.is_empty() && scenario.flows.iter().all(|flow| flow.dscp.is_default()) {
         return FlowLabels::default();
     }
     let number = |flow: FlowId, name: &Option<String>| {
@@ -198,6 +198,7 @@ fn labels(scenario: &Scenario, streams: &Streams) -> FlowLabels {
         let flow = &scenario.flows[instance.group as usize];
         FlowLabel {
             hosts: flow.hosts.each_ref().map(|name| number(id, name)),
+            dscp: flow.dscp,
         }
     }))
 }

@@ -53,9 +53,6 @@ pub enum PacketKind {
 }
 
 /// One packet: the fields that queues and links need and that the simulated endpoints exchange.
-///
-/// In a simulation all packets of a flow have its codepoint; in an emulation each has that of its
-/// IP header.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// In a [`Timeline`]: the moment of the next packet.
@@ -67,8 +64,8 @@ pub struct Packet {
     pub stamp: Time,
     /// Flow that it belongs to.
     pub flow: FlowId,
-    /// Index of its options in the pool, if it has any, below its codepoint.
-    options_and_dscp: u32,
+    /// Index of its options in the pool, if it has any.
+    options: u32,
     next: PacketId,
     /// Length on the wire, headers included, in bytes.
     pub size: u16,
@@ -77,9 +74,6 @@ pub struct Packet {
     kind_and_flags: u8,
 }
 
-const DSCP_SHIFT: u32 = 26;
-/// The largest index stands for no options.
-const NO_OPTIONS: u32 = (1 << DSCP_SHIFT) - 1;
 const KIND_MASK: u8 = 0b0000_0111;
 /// The kinds that travel from receiver to sender have odd numbers.
 const BACKWARD: u8 = 0b0000_0001;
@@ -101,7 +95,7 @@ impl Packet {
             sequence,
             stamp,
             flow,
-            options_and_dscp: NO_OPTIONS,
+            options: u32::MAX,
             next: PacketId::NONE,
             size,
             position: 0,
@@ -140,20 +134,6 @@ impl Packet {
     /// Sets its ECN field.
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.kind_and_flags = (self.kind_and_flags & !ECN_MASK) | ((ecn as u8) << ECN_SHIFT);
-    }
-    /// Returns its differentiated services codepoint.
-    pub const fn dscp(&self) -> Dscp {
-        Dscp::from_bits((self.options_and_dscp >> DSCP_SHIFT) as u8)
-    }
-    /// Sets its differentiated services codepoint.
-    pub fn set_dscp(&mut self, dscp: Dscp) {
-        self.options_and_dscp = self.options() | u32::from(dscp.bits()) << DSCP_SHIFT;
-    }
-    const fn options(&self) -> u32 {
-        self.options_and_dscp & NO_OPTIONS
-    }
-    fn set_options(&mut self, index: u32) {
-        self.options_and_dscp = self.options_and_dscp & !NO_OPTIONS | index;
     }
     /// True if the segment is a retransmission. Not to be asked of an ACK.
     pub const fn is_retransmission(&self) -> bool {

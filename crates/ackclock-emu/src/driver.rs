@@ -118,7 +118,6 @@ impl Driver {
         let kind = ipv4::kind(bytes, direction);
         let mut packet = Packet::new(kind, flow, 0, bytes.len() as u16, stamp);
         packet.set_ecn(ipv4::ecn(bytes));
-        packet.set_dscp(ipv4::dscp(bytes));
         self.graph
             .handle_packet(stamp, packet, |book, at, id, packet| {
                 book.payloads.store(id, bytes);

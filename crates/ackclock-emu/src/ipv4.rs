@@ -1,7 +1,6 @@
-//! The part of IPv4 (RFC 791) that the hops need: addresses, length, the ECN field (RFC 3168) and
-//! the differentiated services codepoint (RFC 2474).
+//! The part of IPv4 (RFC 791) that the hops need: addresses, length, and the ECN field (RFC 3168).
 
-use ackclock_core::packet::{Dscp, Ecn, PacketKind};
+use ackclock_core::packet::{Ecn, PacketKind};
 use std::fmt;
 use std::net::Ipv4Addr;
 
@@ -105,11 +104,6 @@ pub fn ecn(packet: &[u8]) -> Ecn {
     }
 }
 
-/// Returns the codepoint of a packet's header; bytes without a header have none.
-pub fn dscp(packet: &[u8]) -> Dscp {
-    Dscp::from_bits(packet.get(1).map_or(0, |service| service >> 2))
-}
-
 /// Returns the kind that the hops take a packet for.
 pub fn kind(packet: &[u8], direction: Direction) -> PacketKind {
     let protocol = packet.get(9).copied();
@@ -184,14 +178,6 @@ mod tests {
         let fields = [Ecn::NotCapable, Ecn::CapableL4s, Ecn::Capable, Ecn::Marked];
         assert_eq!([0, 1, 2, 3].map(field), fields);
         assert_eq!([0xfc, 0xfd, 0xfe, 0xff].map(field), fields);
-    }
-
-    #[test]
-    fn the_codepoint_is_in_the_six_bits_above() {
-        let field = |service| dscp(&ipv4_packet(SENDER, RECEIVER, TCP, 60, service, 0));
-        assert_eq!([0, 3].map(field), [Dscp::default(); 2]);
-        assert_eq!([46 << 2, 46 << 2 | 1].map(field), [Dscp::EF; 2]);
-        assert_eq!(dscp(&[]), Dscp::default());
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use crate::decision::{Decision, Fate};
 use crate::ipv4::Direction;
 use ackclock_core::job::Job;
-use ackclock_core::packet::{Dscp, Ecn, FlowId, Packet, PacketKind};
+use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
 use ackclock_core::units::Time;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -35,8 +35,6 @@ pub struct ArrivalRow {
     pub kind: PacketKind,
     /// ECN field on arrival.
     pub ecn: Ecn,
-    /// Differentiated services codepoint.
-    pub dscp: Dscp,
 }
 
 impl ArrivalRow {
@@ -48,14 +46,12 @@ impl ArrivalRow {
             size: packet.size,
             kind: packet.kind(),
             ecn: packet.ecn(),
-            dscp: packet.dscp(),
         }
     }
     /// Returns the packet as the hops see it.
     pub fn packet(&self) -> Packet {
         let mut packet = Packet::new(self.kind, self.flow, 0, self.size, self.at);
         packet.set_ecn(self.ecn);
-        packet.set_dscp(self.dscp);
         packet
     }
     /// Returns the direction of the packet.
@@ -66,17 +62,13 @@ impl ArrivalRow {
             Direction::Back
         }
     }
-    /// Encodes kind, ECN field and codepoint in 4, 2 and 6 bits. Without a codepoint they take one
-    /// byte of a record.
-    const fn traits(&self) -> u16 {
-        self.kind as u16 | (self.ecn as u16) << ECN_SHIFT | (self.dscp.bits() as u16) << DSCP_SHIFT
+    /// Encodes kind and ECN field in one byte.
+    const fn traits(&self) -> u8 {
+        self.kind as u8 | ((self.ecn as u8) << 4)
     }
 }
 
-const ECN_SHIFT: u16 = 4;
-const DSCP_SHIFT: u16 = 6;
-
-fn from_traits(traits: u16) -> Option<(PacketKind, Ecn, Dscp)> {
+fn from_traits(traits: u8) -> Option<(PacketKind, Ecn)> {
     let kind = match traits & 0xf {
         0 => PacketKind::Data,
         1 => PacketKind::Ack,
@@ -86,14 +78,14 @@ fn from_traits(traits: u16) -> Option<(PacketKind, Ecn, Dscp)> {
         5 => PacketKind::Feedback,
         _ => return None,
     };
-    let ecn = match (traits >> ECN_SHIFT) & 0b11 {
+    let ecn = match traits >> 4 {
         0 => Ecn::NotCapable,
         1 => Ecn::Capable,
         2 => Ecn::CapableL4s,
-        _ => Ecn::Marked,
+        3 => Ecn::Marked,
+        _ => return None,
     };
-    let dscp = u8::try_from(traits >> DSCP_SHIFT).ok()?;
-    (dscp < 64).then_some((kind, ecn, Dscp::from_bits(dscp)))
+    Some((kind, ecn))
 }
 
 /// A digest of all arrivals since the run began. It shows changes that do not affect any decision
@@ -104,11 +96,7 @@ pub struct ArrivalDigest(u64);
 impl ArrivalDigest {
     /// Adds an arrival.
     pub fn add(&mut self, row: &ArrivalRow) {
-        let (dscp, traits) = (row.dscp.bits(), row.traits() & 0xff >> (8 - DSCP_SHIFT));
-        let rest = u64::from(row.flow.0) << 32
-            | u64::from(dscp) << 24
-            | u64::from(row.size) << 8
-            | u64::from(traits);
+        let rest = u64::from(row.flow.0) << 32 | u64::from(row.size) << 8 | u64::from(row.traits());
         // The step of FNV-1a, on words.
         for word in [row.at.as_nanos(), rest] {
             self.0 = (self.0 ^ word).wrapping_mul(FNV_PRIME).rotate_left(29);
@@ -119,8 +107,8 @@ impl ArrivalDigest {
 /// Part of a record, in columns. A chunk begins at `until` of the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
-    /// Arrivals: times, flows, sizes, kinds with ECN fields and codepoints.
-    arrivals: (Vec<u64>, Vec<u32>, Vec<u16>, Vec<u16>),
+    /// Arrivals: times, flows, sizes, kinds with ECN fields.
+    arrivals: (Vec<u64>, Vec<u32>, Vec<u16>, Vec<u8>),
     /// Decisions: times, hops, packets, outcomes.
     decisions: (Vec<u64>, Vec<u32>, Vec<u64>, Vec<u8>),
     /// Everything due by this time has been carried out, and its decisions are in this chunk or an
@@ -161,14 +149,13 @@ impl Chunk {
         let (times, flows, sizes, traits) = &self.arrivals;
         let rows = times.iter().zip(flows).zip(sizes).zip(traits);
         rows.filter_map(|(((&at, &flow), &size), &traits)| {
-            let (kind, ecn, dscp) = from_traits(traits)?;
+            let (kind, ecn) = from_traits(traits)?;
             Some(ArrivalRow {
                 at: Time::from_nanos(at),
                 flow: FlowId(flow),
                 size,
                 kind,
                 ecn,
-                dscp,
             })
         })
     }
@@ -213,7 +200,7 @@ impl Chunk {
         put_differences(body, times);
         flows.iter().for_each(|flow| put(body, (*flow).into()));
         sizes.iter().for_each(|size| put(body, (*size).into()));
-        traits.iter().for_each(|traits| put(body, (*traits).into()));
+        body.extend_from_slice(traits);
         let (times, hops, packets, outcomes) = &self.decisions;
         put_differences(body, times);
         // So that [`Decision::NOWHERE`] takes one byte.
@@ -243,7 +230,7 @@ impl Chunk {
                 cursor.take_differences(arrivals)?,
                 cursor.take_narrow(arrivals)?,
                 cursor.take_narrow(arrivals)?,
-                cursor.take_narrow(arrivals)?,
+                cursor.take_bytes(arrivals)?,
             ),
             decisions: (
                 cursor.take_differences(decisions)?,
@@ -425,8 +412,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_chunk() -> impl Strategy<Value = Chunk> {
-        let traits = (0..6_u16, 0..4_u16, 0..64_u16);
-        let arrival = (any::<u64>(), any::<u32>(), any::<u16>(), traits);
+        let arrival = (any::<u64>(), any::<u32>(), any::<u16>(), 0..6_u8, 0..4_u8);
         let decision = (any::<u64>(), any::<u32>(), any::<u64>(), 0..5_u8);
         (
             prop::collection::vec(arrival, 0..50),
@@ -439,9 +425,8 @@ mod tests {
                     last,
                     ..Chunk::default()
                 };
-                for (at, flow, size, (kind, ecn, dscp)) in arrivals {
-                    let traits = kind | ecn << ECN_SHIFT | dscp << DSCP_SHIFT;
-                    let (kind, ecn, dscp) = from_traits(traits).unwrap();
+                for (at, flow, size, kind, ecn) in arrivals {
+                    let (kind, ecn) = from_traits(kind | ecn << 4).unwrap();
                     let (at, flow) = (Time::from_nanos(at), FlowId(flow));
                     chunk.push_arrival(&ArrivalRow {
                         at,
@@ -449,7 +434,6 @@ mod tests {
                         size,
                         kind,
                         ecn,
-                        dscp,
                     });
                 }
                 for (at, hop, packet, outcome) in decisions {
@@ -527,7 +511,6 @@ mod tests {
                 size: 1500,
                 kind,
                 ecn,
-                dscp: Dscp::default(),
             });
             chunk.push_decision(&Decision {
                 at,

@@ -5,7 +5,7 @@ use crate::prefetch::prefetch;
 use ackclock_core::activity::Activity;
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SegmentKind, Sender};
 use ackclock_core::packet::{
-    Dscp, Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
+    Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
 };
 use ackclock_core::traffic::{Traffic, Write};
 use ackclock_core::units::{Bytes, Time};
@@ -38,8 +38,6 @@ pub struct Flow {
     /// Wake-up of the receiving side.
     pub acknowledging: Alarm,
     traffic: Box<dyn Traffic>,
-    /// Codepoint of its packets.
-    dscp: Dscp,
     /// Time at which the flow starts or stops or the application writes next, whichever is first.
     next_own: Time,
     /// Total number of bytes that the application will write; `u64::MAX` if it does not end.
@@ -68,7 +66,6 @@ impl Flow {
         (group, instance): (u32, u32),
         protocol: Protocol,
         traffic: Box<dyn Traffic>,
-        dscp: Dscp,
         active: std::ops::Range<Time>,
     ) -> Self {
         Flow {
@@ -89,7 +86,6 @@ impl Flow {
             received_on_wire: Bytes::ZERO,
             cwnd_samples: (0.0, 0),
             traffic,
-            dscp,
             started: false,
             stopped: false,
         }
@@ -217,7 +213,7 @@ impl Flow {
     /// Returns the next packet of the sending side, for its first hop.
     #[inline(always)] // so that the packet is built in its slot
     pub fn poll_transmit(&mut self, now: Time, packets: &mut PacketPool) -> Option<PacketId> {
-        let id = match &mut self.protocol {
+        match &mut self.protocol {
             Protocol::Tcp {
                 sender,
                 header,
@@ -225,13 +221,11 @@ impl Flow {
                 ..
             } => {
                 let segment = sender.poll_transmit(now)?;
-                packets.insert(data_packet(self.id, &segment, *header, *ecn))
+                Some(packets.insert(data_packet(self.id, &segment, *header, *ecn)))
             }
-            Protocol::Udp(_) => packets.insert(self.poll_datagram(now)?),
-            Protocol::Controlled(controlled) => controlled.poll_transmit(now, self.id, packets)?,
-        };
-        packets[id].set_dscp(self.dscp);
-        Some(id)
+            Protocol::Udp(_) => self.poll_datagram(now).map(|packet| packets.insert(packet)),
+            Protocol::Controlled(controlled) => controlled.poll_transmit(now, self.id, packets),
+        }
     }
 
     #[cold]
@@ -321,9 +315,7 @@ impl Flow {
             } => (receiver, *header, ecn.1),
             Protocol::Udp(_) => return None,
             Protocol::Controlled(controlled) => {
-                let id = controlled.poll_feedback(now, self.id, arrived, packets)?;
-                packets[id].set_dscp(self.dscp);
-                return Some(id);
+                return controlled.poll_feedback(now, self.id, arrived, packets);
             }
         };
         let ack = receiver.poll_transmit(now)?;
@@ -333,7 +325,6 @@ impl Flow {
         };
         let mut packet = Packet::new(kind, self.id, ack.cumulative, header, ack.echo);
         packet.set_ace(ack.ace);
-        packet.set_dscp(self.dscp);
         if kind == PacketKind::Ack {
             packet.set_ecn(ecn);
         }

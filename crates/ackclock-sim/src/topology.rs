@@ -103,7 +103,6 @@ impl FlowBuilder<'_> {
             (instance.group, instance.number),
             protocol,
             traffic,
-            self.description.dscp,
             instance.start..self.description.stop,
         )
     }

@@ -54,11 +54,6 @@ impl Dscp {
     ];
     const MOST: u64 = 63;
 
-    /// Returns the codepoint of six bits; others are ignored.
-    pub const fn from_bits(bits: u8) -> Dscp {
-        Dscp(bits & Dscp::MOST as u8)
-    }
-
     /// Returns its six bits.
     pub const fn bits(self) -> u8 {
         self.0

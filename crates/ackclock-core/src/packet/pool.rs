@@ -1,6 +1,6 @@
 //! The pool that stores all packets of a run.
 
-use super::{EcnCounters, FlowId, NO_OPTIONS, Packet, PacketId, PacketKind, SackBlocks};
+use super::{EcnCounters, FlowId, Packet, PacketId, PacketKind, SackBlocks};
 use crate::rate_control::Feedback;
 use crate::units::{Span, Time};
 
@@ -91,7 +91,7 @@ impl PacketPool {
             return self.insert(answer);
         };
         let slot = &mut self.packets[id.index()];
-        let options = std::mem::replace(slot, answer).options();
+        let options = std::mem::replace(slot, answer).options;
         self.free_options(options);
         id
     }
@@ -102,8 +102,7 @@ impl PacketPool {
         self.live -= 1;
         let slot = &mut self.packets[id.index()];
         slot.next = self.free;
-        let options = slot.options();
-        slot.set_options(NO_OPTIONS);
+        let options = std::mem::replace(&mut slot.options, u32::MAX);
         self.free = id;
         self.free_options(options);
     }
@@ -111,7 +110,7 @@ impl PacketPool {
     /// Frees the slot of a packet's options, if it has any.
     #[inline(always)]
     fn free_options(&mut self, slot: u32) {
-        if slot != NO_OPTIONS {
+        if slot != u32::MAX {
             self.unused_options.push(slot);
         }
     }
@@ -121,7 +120,7 @@ impl PacketPool {
         let options = self.options(id).copied();
         let mut copy = self[id];
         copy.next = PacketId::NONE;
-        copy.set_options(NO_OPTIONS);
+        copy.options = u32::MAX;
         let copy = self.insert(copy);
         if let Some(options) = options {
             self.set_options(copy, options);
@@ -132,7 +131,7 @@ impl PacketPool {
     /// Returns the options of a packet; most packets have none.
     #[inline]
     pub fn options(&self, id: PacketId) -> Option<&Options> {
-        self.options.get(self[id].options() as usize)
+        self.options.get(self[id].options as usize)
     }
 
     /// Returns the SACK blocks of an ACK; most ACKs have none.
@@ -158,17 +157,13 @@ impl PacketPool {
     /// Sets the options of a packet that has none yet.
     #[inline(never)] // most packets carry none
     pub fn set_options(&mut self, id: PacketId, options: Options) {
-        debug_assert_eq!(self[id].options(), NO_OPTIONS, "options are set once");
+        debug_assert_eq!(self[id].options, u32::MAX, "options are set once");
         let slot = self.unused_options.pop().unwrap_or_else(|| {
             self.options.push(options);
             self.options.len() as u32 - 1
         });
-        assert!(
-            slot < NO_OPTIONS,
-            "more than 2^26 - 1 packets with options in flight"
-        );
         self.options[slot as usize] = options;
-        self[id].set_options(slot);
+        self[id].options = slot;
     }
 
     /// Counts the packets in the list from `head` to `tail`.

@@ -305,15 +305,16 @@ impl CakeQueue {
 impl Queue for CakeQueue {
     fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>) {
         let packet = &context.packets[id];
+        let label = self.labels.of(packet.flow);
         let key = u64::from(packet.flow.0) << 1 | u64::from(packet.is_forward());
-        let mut hosts = self.labels.of(packet.flow).hosts;
+        let mut hosts = label.hosts;
         if !packet.is_forward() {
             hosts.reverse();
         }
         if self.backlog().packets == 0 {
             self.shaper.next = self.shaper.next.max(now);
         }
-        let tin = &mut self.tins[self.classes.of(packet.dscp())];
+        let tin = &mut self.tins[self.classes.of(label.dscp)];
         tin.enqueue(now, id, (key ^ self.perturbation, hosts), context);
         // The only packet, if the link is idle, does not wait for it.
         let passes_through = in_service.packets == 0 && self.backlog().packets == 1;

@@ -1,6 +1,6 @@
-//! The hosts of a flow, which queues may know beside its packets.
+//! The hosts and the codepoint of a flow, which queues may know beside its packets.
 
-use crate::packet::FlowId;
+use crate::packet::{Dscp, FlowId};
 use std::sync::Arc;
 
 /// The label of a flow.
@@ -8,9 +8,11 @@ use std::sync::Arc;
 pub struct FlowLabel {
     /// The sender and the receiver, as numbers.
     pub hosts: [u32; 2],
+    /// The codepoint of its packets, ACKs included.
+    pub dscp: Dscp,
 }
 
-/// The labels of all flows. Flows that are not listed have hosts of their own.
+/// The labels of all flows. Flows that are not listed have hosts of their own and no codepoint.
 #[derive(Clone, Debug, Default)]
 pub struct FlowLabels(Arc<[FlowLabel]>);
 
@@ -38,6 +40,7 @@ impl FlowLabels {
         let listed = self.0.get(flow.0 as usize);
         listed.copied().unwrap_or(FlowLabel {
             hosts: [FlowLabels::own_host(flow); 2],
+            dscp: Dscp::default(),
         })
     }
 }
@@ -50,8 +53,11 @@ mod tests {
     fn a_flow_without_named_hosts_has_its_own() {
         let labels = FlowLabels::new([FlowLabel {
             hosts: [FlowLabels::named_host(0), FlowLabels::own_host(FlowId(0))],
+            dscp: Dscp::LE,
         }]);
         assert_eq!(labels.of(FlowId(0)).hosts, [NAMED, 0]);
+        assert_eq!(labels.of(FlowId(0)).dscp, Dscp::LE);
         assert_eq!(labels.of(FlowId(7)).hosts, [7, 7]);
+        assert_eq!(labels.of(FlowId(7)).dscp, Dscp::default());
     }
 }

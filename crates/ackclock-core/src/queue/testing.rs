@@ -2,7 +2,7 @@
 
 use super::{Queue, QueueKind};
 use crate::observe::{Context, DropReason, Observer};
-use crate::packet::{Backlog, Dscp, Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use crate::packet::{Backlog, Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use crate::registry::choose;
 use crate::scenario::files::NoFiles;
 use crate::units::{Bytes, Span, Time};
@@ -46,8 +46,6 @@ pub(super) struct Bench<Q> {
     /// Service time of a packet of 1500 bytes.
     service: Span,
     pub ecn: Ecn,
-    /// Codepoints by flow; the others have none.
-    pub codepoints: Vec<Dscp>,
     pub serving: Option<(Time, PacketId)>,
     /// Time at which a queue that holds its packets back is asked again.
     wake: Time,
@@ -66,7 +64,6 @@ impl<Q: Queue> Bench<Q> {
             log: Log::default(),
             service: Span::from_millis(service_ms),
             ecn: Ecn::NotCapable,
-            codepoints: Vec::new(),
             serving: None,
             wake: Time::NEVER,
             waits: Vec::new(),
@@ -94,12 +91,6 @@ impl<Q: Queue> Bench<Q> {
         let mut packet = Packet::new(PacketKind::Data, flow, self.arrived, size, now);
         self.arrived += 1;
         packet.set_ecn(self.ecn);
-        packet.set_dscp(
-            self.codepoints
-                .get(flow.0 as usize)
-                .copied()
-                .unwrap_or_default(),
-        );
         let id = self.pool.insert(packet);
         let in_service = self
             .serving

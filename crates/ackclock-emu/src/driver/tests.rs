@@ -71,7 +71,6 @@ impl Engine {
                 coming.at,
             );
             packet.set_ecn(ipv4::ecn(&coming.bytes));
-            packet.set_dscp(ipv4::dscp(&coming.bytes));
             let id = engine.packets.insert(packet);
             engine.enter(coming.at, id);
         }

@@ -6,7 +6,7 @@ use crate::record::{ArrivalRow, Chunks, MAGIC};
 use crate::testing::networks::{
     Coming, Description, INTERVAL, arrivals, descriptions, drive, lateness,
 };
-use ackclock_core::packet::{Dscp, Ecn, FlowId, PacketKind};
+use ackclock_core::packet::{Ecn, FlowId, PacketKind};
 use proptest::prelude::*;
 
 /// Drives packets through, and cuts the record into chunks of at least `rows` rows.
@@ -185,7 +185,6 @@ fn arrivals_that_cannot_have_come_are_named() {
         size: 1500,
         kind: PacketKind::Data,
         ecn: Ecn::NotCapable,
-        dscp: Dscp::default(),
     };
     let difference = |second| {
         let mut chunk = Chunk::default();

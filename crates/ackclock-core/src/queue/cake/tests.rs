@@ -14,11 +14,12 @@ fn labelled(parameters: &Cake, labels: FlowLabels, service_ms: u64) -> Bench<Cak
     Bench::new(CakeQueue::new(parameters, labels, stream), service_ms)
 }
 
-/// A bench whose flows have these codepoints.
-fn with_codepoints(parameters: &Cake, codepoints: &[Dscp]) -> Bench<CakeQueue> {
-    let mut bench = bench(parameters, 1);
-    bench.codepoints = codepoints.to_vec();
-    bench
+/// Labels of flows with hosts of their own and these codepoints.
+fn with_codepoints(codepoints: &[Dscp]) -> FlowLabels {
+    FlowLabels::new((0..).zip(codepoints).map(|(flow, dscp)| FlowLabel {
+        hosts: [flow; 2],
+        dscp: *dscp,
+    }))
 }
 
 fn at_rate(mbit: f64) -> Cake {
@@ -91,6 +92,7 @@ fn greedy(bench: &mut Bench<CakeQueue>, flows: u32) {
 fn hosts_share_the_link_equally_whatever_their_flows() {
     let labels = FlowLabels::new((0..10).map(|flow| FlowLabel {
         hosts: [u32::from(flow > 0), 100 + flow],
+        dscp: Dscp::default(),
     }));
     for (isolation, share) in [(Isolation::Triple, 0.5), (Isolation::Flows, 0.1)] {
         let parameters = Cake {
@@ -118,7 +120,7 @@ fn hosts_share_the_link_equally_whatever_their_flows() {
 fn classes_share_the_rate_by_their_weights() {
     let codepoints = [Dscp::default(), Dscp::LE, Dscp::EF];
     let shares = |parameters: &Cake, codepoints: &[Dscp]| {
-        let mut bench = with_codepoints(parameters, codepoints);
+        let mut bench = labelled(parameters, with_codepoints(codepoints), 1);
         greedy(&mut bench, codepoints.len() as u32);
         let sent = sent(&bench, codepoints.len() as u32, 1.0);
         let all: f64 = sent.iter().sum();
@@ -165,8 +167,8 @@ fn codepoints_choose_a_class() {
 /// for the packet in service and for the shaper, a packet's time each.
 #[test]
 fn latency_goes_first_within_its_share() {
-    let codepoints = [Dscp::default(), Dscp::CS1, Dscp::EF];
-    let mut bench = with_codepoints(&at_rate(10.0), &codepoints);
+    let labels = with_codepoints(&[Dscp::default(), Dscp::CS1, Dscp::EF]);
+    let mut bench = labelled(&at_rate(10.0), labels, 1);
     for round in 0..3000_u32 {
         let at = f64::from(round) * 0.001;
         (0..2).for_each(|flow| bench.arrive_of(at, FlowId(flow), 1500));
