@@ -68,15 +68,15 @@ def _emulated(folder: Path) -> list[Passage]:
 
 def count(capture: Path) -> int:
     """Returns the number of packets in a capture."""
-    return len(_packets(capture))
+    return len(packets(capture))
 
 
 def _numbers(capture: Path) -> list[tuple[int, int]]:
     """Returns the number and the time of each datagram of a capture."""
-    return [(struct.unpack_from("<Q", packet, _HEADERS)[0], at) for at, packet in _packets(capture)]
+    return [(struct.unpack_from("<Q", packet, _HEADERS)[0], at) for at, packet in packets(capture)]
 
 
-def _packets(capture: Path) -> list[tuple[int, bytes]]:
+def packets(capture: Path) -> list[tuple[int, bytes]]:
     """Returns the time of each packet of a capture, and its captured bytes."""
     data = capture.read_bytes()
     assert struct.unpack_from("<I", data)[0] == _MAGIC

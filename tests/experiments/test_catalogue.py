@@ -144,6 +144,7 @@ VERDICTS = {
     "bbr-figure-8": Kind.PARTLY,
     "bbr-round-trips": Kind.PARTLY,
     "codel-section-3.2": Kind.PARTLY,
+    "pie-round-trips": Kind.PARTLY,
     "l4s-round-trips": Kind.PARTLY,
     "dctcp-figure-17": Kind.PARTLY,
     "buffers-figure-1": Kind.REPRODUCED,
@@ -175,6 +176,7 @@ SIMULATED = {
             "hstcp-",
             "bbr-",
             "codel-",
+            "pie-",
             "l4s-",
             "dctcp-",
             "buffers-",
@@ -642,6 +644,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "linux",
         "bbr",
         "codel",
+        "pie",
         "l4s",
         "dctcp",
     ]

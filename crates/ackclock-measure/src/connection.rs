@@ -71,6 +71,8 @@ pub struct Connection {
     /// True after the warm-up.
     pub warm: bool,
     handshake: Handshake,
+    /// True once the client has sent a packet after its SYN.
+    client_answered: bool,
     reset: bool,
 }
 
@@ -108,6 +110,7 @@ impl Connection {
             samples: 0,
             warm: false,
             handshake: Handshake::default(),
+            client_answered: false,
             reset: false,
         }
     }
@@ -140,29 +143,42 @@ impl Connection {
     /// Handles a packet from that side.
     pub fn handle(&mut self, side: Side, seen: &Seen<'_>) {
         let flags = seen.segment.flags;
-        if flags.ae || flags.cwr || flags.ece {
-            self.handle_ecn_flags(side, seen);
-        } else {
-            self.handle_plain(side, seen);
+        if flags.syn || !self.counts_marks() {
+            return self.handle_plain(side, seen, None);
         }
-    }
-
-    /// Handles a packet with ECN flags. With accurate ECN they are a counter, neither an echo nor
-    /// an answer to one.
-    fn handle_ecn_flags(&mut self, side: Side, seen: &Seen<'_>) {
-        if seen.segment.flags.syn || !self.counts_marks() {
-            return self.handle_plain(side, seen);
-        }
+        // With accurate ECN they are a counter, neither an echo nor an answer to one.
         let mut segment = *seen.segment;
         (segment.flags.ae, segment.flags.cwr, segment.flags.ece) = (false, false, false);
         let plain = Seen {
             segment: &segment,
             ..*seen
         };
-        self.handle_plain(side, &plain);
+        let ace = self.ace(side, seen);
+        self.handle_plain(side, &plain, ace);
     }
 
-    fn handle_plain(&mut self, side: Side, seen: &Seen<'_>) {
+    /// Returns ACE of a packet after the SYNs. None if it is the client's answer to the SYN-ACK,
+    /// which has another number in its place (RFC 9768 section 3.2.2.1).
+    fn ace(&mut self, side: Side, seen: &Seen<'_>) -> Option<u8> {
+        let segment = seen.segment;
+        let ace = [segment.flags.ae, segment.flags.cwr, segment.flags.ece]
+            .iter()
+            .fold(0, |all, flag| 2 * all + u8::from(*flag));
+        let is_client = self.handshake.syn.is_some_and(|(_, client)| client == side);
+        if is_client && !std::mem::replace(&mut self.client_answered, true) {
+            let server = &mut self.directions[side.other() as usize];
+            let answers = server.opening.is_some_and(|opening| {
+                segment.acknowledgment == (opening.number as u32).wrapping_add(1)
+            });
+            if answers && segment.payload == 0 {
+                server.acks.marked.begin(ace);
+                return None;
+            }
+        }
+        Some(ace)
+    }
+
+    fn handle_plain(&mut self, side: Side, seen: &Seen<'_>, ace: Option<u8>) {
         let flags = seen.segment.flags;
         let [low, high] = &mut self.directions;
         let (own, other) = match side {
@@ -195,6 +211,7 @@ impl Connection {
         if flags.ack {
             other.handle_ack(&Ack {
                 seen: *seen,
+                ace,
                 echo,
                 shift: shift(own, other),
             });

@@ -3,7 +3,7 @@
 //! Sequence numbers here do not wrap (`sequence`). Data is handled in `sending`, ACKs in
 //! `acknowledging`.
 
-use crate::accurate_ecn::CodepointBytes;
+use crate::accurate_ecn::{CodepointBytes, MarkedPackets};
 use crate::acks_in_transit::{AcksInTransit, Said};
 use crate::flight::Flight;
 use crate::holes::Holes;
@@ -83,6 +83,8 @@ pub struct AckCounts {
     pub echoes: u64,
     /// Bytes by codepoint from AccECN options.
     pub codepoints: CodepointBytes,
+    /// Marked packets from ACE.
+    pub marked: MarkedPackets,
     pub zero_windows: u64,
     /// ACKs that the capture missed, at least: data went beyond the captured window.
     pub missed: u64,

@@ -70,6 +70,13 @@ impl Flight {
         }
     }
 
+    /// Returns the packets of which numbers below `number` are in flight.
+    pub fn below(&self, number: u64) -> impl Iterator<Item = &FlightSegment> {
+        self.packets
+            .iter()
+            .take_while(move |packet| packet.low < number)
+    }
+
     /// Returns the packet that covers `number`.
     pub fn find(&self, number: u64) -> Option<&FlightSegment> {
         let at = self.packets.partition_point(|packet| packet.high <= number);

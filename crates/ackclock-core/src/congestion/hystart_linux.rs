@@ -98,3 +98,48 @@ impl HyStartLinux {
         Span::from_seconds(rtt.as_seconds() * per_window).min(MOST_ACK_DELAY)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{AckClock, MSS};
+    use super::*;
+    use serde_json::json;
+
+    /// A flow with 20 segments, after a round with this round-trip time.
+    fn clock(rtt: Span) -> AckClock {
+        let tree = json!({ "kind": "reno", "slow_start_exit": "hystart" });
+        let mut clock = AckClock::new(&tree, rtt, 10, None);
+        clock.round();
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (20.0, None));
+        clock
+    }
+
+    /// An eighth of the least round-trip time more, but 4 to 16 ms: above that, and not at it. The
+    /// ninth ACK of a round is the first that counts.
+    #[test]
+    fn growth_is_compared_with_an_eighth_within_bounds() {
+        for (base_ms, threshold_us) in [(10, 14_000), (100, 112_500), (200, 216_000)] {
+            for (more_us, ends) in [(0, false), (100, true)] {
+                let mut clock = clock(Span::from_millis(base_ms));
+                clock.rtt = Span::from_micros(threshold_us + more_us);
+                (0..8).for_each(|_| clock.ack(MSS));
+                assert_eq!((clock.cwnd(), clock.ssthresh()), (28.0, None));
+                clock.ack(MSS);
+                assert_eq!(clock.ssthresh(), ends.then_some(28.0), "{base_ms} ms");
+            }
+        }
+    }
+
+    /// The packetdrill script of the kernel: ACKs of two segments, 200 ms and then 240 ms.
+    #[test]
+    fn the_window_at_the_ninth_ack_is_the_threshold() {
+        let mut longer = clock(Span::from_millis(200));
+        longer.rtt = Span::from_millis(240);
+        (0..9).for_each(|_| longer.ack(2 * MSS));
+        assert_eq!(longer.ssthresh(), Some(36.0));
+        let mut shorter = clock(Span::from_millis(200));
+        shorter.rtt = Span::from_millis(160);
+        (0..10).for_each(|_| shorter.ack(2 * MSS));
+        assert_eq!((shorter.cwnd(), shorter.ssthresh()), (40.0, None));
+    }
+}

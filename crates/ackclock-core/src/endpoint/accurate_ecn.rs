@@ -7,12 +7,19 @@ use super::parameters::AccurateEcn;
 use crate::packet::{Ecn, EcnCounters};
 
 /// Initial value of the packet counters (section 3.2.1).
-const INITIAL_PACKETS: u32 = 5;
+pub const INITIAL_PACKETS: u32 = 5;
 /// Most packets that ACE can tell apart.
 const ACE_MASK: u32 = 0b111;
 /// CE packets after which the receiver acknowledges at once (section 3.2.2.5.1): the packet has
 /// data that is not acknowledged.
 const CE_PER_ACK: u32 = 2;
+
+/// Returns the least and the most CE packets that a step of ACE can stand for, over an ACK of so
+/// many packets (appendix A.2). With at most seven packets they are the same.
+pub fn fitting(step: u64, packets: u64) -> (u64, u64) {
+    let most = packets.saturating_sub(packets.wrapping_sub(step) & u64::from(ACE_MASK));
+    (step, most.max(step))
+}
 
 /// The receiver's counters.
 #[derive(Clone, Debug)]
@@ -121,11 +128,10 @@ impl Decoding {
 
     fn choose(&self, ack: &Progress, delta: u64, marked_bytes: Option<u64>) -> u64 {
         let mask = u64::from(ACE_MASK);
-        if ack.packets <= mask {
+        let (least, safe) = fitting(delta, ack.packets);
+        if least == safe {
             return delta;
         }
-        // The largest count that ACE allows and that is no more than what was delivered.
-        let safe = ack.packets - ((ack.packets - delta) & mask);
         let Some(marked) = marked_bytes else {
             let thinned = self.packets_per_ack > mask << AVERAGE_SHIFT;
             let likely = self.thinning_estimate && thinned;

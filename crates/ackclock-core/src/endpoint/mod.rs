@@ -10,7 +10,7 @@
 use crate::packet::{EcnCounters, SackBlocks};
 use crate::units::{Bytes, Time};
 
-mod accurate_ecn;
+pub mod accurate_ecn;
 mod delivery_rate;
 mod loss_recovery;
 mod pacing;

@@ -54,6 +54,11 @@ impl Dscp {
     ];
     const MOST: u64 = 63;
 
+    /// Returns its six bits.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// True for the codepoint of packets without one.
     pub fn is_default(&self) -> bool {
         *self == Dscp::default()

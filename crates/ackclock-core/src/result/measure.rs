@@ -134,6 +134,12 @@ rows! {
         accecn_ect1_bytes: f64,
         /// Payload that arrived marked CE, by these options.
         accecn_ce_bytes: f64,
+        /// Packets that arrived marked CE, as the sender learns it from ACE, the counter of three
+        /// bits in the header (RFC 9768 section 3.2.2). Null without both SYNs, without accurate
+        /// ECN, and if ACE may have wrapped.
+        accecn_ce_packets: f64,
+        /// ACKs for so many packets that ACE may have wrapped, where no option tells.
+        accecn_unclear_acks: f64,
         /// Packets with CWR.
         cwr_packets: i64,
         /// MSS option of this side's SYN: the largest segment that this side accepts.

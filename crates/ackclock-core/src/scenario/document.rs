@@ -191,7 +191,7 @@ pub(super) struct FlowDocument {
     pub destination: Option<String>,
     /// Differentiated services codepoint of its packets, ACKs included: a name such as `"CS1"` or
     /// `"EF"`, or a number from 0 to 63. It matters to queues with classes of service (`cake`).
-    /// Packets of an emulation do not carry it.
+    /// In an emulation datagrams under rate control do not carry it.
     #[serde(default, skip_serializing_if = "Dscp::is_default")]
     pub dscp: Dscp,
 }

@@ -12,7 +12,7 @@ use crate::real_time::Outputs;
 use crate::record::Chunks;
 use crate::workload::{FlowPlan, Plan, Readings, ReceivedDatagram, TransportPlan};
 use ackclock_core::job::Job;
-use ackclock_core::packet::{FlowId, PacketKind};
+use ackclock_core::packet::{Dscp, FlowId, PacketKind};
 use ackclock_core::units::{Span, Time};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -105,6 +105,7 @@ pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Fail
         sender: SocketAddrV4::new(addresses::sender(FlowId(0)), 0),
         receiver: SocketAddrV4::new(addresses::receiver(FlowId(0)), PORT),
         transport: TransportPlan::Udp { padding_bytes: 0 },
+        dscp: Dscp::default(),
         traffic: json!({
             "kind": "cbr",
             "rate": format!("{rate} bit/s"),

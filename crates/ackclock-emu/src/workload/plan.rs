@@ -6,6 +6,7 @@ use ackclock_core::congestion::facts::ControlProgram;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
+use ackclock_core::packet::Dscp;
 use ackclock_core::rate_control::RateControlKind;
 use ackclock_core::registry::{self, Element, FACTS, Selection, StreamScope};
 use ackclock_core::scenario::files::NoFiles;
@@ -98,6 +99,8 @@ pub struct FlowPlan {
     pub receiver: SocketAddrV4,
     /// Transport.
     pub transport: TransportPlan,
+    /// Differentiated services codepoint of the packets of its sockets.
+    pub dscp: Dscp,
     /// Traffic, as in a scenario.
     pub traffic: Value,
     /// Payload of a full packet in bytes.
@@ -287,6 +290,7 @@ impl Plan {
             sender,
             receiver,
             transport,
+            dscp: description.dscp,
             traffic: self.traffic_of(description, &place, mss),
             place,
             mss_bytes: mss.0,

@@ -4,6 +4,7 @@ use super::duplicate_acks;
 use super::plan::{Refused, TcpSocket};
 use super::report::SocketSetting;
 use crate::system::socket_option;
+use ackclock_core::packet::Dscp;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 use std::collections::BTreeMap;
 use std::io;
@@ -44,6 +45,15 @@ pub(super) fn udp_socket() -> io::Result<OwnedFd> {
     )?;
     sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DO)?;
     Ok(socket)
+}
+
+/// Gives the packets of a socket a differentiated services codepoint. The kernel sets the ECN field
+/// of TCP itself.
+pub(super) fn set_codepoint(socket: impl AsFd, dscp: Dscp) -> io::Result<()> {
+    if dscp.is_default() {
+        return Ok(());
+    }
+    Ok(sockopt::set_ip_tos(socket.as_fd(), dscp.bits() << 2)?)
 }
 
 /// Enlarges the receive buffer of a datagram sink as far as the kernel permits; without privileges

@@ -1,6 +1,7 @@
 //! Evaluation of the ACKs for a direction's data.
 
 use super::Direction;
+use crate::accurate_ecn::Progress;
 use crate::acks_in_transit::Said;
 use crate::flight::FlightSegment;
 use crate::holes::Hole;
@@ -16,6 +17,8 @@ use ackclock_core::units::{Bytes, Span};
 pub struct Ack<'a> {
     /// The captured packet.
     pub seen: Seen<'a>,
+    /// ACE of its header, if the connection has accurate ECN (RFC 9768).
+    pub ace: Option<u8>,
     /// The packet of this side whose timestamp it echoes.
     pub echo: Option<Echo>,
     /// Window scale shift of the other side, if known.
@@ -28,6 +31,8 @@ struct Delivery {
     acknowledged: u64,
     outstanding: u64,
     sacked: u64,
+    /// Bytes that arrived marked, by the options so far.
+    marked: Option<u64>,
 }
 
 impl Ack<'_> {
@@ -49,6 +54,7 @@ impl Direction {
         self.acks.pure += u64::from(pure);
         // ECE on a SYN negotiates ECN (RFC 3168 section 6.1.1).
         self.acks.echoes += u64::from(segment.flags.ece && !segment.flags.syn);
+        let before = self.delivery(ack.ace.is_some());
         if let Some(option) = &segment.options.accurate_ecn {
             let current = number >= self.numbers.acknowledged;
             let from_start = self.numbers.origin.is_some();
@@ -56,8 +62,16 @@ impl Direction {
         }
         let same_window = self.window.raw == Some(segment.window);
         self.note_window(ack, number);
-        let before = self.delivery();
         let news = self.take_sacks(at, number, segment.options.sacks());
+        if let Some(ace) = ack.ace
+            && (number > self.numbers.acknowledged || news)
+        {
+            let has_bytes = segment
+                .options
+                .accurate_ecn
+                .is_some_and(|all| all.ce.is_some());
+            self.note_marked(ace, number, &before, has_bytes);
+        }
         let mut rtt = None;
         if number > self.numbers.acknowledged {
             rtt = self.advance(number, ack);
@@ -200,16 +214,46 @@ impl Direction {
         span.is_some_and(|span| span.contains(&at))
     }
 
-    fn delivery(&self) -> Delivery {
+    fn delivery(&self, has_ace: bool) -> Delivery {
         Delivery {
             acknowledged: self.numbers.acknowledged,
             outstanding: self.beyond(),
-            sacked: if self.rate_estimates.are_wanted() {
+            sacked: if self.rate_estimates.are_wanted() || has_ace {
                 self.scoreboard.sacked.total()
             } else {
                 0
             },
+            marked: self.acks.codepoints.ce.bytes(),
         }
+    }
+
+    /// Takes ACE of an ACK that makes progress, before the flight is changed. Packets are counted
+    /// in segments; what SACK reports counts in full ones.
+    fn note_marked(&mut self, ace: u8, number: u64, before: &Delivery, has_bytes: bool) {
+        let mss = self.mss_or_guess();
+        let sacked = self.scoreboard.sacked.total() - before.sacked;
+        let (mut packets, mut payloads) = (sacked.div_ceil(mss), (mss, 1));
+        for sent in self.scoreboard.flight.below(number) {
+            if self.scoreboard.sacked.contains(sent.low, sent.high) {
+                continue; // an earlier ACK has told of it
+            }
+            let payload = sent.high - sent.low;
+            packets += payload.div_ceil(mss);
+            let last = (payload - 1) % mss + 1;
+            payloads = (payloads.0.min(last), payloads.1.max(payload.min(mss)));
+        }
+        if sacked > 0 || packets == 0 {
+            payloads.1 = mss;
+        }
+        // The capture may have missed packets.
+        let delivered = number.saturating_sub(before.acknowledged) + sacked;
+        let marked_bytes = self.acks.codepoints.ce.bytes().filter(|_| has_bytes);
+        self.acks.marked.take(&Progress {
+            ace,
+            packets: packets.max(delivered.div_ceil(mss)),
+            marked_bytes: marked_bytes.map(|bytes| bytes - before.marked.unwrap_or(0)),
+            payloads,
+        });
     }
 
     /// Passes to the rate estimators the ACKs that a sender would pass: those of new data, and

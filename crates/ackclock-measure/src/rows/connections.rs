@@ -104,6 +104,8 @@ fn fill_acks(row: &mut ConnectionRow<'_>, direction: &Direction) {
     row.accecn_ect0_bytes = maybe(codepoints.ect0.bytes());
     row.accecn_ect1_bytes = maybe(codepoints.ect1.bytes());
     row.accecn_ce_bytes = maybe(codepoints.ce.bytes());
+    row.accecn_ce_packets = maybe(acks.marked.packets());
+    row.accecn_unclear_acks = maybe(acks.marked.unclear());
     row.zero_windows = count(acks.zero_windows);
 }
 

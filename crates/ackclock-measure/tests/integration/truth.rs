@@ -625,3 +625,50 @@ fn what_a_capture_lacks_is_noticed() {
         }
     }
 }
+
+/// Marked packets by ACE, a counter of three bits, are those that arrived marked and those that the
+/// queue marked, wherever the capture was taken and whatever ACKs are lost. Where an ACK covers so
+/// many packets that the counter may have wrapped, the count is unknown.
+#[test]
+fn ace_tells_as_many_marks_as_the_queue_made() {
+    let marking = [
+        "flows.one.transport.preset=\"linux\"",
+        "flows.one.transport.ecn=true",
+        "flows.one.transport.ecn_feedback=\"accurate\"",
+        "flows.one.traffic={ kind = \"transfer\", size = \"20 MB\" }",
+        "hops.forth.queue={ kind = \"step_marking\", threshold = \"10 packets\" }",
+    ];
+    let with = |more: &[&str]| run(&scenario(PIPE, &[&marking[..], more].concat()), 0);
+    let dctcp = "flows.one.transport.control={ kind = \"dctcp\" }";
+    for (control, acks) in [("", "0 %"), ("", "20 %"), (dctcp, "0 %"), (dctcp, "5 %")] {
+        let lossy = loss("back", acks);
+        let more: Vec<&str> = [lossy.as_str(), control]
+            .into_iter()
+            .filter(|one| !one.is_empty())
+            .collect();
+        let ran = with(&more);
+        let hops = texts(&ran.tables, "hops", "hop");
+        let forth = hops.iter().rposition(|hop| hop == "forth").unwrap();
+        let made = numbers(&ran.tables, "hops", "marks")[forth];
+        assert!(made > 30.0, "{made} marks");
+        let at_receivers = measure(&ran, &ran.at_receivers);
+        assert_eq!(of(&at_receivers, "one", "ce_packets"), made, "none is lost");
+        let middle = half_way(&ran.at_senders, 8_000_000);
+        for packets in [&ran.at_senders, &middle, &ran.at_receivers] {
+            let tables = measure(&ran, packets);
+            assert_eq!(of(&tables, "one", "accecn_unclear_acks"), 0.0, "{more:?}");
+            assert_eq!(of(&tables, "one", "accecn_ce_packets"), made, "{more:?}");
+        }
+    }
+    let ran = with(&[
+        dctcp,
+        "flows.one.transport.delayed_ack={ every = \"20 packets\" }",
+    ]);
+    let tables = measure(&ran, &ran.at_senders);
+    assert!(of(&tables, "one", "accecn_unclear_acks") > 0.0);
+    assert!(of(&tables, "one", "accecn_ce_packets").is_nan());
+    let classic = with(&["flows.one.transport.ecn_feedback=\"classic\""]);
+    let tables = measure(&classic, &classic.at_senders);
+    assert!(of(&tables, "one", "accecn_ce_packets").is_nan());
+    assert!(of(&tables, "one", "accecn_unclear_acks").is_nan());
+}

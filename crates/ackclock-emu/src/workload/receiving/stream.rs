@@ -4,7 +4,9 @@ use super::Counting;
 use crate::workload::event_loop::Waiting;
 use crate::workload::plan::{FlowPlan, Refused, TcpSocket};
 use crate::workload::report::{Ending, ReceivedFlow};
-use crate::workload::settings::{clamp_window, set_receiver, socket_refused, tcp_socket};
+use crate::workload::settings::{
+    clamp_window, set_codepoint, set_receiver, socket_refused, tcp_socket,
+};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketFlags, accept_with, bind, listen, recv, sockopt};
@@ -47,6 +49,7 @@ impl Stream {
         let listening = || -> io::Result<()> {
             // A replicate may follow another before the kernel has forgotten its connections.
             sockopt::set_socket_reuseaddr(&socket, true)?;
+            set_codepoint(&socket, flow.dscp)?;
             bind(&socket, &flow.receiver)?;
             Ok(listen(&socket, 1)?)
         };

@@ -5,7 +5,9 @@ use crate::workload::offered::Offered;
 use crate::workload::plan::{FlowPlan, Refused, TcpSocket};
 use crate::workload::report::{Ending, SentFlow};
 use crate::workload::schedule::Schedule;
-use crate::workload::settings::{set_control, set_sender, socket_refused, tcp_socket};
+use crate::workload::settings::{
+    set_codepoint, set_control, set_sender, socket_refused, tcp_socket,
+};
 use crate::workload::tcp_info::TcpInfo;
 use ackclock_core::units::Time;
 use rustix::event::epoll::EventFlags;
@@ -62,6 +64,7 @@ impl Connection {
         let socket = tcp_socket().map_err(refused)?;
         let bound = || -> io::Result<()> {
             set_control(&socket, control)?;
+            set_codepoint(&socket, flow.dscp)?;
             // A replicate may follow another before the kernel has forgotten its connections.
             sockopt::set_socket_reuseaddr(&socket, true)?;
             Ok(bind(&socket, &flow.sender)?)

@@ -6,7 +6,7 @@ use crate::workload::monotonic_ns;
 use crate::workload::plan::{FlowPlan, Refused};
 use crate::workload::report::{Delays, Ending, SentDatagram, SentDatagrams, SentFlow};
 use crate::workload::schedule::Schedule;
-use crate::workload::settings::{socket_refused, udp_socket};
+use crate::workload::settings::{set_codepoint, socket_refused, udp_socket};
 use ackclock_core::traffic::Write;
 use ackclock_core::units::Time;
 use rustix::net::{SendFlags, bind, connect, send};
@@ -45,6 +45,7 @@ impl DatagramSource {
             socket_refused(flow.number, &what, &error)
         };
         let socket = udp_socket().map_err(refused)?;
+        set_codepoint(&socket, flow.dscp).map_err(refused)?;
         bind(&socket, &flow.sender).map_err(|error| refused(error.into()))?;
         connect(&socket, &flow.receiver).map_err(|error| refused(error.into()))?;
         Ok(DatagramSource {
