@@ -71,19 +71,19 @@ def test_reported_intervals_hold_the_truth(law: str, spread: float) -> None:
         draw.normal(1, spread, (SWEEPS, 200))
         if law == "normal"
         else draw.lognormal(-(sigma**2) / 2, sigma, (SWEEPS, 200))
-    )
+    ).tolist()
     schedule = Schedule(range(SWEEPS), goal.least, goal)
     used = dict.fromkeys(range(SWEEPS), 0)
     while runs := schedule.take(1):
         schedule.report(
             runs, 0, 0.001 * len(runs),
-            [(point, at, "goodput", "a", float(values[point, at])) for point, at in runs],
+            [(point, at, "goodput", "a", values[point][at]) for point, at in runs],
         )  # fmt: skip
         for point, at in runs:
             used[point] = max(used[point], at + 1)
     held = 0
     for point, count in used.items():
-        found = goal.interval(values[point, :count].tolist())
+        found = goal.interval(values[point][:count])
         assert count == goal.most or found.half_width <= 0.1 * found.mean
         held += found.low <= 1 <= found.high
     assert held / SWEEPS >= 0.94

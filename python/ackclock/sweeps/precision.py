@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ackclock import units
 from ackclock.errors import InputError
@@ -47,7 +48,7 @@ class Precision:
     least: int = FIRST
     most: int = _MOST
 
-    @property
+    @cached_property
     def looks(self) -> list[int]:
         """Number of replicates at each look."""
         return look_sizes(self.least, self.most)
