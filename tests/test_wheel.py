@@ -1,8 +1,8 @@
-"""A wheel in an empty environment: everything that commands read is in it.
+"""The two wheels, ackclock and ackclock-kernel, in one environment that is otherwise empty.
 
-The wheel is built here, of the sources as they are. Its dependencies are those that the tests run
-with, so that nothing is fetched; the workflow file installs them by name. That takes minutes where
-nothing is compiled yet.
+The wheels are built here, of the sources as they are. Their dependencies are those that the tests
+run with, so that nothing is fetched; the workflow file installs them by name. That takes minutes
+where nothing is compiled yet.
 """
 
 import json
@@ -11,52 +11,54 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from .emulation.loading import why_not
+
 ROOT = Path(__file__).parents[1]
+CRATE = ROOT / "crates" / "ackclock-kernel"
 # A folder on PYTHONPATH is not a site folder: the editable ackclock in it stays unseen.
 DEPENDENCIES = {"PYTHONPATH": sysconfig.get_path("purelib"), "PYTHONNOUSERSITE": "1"}
 MATURIN = shutil.which("maturin", path=str(Path(sys.executable).parent))
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        MATURIN is None or shutil.which("cargo") is None,
-        reason="NO WHEEL: it was not built; install maturin and Rust",
-    ),
-]
+
+def run(*command: str | Path, **options: object) -> str:
+    """Runs a program and returns what it prints."""
+    done = subprocess.run(  # type: ignore[call-overload]
+        command, capture_output=True, text=True, check=False, **options
+    )
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
 
 
 class Installed:
-    """An environment with a wheel and nothing else, and an empty folder to work in."""
+    """An environment with wheels and nothing else, and an empty folder to work in."""
 
-    def __init__(self, wheel: Path, folder: Path) -> None:
+    def __init__(self, wheels: list[Path], folder: Path) -> None:
         self.place, self.folder = folder / "elsewhere", folder / "empty"
-        venv.create(self.place, with_pip=True)
         self.folder.mkdir()
-        install = ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", str(wheel)]
-        self._run(["python", *install], {})
+        # Installed from outside: a pip of its own would take seconds to install.
+        venv.create(self.place, symlinks=True)
+        pip = [sys.executable, "-m", "pip", "--python", self.place / "bin" / "python"]
+        run(*pip, "install", "--quiet", "--no-index", "--no-deps", "--no-compile", *wheels)
 
-    def python(self, *arguments: str) -> str:
+    def python(self, *arguments: str, **more: str) -> str:
         """Runs its Python, which finds other packages where the tests find them."""
-        return self._run(["python", *arguments], DEPENDENCIES)
+        return self._run("python", *arguments, more=more)
 
     def ackclock(self, *arguments: str) -> str:
         """Runs its command."""
-        return self._run(["ackclock", *arguments], DEPENDENCIES)
+        return self._run("ackclock", *arguments, more={})
 
-    def _run(self, command: Sequence[str], more: Mapping[str, str]) -> str:
-        program, *arguments = command
-        done = subprocess.run(
-            [str(self.place / "bin" / program), *arguments], cwd=self.folder,
-            env=os.environ | more, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def _run(self, program: str, *arguments: str, more: Mapping[str, str]) -> str:
+        environment = os.environ | DEPENDENCIES | more
+        return run(self.place / "bin" / program, *arguments, cwd=self.folder, env=environment)
 
 
 def is_the_package_of_the_wheel(installed: Installed) -> None:
@@ -88,12 +90,93 @@ def has_what_lies_beside_the_code(installed: Installed) -> None:
     assert "markov" in installed.ackclock("reproduce", "--list")
 
 
-def test_a_wheel_is_whole(tmp_path: Path) -> None:
-    build = [str(MATURIN), "build", "--profile", "quick", "--out", str(tmp_path)]
-    built = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    [wheel] = tmp_path.glob("*.whl")
-    installed = Installed(wheel, tmp_path)
+def finds_the_loader_of_the_other_wheel(installed: Installed) -> Path:
+    where = "import ackclock.run.host as host; print(host.loader())"
+    loader = Path(installed.python("-c", where, PATH="/usr/bin:/bin").strip())
+    assert loader == installed.place / "bin" / "ackclock-kernel-host"
+    return loader
+
+
+def links_what_its_list_says(loader: Path) -> None:
+    needed = {line.split()[0] for line in run("ldd", loader).splitlines()}
+    ours = {name for name, one in linked().items() if one.get("scope") == "excluded"}
+    # What else a program of Rust needs is the C library and its parts.
+    common = {"linux-vdso.so.1", "libgcc_s.so.1", "libc.so.6"}
+    assert {Path(name).name for name in needed if "ld-linux" not in name} - common == ours
+
+
+def loads_a_control(loader: Path) -> None:
+    objects = ROOT / "crates" / "ackclock-core" / "bpf"
+    said = json.loads(run(loader, "check", objects / "aimd.bpf.o"))
+    assert said["loaded"]["parameters"] == {"alpha": 1, "beta_percent": 50}
+
+
+def lacking() -> str | None:
+    """What this machine lacks to build the wheel of the loader, or None."""
+    if not shutil.which("cc"):
+        return "there is no cc"
+    for header in ("libelf.h", "zlib.h"):
+        asked = subprocess.run(
+            ["cc", "-E", "-x", "c", "-"], input=f"#include <{header}>\n", text=True,
+            capture_output=True, check=False,
+        )  # fmt: skip
+        if asked.returncode != 0:
+            return f"{header} is missing; apt install libelf-dev zlib1g-dev"
+    return None
+
+
+def built(dist: Path, crate: Path, target: Path, *profile: str) -> Path:
+    """Builds the wheel of a crate."""
+    run(
+        str(MATURIN), "build", "--quiet", "--out", dist, "--target-dir", target, *profile, cwd=crate
+    )
+    [wheel] = dist.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    MATURIN is None or shutil.which("cargo") is None,
+    reason="NO WHEEL: it was not built; install maturin and Rust",
+)
+def test_the_wheels_are_whole(tmp_path: Path) -> None:
+    # The engine's wheel is that of the tests, which is built already.
+    wheels = [built(tmp_path / "ours", ROOT, ROOT / "target", "--profile", "quick")]
+    missing = lacking()
+    if missing is None:
+        loaders = built(tmp_path / "loader's", CRATE, ROOT / "target" / "kernel", "--release")
+        with zipfile.ZipFile(loaders) as archive:
+            names = {Path(name).name for name in archive.namelist()}
+        assert names >= {"linked.cyclonedx.json", "libbpf.txt", "libbpf-sys.txt"}
+        wheels.append(loaders)
+    installed = Installed(wheels, tmp_path)
     is_the_package_of_the_wheel(installed)
     writes_simulates_and_shows_a_scenario(installed)
     has_what_lies_beside_the_code(installed)
+    if missing:
+        pytest.skip(f"all but the wheel of the loader, which cannot be built: {missing}")
+    loader = finds_the_loader_of_the_other_wheel(installed)
+    links_what_its_list_says(loader)
+    if why_not() is None:
+        loads_a_control(loader)
+
+
+def test_the_extra_names_the_wheel_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    crate = tomllib.loads((CRATE / "Cargo.toml").read_text("utf-8"))["package"]
+    engine = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
+    [asked] = project["optional-dependencies"]["kernel"]
+    assert asked == f"{crate['name']}=={crate['version']}; sys_platform == 'linux'"
+    assert crate["version"] == engine["version"]
+
+
+def linked() -> dict[str, dict[str, object]]:
+    """The libraries that the program links, by name."""
+    listed = json.loads((CRATE / "linked.cyclonedx.json").read_text("utf-8"))
+    return {one["name"]: one for one in listed["components"]}
+
+
+def test_the_list_of_linked_libraries_names_the_libbpf_that_is_compiled() -> None:
+    packages = tomllib.loads((CRATE / "Cargo.lock").read_text("utf-8"))["package"]
+    [sources] = [one["version"] for one in packages if one["name"] == "libbpf-sys"]
+    assert linked()["libbpf"]["version"] == sources.partition("+v")[2]
