@@ -1,7 +1,6 @@
 """The same sweep by models, by the engine and on the kernel."""
 
 import json
-from collections import deque
 from pathlib import Path
 
 import pytest
@@ -10,35 +9,15 @@ from ackclock import predict
 from ackclock.metrics import by_replicate, metric
 from ackclock.models.told import best
 from ackclock.sweeps import driver, summary
-from ackclock.sweeps.places import Lost
 from ackclock.sweeps.plan import Batch, Plan, asked
 from ackclock.sweeps.store import Store
 from ackclock.sweeps.sweep import Sweep
-from ackclock.sweeps.worker import Report, execute
+from ackclock.sweeps.worker import execute
 
 from ..emulation.pretended import LATE, Pretended
 from ..refusals import check_refusal, refused
+from .conftest import InThisProcess
 from .small import ackclock, answer, contents, in_order, scenario, written
-
-
-class InThisProcess:
-    """A place that executes a batch when it is asked for."""
-
-    capacity = 1
-
-    def __init__(self, plan: Plan, _method: str) -> None:
-        self._plan = plan
-        self._waiting: deque[Batch] = deque()
-
-    def submit(self, batch: Batch) -> None:
-        self._waiting.append(batch)
-
-    def completed(self) -> tuple[Batch, Report | Lost]:
-        batch = self._waiting.popleft()
-        return batch, execute(self._plan, batch)
-
-    def close(self) -> None:
-        pass
 
 
 @pytest.fixture
@@ -47,6 +26,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return written(tmp_path)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_predictions_are_those_of_predict(small: Path) -> None:
     state = answer("sweep", "run", small, "--method", "predict", "--models", "all", "-o", "s")
     # One number has no replicates.
@@ -69,6 +49,7 @@ def test_predictions_are_those_of_predict(small: Path) -> None:
         assert (row["method"], row["replicates"], row["goodput_half_width"]) == ("predict", 1, None)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_another_method_beside_it_changes_no_number(small: Path) -> None:
     answer("sweep", "run", small, "-o", "alone")
     state = answer("sweep", "run", small, "--method", "simulate,predict", "-o", "both")
@@ -80,6 +61,7 @@ def test_another_method_beside_it_changes_no_number(small: Path) -> None:
     assert [{**row, "model": None} for row in answer("sweep", "show", "alone")] == told
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_the_method_is_a_dimension(small: Path) -> None:
     answer("sweep", "run", small, "--method", "predict,simulate", "-o", "s")
     table = ackclock("sweep", "show", "s", "--x", "queue.limit").stdout
@@ -208,6 +190,7 @@ def test_metrics_of_a_simulation_are_those_of_its_result() -> None:
         Plan.of(scenario(), methods=())
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_runs_that_are_too_short_are_marked_as_those_of_simulate(small: Path) -> None:
     from ackclock import simulate
     from ackclock.stationarity import judge

@@ -32,7 +32,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return written(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_a_scenarios_own_sweep_gives_the_rows_of_simulate(small: Path) -> None:
     state = answer("sweep", "run", small, "-o", "s", "--keep", "flows,hops,samples,events")
     assert state["runs"] == {"wanted": 12, "ended": 12, "failed": 0}
@@ -66,6 +66,7 @@ def plain(table: pa.Table) -> list[dict[str, object]]:
     return [{name: str(value) for name, value in row.items()} for row in table.to_pylist()]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_what_is_varied_comes_in_addition_to_the_files_sweep(small: Path) -> None:
     state = answer(
         "sweep", "run", small, "--vary", "hops.b.delay,hops.r.delay=1,10,20 ms",
@@ -81,7 +82,7 @@ def test_what_is_varied_comes_in_addition_to_the_files_sweep(small: Path) -> Non
     assert points["hops_b_delay_ms"] == points["hops_r_delay_ms"]
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_the_same_command_and_resume_go_on(small: Path) -> None:
     command = ("sweep", "run", small, "-o", "s")
     answer(*command)
@@ -99,7 +100,7 @@ def test_the_same_command_and_resume_go_on(small: Path) -> None:
     assert contents(Path("s")) == before
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_another_sweep_in_the_folder_is_not_replaced_unasked(small: Path) -> None:
     answer("sweep", "run", small, "-o", "s", "--replicates", 1)
     check_refusal(ackclock("sweep", "run", small, "-o", "s"), "file", "s", "--force")
@@ -118,7 +119,7 @@ def test_results_do_not_depend_on_processes_or_shards(small: Path) -> None:
     assert {Shard(number, 3).has(7) for number in range(3)} == {True, False}
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_points_share_random_numbers_unless_told_otherwise(small: Path) -> None:
     varied = ("--vary", "hops.b.queue.limit=20,21 packets", "--replicates", 2)
     starts = {}
@@ -130,7 +131,7 @@ def test_points_share_random_numbers_unless_told_otherwise(small: Path) -> None:
     assert len(set(starts["own"])) == len(starts["own"]) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
     state = answer(
         "sweep", "run", small, "--metric", "goodput", "--metric", "queueing_delay(b)",
@@ -152,7 +153,7 @@ def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
     assert contents(Path("s")) == before
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_a_sweep_is_drawn_as_lines_or_as_a_heat_map(small: Path) -> None:
     ran = ("sweep", "run", small, "-o", "s", "--replicates", "2", "--metric", "queueing_delay(b)",
            "--vary", "hops.b.delay=5,20 ms")  # fmt: skip
@@ -179,7 +180,7 @@ def test_a_value_that_no_point_can_have_is_refused_at_once(small: Path) -> None:
     assert not Path("s").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_a_failing_point_is_isolated_named_and_run_again(small: Path) -> None:
     # A warm-up of 2 s does not fit into 1 s.
     outcome = ackclock(
@@ -293,6 +294,7 @@ def test_what_is_left_of_a_batch_is_run(monkeypatch: pytest.MonkeyPatch) -> None
     assert sorted(row["replicate"] for row in store.runs().to_pylist()) == list(range(9))
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_two_processes_do_not_run_one_sweep(small: Path) -> None:
     answer("sweep", "run", small, "-o", "s", "--replicates", 1)
     store = Store(Path("s"))

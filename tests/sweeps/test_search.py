@@ -8,12 +8,12 @@ import pytest
 from ackclock import load, simulate
 from ackclock.sweeps import search as searching
 from ackclock.sweeps.parameters import parse
-from ackclock.sweeps.places.here import Here
 from ackclock.sweeps.search import objective
 from ackclock.sweeps.search.optimiser import OPTIMISERS, Spent
 from ackclock.sweeps.search.shrinking import shrink
 
 from ..refusals import check_refusal, refused
+from .conftest import InThisProcess
 from .small import ackclock
 
 VALUES = {("goodput", "a-1"): 6.0, ("goodput", "b"): 3.0, ("rtt", "b"): 0.0}
@@ -211,12 +211,12 @@ def test_a_search_goes_on_where_it_was_interrupted(dumbbell: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        searching.run(asked, Path("s"), lambda plan, _: Here(plan, 1), stop)
+        searching.run(asked, Path("s"), InThisProcess, stop)
     kept = Path("s/evaluations.jsonl").read_text()
     assert kept
-    found = searching.run(asked, Path("s"), lambda plan, _: Here(plan, 1))
+    found = searching.run(asked, Path("s"), InThisProcess)
     assert Path("s/evaluations.jsonl").read_text().startswith(kept)
-    assert searching.run(asked, Path("t"), lambda plan, _: Here(plan, 1)) == found
+    assert searching.run(asked, Path("t"), InThisProcess) == found
 
 
 def test_bad_searches_are_refused_before_a_run(dumbbell: Path) -> None:
