@@ -14,10 +14,12 @@ RELEASE := $(VENV)/.release
 # For what does not depend on the profile: the one in place.
 EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 
-# Processes that Python's tests run in: two more than processors, as tests wait for other programs.
-WORKERS ?= 4
+# Processes that Python's tests run in: one more than processors, as tests wait for other programs.
+# Each imports all tests, which takes five seconds, and prepares by itself what tests share.
+WORKERS ?= 3
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
-# The same of tests that take real time, and what they and those of Rust said, until they end.
+# The same of tests that take real time and mostly wait, and what they and those of Rust said, until
+# they end.
 WAITING ?= 4
 WAITED := $(VENV)/waited.txt
 RUST_SAID := $(VENV)/rust.txt
