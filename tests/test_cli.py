@@ -529,7 +529,9 @@ def _folder(path: Path) -> dict[str, bytes]:
 def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number_of_threads(
     scenario_file: Path, run_python
 ) -> None:
-    fewer = scenario_file.read_text("utf-8").replace('["0 %", "0.5 %", "5 %"]', '["0 %", "5 %"]')
+    # Two points of three replicates; drawing takes most of the time.
+    text = scenario_file.read_text("utf-8").replace('["reno", "cubic"]', '["cubic"]')
+    fewer = text.replace('["0 %", "0.5 %", "5 %"]', '["0 %", "5 %"]')
     scenario_file.write_text(fewer, encoding="utf-8")
 
     def made(*command: str) -> dict[str, bytes]:
