@@ -1,5 +1,6 @@
 import gc
 import json
+import math
 import os
 import signal
 import subprocess
@@ -89,6 +90,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.real_time)
         if fixtures & {"as_nobody", "loading"}:
             item.add_marker(pytest.mark.needs_root)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_progress() -> Iterator[None]:
+    """Writes no lines of progress: on a busy machine they would be in what tests compare."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ackclock.cli.progress._QUIET_S", math.inf)
+        yield
 
 
 @pytest.fixture

@@ -2,13 +2,18 @@ import re
 
 import pytest
 
+from ackclock.cli import progress as module
 from ackclock.cli.progress import progress
+
+# Read before `no_progress` changes it.
+QUIET_S = module._QUIET_S
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
     monkeypatch.setattr("ackclock.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(module, "_QUIET_S", QUIET_S)
     return now
 
 
