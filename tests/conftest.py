@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,15 +82,35 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "
 """
 
 
+#: Words by which the Makefile finds the files with tests of a mark, so as to import no others.
+FOUND_BY = {"real_time": ("real_time", "emulation"), "alone": ("mark.alone",)}
+
+
+@cache
+def _written(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests that emulate for real, and tests that only root may run."""
+    """Marks tests that emulate for real, and tests that only root may run.
+
+    Raises:
+        UsageError: `make test` would not find one of them.
+    """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if "emulation" in fixtures:
             item.add_marker(pytest.mark.real_time)
         if fixtures & {"as_nobody", "loading"}:
             item.add_marker(pytest.mark.needs_root)
+        for mark, words in FOUND_BY.items():
+            if item.get_closest_marker(mark) and not any(
+                word in _written(item.path) for word in words
+            ):
+                raise pytest.UsageError(
+                    f"{item.path}: `make test` finds tests marked {mark} by the words {words}"
+                )
 
 
 @pytest.fixture(scope="session", autouse=True)
