@@ -4,16 +4,19 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 /// True if tshark is not installed, so that tests have to be skipped. Prints that it is.
 pub fn tshark_is_missing() -> bool {
-    let missing = Command::new("tshark").arg("--version").output().is_err();
-    if missing {
+    // Looked for once: it takes half a second to start.
+    static MISSING: LazyLock<bool> =
+        LazyLock::new(|| Command::new("tshark").arg("--version").output().is_err());
+    if *MISSING {
         // Not eprintln!, which the test harness captures.
         let message = b"SKIPPED: tshark is not installed; on Debian: apt-get install tshark\n";
         std::io::stderr().write_all(message).unwrap();
     }
-    missing
+    *MISSING
 }
 
 /// A capture file next to the test program, deleted when the test ends.
