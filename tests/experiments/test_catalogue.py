@@ -613,7 +613,7 @@ def test_the_note_on_tfrcp_tells_what_came_of_it(concluded: Concluded) -> None:
 def assert_drawn_alike(concluded: Concluded, name: str) -> None:
     """Asserts that a guide's picture is what would be drawn now."""
     shown = (DOCS / "images" / name).read_text(encoding="utf-8")
-    drawn = plot.render(concluded.figure, "svg").decode("utf-8")
+    drawn = plot.render(concluded.figure, "svg", text=True).decode("utf-8")
     # Coordinates in points; the last digit may depend on the version of the plotting library.
     then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
     assert then == pytest.approx(now, abs=1), (

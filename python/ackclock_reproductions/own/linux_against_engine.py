@@ -97,9 +97,9 @@ _HOSTS: dict[str, object] = {
     "distribution": {"kind": "exponential", "mean": "25 us"},
 }
 
-#: Time that they take to wake up: after a pause of more than 30 ms both together answer 63 to 116 µs
-#: later than between packets a few milliseconds apart (captures of 20 Mbit/s, 200 ms). After one of
-#: less than 15 ms it is at most 15 µs (captures of 2 Mbit/s, 200 ms).
+#: Time that they take to wake up: after a pause of more than 30 ms both together answer 63 to
+#: 116 µs later than between packets a few milliseconds apart (captures of 20 Mbit/s, 200 ms). After
+#: one of less than 15 ms it is at most 15 µs (captures of 2 Mbit/s, 200 ms).
 _WAKING: dict[str, object] = {
     "kind": "jitter",
     "applies": "acks",

@@ -147,7 +147,8 @@ pub(super) fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, R
 /// Readings after which a run is told to end: a tenth of a second on a machine that keeps up.
 const ENOUGH: usize = 2000;
 
-/// Runs both hosts until there are enough readings, however long that takes; then tells both to end.
+/// Runs both hosts until there are enough readings, however long that takes. Then tells both to
+/// end.
 fn run_until_enough(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings) {
     plan.sample_interval_ns = 50_000;
     let receiving = Receiving::prepare(plan.clone()).unwrap();
