@@ -39,7 +39,7 @@ use etherparse::tcp_option::{
     KIND_TIMESTAMP, KIND_WINDOW_SCALE, LEN_MAXIMUM_SEGMENT_SIZE, LEN_SELECTIVE_ACK_PERMITTED,
     LEN_TIMESTAMP, LEN_WINDOW_SCALE,
 };
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptions, UdpHeader};
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptions, UdpHeader};
 use std::net::SocketAddrV4;
 
 /// The TTL that Linux sends with.
@@ -104,6 +104,7 @@ impl PacketEncoder {
         let mut ip = Ipv4Header {
             identification: label.identification,
             ecn: ip_ecn(packet.ecn()),
+            dscp: IpDscp::try_new(packet.dscp().bits()).unwrap_or_default(),
             time_to_live: TIME_TO_LIVE,
             source: from.ip().octets(),
             destination: to.ip().octets(),
