@@ -31,7 +31,7 @@ use crate::FlowAddresses;
 use crate::labels::Label;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{EcnFeedback, RttSampling};
-use ackclock_core::packet::{Ecn, Packet, PacketKind, SackBlock};
+use ackclock_core::packet::{Dscp, Ecn, Packet, PacketKind, SackBlock};
 use ackclock_core::units::Bytes;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::tcp_option::{
@@ -39,7 +39,7 @@ use etherparse::tcp_option::{
     KIND_TIMESTAMP, KIND_WINDOW_SCALE, LEN_MAXIMUM_SEGMENT_SIZE, LEN_SELECTIVE_ACK_PERMITTED,
     LEN_TIMESTAMP, LEN_WINDOW_SCALE,
 };
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptions, UdpHeader};
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptions, UdpHeader};
 use std::net::SocketAddrV4;
 
 /// The TTL that Linux sends with.
@@ -57,6 +57,7 @@ const LARGEST_SHIFT: u8 = 14;
 pub struct PacketEncoder {
     addresses: FlowAddresses,
     transport: Transport,
+    codepoint: IpDscp,
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +73,7 @@ impl PacketEncoder {
         PacketEncoder {
             addresses,
             transport: Transport::Tcp(Connection::new(parameters, total)),
+            codepoint: IpDscp::default(),
         }
     }
 
@@ -80,7 +82,15 @@ impl PacketEncoder {
         PacketEncoder {
             addresses,
             transport: Transport::Udp,
+            codepoint: IpDscp::default(),
         }
+    }
+
+    /// Gives all packets this differentiated services codepoint.
+    #[must_use]
+    pub fn with_codepoint(mut self, dscp: Dscp) -> Self {
+        self.codepoint = IpDscp::try_new(dscp.bits()).expect("six bits");
+        self
     }
 
     /// Replaces the content of `buffer` by at most the first `snap_length` bytes of `packet`.
@@ -104,6 +114,7 @@ impl PacketEncoder {
         let mut ip = Ipv4Header {
             identification: label.identification,
             ecn: ip_ecn(packet.ecn()),
+            dscp: self.codepoint,
             time_to_live: TIME_TO_LIVE,
             source: from.ip().octets(),
             destination: to.ip().octets(),

@@ -74,14 +74,16 @@ impl Listener {
 fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
     let encoder = |(number, group): (u32, u32)| {
         let addresses = FlowAddresses::of(FlowId(number));
-        match &scenario.flows[group as usize].transport {
+        let flow = &scenario.flows[group as usize];
+        let encoder = match &flow.transport {
             Transport::Tcp { parameters, .. } => PacketEncoder::tcp(
                 addresses,
                 parameters,
                 topology.flows[number as usize].total(),
             ),
             Transport::Udp { .. } | Transport::Controlled { .. } => PacketEncoder::udp(addresses),
-        }
+        };
+        encoder.with_codepoint(flow.dscp)
     };
     (0..)
         .zip(topology.flows.iter().map(|flow| flow.group))

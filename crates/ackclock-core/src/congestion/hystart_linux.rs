@@ -107,7 +107,9 @@ mod tests {
 
     /// A flow with 20 segments, after a round with this round-trip time.
     fn clock(rtt: Span) -> AckClock {
-        let tree = json!({ "kind": "reno", "slow_start_exit": "hystart" });
+        let tree = json!({
+            "kind": "cubic", "arithmetic": "linux", "slow_start_exit": "hystart",
+        });
         let mut clock = AckClock::new(&tree, rtt, 10, None);
         clock.round();
         assert_eq!((clock.cwnd(), clock.ssthresh()), (20.0, None));

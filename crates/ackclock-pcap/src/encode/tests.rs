@@ -1,7 +1,7 @@
 use super::*;
 use crate::Labels;
 use ackclock_core::endpoint::parameters::{EcnFeedback, Preset};
-use ackclock_core::packet::FlowId;
+use ackclock_core::packet::{Dscp, FlowId};
 use ackclock_core::scenario::quantity::OptionalWindow;
 use ackclock_core::units::Time;
 use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
@@ -424,6 +424,16 @@ fn ecn_reaches_both_headers() {
             );
         }
     }
+}
+
+#[test]
+fn the_codepoint_is_above_the_ecn_field() {
+    let encoder = encoder(&Preset::Linux.parameters()).with_codepoint(Dscp::EF);
+    let mut data = packet(PacketKind::Data, 0, 1500, 0);
+    data.set_ecn(Ecn::Marked);
+    let bytes = encode(&encoder, 0, &data, &[]);
+    assert_eq!(bytes[1], 46 << 2 | 3);
+    check(&bytes);
 }
 
 #[test]
