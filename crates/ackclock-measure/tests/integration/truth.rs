@@ -636,7 +636,8 @@ fn ace_tells_as_many_marks_as_the_queue_made() {
         "flows.one.transport.ecn=true",
         "flows.one.transport.ecn_feedback=\"accurate\"",
         "flows.one.traffic={ kind = \"transfer\", size = \"20 MB\" }",
-        "hops.forth.queue={ kind = \"step_marking\", threshold = \"10 packets\" }",
+        "hops.forth.queue={ kind = \"step_marking\", threshold = \"10 packets\", \
+            limit = \"1000 packets\" }",
     ];
     let with = |more: &[&str]| run(&scenario(PIPE, &[&marking[..], more].concat()), 0);
     let dctcp = "flows.one.transport.control={ kind = \"dctcp\" }";
