@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from ackclock.errors import InputError, LackingError
+from ackclock.imports import spare_pandas
 from ackclock.metrics import Value
 from ackclock.result import Result
 from ackclock.run import address
@@ -295,25 +296,13 @@ def _joined(reports: list[Report]) -> Report:
     )
 
 
-class _WithoutPandas:
-    """Lets imports of pandas fail.
-
-    Arrow imports it, if there is one, for its first array. That takes as long as a hundred short
-    runs, and a worker has no use for it.
-    """
-
-    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
-        if name == "pandas":
-            raise ImportError(f"a worker does without {name}")
-
-
 def serve(channel: "Connection[Any, Any]") -> None:
     """Executes batches that arrive on a channel, until the other end closes.
 
     The first message is the plan as JSON and the share of memory.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The driver decides what an interrupt means.
-    sys.meta_path.insert(0, _WithoutPandas())
+    spare_pandas()
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         tree, share = channel.recv()
         plan = Plan.from_json(tree)

@@ -1,0 +1,32 @@
+"""Commands do without pandas, and let others have it."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "first.toml"
+
+#: Runs a command that makes tables, then imports pandas as a control of one's own may.
+PROGRAM = f"""
+import sys
+from ackclock.cli import main
+sys.argv = ["ackclock", "simulate", {str(EXAMPLE)!r}, "--set", "duration=6 s", "-o", "run"]
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+assert "pyarrow" in sys.modules and "pandas" not in sys.modules
+import pandas
+print(pandas.DataFrame({{"a": [1]}}).shape)
+"""
+
+
+def test_a_command_imports_no_pandas_and_others_may(
+    run_python: Callable[..., subprocess.CompletedProcess],
+) -> None:
+    ended = run_python("-c", PROGRAM)
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "(1, 1)"), ended.stderr
