@@ -297,10 +297,11 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def _no_result(folder: Path) -> str:
-    """Returns what a folder without a result holds, and what to do."""
+    """Returns why there is no result in a folder, and what to do."""
     if (folder / "sweep.json").is_file():
         return "holds a sweep; see ackclock sweep show and ackclock report"
-    return "holds no run.json; choose a folder written by ackclock simulate, emulate or measure"
+    what = "holds no run.json" if folder.exists() else "does not exist"
+    return f"{what}; choose a folder written by ackclock simulate, emulate or measure"
 
 
 def _again(run: dict[str, Any]) -> str:
