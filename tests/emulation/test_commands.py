@@ -171,8 +171,9 @@ def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) 
 
 
 def test_a_long_run_says_at_once_how_long_and_how_fast(
-    scenario_file: Path, pretended: Pretended
+    scenario_file: Path, pretended: Pretended, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ackclock.cli.progress._QUIET_S", 10.0)
     pretended.complete = False
     outcome = ackclock("emulate", scenario_file, "--replicates", 2)  # of six points of 5 s
     [first, _] = outcome.stderr.splitlines()

@@ -215,7 +215,11 @@ def test_what_is_no_link_leaves_the_scenario_of_the_page(
 ) -> None:
     shown = Lab(browser, f"{first.address}{link}")
     shown.drawn()
+    shown.page.wait_for_selector("#error:not([hidden])")
     assert "no scenario" in shown.text("#error")
+    shown.at_rest()
+    assert shown.page.is_visible("#error"), "it stays until something is changed"
+    shown.page.wait_for_function("""document.querySelector("#toml").value""")
     assert 'rate = "10 Mbit/s"' in shown.page.input_value("#toml")
     assert not shown.complaints
 

@@ -25,6 +25,7 @@ let begun = {
 };
 let known = null; // the engine's description
 let generation = 0;
+let complained = 0; // the generation that the last complaint is about
 let resting = 0;
 let atRest = 0; // the generation after which nothing has moved for a while
 let moved = 0; // when the latest change came, for measurements
@@ -121,7 +122,8 @@ function arrived(one, data) {
     complain(data.errors);
     return;
   }
-  $("error").hidden = true;
+  // What was said of this state stays, such as that its address was no link.
+  if (generation > complained) $("error").hidden = true;
   if (data.replicate === 0) {
     Object.assign(one, {
       generation,
@@ -199,6 +201,7 @@ function limits({ hop, checked: { resolved } }) {
 }
 
 function complain(errors) {
+  complained = generation;
   $("error").textContent = errors
     .map(
       ({ field, message, place }) =>
