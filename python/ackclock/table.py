@@ -291,6 +291,11 @@ def named(flow: str, instances: int | None) -> str:
     return flow if instances == 1 else f"{flow} ×{instances}"
 
 
+def capital(words: str) -> str:
+    """Returns words as they begin a sentence or a title."""
+    return f"{words[0].upper()}{words[1:]}"
+
+
 def swept_paths(rows: Rows) -> list[str]:
     """Returns the swept paths that no other column shows.
 

@@ -39,6 +39,7 @@ def _swept(store: "Store") -> "Swept":
     from ackclock.report.sweep import Runs, Swept
     from ackclock.sweeps import driver, summary
     from ackclock.sweeps.plan import asked
+    from ackclock.table import capital
 
     plan = store.plan
     means, tables, refused = [], [], None
@@ -53,7 +54,7 @@ def _swept(store: "Store") -> "Swept":
         if hop is not None:
             tidy = summary.where(tidy, (f"subject={hop}",))
         means.append((what.metric, tidy))
-        label = f"{what.metric.label[0].upper()}{what.metric.label[1:]}"
+        label = capital(what.metric.label)
         title = f"{label} at {hop}" if hop is not None else label
         tables.append(summary.shown(summary.without_copies(tidy), what.metric, title))
     if not means and refused is not None:

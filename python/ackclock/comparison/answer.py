@@ -10,7 +10,7 @@ from ackclock.comparison.table import EXCEEDS, Comparison, Residual, Row
 from ackclock.metrics import metric
 from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
-from ackclock.table import Column, Table, Written, in_shown_unit, number, table, text
+from ackclock.table import Column, Table, Written, capital, in_shown_unit, number, table, text
 
 __all__ = [
     "DIFFERS", "OUTSIDE", "causes", "cautions", "differing", "findings", "largest", "legend",
@@ -122,7 +122,7 @@ def causes(
         if count:
             who, against = (speaker(comparison, name) for name in (one.column, one.reference))
             times = f"{count} difference{'' if count == 1 else 's'}"
-            lines.append(f"{_capital(who)} and {against}: {one.cause.sentence} ({times})")
+            lines.append(f"{capital(who)} and {against}: {one.cause.sentence} ({times})")
     return lines
 
 
@@ -161,8 +161,8 @@ def _range(comparison: Comparison, rows: Sequence[Row]) -> str:
     who = speaker(comparison, reference)
     if len(known) == 1:
         mean = text(in_shown_unit(known[0].cells[reference].interval, "goodput"))
-        return _capital(f"{who} has a goodput of {mean} {unit} for {place(comparison, known[0])}.")
-    return _capital(f"{who} has a goodput of {most} down to {least}.")
+        return capital(f"{who} has a goodput of {mean} {unit} for {place(comparison, known[0])}.")
+    return capital(f"{who} has a goodput of {most} down to {least}.")
 
 
 def _difference(comparison: Comparison, row: Row, column: str) -> str:
@@ -171,7 +171,7 @@ def _difference(comparison: Comparison, row: Row, column: str) -> str:
     against = speaker(comparison, residual.reference)
     size = f"{_percent(residual)} {'more' if residual.relative > 0 else 'less'}"
     what = metric(row.metric).label
-    return _capital(f"{who} has {size} {what} than {against} for {place(comparison, row)}.")
+    return capital(f"{who} has {size} {what} than {against} for {place(comparison, row)}.")
 
 
 def _percent(residual: Residual) -> str:
@@ -191,7 +191,7 @@ def _agreement(comparison: Comparison, rows: Sequence[Row], column: str) -> str:
         return ""
     who, whose = speaker(comparison, column), speaker(comparison, against)
     what = metric(rows[0].metric).label
-    return _capital(f"{who} and {whose} differ in {what} by no more than the 95 % interval.")
+    return capital(f"{who} and {whose} differ in {what} by no more than the 95 % interval.")
 
 
 def speaker(comparison: Comparison, name: str) -> str:
@@ -199,10 +199,6 @@ def speaker(comparison: Comparison, name: str) -> str:
     column = comparison.columns[name]
     whose = f" of {_SPEAKERS[column.source.method]}" if column.source is not None else ""
     return f"{_SPEAKERS[column.method]}{whose}"
-
-
-def _capital(sentence: str) -> str:
-    return f"{sentence[0].upper()}{sentence[1:]}"
 
 
 def cautions(comparison: Comparison) -> list[str]:

@@ -20,7 +20,7 @@ from ackclock.report.environment import render_page
 from ackclock.report.section import Asked, HeatMap, Live, Made, Section, Sure
 from ackclock.report.swept_figure import Mark, swept_figure
 from ackclock.report.value_figures import heat_map_of_cells
-from ackclock.table import Table, assigned, number, short
+from ackclock.table import Table, assigned, capital, number, short
 
 __all__ = ["Runs", "Swept", "page_of_sweep"]
 
@@ -121,7 +121,7 @@ def _range(swept: Swept, metric: Metric, tidy: pa.Table) -> str:
 
     least, most = (of(rows, key=lambda row: float(row[metric.name])) for of in (min, max))
     by = f" of {_SPEAKERS[method]}" if len(swept.methods) > 1 else ""
-    label = f"{_capital(metric.label)}{_at(swept, tidy)}{by}"
+    label = f"{capital(metric.label)}{_at(swept, tidy)}{by}"
     if number(least[metric.name], scale) == number(most[metric.name], scale):
         return f"{label} is {number(most[metric.name], scale)} {unit}".strip() + " at every point."
     return f"{label} goes from {told(least)} to {told(most)}."
@@ -132,10 +132,6 @@ def _at(swept: Swept, tidy: pa.Table) -> str:
     subjects = set(tidy[SUBJECT].to_pylist())
     flows = {flow.get("name") for flow in swept.scenario.get("flows", [])}
     return f" at {subjects.pop()}" if len(subjects) == 1 and not subjects <= flows else ""
-
-
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
 
 
 def _known(value: float | None) -> bool:
@@ -254,7 +250,7 @@ def _heat_map(swept: Swept, metric: Metric, tidy: pa.Table) -> list[HeatMap]:
     rows = tidy.filter(pa.array([one == method for one in tidy["method"].to_pylist()]))
     if sum(one.column != SUBJECT for one in dimensions(rows)) < 2:
         return []
-    title = f"{_capital(metric.label)}{_at(swept, tidy)}"
+    title = f"{capital(metric.label)}{_at(swept, tidy)}"
     try:
         return [heat_map_of_cells(f"heatmap-{metric.name}", cells_in(rows, title, metric.name))]
     except InputError:

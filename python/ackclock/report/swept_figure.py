@@ -9,7 +9,7 @@ from ackclock.models import flow_path
 from ackclock.plot.sweep import Axis, swept_axis
 from ackclock.report import live
 from ackclock.report.section import Live
-from ackclock.table import assigned, number, short
+from ackclock.table import assigned, capital, number, short
 
 __all__ = ["Mark", "swept_figure"]
 
@@ -74,7 +74,7 @@ def swept_figure(
     shown = dict(list(panels.items())[:_MOST_PANELS])
     log = metric in _WIDE and live.log_axis(mark.interval.mean for mark in marks)
     spec = {
-        "title": f"{_capital(what.label)}: mean of each method",
+        "title": f"{capital(what.label)}: mean of each method",
         "description": _described(what, shown),
         "height": _KEY_HEIGHT if is_key else _HEIGHT,
         "columns": 3 if len(shown) != 4 else 2,
@@ -104,7 +104,7 @@ def swept_figure(
     sub = ", ".join(filter(None, [what.shown_unit, "mean and 95 % interval", axes]))
     left = f" {len(shown)} of {len(panels)} panels." if len(panels) > len(shown) else ""
     caption = f"{what.summary}{_instances(metric, marks, points)}{left}"
-    return Live(name, _capital(what.label), sub, caption, spec, wide=len(shown) > 2 and not is_key)
+    return Live(name, capital(what.label), sub, caption, spec, wide=len(shown) > 2 and not is_key)
 
 
 def _horizontal(points: list[dict[str, Any]], axis: Axis | None, marks: Sequence[Mark]) -> Any:
@@ -227,7 +227,3 @@ def _described(what: Metric, panels: dict[str, list[Mark]]) -> str:
             name = " ".join(filter(None, live.KEYS.get(series, (series, ""))))
             said.append(f"{title + ': ' if title else ''}{name} {ends} {what.shown_unit}".strip())
     return ". ".join(said) + "."
-
-
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
