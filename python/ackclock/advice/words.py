@@ -9,7 +9,7 @@ from ackclock import facts
 from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice, little
 from ackclock.advice.outcomes import QUANTILE, Outcome
 from ackclock.advice.time_scale import Estimate
-from ackclock.table import Cell, Column, Table, Written, fixed, table
+from ackclock.table import Cell, Column, Table, Written, capital, fixed, table
 from ackclock.units import shown
 
 _QUANTILE = f"{QUANTILE * 100:g} %"
@@ -39,7 +39,7 @@ def further(advice: FeedbackAdvice) -> list[str]:
     if advice.as_good:
         names = " and ".join(_name(one) for one in advice.as_good)
         alike = f"{names} cannot be distinguished from {_name(advice.chosen)}."
-        lines.append(f"{alike[0].upper()}{alike[1:]}")
+        lines.append(capital(alike))
     if advice.quicker:
         each = "; ".join(_price(advice, one) for one in advice.quicker)
         lines.append(f"Less delay has a price: {each}.")

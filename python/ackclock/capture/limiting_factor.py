@@ -9,6 +9,7 @@ from ackclock.capture.estimates import KEYS
 from ackclock.capture.remedy import remedy
 from ackclock.metrics.tables import column
 from ackclock.result import Result
+from ackclock.table import capital
 from ackclock.units import shown
 
 __all__ = ["LIMITS", "answer", "heading", "lacks"]
@@ -71,7 +72,7 @@ def answer(result: Result, connection: Row) -> str:
         f"{_WORDS[limit](connection, evidence)}"
     )
     further = filter(None, [remedy(connection, limit, evidence), lacks(connection)])
-    return ". ".join([said, *(f"{one[0].upper()}{one[1:]}" for one in further)])
+    return ". ".join([said, *(capital(one) for one in further)])
 
 
 def lacks(connection: Row) -> str:

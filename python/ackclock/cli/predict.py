@@ -17,6 +17,7 @@ from ackclock.cli.options import json_option, models_option, read_scenario, scen
 from ackclock.cli.output import print_json, print_table, say, say_wrapped
 from ackclock.cli.progress import progress
 from ackclock.errors import InputError
+from ackclock.table import capital
 
 # Imported where a model is used: an error about a missing file does not need NumPy.
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _command(model: "Model") -> click.Command:
         click.Option(
             [_option(one.name)],
             metavar=_metavar(one.unit),
-            help=f"{one.meaning[0].upper()}{one.meaning[1:]}, with --solve.",
+            help=f"{capital(one.meaning)}, with --solve.",
         )
         for one in model.outputs
     ]
@@ -167,7 +168,7 @@ def _help(model: "Model", one: "Input") -> str:
         else [one.domain.words(one.name)]
     )
     facts.append(record["default"] if one.default is None else f"default: {record['default']}")
-    return f"{one.meaning[0].upper()}{one.meaning[1:]}. [{'; '.join(facts)}]"
+    return f"{capital(one.meaning)}. [{'; '.join(facts)}]"
 
 
 class _Units:

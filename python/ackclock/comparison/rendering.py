@@ -7,7 +7,17 @@ from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import metric
 from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
-from ackclock.table import Column, Table, Written, in_shown_unit, number, short, swept_paths, table
+from ackclock.table import (
+    Column,
+    Table,
+    Written,
+    capital,
+    in_shown_unit,
+    number,
+    short,
+    swept_paths,
+    table,
+)
 
 __all__ = [
     "answer_table",
@@ -76,7 +86,7 @@ def identify(comparison: Comparison, rows: Sequence[Row]) -> _Columns:
 def title(name: str) -> str:
     """Returns the metric with its shown unit."""
     what = metric(name)
-    label = f"{what.label[0].upper()}{what.label[1:]}"
+    label = capital(what.label)
     return f"{label} ({what.shown_unit})" if what.shown_unit else label
 
 

@@ -20,7 +20,7 @@ from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.scales import set_scales
 from ackclock.plot.style import Style, reference_style, style
 from ackclock.plot.sweep import NOTHING_SWEPT, Axis, swept_axis
-from ackclock.table import assigned
+from ackclock.table import assigned, capital
 
 __all__ = ["COMPARED_CWND", "COMPARED_SWEEP", "COMPARED_THROUGHPUT", "over_time", "swept"]
 
@@ -63,7 +63,7 @@ def swept(comparison: Comparison, *, metric: str = "goodput") -> Figure:
         all_axes[-1].set_xlabel(axis.label)
         _legend(all_axes)
         left = f", {len(shown)} of {len(panels)} flows" if len(panels) > len(shown) else ""
-        label = f"{what.label[0].upper()}{what.label[1:]}"
+        label = capital(what.label)
         entitle(
             all_axes[0],
             f"{label}: {comparison.run['name']}, means of replicates ± 95 % confidence{left}",

@@ -30,6 +30,7 @@ from ackclock.plot.style import control_styles, style
 from ackclock.plot.subject import bottleneck, points_table
 from ackclock.result import Result
 from ackclock.suggestion import suggestion
+from ackclock.table import capital
 
 __all__ = ["BOX", "CDF", "box", "cdf", "quantiles"]
 
@@ -175,7 +176,7 @@ def _entries(series: Dimension | None) -> list[str]:
 
 def _title(result: Result, samples: _Samples) -> str:
     what = samples.label.rpartition(" (")[0]
-    return f"{what[0].upper()}{what[1:]}: {result.run['name']}"
+    return f"{capital(what)}: {result.run['name']}"
 
 
 def _draw_boxes(

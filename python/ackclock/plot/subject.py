@@ -10,7 +10,7 @@ from ackclock.metrics import METRICS, summarise
 from ackclock.plot.panels import UNSETTLED
 from ackclock.result import Result
 from ackclock.stationarity import judge
-from ackclock.table import averaging
+from ackclock.table import averaging, capital
 
 __all__ = ["bottleneck", "points_table", "subject_table"]
 
@@ -42,7 +42,7 @@ def subject_table(result: Result, metric: str, subject: str | None) -> tuple[pa.
     table = table.append_column(metric + UNSETTLED, pa.array(marks, pa.bool_()))
     label = METRICS[metric].label
     whose = f" at {subject}" if subject else ""
-    title = f"{label[0].upper()}{label[1:]}{whose}: {result.run['name']}, {averaging(result)}"
+    title = f"{capital(label)}{whose}: {result.run['name']}, {averaging(result)}"
     return table, title
 
 

@@ -21,7 +21,7 @@ from ackclock.plot.subject import bottleneck, points_table, subject_table
 from ackclock.result import Result
 from ackclock.result.flows import control_label, control_of
 from ackclock.stationarity import Stationarity, judge
-from ackclock.table import averaging
+from ackclock.table import averaging, capital
 
 __all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "sweep", "swept_axis"]
 
@@ -126,7 +126,7 @@ def sweep(
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
         entitle(
             axes,
-            f"{what.label[0].upper()}{what.label[1:]}: {result.run['name']}, {averaging(result)}",
+            f"{capital(what.label)}: {result.run['name']}, {averaging(result)}",
         )
         if drawn:
             set_scales(axes, axis.values, drawn)

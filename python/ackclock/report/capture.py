@@ -9,7 +9,7 @@ from ackclock.report import certainty, made, run_tables, time_figures
 from ackclock.report.section import Asked, Section, Sure
 from ackclock.result import Result
 from ackclock.stationarity import Stationarity
-from ackclock.table import Cell, Rows, Table, Written, number, table
+from ackclock.table import Cell, Rows, Table, Written, capital, number, table
 
 # Number of connections listed: a page is meant to be read, and the folder has the others.
 _LISTED = 20
@@ -54,7 +54,7 @@ def _sentences(row: dict[str, Any]) -> list[str]:
     if not colon:
         parts = [f"{row['heading']}: {row['answer']}"]
     first, *others = (f"{one.rstrip('.')}." for one in parts)
-    return [first, *(f"{one[0].upper()}{one[1:]}" for one in others)]
+    return [first, *(capital(one) for one in others)]
 
 
 def _seen(rows: Rows) -> list[Sure]:

@@ -8,6 +8,7 @@ from ackclock.l4s import L4s
 from ackclock.report.section import Sure
 from ackclock.result import Result
 from ackclock.stationarity import Stationarity
+from ackclock.table import capital
 
 __all__ = ["of_comparison", "of_result"]
 
@@ -80,7 +81,7 @@ def _l4s(judged: Sequence[L4s]) -> list[Sure]:
     warnings = [one.warning for one in judged if one.warning]
     if warnings:
         lead, _, rest = warnings[0].partition(": ")
-        return [Sure(False, f"{lead[0].upper()}{lead[1:]}:", _sentence(rest))]
+        return [Sure(False, f"{capital(lead)}:", _sentence(rest))]
     sentences = [one.sentence for one in judged if one.sentence]
     if not sentences:
         return []

@@ -9,6 +9,7 @@ from ackclock.comparison.explanation import Explanation, written_residual
 from ackclock.comparison.rendering import place
 from ackclock.metrics import metric
 from ackclock.report.section import Bar, Group, Reason
+from ackclock.table import capital
 
 __all__ = ["LEAD", "groups"]
 
@@ -78,7 +79,7 @@ def _group(
     note = f"{count} difference{'' if count == 1 else 's'}, {explained} explained"
     if not count:
         note = "differences without an interval"
-    title = f"{who[0].upper()}{who[1:]} against {against}"
+    title = f"{capital(who)} against {against}"
     return Group(title, note, column, axis.at(0), reasons)
 
 

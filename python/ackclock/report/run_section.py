@@ -24,7 +24,7 @@ from ackclock.report.swept_figure import Mark, swept_figure
 from ackclock.result import Result
 from ackclock.result.flows import control_of
 from ackclock.stationarity import Stationarity, judge
-from ackclock.table import Rows, averaging, brief, in_shown_unit, named, text
+from ackclock.table import Rows, averaging, brief, capital, in_shown_unit, named, text
 
 __all__ = ["section_of_run", "section_of_session"]
 
@@ -99,7 +99,7 @@ def _goodput(result: Result, rows: Rows) -> list[str]:
 
 def _tables(result: Result, predicted: Result | None, rows: Rows, hops: Rows) -> list[Any]:
     words = averaging(result)
-    words = words[0].upper() + words[1:]
+    words = capital(words)
     note = (
         f"{words}. Goodput (summed over a flow's instances), utilisation (of the busiest shared "
         "hop on its route) and RTT exclude the warm-up; retransmissions, drops and timeouts "

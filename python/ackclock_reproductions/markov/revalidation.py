@@ -28,6 +28,7 @@ from ackclock.reproduction import (
     measured,
 )
 from ackclock.result import Result
+from ackclock.table import capital
 from ackclock_reproductions.markov import emulator, estimators, validation
 from ackclock_reproductions.markov.causes import causes
 from ackclock_reproductions.markov.emulator import Reading
@@ -163,10 +164,7 @@ def _tables(every: Sequence[Rows], by_name: ByName, fitting: str) -> tuple[Table
         Table(
             "Where these rows part from the published ones, and why",
             ("what", "why", "shown by"),
-            tuple(
-                (one.what[0].upper() + one.what[1:], one.why, one.shown)
-                for one in causes(by_name, fitting)
-            ),
+            tuple((capital(one.what), one.why, one.shown) for one in causes(by_name, fitting)),
         ),
         _distances(by_name),
         _table("Measured and predicted, segments/s, means of a set", every, _RATES),

@@ -19,7 +19,7 @@ from ackclock.advice.buffer.measures import (
 from ackclock.advice.buffer.models import Says
 from ackclock.advice.buffer.trials import BATCHES, Outcome
 from ackclock.metrics import Interval
-from ackclock.table import Cell, Column, Table, Written, table
+from ackclock.table import Cell, Column, Table, Written, capital, table
 from ackclock.units import shown
 
 if TYPE_CHECKING:
@@ -353,7 +353,7 @@ def _alone(advice: BufferAdvice, one: Alone) -> str:
         ends.append(f"at least {size_words(hop, low.met)}")
     if high is not None:
         ends.append(f"at most {size_words(hop, high.met)}")
-    return f"{words[0].upper()}{words[1:]} alone takes {' and '.join(ends)}."
+    return f"{capital(words)} alone takes {' and '.join(ends)}."
 
 
 def _alternatives(advice: BufferAdvice) -> list[str]:
