@@ -264,7 +264,7 @@ def _of_others(
     scenario: Tree, flow: Tree, hop: Tree, counts: Mapping[tuple[str, str], _Counts]
 ) -> Iterator[str]:
     """Yields classic flows that are not in the classic queue."""
-    any_ect = facts.queue(hop)[1]["low_latency"] == "any_ect"
+    any_ect = facts.queue(hop)[1]["low_latency"]["joins"] == "any_ect"
     classic = [one for one in _classic_at(scenario, hop) if one["name"] != flow["name"]]
     astray = [
         one["name"]

@@ -30,6 +30,7 @@ DOIS: dict[str, str] = {
         "10.1109/LCOMM.2008.071882"
     ),
     r"Li, Leith and Malone \(2011\)": "10.1109/TNET.2010.2089992",
+    r"Liu, Başar, Srikant \(2006\)": "10.1145/1190095.1190166",
     r"Mascolo, Casetti, Gerla, Sanadidi, Wang \(2001\)": "10.1145/381677.381704",
     r"Mathis(?:, Semke, Mahdavi, Ott| and others) 1997": "10.1145/263932.264023",
     r"Nichols and Jacobson \(2012\)": "10.1145/2208917.2209336",

@@ -1,11 +1,17 @@
 """Models of PIE, PI2, CoDel and DualPI2 in steady state, against numbers computed by hand."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ackclock import Scenario
 from ackclock.models import codel_cycle, dualpi2_shares, steered_queue
+from ackclock.models.path import FlowPath
+from ackclock.models.resolved import flow_paths
 
 #: 10 Mbit/s in packets of 12 kbit.
 MU = 1e7 / 12_000
@@ -85,3 +91,120 @@ def test_the_link_is_full(rate: float, rtts: tuple[float, float], flows: tuple[i
     )
     total = flows[0] * says["low_latency_rate"] + flows[1] * says["classic_rate"]
     assert total == pytest.approx(rate)
+
+
+def test_a_flow_that_acts_as_if_its_round_trip_were_longer_gets_less() -> None:
+    """Prague has its two marks in 25 ms instead of 10.5 ms. The window is rate times 10.5 ms."""
+    says = dualpi2_shares.MODEL.answer(
+        rate=4e7 / 12_000, rtt=0.01, least_rtt=0.025, of_scalable=[0, 1]
+    )
+    assert says["rate_ratio"][0] == pytest.approx(1 / 1.5**0.5)
+    assert says["low_latency_window"][0] == pytest.approx(says["low_latency_rate"][0] * 0.0105)
+    rates = says["classic_rate"][0], says["low_latency_rate"][0]
+    assert says["goodput"] == pytest.approx(rates)
+    assert sum(rates) == pytest.approx(4e7 / 12_000)
+
+
+L4S = Path(__file__).parents[2] / "examples/l4s-coexistence.toml"
+
+
+def _coexisting(**changes: Any) -> dict[str, FlowPath]:
+    """Returns the paths of the example's first point, by flow, after changes of its text."""
+    text = L4S.read_text(encoding="utf-8")
+    for before, after in changes.items():
+        assert OLD[before] in text
+        text = text.replace(OLD[before], after)
+    scenario = Scenario.from_toml(text).expand()[0].scenario
+    return {path.flow: path for path in flow_paths(scenario.resolve().tree)}
+
+
+#: Parts of the example that tests change.
+OLD = {
+    "queue": 'kind = "dualpi2", arithmetic = "linux"',
+    "classic": 'preset = "linux", ecn = true, control = { kind = "cubic" }',
+    "scalable": 'preset = "l4s", control = { kind = "prague" }',
+}
+
+
+def test_the_flows_of_a_scenario_are_put_into_their_queues() -> None:
+    paths = _coexisting(
+        queue='kind = "dualpi2", arithmetic = "linux", coupling = 3, target = "20 ms"'
+    )
+    answers = {}
+    for name, path in paths.items():
+        assert dualpi2_shares.MODEL.applies(path).applies
+        inputs, answers[name] = dualpi2_shares.MODEL.answer_path(path)
+        assert inputs["of_scalable"] == (name == "scalable")
+        assert (inputs["low_latency_flows"], inputs["classic_flows"]) == (1, 1)
+        assert (inputs["coupling"], inputs["classic_target"], inputs["least_rtt"]) == (
+            3,
+            0.02,
+            0.025,
+        )
+    assert answers["scalable"]["goodput"] == answers["classic"]["low_latency_rate"]
+    total = answers["scalable"]["goodput"] + answers["classic"]["goodput"]
+    assert total == pytest.approx(paths["classic"].bottleneck.segments_per_s)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"queue": 'kind = "pi2"'}, "pi2 has no second queue coupled to it"),
+        ({"classic": 'preset = "l4s", control = { kind = "prague" }'}, "no classic flow"),
+        (
+            {"classic": 'preset = "linux", control = { kind = "bbr3" }'},
+            "not known to be Reno or CUBIC",
+        ),
+        (
+            {"scalable": 'preset = "l4s", ecn_feedback = "classic", control = { kind = "prague" }'},
+            "prague joins the low-latency queue and is not known to be scalable",
+        ),
+        (
+            {"scalable": 'preset = "l4s", ecn_codepoint = "ect0", control = { kind = "prague" }'},
+            "prague joins the classic queue and is not known to be Reno or CUBIC",
+        ),
+    ],
+)
+def test_flows_in_the_wrong_queue_have_no_answer(changes: dict[str, str], words: str) -> None:
+    for path in _coexisting(**changes).values():
+        assert words in dualpi2_shares.MODEL.applies(path).why_not
+
+
+def test_a_queue_that_takes_every_ect_packet_takes_dctcp() -> None:
+    """And then CUBIC must not have ECN."""
+    dctcp = 'preset = "linux", control = { kind = "dctcp" }'
+    queue = 'kind = "dualpi2", low_latency = "any_ect"'
+    together = _coexisting(scalable=dctcp, queue=queue)["scalable"]
+    assert "cubic joins the low-latency queue" in dualpi2_shares.MODEL.applies(together).why_not
+    alone = _coexisting(
+        scalable=dctcp, queue=queue, classic='preset = "linux", control = { kind = "cubic" }'
+    )
+    inputs, outputs = dualpi2_shares.MODEL.answer_path(alone["scalable"])
+    assert (inputs["of_scalable"], inputs["least_rtt"]) == (1, 0)
+    assert outputs["rate_ratio"] > 1
+
+
+def test_unlike_round_trips_in_one_queue_have_no_answer() -> None:
+    text = L4S.read_text(encoding="utf-8")
+    other = '[[flows]]\nname = "far"\naccess_delay = "40 ms"\nroute = ["line"]\nreturn = ["back"]\n'
+    other += (
+        'transport = { kind = "tcp", preset = "linux", control = { kind = "cubic" } }\n\n[sweep]'
+    )
+    scenario = Scenario.from_toml(text.replace("[sweep]", other)).expand()[0].scenario
+    path = flow_paths(scenario.resolve().tree)[0]
+    assert (
+        "the classic flows have round-trip times from" in dualpi2_shares.MODEL.applies(path).why_not
+    )
+
+
+def test_cubic_beyond_reno_and_an_overload_are_violations() -> None:
+    """At 80 ms CUBIC's window grows past Reno's; 40 Prague flows need marks beyond 1."""
+    text = L4S.read_text(encoding="utf-8")
+    far = Scenario.from_toml(text).expand()[2].scenario
+    verdict = dualpi2_shares.MODEL.applies(flow_paths(far.resolve().tree)[0])
+    assert "reno: cubic's window would be" in verdict.note
+    many = Scenario.from_toml(text.replace('name = "scalable"', 'name = "scalable"\ncount = 400'))
+    path = flow_paths(many.expand()[0].scenario.resolve().tree)[0]
+    assert (
+        "no_overload: the coupled probability would be" in dualpi2_shares.MODEL.applies(path).note
+    )

@@ -140,12 +140,16 @@ NO_RANDOM_LOSS = Assumption(
 )
 
 
+#: Round-trip times up to this ratio count as equal.
+LIKE = 1.01
+
+
 def _unlike_round_trips(path: FlowPath) -> str:
     if not (times := path.bottleneck.round_trips):
         return ""
     (shortest, _), (longest, _) = times[0], times[-1]
     return unless(
-        longest <= shortest * 1.01,
+        longest <= shortest * LIKE,
         f"base round-trip times are from {shortest * 1e3:.4g} to {longest * 1e3:.4g} ms",
     )
 

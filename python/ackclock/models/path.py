@@ -98,6 +98,24 @@ class Steering(NamedTuple):
     interval_s: float
 
 
+class Coupling(NamedTuple):
+    """A second queue, for low latency, whose marks are coupled to the drops of the other one.
+
+    Attributes:
+        joins: Packets that join it: `l4s` for those with ECT(1), `any_ect` for all with ECN.
+        ratio: Ratio of its marking probability to the square root of the other's probability.
+        classic_target_s: Delay to which the other queue is steered.
+    """
+
+    joins: str
+    ratio: float
+    classic_target_s: float
+
+    def takes(self, codepoint: str) -> bool:
+        """Returns True if packets with a codepoint, or with none, join the queue."""
+        return codepoint == "ect1" or (self.joins == "any_ect" and codepoint != "")
+
+
 class LinkStates(NamedTuple):
     """The states of a link whose rate is a Markov chain.
 
@@ -172,12 +190,15 @@ class Control:
             3649), `by_path_model`, or another; None if unknown.
         growth_segments: Growth in segments per round trip with b = 1; NaN if unknown or not
             constant.
+        least_rtt_s: Round-trip time as if which flows with a shorter one grow and are reduced; NaN
+            if there is none.
         cubic_c: CUBIC's C in segments per cubic second; NaN for other controls.
         kept: Rule for the share kept after a loss: `constant`, `by_window`, `by_estimate`, or
             `none` for a control that does not react; None if unknown.
         kept_share: Share of the window or the rate kept after a loss; NaN if unknown or not
             constant.
         kept_after_mark: The same rule after an ECN mark; `by_marks` if the share of marks sets it.
+        kept_share_after_mark: The same share after an ECN mark.
         reacts_to_delay: True if it sends less when the round-trip time grows; None if unknown.
         slow_start_ends_early: True if slow start may end before a loss, as by HyStart; None if
             unknown.
@@ -189,10 +210,12 @@ class Control:
     name: str = ""
     growth: str | None = None
     growth_segments: float = nan
+    least_rtt_s: float = nan
     cubic_c: float = nan
     kept: str | None = None
     kept_share: float = nan
     kept_after_mark: str | None = None
+    kept_share_after_mark: float = nan
     reacts_to_delay: bool | None = None
     slow_start_ends_early: bool | None = None
     equation: str | None = None
@@ -214,6 +237,15 @@ class Control:
         return self.growth == "highspeed" and self.kept == "by_window"
 
     @property
+    def is_scalable(self) -> bool:
+        """True if it is known to have a constant number of marks per round trip, as DCTCP has.
+
+        It grows by a segment per round trip, or as if the round-trip time were `least_rtt_s`.
+        """
+        grows = self.growth_segments == 1 or self.least_rtt_s > 0
+        return self.growth == "linear" and grows and self.kept_after_mark == "by_marks"
+
+    @property
     def is_loss_based(self) -> bool:
         """True if it is known to reduce its window at a loss, and not to react to delay."""
         return self.kept in ("constant", "by_window") and self.reacts_to_delay is False
@@ -231,7 +263,9 @@ class Control:
 
 
 class Competitor(NamedTuple):
-    """Flow instances at the bottleneck with the same transport, control and base round-trip time.
+    """Flow instances at the bottleneck that are alike.
+
+    They have the same transport, control, ECN and base round-trip time.
 
     Attributes:
         transport: `tcp` or `udp`.
@@ -239,6 +273,8 @@ class Competitor(NamedTuple):
         instances: Number of times they cross it; one for a flow whose instances arrive.
         round_trip_s: Their base round-trip time.
         arrive: True if they arrive one after the other.
+        codepoint: ECN codepoint of their packets: `ect0`, `ect1`, or empty without ECN.
+        counts_marks: True if the feedback tells how many packets were marked.
     """
 
     transport: str
@@ -246,6 +282,13 @@ class Competitor(NamedTuple):
     instances: int
     round_trip_s: float
     arrive: bool = False
+    codepoint: str = ""
+    counts_marks: bool = False
+
+    @property
+    def is_scalable(self) -> bool:
+        """True if the control is known to be scalable, and learns the share of marks."""
+        return self.control.is_scalable and self.counts_marks
 
     @property
     def name(self) -> str:
@@ -276,6 +319,7 @@ class Bottleneck:
         steering: The law that steers its delay; None if there is none, or if flows have their own.
         marks_above_segments: Queue, without the packet being sent, above which every packet is
             marked; NaN if there is no such threshold.
+        coupling: The queue for low latency beside its queue; None if there is none.
         varies: True if the rate of a link towards the receiver varies; None if unknown.
         link_states: The rates of a Markov link.
         feedback: Feedback of its rate to a host before it; None if there is no feedback.
@@ -291,6 +335,7 @@ class Bottleneck:
     thresholds: Thresholds | None = None
     steering: Steering | None = None
     marks_above_segments: float = nan
+    coupling: Coupling | None = None
     varies: bool | None = False
     link_states: LinkStates | None = None
     feedback: Feedback | None = None
@@ -303,7 +348,7 @@ class Bottleneck:
 
     @property
     def flows_are_alike(self) -> bool:
-        """True if all instances have the same transport, control and base round-trip time."""
+        """True if all instances that cross it are alike."""
         return len(self.competitors) <= 1
 
     @property
@@ -335,6 +380,7 @@ class Bottleneck:
             thresholds=None,
             steering=None,
             marks_above_segments=nan,
+            coupling=None,
         )
 
 
@@ -357,6 +403,7 @@ class Sender:
         full_queue_timeout_s: The same while the bottleneck's queue is full; NaN for a capture.
         receive_window_segments: The receive window; infinite for none.
         initial_threshold_segments: Initial slow-start threshold; infinite for none.
+        codepoint: ECN codepoint of its packets: `ect0`, `ect1`, or empty without ECN.
         counts_marks: True if the feedback tells how many packets were marked.
     """
 
@@ -369,6 +416,7 @@ class Sender:
     full_queue_timeout_s: float = nan
     receive_window_segments: float = inf
     initial_threshold_segments: float = inf
+    codepoint: str = ""
     counts_marks: bool = False
 
 

@@ -17,6 +17,9 @@ pub struct ControlFacts {
     /// Growth of the congestion window per round trip in congestion avoidance, in segments; null if
     /// it is not a constant.
     pub growth_segments_per_rtt: Option<f64>,
+    /// Round-trip time, in seconds, as if which flows with a shorter one grow and are reduced; null
+    /// if the control has no such time.
+    pub least_rtt_s: Option<f64>,
     /// CUBIC's C in segments per cubic second (RFC 9438 section 4.1), if growth is cubic.
     pub cubic_c: Option<f64>,
     /// True if the Reno-friendly window grows by one segment per round trip above the last maximum

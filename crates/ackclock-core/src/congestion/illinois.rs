@@ -62,7 +62,7 @@ impl Element<ControlKind> for Illinois {
     const LABEL: &'static str = "Illinois";
     const SUMMARY: &'static str = "Reno that grows faster and gives up less at a loss, the \
         shorter the queue is.";
-    const REFERENCE: &'static str = "Liu, Başar, Srikant (2008), TCP-Illinois: A loss- and \
+    const REFERENCE: &'static str = "Liu, Başar, Srikant (2006), TCP-Illinois: A loss and \
         delay-based congestion control algorithm for high-speed networks; Linux, tcp_illinois.c";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

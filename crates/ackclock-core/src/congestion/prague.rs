@@ -101,6 +101,7 @@ impl Element<ControlKind> for Prague {
             growth: Some(GrowthLaw::Linear),
             // One segment per round trip only from the target on.
             growth_segments_per_rtt: (self.target_rtt == Span::ZERO).then_some(1.0),
+            least_rtt_s: Some(self.target_rtt.as_seconds()),
             kept_after_loss: Some(KeptShare::Constant { share: 0.5 }),
             kept_after_mark: Some(KeptShare::ByMarks),
             ecn: Some(EcnUse {

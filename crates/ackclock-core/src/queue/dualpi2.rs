@@ -4,7 +4,7 @@
 use super::arithmetic::Arithmetic;
 use super::buffer::check_limit;
 use super::droptail::DropTail;
-use super::facts::{LowLatency, QueueFacts};
+use super::facts::{Joins, LowLatency, QueueFacts};
 use super::pi_controller::{Controller, Gains};
 use super::pi2::check_coupling;
 use super::{ClassCounts, Discipline, Occupancy, Queue, QueueContext, QueueKind};
@@ -146,9 +146,13 @@ impl Element<QueueKind> for DualPi2 {
 
     fn facts(&self) -> QueueFacts {
         QueueFacts {
-            low_latency: Some(match self.low_latency {
-                Classifier::L4s => LowLatency::L4s,
-                Classifier::AnyEct => LowLatency::AnyEct,
+            low_latency: Some(LowLatency {
+                joins: match self.low_latency {
+                    Classifier::L4s => Joins::L4s,
+                    Classifier::AnyEct => Joins::AnyEct,
+                },
+                coupling: self.coupling,
+                classic_target_s: self.target.as_seconds(),
             }),
             ..QueueFacts::head(self.limit, true)
         }

@@ -23,14 +23,25 @@ pub struct QueueFacts {
     pub highest_bit_per_s: Option<u64>,
     /// Law that steers the delay of all packets; null if there is none, or if flows have their own.
     pub steering: Option<Steering>,
-    /// Packets that join a queue of their own, which marks early (RFC 9332); null if there is none.
+    /// Second queue, which marks early (RFC 9332); null if there is none.
     pub low_latency: Option<LowLatency>,
+}
+
+/// A queue for low latency, coupled to the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LowLatency {
+    /// Packets that join it.
+    pub joins: Joins,
+    /// Ratio of its marking probability to the square root of the other queue's probability.
+    pub coupling: f64,
+    /// Delay to which the other queue is steered, in seconds.
+    pub classic_target_s: f64,
 }
 
 /// The packets that join the queue for low latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum LowLatency {
+pub enum Joins {
     /// ECT(1) and CE (RFC 9331).
     L4s,
     /// Every ECN-capable packet.

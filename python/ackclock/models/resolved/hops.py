@@ -7,12 +7,20 @@ from typing import Any
 from ackclock import facts
 from ackclock.models.path import Bottleneck, Competitor, Feedback, LinkStates, Loss, RoundTrip
 from ackclock.models.resolved.controls import control_of
-from ackclock.models.resolved.queues import marks_above, steering, thresholds, waiting_places
+from ackclock.models.resolved.queues import (
+    coupling,
+    marks_above,
+    steering,
+    thresholds,
+    waiting_places,
+)
 from ackclock.models.resolved.topology import (
     Crowds,
     Hop,
     Route,
     base_round_trip,
+    codepoint_of,
+    counts_marks,
     propagation,
     service_bit_per_s,
 )
@@ -64,7 +72,12 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         transport, crosses = flow["transport"], sum(other is hop for other in route.data)
         return (
             Competitor(
-                transport["kind"], control_of(transport), crosses, base_round_trip(flow, route)
+                transport["kind"],
+                control_of(transport),
+                crosses,
+                base_round_trip(flow, route),
+                codepoint=codepoint_of(transport),
+                counts_marks=counts_marks(transport),
             ),
         )
 
@@ -90,6 +103,7 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         thresholds=thresholds(queue, segments_per_s, packet),
         steering=steering(queue),
         marks_above_segments=marks_above(queue, segments_per_s, packet),
+        coupling=coupling(queue),
         varies=varies,
         link_states=_link_states(facts.link(hop)[1], packet),
         feedback=_feedback(links, hop),

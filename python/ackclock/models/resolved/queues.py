@@ -4,9 +4,9 @@ from math import inf, nan
 
 from ackclock import units
 from ackclock.facts import Facts
-from ackclock.models.path import Steering, Thresholds
+from ackclock.models.path import Coupling, Steering, Thresholds
 
-__all__ = ["marks_above", "steering", "thresholds", "waiting_places"]
+__all__ = ["coupling", "marks_above", "steering", "thresholds", "waiting_places"]
 
 
 def waiting_places(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
@@ -42,6 +42,14 @@ def steering(queue: Facts) -> Steering | None:
         return None
     interval_s = stated["interval_s"]
     return Steering(stated["law"], stated["target_s"], nan if interval_s is None else interval_s)
+
+
+def coupling(queue: Facts) -> Coupling | None:
+    """Returns the queue for low latency beside a queue; None if none is stated."""
+    stated = queue["low_latency"]
+    if stated is None:
+        return None
+    return Coupling(stated["joins"], stated["coupling"], stated["classic_target_s"])
 
 
 def marks_above(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:

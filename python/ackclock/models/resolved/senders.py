@@ -7,7 +7,7 @@ from typing import Any
 from ackclock import facts, units
 from ackclock.models.path import Sender, Transfer
 from ackclock.models.resolved.controls import control_of
-from ackclock.models.resolved.topology import latest
+from ackclock.models.resolved.topology import codepoint_of, counts_marks, latest
 
 __all__ = ["sender", "transfer"]
 
@@ -35,7 +35,8 @@ def sender(transport: Transport, round_trip_s: float, full_queue_round_trip_s: f
         full_queue_timeout_s=_first_timeout(transport, full_queue_round_trip_s),
         receive_window_segments=units.window_packets(transport["receive_window"], mss),
         initial_threshold_segments=units.window_packets(transport["initial_ssthresh"], mss),
-        counts_marks=transport["ecn"] and transport["ecn_feedback"] != "classic",
+        codepoint=codepoint_of(transport),
+        counts_marks=counts_marks(transport),
     )
 
 

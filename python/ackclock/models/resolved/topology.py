@@ -14,6 +14,8 @@ __all__ = [
     "Hop",
     "Route",
     "base_round_trip",
+    "codepoint_of",
+    "counts_marks",
     "crowds",
     "latest",
     "link_bit_per_s",
@@ -62,7 +64,7 @@ def route_of(scenario: dict[str, Any], flow: dict[str, Any]) -> Route:
 
 
 def crowds(scenario: dict[str, Any]) -> Crowds:
-    """Returns the competitors at each hop, grouped by round-trip time and control."""
+    """Returns the competitors at each hop, grouped by round-trip time, control and ECN."""
     found: dict[str, Counter[tuple[str, Competitor]]] = {}
     for flow in scenario.get("flows", []):
         transport = flow["transport"]
@@ -72,11 +74,23 @@ def crowds(scenario: dict[str, Any]) -> Crowds:
             instances=0,
             round_trip_s=base_round_trip(flow, route_of(scenario, flow)),
             arrive="arrivals" in flow,
+            codepoint=codepoint_of(transport),
+            counts_marks=counts_marks(transport),
         )
         alike = repr((transport["kind"], facts.whole(transport, "control"), flow.get("arrivals")))
         for name in flow["route"]:
             found.setdefault(name, Counter())[alike, one] += int(flow.get("count", 1))
     return {name: _in_order(counts.items()) for name, counts in found.items()}
+
+
+def codepoint_of(transport: dict[str, Any]) -> str:
+    """Returns the ECN codepoint of a transport's packets; empty without ECN."""
+    return str(transport.get("ecn_codepoint", "ect0")) if transport.get("ecn") else ""
+
+
+def counts_marks(transport: dict[str, Any]) -> bool:
+    """Returns True if the feedback of a transport tells how many packets were marked."""
+    return bool(transport.get("ecn")) and transport.get("ecn_feedback", "classic") != "classic"
 
 
 def base_round_trip(flow: dict[str, Any], route: Route) -> float:
