@@ -201,10 +201,12 @@ mod tests {
         assert_eq!(decoder.decode(&ack(5, 10)), 8);
     }
 
+    /// Ten segments with ECT(0), as in Linux's script `tcp_accecn_…_falseoverflow_detect`.
     #[test]
     fn byte_counters_tell_no_mark_from_eight() {
         let mut counters = EcnCounters::default();
         counters.add(Ecn::Capable, 10 * MSS);
+        assert_eq!(counters.ect0_bytes, 14_601);
         let with = |counters| Progress {
             counters: Some(counters),
             ..ack(5, 10)
