@@ -2,12 +2,12 @@
 
 use crate::refusal::Refusal;
 use crate::text;
-use crate::verifier::complaint;
+use crate::verifier::{complaint, last_source_line};
 use libbpf_rs::btf::types::{DataSec, Int, IntEncoding, Var, VarSecInfo};
 use libbpf_rs::btf::{Btf, TypeId};
 use libbpf_rs::{
     AsRawLibbpf, ErrorKind, Link, Map, MapCore, MapFlags, MapType, Object, ObjectBuilder,
-    OpenMapMut, OpenObject,
+    OpenMapMut, OpenObject, libbpf_sys,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -22,6 +22,14 @@ const OWN: &str = "ackclock_";
 /// First release with links of struct_ops. Without a link a registration outlives its loader.
 const LEAST_KERNEL: (u32, u32) = (6, 4);
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+/// Bytes of the verifier's text that are kept. That of a program that is too large to verify has
+/// hundreds of megabytes. Without a given buffer libbpf verifies again and again, each time with
+/// twice the room, until it holds all.
+const LONGEST_LOG: usize = 1 << 20;
+/// Level of the verifier's text that has the end of it, and only if a program is refused.
+const LOG_IF_REFUSED: u32 = 0;
+/// Level of a text that keeps its beginning (`BPF_LOG_FIXED`).
+const LOG_BEGINNING: u32 = 1 | 8;
 /// Longest name of a control in the kernel, in bytes.
 const LONGEST_NAME: usize = 15;
 
@@ -62,15 +70,17 @@ impl Control {
         }
         let began = Instant::now();
         text::collect();
-        let shown = file.display();
-        let mut open = ObjectBuilder::default().open_file(file).map_err(|error| {
-            let reason = first_line(&text::take_printed(), &error.to_string());
-            Refusal::wrong(format!("{shown} is not an object for BPF ({reason})"))
-        })?;
-        rename(&mut open, name, file)?;
-        let parameters = set_parameters(&mut open, parameters)?;
+        let (open, values) = opened(file, name, parameters)?;
         let missed = variables(&open, ".bss").remove("ackclock_missed");
-        let mut object = open.load().map_err(|error| not_loaded(file, &error))?;
+        let (loaded, log) = verified(open, LOG_IF_REFUSED);
+        let mut object = loaded.map_err(|error| {
+            not_loaded(file, &error, &log, || {
+                opened(file, name, parameters).map_or_else(
+                    |_| String::new(),
+                    |(open, _)| verified(open, LOG_BEGINNING).1,
+                )
+            })
+        })?;
         let attached = object
             .maps_mut()
             .find(|map| map.map_type() == MapType::StructOps)
@@ -83,7 +93,7 @@ impl Control {
         Ok(Control {
             object,
             name: name.into(),
-            parameters,
+            parameters: values,
             missed,
             load_ms: began.elapsed().as_millis(),
             _link: link,
@@ -300,12 +310,64 @@ fn first_line(printed: &str, otherwise: &str) -> String {
     line.strip_prefix("libbpf: ").unwrap_or(line).into()
 }
 
-fn not_loaded(file: &Path, error: &libbpf_rs::Error) -> Refusal {
+/// Opens an object, names its control and sets its parameters, whose values it returns.
+fn opened(
+    file: &Path,
+    name: &str,
+    parameters: &[&str],
+) -> Result<(OpenObject, BTreeMap<String, i128>), Refusal> {
+    let mut open = ObjectBuilder::default().open_file(file).map_err(|error| {
+        let reason = first_line(&text::take_printed(), &error.to_string());
+        Refusal::wrong(format!(
+            "{} is not an object for BPF ({reason})",
+            file.display()
+        ))
+    })?;
+    rename(&mut open, name, file)?;
+    let values = set_parameters(&mut open, parameters)?;
+    Ok((open, values))
+}
+
+/// Loads an object; returns it and the verifier's text.
+#[expect(unsafe_code, reason = "libbpf-rs cannot set the buffer of the text")]
+fn verified(mut open: OpenObject, log_level: u32) -> (libbpf_rs::Result<Object>, String) {
+    let mut log = vec![0; LONGEST_LOG];
+    for mut program in open.progs_mut() {
+        program.set_log_level(log_level);
+        let program = program.as_libbpf_object().as_ptr();
+        // SAFETY: The program is alive, and the buffer has that many bytes and outlives its use.
+        unsafe {
+            libbpf_sys::bpf_program__set_log_buf(
+                program,
+                log.as_mut_ptr().cast(),
+                LONGEST_LOG as u64,
+            );
+        }
+    }
+    let loaded = open.load();
+    (loaded, text_of(&log))
+}
+
+/// Returns the text in a buffer, up to its first zero.
+fn text_of(buffer: &[u8]) -> String {
+    let text = buffer.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
+
+/// Returns why an object is not loaded. `log` is the end of the verifier's text, and `beginning`
+/// asks for its beginning. The line of a loop is told once, where it begins.
+fn not_loaded(
+    file: &Path,
+    error: &libbpf_rs::Error,
+    log: &str,
+    beginning: impl Fn() -> String,
+) -> Refusal {
     let printed = text::take_printed();
-    if let Some(complaint) = complaint(&printed) {
-        let at = complaint.line.unwrap_or_else(|| file.display().to_string());
+    if let Some(complaint) = complaint(log) {
+        let line = complaint.line.or_else(|| last_source_line(&beginning()));
+        let at = line.unwrap_or_else(|| file.display().to_string());
         let sentence = format!("{at}: the kernel refuses this: {}", complaint.sentence);
-        return Refusal::wrong(sentence).with_log(printed);
+        return Refusal::wrong(sentence).with_log(log.into());
     }
     match error.kind() {
         ErrorKind::PermissionDenied => Refusal::lacking(

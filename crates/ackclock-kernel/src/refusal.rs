@@ -19,7 +19,7 @@ enum Blame {
 pub struct Refusal {
     blame: Blame,
     sentence: String,
-    /// The whole text of the verifier, if it was the one.
+    /// The text of the verifier, if it was the one.
     log: String,
 }
 

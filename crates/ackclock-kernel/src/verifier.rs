@@ -9,31 +9,39 @@ pub struct Complaint {
     pub sentence: String,
 }
 
-/// Begin and end of the verifier's text in what libbpf prints.
-const BEGIN: &str = "-- BEGIN PROG LOAD LOG --";
-const END: &str = "-- END PROG LOAD LOG --";
 /// libbpf's words for a field that the kernel does not have.
 const NO_FIELD: &str = "failed to resolve CO-RE relocation";
 
-/// Finds the complaint in what libbpf printed. None if the verifier said nothing.
-pub fn complaint(printed: &str) -> Option<Complaint> {
-    let log = printed.split(BEGIN).nth(1)?.split(END).next()?;
-    let mut source = None;
+/// Finds the complaint in the verifier's text. None if the verifier said nothing.
+pub fn complaint(log: &str) -> Option<Complaint> {
+    if log.trim().is_empty() {
+        return None;
+    }
     let mut sentence = None;
-    for line in log.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if let Some(text) = line.strip_prefix("; ") {
-            source = Some(text);
-        } else if line.starts_with(NO_FIELD) {
+    let mut read = 0;
+    for line in log.split_inclusive('\n') {
+        read += line.len();
+        let line = line.trim();
+        if line.starts_with(NO_FIELD) {
             sentence = Some(line);
             break;
-        } else if !is_progress(line) {
+        }
+        if !line.is_empty() && !line.starts_with("; ") && !is_progress(line) {
             sentence = Some(line);
         }
     }
     Some(Complaint {
-        line: source.map(place),
+        line: last_source_line(&log[..read]),
         sentence: sentence.map_or("gives no reason".into(), clear),
     })
+}
+
+/// Returns the line of the source that a text names last.
+pub fn last_source_line(log: &str) -> Option<String> {
+    let mut lines = log.lines().rev();
+    lines
+        .find_map(|line| line.trim().strip_prefix("; "))
+        .map(place)
 }
 
 /// Moves the place, which the kernel writes after the text, to the front: `mine.bpf.c:31: text`.
@@ -102,13 +110,6 @@ fn clear(sentence: &str) -> String {
 mod tests {
     use super::*;
 
-    fn logged(lines: &str) -> String {
-        format!(
-            "libbpf: prog 'x': BPF program load failed\nlibbpf: prog 'x': {BEGIN}\n{lines}\n{END}\n\
-            libbpf: more\n"
-        )
-    }
-
     #[test]
     fn the_last_source_line_and_the_last_sentence_are_told() {
         let log = "0: R1=ctx() R10=fp0\n; __u32 a = 1; @ mine.bpf.c:3\n0: (b4) w1 = 1\n\
@@ -116,7 +117,7 @@ mod tests {
             R0 unbounded memory access, make sure to bounds check any such access\n\
             processed 6 insns (limit 1000000) max_states_per_insn 0 total_states 0";
         assert_eq!(
-            complaint(&logged(log)),
+            complaint(log),
             Some(Complaint {
                 line: Some("mine.bpf.c:31: state->x[i] = 1;".into()),
                 sentence: "R0 unbounded memory access, make sure to bounds check any such access"
@@ -131,15 +132,15 @@ mod tests {
             failed to resolve CO-RE relocation <byte_off> [12] struct tcp_sock.no_such \
             (0:3 @ offset 8)\n\
             processed 4 insns (limit 1000000)";
-        let found = complaint(&logged(log)).unwrap();
+        let found = complaint(log).unwrap();
         assert_eq!(found.sentence, "this kernel has no field tcp_sock.no_such");
         assert_eq!(found.line.unwrap(), "mine.bpf.c:9: tp->no_such = 1;");
     }
 
     #[test]
     fn nothing_is_made_up() {
-        assert_eq!(complaint("libbpf: failed to open mine.bpf.o"), None);
-        let found = complaint(&logged("0: (95) exit")).unwrap();
+        assert_eq!(complaint(""), None);
+        let found = complaint("0: (95) exit").unwrap();
         assert_eq!((found.line, &*found.sentence), (None, "gives no reason"));
     }
 }

@@ -45,7 +45,7 @@ class Kernel:
     Attributes:
         state: `taken`; `refused` by the verifier; `absent` if the kernel could not be asked.
         words: What it made of the control, or why not; one line.
-        log: The whole text of the verifier, if it refused.
+        log: The last mebibyte of the text of the verifier, if it refused.
     """
 
     state: Literal["taken", "refused", "absent"]
