@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from ackclock import publications
+from ackclock import publications, registry
 from ackclock.models import MODELS
+from ackclock.reproduction import experiments
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,7 @@ from ackclock.models import MODELS
             "draft-ietf-ccwg-bbr-06 (6 July)",
             "https://datatracker.ietf.org/doc/draft-ietf-ccwg-bbr-06/",
         ),
+        ("Linux, `sch_fq.c`", f"{publications._KERNEL}/net/sched/sch_fq.c"),
         ("see Mathis and others 1997", "https://doi.org/10.1145/263932.264023"),
         (
             "of T. Li, D. J. Leith, “Buffer sizing for TCP flows in 802.11e WLANs”",
@@ -29,8 +31,31 @@ def test_a_citation_is_a_link(text: str, address: str) -> None:
     assert re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found) == text
 
 
+def test_a_paper_without_a_known_address_leads_to_a_search_for_its_title() -> None:
+    found = publications.markdown("Yang, Lam 2000, ICNP")
+    query = "General+AIMD+congestion+control"
+    assert found == f"[Yang, Lam 2000](https://scholar.google.com/scholar?q={query}), ICNP"
+
+
 def test_what_is_not_known_stays_text() -> None:
-    assert publications.markdown("Villamizar, Song 1994") == "Villamizar, Song 1994"
+    assert publications.markdown("Nobody, Somebody 1994") == "Nobody, Somebody 1994"
+
+
+def references() -> set[str]:
+    """Returns what models, elements and experiments cite, each publication by itself."""
+    whole = [model.reference for model in MODELS]
+    whole += [experiment.source for experiment in experiments()]
+    for kind in registry.kinds():
+        whole += [one["reference"] for one in registry.registry()[kind]]
+    return {part for one in whole for part in re.split(r";\s*", one)}
+
+
+def test_every_publication_cited_is_a_link() -> None:
+    """A publication has a year. Our own pages have one too."""
+    dated = {one for one in references() if re.search(r"\b(19|20)\d\d\b", one)}
+    assert len(dated) > 50
+    unlinked = {one for one in dated if publications.markdown(one) == one}
+    assert {one for one in unlinked if not one.startswith("ackclock,")} == set()
 
 
 def test_text_around_a_link_is_escaped() -> None:
@@ -38,7 +63,9 @@ def test_text_around_a_link_is_escaped() -> None:
     assert found == '&lt;b&gt; &amp; <a href="https://www.rfc-editor.org/rfc/rfc3649">RFC 3649</a>'
 
 
-def test_every_doi_is_one_and_cited_somewhere() -> None:
-    assert all(re.fullmatch(r"10\.\d{4,5}/\S+", doi) for doi in publications.DOIS.values())
+def test_every_address_is_a_doi_or_a_page() -> None:
+    addresses = publications.ADDRESSES.values()
+    assert all(re.fullmatch(r"10\.\d{4,5}/\S+|https://\S+", one) for one in addresses)
+    assert not publications.ADDRESSES.keys() & publications.TITLES.keys()
     cited = " ".join(model.reference for model in MODELS)
     assert publications.markdown(cited).count("doi.org") >= 8
