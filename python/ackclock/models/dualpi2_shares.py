@@ -8,8 +8,8 @@ classic queue to its target D. The low-latency queue has a delay d. The link is 
 
     N_L W_L/R_L + N_C W_C/R_C = mu,   R_C = T_C + D,   R_L = max(T_L + d, T_P).
 
-Hence p' = (2 N_L/(k R_L) + C N_C/R_C)/mu. With equal
-round-trip times and k = 2, the windows are as 0.82 to 1. Derived here from these laws.
+Hence p' = (2 N_L/(k R_L) + C N_C/R_C)/mu. With equal round-trip times and k = 2, the windows are as
+0.82 to 1. Derived here from these laws.
 """
 
 import numpy as np
@@ -73,9 +73,11 @@ def shares(
 
 def _classes(bottleneck: Bottleneck) -> tuple[list[Competitor], list[Competitor]]:
     """Returns the competitors in the queue for low latency, and those in the classic one."""
-    coupling = bottleneck.coupling
-    low = [one for one in bottleneck.competitors if coupling and coupling.takes(one.codepoint)]
-    return low, [one for one in bottleneck.competitors if one not in low]
+    classes: tuple[list[Competitor], list[Competitor]] = [], []
+    for one in bottleneck.competitors:
+        joins = bottleneck.coupling is not None and bottleneck.coupling.takes(one.codepoint)
+        classes[0 if joins else 1].append(one)
+    return classes
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
@@ -103,7 +105,7 @@ def _refusal(path: FlowPath) -> str:
     if known := needs_tcp(path) or rate_varies(bottleneck):
         return known
     if bottleneck.coupling is None:
-        return f"{bottleneck.queue or 'the queue'} has no second queue coupled to it, as DualPI2"
+        return f"{bottleneck.queue or 'the queue'} has no queue for low latency coupled to it"
     low, classic = _classes(bottleneck)
     return (
         _misplaced(low, classic)
