@@ -142,4 +142,5 @@ period = about mu T^2 / 2 for alpha = 1, beta = 1/2 and a small B""",
     evaluate=cycle,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    usual=True,
 )  # fmt: skip

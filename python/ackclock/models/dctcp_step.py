@@ -138,4 +138,5 @@ goodput = utilisation C/N""",
     evaluate=fixed_point,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    usual=True,
 )  # fmt: skip

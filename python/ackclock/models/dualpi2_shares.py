@@ -257,5 +257,6 @@ goodput = the scalable flow's rate if s = 1, else the classic flow's""",
     evaluate=shares,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    usual=True,
     divides_link=True,
 )  # fmt: skip

@@ -142,4 +142,5 @@ C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))""",
     evaluate=steady_state,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    usual=True,
 )  # fmt: skip
