@@ -8,6 +8,8 @@ from ackclock import publications, registry
 from ackclock.models import MODELS
 from ackclock.reproduction import experiments
 
+KERNEL = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree"
+
 
 @pytest.mark.parametrize(
     ("text", "address"),
@@ -17,7 +19,7 @@ from ackclock.reproduction import experiments
             "draft-ietf-ccwg-bbr-06 (6 July)",
             "https://datatracker.ietf.org/doc/draft-ietf-ccwg-bbr-06/",
         ),
-        ("Linux, `sch_fq.c`", f"{publications._KERNEL}/net/sched/sch_fq.c"),
+        ("Linux, `sch_fq.c`", f"{KERNEL}/net/sched/sch_fq.c"),
         ("see Mathis and others 1997", "https://doi.org/10.1145/263932.264023"),
         (
             "of T. Li, D. J. Leith, “Buffer sizing for TCP flows in 802.11e WLANs”",

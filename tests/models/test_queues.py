@@ -181,7 +181,8 @@ def test_a_queue_that_takes_every_ect_packet_takes_dctcp() -> None:
     )
     inputs, outputs = dualpi2_shares.MODEL.answer_path(alone["scalable"])
     assert (inputs["of_scalable"], inputs["least_rtt"]) == (1, 0)
-    assert outputs["rate_ratio"] > 1
+    low, classic = inputs["low_latency_rtt"] + 0.0005, inputs["rtt"] + 0.015
+    assert outputs["rate_ratio"] == pytest.approx(2 / (2 * low) / (1.5**0.5 / classic))
 
 
 def test_unlike_round_trips_in_one_queue_have_no_answer() -> None:
@@ -198,7 +199,7 @@ def test_unlike_round_trips_in_one_queue_have_no_answer() -> None:
 
 
 def test_cubic_beyond_reno_and_an_overload_are_violations() -> None:
-    """At 80 ms CUBIC's window grows past Reno's; 40 Prague flows need marks beyond 1."""
+    """At 80 ms CUBIC's window grows past Reno's; 400 Prague flows need marks beyond 1."""
     text = L4S.read_text(encoding="utf-8")
     far = Scenario.from_toml(text).expand()[2].scenario
     verdict = dualpi2_shares.MODEL.applies(flow_paths(far.resolve().tree)[0])
@@ -208,3 +209,14 @@ def test_cubic_beyond_reno_and_an_overload_are_violations() -> None:
     assert (
         "no_overload: the coupled probability would be" in dualpi2_shares.MODEL.applies(path).note
     )
+
+
+def test_a_base_probability_that_varies_is_a_violation() -> None:
+    """It does with one flow, and at 80 ms; with five at 20 ms it nearly does not."""
+    one = L4S.read_text(encoding="utf-8")
+    five = one.replace('name = "classic"', 'name = "classic"\ncount = 5')
+    for text, point, varies in ((five, 1, False), (five, 2, True), (one, 1, True)):
+        scenario = Scenario.from_toml(text).expand()[point].scenario
+        path = flow_paths(scenario.resolve().tree)[0]
+        violated = [name for name, _ in dualpi2_shares.MODEL.applies(path).violated]
+        assert ("steady_probability" in violated) is varies
