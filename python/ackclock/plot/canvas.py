@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import ismethod
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -70,6 +72,17 @@ def looks() -> Iterator[None]:
 
 class ShownFigure(Figure):
     """A figure that a notebook shows without more, as a drawing in the look of files."""
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draws it. If the renderer draws nothing, only the layout is made.
+
+        `savefig` does that first. It has then replaced the renderer's methods by functions.
+        """
+        layout = self.get_layout_engine()
+        if layout is None or ismethod(renderer.draw_path):
+            super().draw(renderer)
+        else:
+            layout.execute(self)
 
     def _repr_svg_(self) -> str:
         return render(self, "svg").decode()
