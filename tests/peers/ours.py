@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 import ackclock
+from ackclock.result import matching
 
 from .outcome import Outcome
 
@@ -53,8 +52,8 @@ def simulate_with_losses(case: str, percent: float, seed: int) -> tuple[Outcome,
     packets = result.tables["packets"]
     # A packet that is not lost is received a propagation delay later.
     delay = seconds(result.run["points"][0]["scenario"]["hops"][1]["delay"])
-    received = rows(packets, event="receive", kind="data")["time_s"].to_numpy() - delay
-    lost = rows(packets, event="drop", hop="bottleneck")["time_s"].to_numpy()
+    received = matching(packets, {"event": "receive", "kind": "data"})["time_s"].to_numpy() - delay
+    lost = matching(packets, {"event": "drop", "hop": "bottleneck"})["time_s"].to_numpy()
     numbers = np.searchsorted(received, lost - 1e-9) + np.arange(len(lost))
     end = len(received) + len(lost)
     beyond = end + np.flatnonzero(np.random.default_rng(seed).random(end + 2000) < percent / 100)
@@ -66,12 +65,12 @@ def read(result: ackclock.Result, replicate: int) -> Outcome:
     settings = result.run["points"][0]["scenario"]
     warmup = seconds(settings["warmup"])
     mss = 1000.0
-    flows = rows(result.tables["flows"], replicate=replicate, flow="bulk").sort_by("instance")
-    events = rows(result.tables["events"], replicate=replicate, kind="fast_retransmit")
-    hop = rows(result.tables["hops"], replicate=replicate, hop="bottleneck").sort_by("time_s")
+    flows = result.rows("flows", replicate=replicate, flow="bulk").sort_by("instance")
+    events = result.rows("events", replicate=replicate, kind="fast_retransmit")
+    hop = result.rows("hops", replicate=replicate, hop="bottleneck").sort_by("time_s")
     first, overflow = [], []
     for instance in flows["instance"].to_pylist():
-        reactions = rows(events, instance=instance)
+        reactions = matching(events, {"instance": instance})
         at = reactions["time_s"].to_numpy()
         cwnd = reactions["cwnd_before_bytes"].to_numpy() / mss
         first.append(float(cwnd[0]) if len(cwnd) else None)
@@ -90,16 +89,6 @@ def read(result: ackclock.Result, replicate: int) -> Outcome:
         overflow_window=overflow,
         drop_rate=(counted("drops_queue") + counted("drops_aqm")) / counted("arrivals"),
     )
-
-
-def rows(table: pa.Table, **equal: object) -> pa.Table:
-    """Returns the rows whose columns have these values."""
-    mask = np.ones(table.num_rows, dtype=bool)
-    for column, value in equal.items():
-        mask &= pc.equal(
-            table[column].cast(pa.string()) if isinstance(value, str) else table[column], value
-        ).to_numpy()
-    return table.filter(pa.array(mask))
 
 
 def seconds(text: str) -> float:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ackclock
+from ackclock.result import matching
 
 from . import ns2, ours
 
@@ -177,15 +178,15 @@ def mine(name: str) -> list[Quantities]:
 
 def of_replicate(case: Case, result: ackclock.Result, replicate: int) -> Quantities:
     """Returns the compared quantities of one of our runs."""
-    samples = ours.rows(result.tables["samples"], replicate=replicate)
+    samples = result.rows("samples", replicate=replicate)
     columns = []
     for flow in ("tfrc", "tcp"):
-        of_flow = ours.rows(samples, flow=flow)
+        of_flow = matching(samples, {"flow": flow})
         for instance in sorted(set(of_flow["instance"].to_pylist())):
-            one = ours.rows(of_flow, instance=instance).sort_by("time_s")
+            one = matching(of_flow, {"instance": instance}).sort_by("time_s")
             times = one["time_s"].to_numpy()
             columns.append(one["delivered_bytes"].to_numpy() / 1000.0)
-    hop = ours.rows(result.tables["hops"], replicate=replicate, hop="bottleneck").sort_by("time_s")
+    hop = result.rows("hops", replicate=replicate, hop="bottleneck").sort_by("time_s")
     drops, arrivals = (hop[column].to_numpy()[-1] for column in ("drops_queue", "arrivals"))
     return quantities(case, times, np.stack(columns, axis=1), float(drops) / float(arrivals))
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ackclock import Result
 from ackclock.metrics import Interval, interval
+from ackclock.result import matching
 
 
 def columns(result: Result, table: str, *names: str, **equal: object) -> dict[str, NDArray]:
     """Returns columns of the rows in which others have these values, with NaN for null."""
-    rows = result.tables[table].select(list({*names, *equal}))
-    for key, value in equal.items():
-        rows = rows.filter(pc.equal(rows[key], value))
+    rows = matching(result.tables[table].select(list({*names, *equal})), equal)
     return {name: _array(rows[name]) for name in names}
 
 

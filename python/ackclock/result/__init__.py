@@ -323,10 +323,20 @@ def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
 
 def _where(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
     """Returns True for each row with the value, or with one of a list of values."""
+    if pa.types.is_dictionary(column.type):
+        # Words are compared once, and not in every row.
+        coded = [_among(chunk, value) for chunk in column.chunks]
+        return pa.chunked_array(coded, pa.bool_())
     if not isinstance(value, list):
         return pc.equal(column, value)
-    plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return pc.is_in(column.cast(plain), value_set=pa.array(value, plain))
+    return pc.is_in(column, value_set=pa.array(value, column.type))
+
+
+def _among(coded: pa.DictionaryArray, value: Any) -> pa.Array:
+    """Returns True for each word that is the value, or one of a list of values."""
+    words = pa.array(value if isinstance(value, list) else [value], coded.type.value_type)
+    codes = pc.index_in(words, value_set=coded.dictionary).drop_null()
+    return pc.is_in(coded.indices, value_set=codes.cast(coded.indices.type))
 
 
 def _with_half(row: Mapping[str, Any], metric: str) -> str:
