@@ -265,19 +265,16 @@ def _binomials(trials: Indices, share: Array) -> tuple[Indices, Indices, Array]:
 
     They are indices of the laws, outcomes and probabilities.
     """
-    from scipy.special import (
-        gammaln,
-        xlog1py,
-        xlogy,
-    )  # slow to import, and not all models need it
+    from scipy.special import gammaln, xlog1py, xlogy  # slow to import; not all models need it
 
     # Chernoff: P(K >= k) <= (e np/k)^k, below 1e-19 there.
-    outcomes = np.minimum(trials, (8 * trials * share).astype(np.int64) + 40) + 1
+    outcomes = np.minimum(trials, (8 * trials * share).astype(np.int64) + 16) + 1
     which = np.repeat(np.arange(trials.size), outcomes)
     starts = np.cumsum(outcomes) - outcomes
     k = np.arange(which.size) - starts[which]
     n, p = trials[which], share[which]
-    combinations = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    log_factorial = gammaln(np.arange(trials.max(initial=0) + 1) + 1)
+    combinations = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
     chance = np.exp(combinations + xlogy(k, p) + xlog1py(n - k, -p))
     some = chance > _NEGLIGIBLE
     return which[some], k[some], chance[some]
