@@ -1,10 +1,8 @@
 """The rules of STYLE.md that a program can check: line lengths, first words, words, sentences."""
 
 import ast
-import io
 import re
 import subprocess
-import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,6 +24,11 @@ BANNED = re.compile(
     r"|\b(a|one|two|every|each) (of )?(ours|theirs|its own ways?)\b"
 )
 NEGATION = re.compile(r"\b[Tt]here (is|are) no\b")
+
+#: A string or a comment of Python.
+TOKEN = re.compile(
+    r"(\"{3}|'{3})(?:\\.|.)*?\1|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#[^\n]*", re.DOTALL
+)
 
 #: Generated files, records and data, and this file with its list of words.
 LEFT_OUT = re.compile(
@@ -52,15 +55,17 @@ def python_prose(text: str) -> Prose:
             if found is not None:
                 yield "docstring", found
     comment: list[str] = []
-    last = 0
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type != tokenize.COMMENT:
+    last = place = line = 0
+    for token in TOKEN.finditer(text):
+        if not token[0].startswith("#"):
             continue
-        if token.start[0] != last + 1 and comment:
+        line += text.count("\n", place, token.start())
+        place = token.start()
+        if line != last + 1 and comment:
             yield "comment", " ".join(comment)
             comment = []
-        comment.append(token.string.lstrip("#: "))
-        last = token.start[0]
+        comment.append(token[0].lstrip("#: "))
+        last = line
     if comment:
         yield "comment", " ".join(comment)
 

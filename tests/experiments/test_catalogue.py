@@ -616,9 +616,8 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
     drawn = plot.render(concluded.figure, "svg", text=True).decode("utf-8")
     # Coordinates in points; the last digit may depend on the version of the plotting library.
     then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
-    assert then == pytest.approx(now, abs=1), (
-        f"make it anew: ackclock reproduce {concluded.experiment.group}"
-    )
+    remedy = f"make it anew: ackclock reproduce {concluded.experiment.group}"
+    np.testing.assert_allclose(now, then, rtol=0, atol=1, err_msg=remedy)
 
 
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:

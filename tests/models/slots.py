@@ -44,19 +44,21 @@ def count(
     for period in range(periods):
         at = aifsn + left
         first = at.min(axis=1, keepdims=True)
-        sends = at == first
-        alone = sends.sum(axis=1, keepdims=True) == 1
         left -= np.maximum(0, first - aifsn)
-        gives_up = sends & ~alone & (collided >= retries)
+        # Of those that send: cell, station, and what becomes of their frames.
+        cell, station = np.nonzero(at == first)
+        senders = np.bincount(cell, minlength=cells)
+        alone = senders[cell] == 1
+        before = collided[cell, station]
+        gives_up = ~alone & (before >= retries[station])
+        after = np.where(alone | gives_up, 0, before + 1)
+        window = np.minimum((low[station] + 1) * 2**after, high[station] + 1)
+        collided[cell, station], left[cell, station] = after, rng.integers(0, window)
         if period >= settled:
-            for place in range(len(classes)):
-                success[:, place] += (sends & alone)[:, which == place].any(axis=1)
-                dropped[place] += gives_up[:, which == place].sum()
-            collisions += ~alone[:, 0]
+            success[cell[alone], which[station[alone]]] += 1  # at most one in each cell
+            dropped += np.bincount(which[station[gives_up]], minlength=len(classes))
+            collisions += senders > 1
             slots += first.sum()
-        collided = np.where(sends, np.where(alone | gives_up, 0, collided + 1), collided)
-        window = np.minimum((low + 1) * 2**collided, high + 1)
-        left = np.where(sends, rng.integers(0, window), left)
     counted = periods - settled
     success, collisions = success / counted, collisions / counted
     through = success.sum(axis=0) * counted
