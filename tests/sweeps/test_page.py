@@ -11,6 +11,8 @@ from ..refusals import check_refusal
 from ..test_report import check, data_of
 from .small import BUFFER, ackclock, written
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 RATE = "hops.b.link.rate=1..4 Mbit/s"
 
 
