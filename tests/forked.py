@@ -5,8 +5,11 @@ hands over its folder, environment, arguments, standard input and outputs, and e
 code of the fork. README.md's commands run without this.
 """
 
+import fcntl
+import gc
 import json
 import os
+import select
 import shlex
 import signal
 import socket
@@ -15,8 +18,7 @@ import struct
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -54,30 +56,40 @@ sys.exit(code[0] if code else 1)
 """
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[Path]:
-    """Serves calls; yields the folder of the commands that make them."""
+def served(folder: Path) -> Path:
+    """Returns the folder of the commands, in a folder that all workers of a run of tests share.
+
+    The first worker starts the server, which ends with the run.
+    """
+    commands, ready = folder / "commands", folder / "commands are served"
+    with (folder / "commands.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ready.exists():
+            commands.mkdir(exist_ok=True)
+            _begin(commands)
+            ready.touch()
+    return commands
+
+
+def _begin(commands: Path) -> None:
+    """Writes the commands, and starts the server that they call."""
+    run = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
     # An address is at most 107 bytes; sockets of this kind have no file.
-    address = f"\0ackclock-tests-{os.getpid()}"
-    caller = folder / "caller.py"
+    address = f"\0ackclock-tests-{run}"
+    caller = commands / "caller.py"
     caller.write_text(_CALLER.format(address=address), encoding="utf-8")
     python, script = shlex.quote(sys.executable), shlex.quote(str(caller))
     for name in _PROGRAMS:
-        command = folder / name
+        command = commands / name
         text = _COMMAND.format(python=python, caller=script, name=name)
         command.write_text(text, encoding="utf-8")
         command.chmod(command.stat().st_mode | stat.S_IXUSR)
-    server = subprocess.Popen([sys.executable, __file__, address[1:]], stdout=subprocess.PIPE)
-    try:
-        assert server.stdout is not None
-        assert server.stdout.readline() == b"listening\n"
-        yield folder
-    finally:
-        server.kill()
-        server.communicate()
+    server = [sys.executable, __file__, address[1:], str(run)]
+    subprocess.run(server, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
 
 
-def _serve(address: str) -> NoReturn:
+def _serve(address: str, run: int) -> None:
+    """Serves calls until a run of tests has ended."""
     for package in (ackclock, ackclock_reproductions):
         for module in walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
@@ -87,9 +99,13 @@ def _serve(address: str) -> NoReturn:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()
-        print("listening", flush=True)
+        if os.fork() > 0:
+            return  # whoever started this may call now
+        gc.freeze()  # else a fork that collects garbage copies all of it
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks that have ended vanish
-        while True:
+        while Path(f"/proc/{run}").exists():
+            if not select.select([listening], [], [], 1)[0]:
+                continue
             caller, _ = listening.accept()
             if os.fork() == 0:
                 listening.close()
@@ -149,4 +165,4 @@ _PROGRAMS = {"ackclock": _ackclock, "python": _python}
 
 
 if __name__ == "__main__":
-    _serve("\0" + sys.argv[1])
+    _serve("\0" + sys.argv[1], int(sys.argv[2]))

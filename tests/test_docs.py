@@ -15,7 +15,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,10 +120,10 @@ def command_of(block: Block) -> list[str] | None:
 
 
 @pytest.fixture(scope="session")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of commands `ackclock` and `python` that need not import anything."""
-    with served(tmp_path_factory.mktemp("command")) as folder:
-        yield folder
+    own = tmp_path_factory.getbasetemp()
+    return served(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
 
 
 def environment_for(document: Path, command: Path) -> dict[str, str]:
