@@ -1,12 +1,10 @@
-"""Commands do without pandas, and let others have it."""
+"""Help imports nothing slow; commands do without pandas, and let others have it."""
 
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("pandas")
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "first.toml"
 
@@ -25,8 +23,29 @@ print(pandas.DataFrame({{"a": [1]}}).shape)
 """
 
 
+#: Imports the file of every verb, as `ackclock --help` does.
+HELP = """
+import sys
+from ackclock.cli import main
+sys.argv = ["ackclock", "--help"]
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+print(sorted({"numpy", "pyarrow", "scipy", "matplotlib", "jinja2", "rich"} & sys.modules.keys()))
+"""
+
+
+def test_help_imports_nothing_slow(
+    run_python: Callable[..., subprocess.CompletedProcess],
+) -> None:
+    ended = run_python("-c", HELP)
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "[]"), ended.stderr
+
+
 def test_a_command_imports_no_pandas_and_others_may(
     run_python: Callable[..., subprocess.CompletedProcess],
 ) -> None:
+    pytest.importorskip("pandas")
     ended = run_python("-c", PROGRAM)
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "(1, 1)"), ended.stderr

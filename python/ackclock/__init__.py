@@ -20,7 +20,7 @@ from ackclock.scenario import Point, Scenario, load
 if TYPE_CHECKING:
     from ackclock import metrics, models, plot, report, reproduction, units
     from ackclock.advice import advise_buffer, advise_feedback
-    from ackclock.capture import measure
+    from ackclock.capture.measurement import measure
     from ackclock.capture.twin import twin
     from ackclock.comparison.each_method import compare
     from ackclock.estimators import rate_estimates
@@ -51,7 +51,7 @@ _DEFINED_IN = {
     "emulate": "run.emulation",
     "hold_active": "run.load_calibration",
     "lab": "laboratory",
-    "measure": "capture",
+    "measure": "capture.measurement",
     "predict": "run.prediction",
     "rate_estimates": "estimators",
     "replay": "run.emulation",

@@ -170,7 +170,7 @@ def emulated(leaky_pipe: Scenario, machine: Machine, monkeypatch: pytest.MonkeyP
     """An experiment with an emulated and measured run, the only one in the catalogue."""
     del machine
     toy = Toy(leaky_pipe, "emulate", is_measured=True)
-    monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: (toy.record,))
+    monkeypatch.setattr("ackclock.reproduction.experiments", lambda: (toy.record,))
     return toy
 
 

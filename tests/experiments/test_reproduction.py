@@ -99,7 +99,7 @@ def computed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Count
     monkeypatch.chdir(tmp_path)
     counted = {name: Counted() for name in ("toy-table-1", "toy-figure-2.1")}
     catalogue = tuple(experiment(name, compute) for name, compute in counted.items())
-    monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: catalogue)
+    monkeypatch.setattr("ackclock.reproduction.experiments", lambda: catalogue)
     return counted
 
 
@@ -370,7 +370,7 @@ def test_a_quick_look_has_fewer_replicates_and_a_folder_of_its_own(
     made.scenario = made.scenario.replace({"replicates": 3})
     monkeypatch.chdir(tmp_path)
     one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
-    monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: (one,))
+    monkeypatch.setattr("ackclock.reproduction.experiments", lambda: (one,))
     full = ackclock("reproduce", "toy")
     quick = ackclock("reproduce", "toy", "--quick")
     assert (full.exit_code, quick.exit_code) == (0, 0)
@@ -407,7 +407,7 @@ def test_a_quick_look_expects_nothing_of_the_numbers(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Simulated, "conclude", lambda _self, _results: Counted(9.0)())
     toy = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
-    monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: (toy,))
+    monkeypatch.setattr("ackclock.reproduction.experiments", lambda: (toy,))
     answer = ackclock("reproduce", "toy", "--quick")
     assert answer.exit_code == 0
     told = " ".join(answer.stdout.split())

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ackclock import engine, notebook, units
+from ackclock.capture import MODELS_OF_CAPTURES
 from ackclock.capture.connections import passed_over, reservations
 from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
@@ -19,10 +20,6 @@ from ackclock.models import Model, chosen
 from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
 from ackclock.result.writer import GrowingResult
-
-# Models asked about captured connections: the usual ones that need not know how a link varies, and
-# the AIMD chain, which uses the RTT distribution that a capture provides.
-MODELS_OF_CAPTURES = "square_root,pftk,cardwell,sawtooth,cubic_response,aimd_chain"
 
 
 def measure(

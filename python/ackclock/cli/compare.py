@@ -24,7 +24,7 @@ from ackclock.cli.options import (
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
-from ackclock.run.emulation import DEVICES
+from ackclock.run.device import DEVICES
 
 if TYPE_CHECKING:
     from ackclock.cli.progress import Tell

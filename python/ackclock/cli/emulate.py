@@ -18,7 +18,7 @@ from ackclock.cli.options import (
 from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
 from ackclock.cli.summary import print_run, print_warnings
-from ackclock.run.emulation import DEVICES
+from ackclock.run.device import DEVICES
 
 if TYPE_CHECKING:
     from ackclock.result import Result

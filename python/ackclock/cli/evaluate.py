@@ -12,7 +12,6 @@ from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
-from ackclock.table import table
 
 if TYPE_CHECKING:
     from ackclock.evaluation import Plan, Suite
@@ -127,6 +126,8 @@ def _print(found: dict[str, Any], folder: Path, as_json: bool) -> None:
 
 
 def _print_cases(suite: "Suite", as_json: bool) -> None:
+    from ackclock.table import table
+
     rows = [[str(case.number), case.id, case.title] for case in suite.cases]
     if as_json:
         print_json([{"number": n, "id": i, "title": t} for n, i, t in rows])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ackclock.capture.measurement import MODELS_OF_CAPTURES
+from ackclock.capture import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import checked_time, json_option, models_option
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped

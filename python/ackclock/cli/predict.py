@@ -17,7 +17,6 @@ from ackclock.cli.options import json_option, models_option, read_scenario, scen
 from ackclock.cli.output import print_json, print_table, say, say_wrapped
 from ackclock.cli.progress import progress
 from ackclock.errors import InputError
-from ackclock.table import capital
 
 # Imported where a model is used: an error about a missing file does not need NumPy.
 if TYPE_CHECKING:
@@ -101,6 +100,8 @@ def predict(
 
 
 def _command(model: "Model") -> click.Command:
+    from ackclock.table import capital
+
     options: list[click.Parameter] = [
         click.Option([_option(one.name)], metavar=_metavar(one.unit), help=_help(model, one))
         for one in model.inputs
@@ -161,6 +162,8 @@ def _metavar(unit: str) -> str:
 
 
 def _help(model: "Model", one: "Input") -> str:
+    from ackclock.table import capital
+
     record = next(entry for entry in model.described()["inputs"] if entry["name"] == one.name)
     facts = (
         [one.letter, one.domain.words(one.letter or one.name)]

@@ -14,18 +14,9 @@ from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.progress import progress
 from ackclock.cli.show import experiment
 from ackclock.errors import InputError
-from ackclock.reproduction import (
-    Experiment,
-    Kind,
-    chosen,
-    experiments,
-    runner,
-    sentences,
-    tables,
-)
-from ackclock.table import Column, table
 
 if TYPE_CHECKING:
+    from ackclock.reproduction import Experiment
     from ackclock.reproduction.runner import Record
 
 
@@ -67,6 +58,8 @@ def reproduce(
             "NAMES",
             "is missing; give names or groups, or --all; see ackclock reproduce --list",
         )
+    from ackclock.reproduction import Kind, chosen, experiments, runner
+
     wanted = chosen(names, experiments())
     if everything or not names:
         wanted = list(experiments())
@@ -98,7 +91,7 @@ def reproduce(
     )
 
 
-def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
+def _print_catalogue(experiments: "Iterable[Experiment]", as_json: bool) -> None:
     """Prints the experiments and their cost, under their source and question."""
     experiments = list(experiments)
     if as_json:
@@ -133,6 +126,9 @@ def _print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
 
 def _print_answers(records: "list[Record]") -> None:
     """Prints how many experiments have each verdict, a table of them, and what does not hold."""
+    from ackclock.reproduction import sentences
+    from ackclock.table import Column, table
+
     say_wrapped(sentences.summary(records))
     say()
     rows = [[one["name"], one["shows"], one["verdict"]["kind"]] for one in records]
@@ -147,6 +143,8 @@ def _print_answers(records: "list[Record]") -> None:
 
 def _print_whole(record: "Record") -> None:
     """Prints the answer of an experiment, the published numbers beside ours, and the statements."""
+    from ackclock.reproduction import sentences, tables
+
     say_wrapped(f"{record['name']}: {record['shows']}. {record['question']}")
     say()
     _print_answer(record)
@@ -163,6 +161,8 @@ def _print_whole(record: "Record") -> None:
 
 
 def _print_answer(record: "Record") -> None:
+    from ackclock.reproduction import sentences
+
     say_wrapped(sentences.answer(record))
     failing = sentences.failing(record)
     if failing:

@@ -16,9 +16,6 @@ from ackclock.run.description import conclude, describe
 from ackclock.run.host import HOST_COMMAND, loader
 from ackclock.scenario import Scenario
 
-# Devices that may carry the packets of an emulation.
-DEVICES = ("automatic", "tun", "packet_socket")
-
 # Number of setting names that fit into a line.
 _FEW = 3
 
@@ -39,7 +36,7 @@ def emulate(
         scenario: With or without a sweep.
         folder: For the result. It grows during the run, so that it is usable even if the process is
             killed. An existing result is replaced once this run is known to be possible.
-        device: Carries the packets; one of `DEVICES`.
+        device: Carries the packets; one of `ackclock.run.device.DEVICES`.
         pcap: True to keep captures of each run.
         side_by_side: Number of runs at once, each between its own hosts. They share the processors;
             each is judged by itself.
