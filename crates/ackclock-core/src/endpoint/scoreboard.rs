@@ -522,48 +522,37 @@ impl Scoreboard {
         Some(self.next() - 1 - from_end as u64)
     }
 
-    /// Checks all sums against a recount of the records.
+    /// Checks all sums against a recount of the records, in one pass: tests do so at each step.
     #[cfg(test)]
     pub fn check(&self) {
-        let sum = |with: u8, without: u8| -> (u64, u64) {
-            self.ring
-                .iter()
-                .zip(self.first..)
-                .filter(|(record, _)| record.flags & with == with && record.flags & without == 0)
-                .fold((0, 0), |(count, bytes), (_, sequence)| {
-                    (count + 1, bytes + self.length(sequence))
-                })
-        };
-        assert_eq!(self.flight, sum(0, 0).1, "flight");
-        assert_eq!(self.sacked, sum(SACKED, 0).1, "sacked");
-        assert_eq!(self.lost, sum(LOST, 0).1, "lost");
-        assert_eq!(self.resent, sum(RESENT, 0).1, "resent");
-        assert_eq!(self.due, sum(LOST, RESENT).0, "due");
-        assert_eq!(
-            sum(SACKED | LOST, 0).0 + sum(SACKED | RESENT, 0).0,
-            0,
-            "exclusive"
-        );
-        let beyond = self
-            .ring
-            .iter()
-            .zip(self.first..)
-            .filter(|(record, sequence)| *sequence >= self.lost_below && record.flags & SACKED != 0)
-            .count();
-        assert_eq!(self.sacked_beyond, beyond as u64, "sacked beyond");
-        assert!(self.lost_below <= self.next().max(self.first));
-        for (index, record) in self.ring.iter().enumerate() {
-            if record.flags & SACKED != 0 {
-                assert!(
-                    self.ring
-                        .iter()
-                        .skip(index)
-                        .take(record.run as usize)
-                        .all(|other| other.flags & SACKED != 0),
-                    "a run has no gap"
-                );
+        let (mut flight, mut sacked, mut lost, mut resent) = (0, 0, 0, 0);
+        let (mut due, mut beyond) = (0, 0);
+        let mut without_gap = 0; // records from this one on that are SACKED
+        for (index, record) in self.ring.iter().enumerate().rev() {
+            let sequence = self.first + index as u64;
+            let has = |flag: u8| record.flags & flag != 0;
+            let length = self.length(sequence);
+            let counted = |flag: u8| if has(flag) { length } else { 0 };
+            flight += length;
+            sacked += counted(SACKED);
+            lost += counted(LOST);
+            resent += counted(RESENT);
+            due += u64::from(has(LOST) && !has(RESENT));
+            without_gap = if has(SACKED) { without_gap + 1 } else { 0 };
+            if has(SACKED) {
+                assert!(!has(LOST | RESENT), "exclusive");
+                beyond += u64::from(sequence >= self.lost_below);
+                let run = (record.run as usize).min(self.ring.len() - index);
+                assert!(run <= without_gap, "a run has no gap");
             }
         }
+        assert_eq!(self.flight, flight, "flight");
+        assert_eq!(self.sacked, sacked, "sacked");
+        assert_eq!(self.lost, lost, "lost");
+        assert_eq!(self.resent, resent, "resent");
+        assert_eq!(self.due, due, "due");
+        assert_eq!(self.sacked_beyond, beyond, "sacked beyond");
+        assert!(self.lost_below <= self.next().max(self.first));
     }
 }
 
