@@ -6,12 +6,13 @@ use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
     RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit, SenderState,
 };
-use ackclock_core::registry::{Entry, Kind, choose};
+use ackclock_core::registry::{Entry, Kind, Selection, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
 #[path = "../../src/congestion/testing.rs"]
 #[expect(dead_code, reason = "unit tests use the rest")]
@@ -25,21 +26,33 @@ fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
         .filter(|entry| entry.simulated)
 }
 
+/// A control as a scenario chooses it.
+struct Choice {
+    tree: Value,
+    chosen: Selection<ControlKind>,
+}
+
 /// Returns the variants of every control that the engine makes, programs for the kernel included
-/// that call none of its functions.
-fn trees() -> impl Iterator<Item = Value> {
-    let program = |one: &Shipped| json!({ "kind": "kernel", "shipped": one.name });
-    let is_made = |tree: &Value| {
-        let control = choose::<ControlKind>(tree, &NoFiles).unwrap();
-        control.is_simulated()
-    };
-    entries()
-        .flat_map(variants)
-        .chain(SHIPPED.iter().map(program).filter(is_made))
+/// that call none of its functions. They are read once, as a scenario is for all of its flows: to
+/// read a program takes longer than most of what it is then asked.
+fn choices() -> &'static [Choice] {
+    static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| {
+        let program = |one: &Shipped| json!({ "kind": "kernel", "shipped": one.name });
+        entries()
+            .flat_map(variants)
+            .chain(SHIPPED.iter().map(program))
+            .map(|tree| {
+                let chosen = choose::<ControlKind>(&tree, &NoFiles).unwrap();
+                Choice { tree, chosen }
+            })
+            .filter(|choice| choice.chosen.is_simulated())
+            .collect()
+    });
+    &CHOICES
 }
 
 fn build(
-    tree: &Value,
+    chosen: &Selection<ControlKind>,
     mss: u64,
     segments: u64,
     ssthresh: Option<u64>,
@@ -51,9 +64,7 @@ fn build(
         initial_ssthresh: ssthresh.map(Bytes),
         ..context(&streams, 0, None)
     };
-    choose::<ControlKind>(tree, &NoFiles)
-        .unwrap()
-        .build(context)
+    chosen.build(context)
 }
 
 #[test]
@@ -100,9 +111,19 @@ fn bottleneck(products: u64, overflow: CongestionKind) -> Bottleneck {
     }
 }
 
+/// Returns a flow over an empty path; the windows are in segments.
+fn without_bottleneck(
+    chosen: &Selection<ControlKind>,
+    window: u64,
+    ssthresh: Option<u64>,
+) -> AckClock {
+    let control = chosen.build(context(&Streams::new(1, 0), window, ssthresh));
+    AckClock::of(control, RTT)
+}
+
 /// Returns a flow that starts over a buffer of one bandwidth-delay product.
-fn clock(tree: &Value, overflow: CongestionKind) -> AckClock {
-    let mut clock = AckClock::new(tree, RTT, 10, None);
+fn clock(chosen: &Selection<ControlKind>, overflow: CongestionKind) -> AckClock {
+    let mut clock = without_bottleneck(chosen, 10, None);
     clock.bottleneck = Some(bottleneck(1, overflow));
     clock
 }
@@ -111,7 +132,8 @@ fn clock(tree: &Value, overflow: CongestionKind) -> AckClock {
 /// is that of the empty path.
 #[test]
 fn round_trips_grow_with_the_window_and_never_fall_below_the_minimum() {
-    let mut clock = clock(&json!({ "kind": "reno" }), CongestionKind::Loss);
+    let reno = choose(&json!({ "kind": "reno" }), &NoFiles).unwrap();
+    let mut clock = clock(&reno, CongestionKind::Loss);
     let product = PRODUCT as u64 * MSS;
     for _ in 0..300 {
         let rtt = clock.round_trip();
@@ -127,9 +149,9 @@ fn round_trips_grow_with_the_window_and_never_fall_below_the_minimum() {
 
 #[test]
 fn the_window_grows_while_nothing_is_wrong() {
-    for tree in trees() {
+    for Choice { tree, chosen } in choices() {
         for ssthresh in [None, Some(10)] {
-            let mut clock = AckClock::new(&tree, RTT, 10, ssthresh);
+            let mut clock = without_bottleneck(chosen, 10, ssthresh);
             for _ in 0..12 {
                 let before = clock.cwnd();
                 for _ in 0..before as u64 {
@@ -146,8 +168,8 @@ fn the_window_grows_while_nothing_is_wrong() {
 #[test]
 fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
     for overflow in [CongestionKind::Loss, CongestionKind::Mark] {
-        for tree in trees() {
-            let mut clock = clock(&tree, overflow);
+        for Choice { tree, chosen } in choices() {
+            let mut clock = clock(chosen, overflow);
             (0..100).for_each(|_| clock.round());
             let (start, delivered) = (clock.now, clock.delivered);
             for _ in 0..200 {
@@ -169,8 +191,8 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
 #[test]
 fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     use CongestionKind::{Loss, Mark, Timeout};
-    for tree in trees() {
-        let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
+    for Choice { tree, chosen } in choices() {
+        let facts = &chosen.facts;
         // What is unknown may be nothing.
         let ignored = |kept: Option<KeptShare>| matches!(kept, None | Some(KeptShare::None));
         let ignored = [
@@ -179,7 +201,7 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
             (Timeout, false),
         ];
         for (kind, _) in ignored.into_iter().filter(|(_, ignored)| !ignored) {
-            let mut clock = AckClock::new(&tree, RTT, 2 * PRODUCT as u64, Some(1));
+            let mut clock = without_bottleneck(chosen, 2 * PRODUCT as u64, Some(1));
             clock.bottleneck = Some(bottleneck(8, Loss)); // nothing overflows, even in a startup
             (0..12).for_each(|_| clock.round()); // less than 5 s, when BBR empties the path
             let before = clock.cwnd();
@@ -202,9 +224,9 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
 /// buffer overflows.
 #[test]
 fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
-    for tree in trees() {
-        let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
-        let mut clock = AckClock::new(&tree, RTT, PRODUCT as u64, Some(1));
+    for Choice { tree, chosen } in choices() {
+        let facts = &chosen.facts;
+        let mut clock = without_bottleneck(chosen, PRODUCT as u64, Some(1));
         clock.round();
         let before = clock.cwnd();
         clock.rtt = RTT * 3; // a queue of 200 ms, longer than any target
@@ -226,8 +248,8 @@ fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
 /// continues.
 #[test]
 fn what_reordering_has_cost_is_given_back() {
-    for tree in trees() {
-        let mut clock = clock(&tree, CongestionKind::Loss);
+    for Choice { tree, chosen } in choices() {
+        let mut clock = clock(chosen, CongestionKind::Loss);
         (0..100).for_each(|_| clock.round());
         let before = clock.cwnd();
         clock.react(CongestionKind::Loss);
@@ -249,8 +271,8 @@ fn what_reordering_has_cost_is_given_back() {
 
 #[test]
 fn a_link_is_filled_again_after_a_timeout() {
-    for tree in trees() {
-        let mut clock = clock(&tree, CongestionKind::Loss);
+    for Choice { tree, chosen } in choices() {
+        let mut clock = clock(chosen, CongestionKind::Loss);
         (0..100).for_each(|_| clock.round());
         clock.react(CongestionKind::Timeout);
         assert_eq!(clock.cwnd(), 1.0, "{tree}");
@@ -264,16 +286,19 @@ fn a_link_is_filled_again_after_a_timeout() {
 
 #[test]
 fn an_application_that_sends_little_does_not_open_the_window() {
-    for tree in trees() {
+    for Choice { tree, chosen } in choices() {
         for application in [4, 25] {
-            let mut clock = clock(&tree, CongestionKind::Loss);
+            let mut clock = clock(chosen, CongestionKind::Loss);
             clock.application = Bytes(application * MSS);
             (0..500).for_each(|_| clock.round());
             // The window counts as used up to twice the amount sent (RFC 7661), and then grows once
             // more.
-            let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
             // One that paces adds three bursts of at most two segments, made even (BBR).
-            let bursts = if facts.paces == Some(true) { 8.0 } else { 0.0 };
+            let bursts = if chosen.facts.paces == Some(true) {
+                8.0
+            } else {
+                0.0
+            };
             let most = 10.0_f64.max(3.0 * application as f64 + bursts);
             assert!(clock.cwnd() <= most, "{tree}: {}", clock.cwnd());
         }
@@ -282,9 +307,9 @@ fn an_application_that_sends_little_does_not_open_the_window() {
 
 #[test]
 fn a_timeout_leaves_one_segment() {
-    for tree in trees() {
+    for Choice { tree, chosen } in choices() {
         for mss in [1, 1448, 65_000] {
-            let mut control = build(&tree, mss, 17, None);
+            let mut control = build(chosen, mss, 17, None);
             let timeout = Congestion {
                 kind: CongestionKind::Timeout,
                 base: Bytes(17 * mss),
@@ -519,8 +544,8 @@ proptest! {
         segments in 0..50_u64,
         ssthresh in prop::option::of(any_size()),
     ) {
-        for tree in trees() {
-            let mut control = build(&tree, mss, segments, ssthresh);
+        for Choice { tree, chosen } in choices() {
+            let mut control = build(chosen, mss, segments, ssthresh);
             let (mut now, mut told) = (Time::ZERO, Told::default());
             for (step, signal) in &signals {
                 now = now + Span::from_nanos(*step);
@@ -562,9 +587,9 @@ proptest! {
     fn controls_are_deterministic(
         signals in prop::collection::vec((any_step(), any_signal()), 1..60)
     ) {
-        for tree in trees() {
+        for Choice { tree, chosen } in choices() {
             let windows = || {
-                let mut control = build(&tree, 1448, 10, None);
+                let mut control = build(chosen, 1448, 10, None);
                 let (mut now, mut told) = (Time::ZERO, Told::default());
                 let mut windows = Vec::new();
                 for (step, signal) in &signals {
@@ -574,7 +599,7 @@ proptest! {
                 }
                 windows
             };
-            prop_assert_eq!(windows(), windows());
+            prop_assert_eq!(windows(), windows(), "{}", tree);
         }
     }
 }

@@ -10,11 +10,19 @@ use ackclock_core::streams::Streams;
 use ackclock_core::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
 use crate::variants::variants;
 
 fn entries() -> impl Iterator<Item = &'static Entry<RateControlKind>> {
     RateControlKind::entries().iter()
+}
+
+/// Returns the variants of every control. They come from the schemas, which takes longer than to
+/// drive a control.
+fn trees() -> &'static [Value] {
+    static TREES: LazyLock<Vec<Value>> = LazyLock::new(|| entries().flat_map(variants).collect());
+    &TREES
 }
 
 fn build(tree: &Value, mss: u64) -> Halves {
@@ -263,8 +271,8 @@ impl DrivenControl {
 #[test]
 fn a_round_trip_of_no_time_leaves_timers_that_end() {
     let while_sending = Span::from_millis(1);
-    for tree in entries().flat_map(variants) {
-        let mut told = DrivenControl::new(&tree, 1000);
+    for tree in trees() {
+        let mut told = DrivenControl::new(tree, 1000);
         for _ in 0..20 {
             told.packet_at_once();
             let until = told.now + while_sending;
@@ -283,8 +291,8 @@ fn a_round_trip_of_no_time_leaves_timers_that_end() {
 /// An answer to a packet that was never sent is ignored.
 #[test]
 fn an_answer_to_nothing_changes_nothing() {
-    for tree in entries().flat_map(variants) {
-        let mut told = DrivenControl::new(&tree, 1000);
+    for tree in trees() {
+        let mut told = DrivenControl::new(tree, 1000);
         (0..10).for_each(|_| told.packet_at_once());
         let shown = |told: &DrivenControl| {
             let sender = &told.sender;
@@ -320,8 +328,8 @@ fn an_answer_to_nothing_changes_nothing() {
 /// With nothing more to answer, a receiver has nothing more to wait for.
 #[test]
 fn a_receiver_falls_silent_with_its_sender() {
-    for tree in entries().flat_map(variants) {
-        let mut told = DrivenControl::new(&tree, 1000);
+    for tree in trees() {
+        let mut told = DrivenControl::new(tree, 1000);
         (0..10).for_each(|_| told.packet_at_once());
         for _ in 0..10 {
             let next = told.receiver.poll_timeout();
@@ -363,8 +371,8 @@ proptest! {
         signals in prop::collection::vec((any_step(), any_signal()), 1..120),
         mss in 1..=65_000_u64,
     ) {
-        for tree in entries().flat_map(variants) {
-            let mut told = DrivenControl::new(&tree, mss);
+        for tree in trees() {
+            let mut told = DrivenControl::new(tree, mss);
             for (step, signal) in &signals {
                 told.now = told.now + Span::from_nanos(*step);
                 told.tell(signal);
@@ -426,9 +434,9 @@ proptest! {
     fn controls_are_deterministic(
         signals in prop::collection::vec((any_step(), any_signal()), 1..60)
     ) {
-        for tree in entries().flat_map(variants) {
+        for tree in trees() {
             let shown = || {
-                let mut told = DrivenControl::new(&tree, 1000);
+                let mut told = DrivenControl::new(tree, 1000);
                 let mut shown = Vec::new();
                 for (step, signal) in &signals {
                     told.now = told.now + Span::from_nanos(*step);
