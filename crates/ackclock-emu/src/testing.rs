@@ -94,16 +94,21 @@ pub mod networks {
     }
 
     /// A scenario; `marks` is true if its second hop has a queue that marks.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct Description {
-        pub tree: Value,
-        pub marks: bool,
+        scenario: Scenario,
+        marks: bool,
+    }
+    impl std::fmt::Debug for Description {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "{}, marks: {}", self.scenario.resolved, self.marks)
+        }
     }
 
     /// Number of flows of every description: near/0, near/1, far, datagrams.
     pub const FLOWS: u32 = 4;
-    /// A time long after the last arrival.
-    pub const END: Time = Time::from_nanos(20_000_000_000);
+    /// A time long after the last arrival, which is within 1.6 s. Links draw rates until then.
+    pub const END: Time = Time::from_nanos(5_000_000_000);
     pub const INTERVAL: Span = Span::from_millis(700);
 
     /// The sample files, and the recorded trace of a link with a varying rate.
@@ -247,8 +252,9 @@ pub mod networks {
 
     pub fn descriptions() -> impl Strategy<Value = Description> {
         let hops = (hop(), hop(), hop(), hop());
+        let flows = tree::from_toml(SCENARIO_OF_FOUR_FLOWS).unwrap();
         (hops, any::<u32>(), any::<bool>()).prop_map(
-            |((first, second, access, back), seed, marks)| {
+            move |((first, second, access, back), seed, marks)| {
                 let named = |name: &str, scope: &str, mut hop: Value| {
                     hop["name"] = name.into();
                     hop["scope"] = scope.into();
@@ -269,10 +275,10 @@ pub mod networks {
                     named("back", "shared", back),
                     measured,
                 ];
-                let mut tree = tree::from_toml(SCENARIO_OF_FOUR_FLOWS).unwrap();
+                let mut tree = flows.clone();
                 tree["hops"] = hops.into_iter().collect();
                 tree["seed"] = seed.into();
-                Description { tree, marks }
+                Description::of(&tree, marks)
             },
         )
     }
@@ -326,18 +332,19 @@ transport = {{ kind = "tcp", control = {{ kind = "reno" }} }}
 traffic = {{ kind = "bulk" }}
 "#
             );
-            Description {
-                tree: tree::from_toml(&text).unwrap(),
-                marks: false,
-            }
+            Self::of(&tree::from_toml(&text).unwrap(), false)
+        }
+        /// Reads the scenario, once for all networks that a test builds from it.
+        fn of(tree: &Value, marks: bool) -> Self {
+            let scenario = Scenario::from_tree(tree, &Traces).unwrap();
+            Description { scenario, marks }
         }
         pub fn network(&self) -> Network {
-            let scenario = Scenario::from_tree(&self.tree, &Traces).unwrap();
+            let scenario = &self.scenario;
             let streams = Streams::new(scenario.seed, 0);
-            let mut network = network::build(&scenario, &streams);
+            let mut network = network::build(scenario, &streams);
             if self.marks {
-                let link =
-                    network::build_link(&scenario, &scenario.hops[1], &streams, "hop/second");
+                let link = network::build_link(scenario, &scenario.hops[1], &streams, "hop/second");
                 let marker = Discipline::Scheduled(Box::new(Marker::default()));
                 network.hops[1] = Hop::new(marker, link, Vec::new(), Span::from_millis(1));
             }
