@@ -22,21 +22,21 @@ const SACK: [SackBlock; 2] = [
     SackBlock { start: 2, end: 3 },
 ];
 
-/// Returns a connection and a datagram of a second flow. The connection has a handshake and six
+/// Returns a connection, the flow of that number, and a datagram of the next flow. The connection has a handshake and six
 /// segments, the last of them short. The second and the fourth are lost behind the point of
 /// capture, reported by SACK and retransmitted.
-fn connection(parameters: &TcpParameters) -> Vec<(u64, Packet, &'static [SackBlock])> {
+fn connection(parameters: &TcpParameters, flow: u32) -> Vec<(u64, Packet, &'static [SackBlock])> {
     let (mss, header) = (parameters.mss.0 as u16, parameters.header.0 as u16);
     let at = |ms: u64| Time::from_nanos(ms * MILLISECOND);
     let up = |ms, kind, sequence, payload: u16| {
-        let mut packet = Packet::new(kind, FlowId(0), sequence, header + payload, at(ms));
+        let mut packet = Packet::new(kind, FlowId(flow), sequence, header + payload, at(ms));
         if kind == PacketKind::Data {
             packet.set_ecn(Ecn::Capable);
         }
         (ms, packet, &[][..])
     };
     let back = |ms, kind, sequence, echo, sacks| {
-        let packet = Packet::new(kind, FlowId(0), sequence, header, at(echo));
+        let packet = Packet::new(kind, FlowId(flow), sequence, header, at(echo));
         (ms, packet, sacks)
     };
     let mut retransmission = up(143, PacketKind::Data, 1, mss);
@@ -44,7 +44,7 @@ fn connection(parameters: &TcpParameters) -> Vec<(u64, Packet, &'static [SackBlo
     retransmission.1.set_window_reduced(true);
     let mut marked = back(121, PacketKind::Ack, 1, 50, &SACK[1..]);
     marked.1.set_ace(1);
-    let datagram = Packet::new(PacketKind::Datagram, FlowId(1), 7, 528, at(300));
+    let datagram = Packet::new(PacketKind::Datagram, FlowId(flow + 1), 7, 528, at(300));
     vec![
         up(10, PacketKind::Syn, 0, 0),
         back(50, PacketKind::SynAck, 0, 10, &[]),
@@ -66,23 +66,28 @@ fn connection(parameters: &TcpParameters) -> Vec<(u64, Packet, &'static [SackBlo
     ]
 }
 
-fn capture(file: &Path, parameters: &TcpParameters, snap_length: u32) {
-    let total = parameters.mss * 6 + Bytes(100);
-    let encoders = vec![
-        PacketEncoder::tcp(FlowAddresses::of(FlowId(0)), parameters, Some(total)),
-        PacketEncoder::udp(FlowAddresses::of(FlowId(1))),
-    ];
+/// Captures a connection with each of these parameters, one after the other.
+fn capture(file: &Path, connections: &[TcpParameters], snap_length: u32) {
+    let encoders = (0..).step_by(2).zip(connections).flat_map(|(flow, one)| {
+        let total = one.mss * 6 + Bytes(100);
+        [
+            PacketEncoder::tcp(FlowAddresses::of(FlowId(flow)), one, Some(total)),
+            PacketEncoder::udp(FlowAddresses::of(FlowId(flow + 1))),
+        ]
+    });
     let output = BufWriter::new(File::create(file).unwrap());
-    let mut capture = Capture::new(output, snap_length, encoders).unwrap();
-    let mut labels = Labels::default();
-    for (ms, packet, sacks) in connection(parameters) {
-        let at = Time::from_nanos(ms * MILLISECOND + 1);
-        // Captured where ACKs arrive; here they arrive at once.
-        let mut label = labels.sent(at, &packet);
-        if !packet.is_forward() {
-            label = labels.received(at, &packet);
+    let mut capture = Capture::new(output, snap_length, encoders.collect()).unwrap();
+    for (flow, one) in (0..).step_by(2).zip(connections) {
+        let mut labels = Labels::default();
+        for (ms, packet, sacks) in connection(one, flow) {
+            let at = Time::from_nanos(ms * MILLISECOND + 1);
+            // Captured where ACKs arrive; here they arrive at once.
+            let mut label = labels.sent(at, &packet);
+            if !packet.is_forward() {
+                label = labels.received(at, &packet);
+            }
+            capture.write(at, &packet, sacks, label).unwrap();
         }
-        capture.write(at, &packet, sacks, label).unwrap();
     }
     capture.finish().unwrap();
 }
@@ -93,24 +98,22 @@ fn tshark_finds_nothing_wrong() {
         return;
     }
     let scratch = Scratch::new("nothing-wrong.pcap");
-    for preset in [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002] {
-        for snap_length in [0, 96] {
-            capture(&scratch.0, &preset.parameters(), snap_length);
-            let fields = "_ws.malformed ip.checksum.status tcp.checksum.status udp.checksum.status \
-                          tcp.analysis.ack_lost_segment tcp.analysis.lost_segment \
-                          tcp.options.unknown";
-            let rows = tshark(&scratch.0, CHECKSUMS, fields);
-            // 1 is good; 2 is unverified, all that tshark can say of a cut packet. Nothing is lost
-            // that was not captured, and no option is unknown.
-            let whole = |row: &String| [" 1 1    ", " 1  1   "].contains(&row.as_str());
-            let cut = |row: &String| [" 1 2    ", " 1  2   "].contains(&row.as_str());
-            assert_eq!(rows.len(), 17);
-            assert!(
-                rows.iter()
-                    .all(|row| whole(row) || (snap_length > 0 && cut(row))),
-                "{rows:#?}"
-            );
-        }
+    let presets = [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002].map(Preset::parameters);
+    for snap_length in [0, 96] {
+        capture(&scratch.0, &presets, snap_length);
+        let fields = "_ws.malformed ip.checksum.status tcp.checksum.status udp.checksum.status \
+                      tcp.analysis.ack_lost_segment tcp.analysis.lost_segment tcp.options.unknown";
+        let rows = tshark(&scratch.0, CHECKSUMS, fields);
+        // 1 is good; 2 is unverified, all that tshark can say of a cut packet. Nothing is lost that
+        // was not captured, and no option is unknown.
+        let whole = |row: &String| [" 1 1    ", " 1  1   "].contains(&row.as_str());
+        let cut = |row: &String| [" 1 2    ", " 1  2   "].contains(&row.as_str());
+        assert_eq!(rows.len(), 17 * presets.len());
+        assert!(
+            rows.iter()
+                .all(|row| whole(row) || (snap_length > 0 && cut(row))),
+            "{rows:#?}"
+        );
     }
 }
 
@@ -123,7 +126,7 @@ fn tshark_reads_the_connection_that_was_written() {
     let mut parameters = Preset::Linux.parameters();
     parameters.mss = Bytes(1000);
     parameters.ecn = true;
-    capture(&scratch.0, &parameters, 96);
+    capture(&scratch.0, &[parameters], 96);
     let fields = "frame.time_epoch ip.src ip.len tcp.flags.str tcp.len tcp.seq tcp.ack \
                   tcp.window_size \
                   tcp.options.sack_le tcp.options.sack_re \
@@ -174,7 +177,7 @@ fn tshark_sees_the_losses_and_the_round_trip() {
         return;
     }
     let scratch = Scratch::new("losses.pcap");
-    capture(&scratch.0, &Preset::Linux.parameters(), 96);
+    capture(&scratch.0, &[Preset::Linux.parameters()], 96);
     let rows = tshark(
         &scratch.0,
         CHECKSUMS,
@@ -193,7 +196,7 @@ fn tshark_reads_the_datagram() {
         return;
     }
     let scratch = Scratch::new("datagram.pcap");
-    capture(&scratch.0, &Preset::Linux.parameters(), 96);
+    capture(&scratch.0, &[Preset::Linux.parameters()], 96);
     let rows = tshark(
         &scratch.0,
         CHECKSUMS,
