@@ -97,7 +97,7 @@ impl<T: Trace> Run<T> {
     #[inline(never)]
     pub(super) fn pump_sender(&mut self, flow: usize, at: Time) {
         if let Some(id) = self.send(flow, at) {
-            self.begin_route(flow, at, id);
+            self.begin_route(at, id);
         }
     }
 
@@ -117,16 +117,16 @@ impl<T: Trace> Run<T> {
             return last;
         }
         self.leaving.extend(last);
-        self.begin_routes(flow, at);
+        self.begin_routes(at);
         None
     }
 
     /// Puts all packets that a sender has just sent into their first hop.
     #[inline(never)]
-    fn begin_routes(&mut self, flow: usize, at: Time) {
+    fn begin_routes(&mut self, at: Time) {
         let mut leaving = std::mem::take(&mut self.leaving);
         for id in leaving.drain(..) {
-            self.begin_route(flow, at, id);
+            self.begin_route(at, id);
         }
         self.leaving = leaving;
     }
@@ -134,19 +134,19 @@ impl<T: Trace> Run<T> {
     /// Puts a packet sent at `at` into its first hop, where it waits for [`Run::work`]: packets
     /// sent with it enter the hop before it leaves.
     #[inline]
-    fn begin_route(&mut self, flow: usize, at: Time, id: PacketId) {
+    fn begin_route(&mut self, at: Time, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);
-        if let Some(hop) = self.routes.first(flow, true).as_hop() {
-            let leg = Leg::of(&self.packets[id]);
+        let leg = Leg::of(&self.packets[id]);
+        if let Some(hop) = self.routes.first(leg.flow(), leg.forward).as_hop() {
             self.enter_hop(at, hop, id, leg, false);
         }
     }
 
-    /// Sends the ACK that the receiving side has due at `at`, and sets its next wake-up.
+    /// Sends the ACK that the receiving side has due at `at`, and sets its next wake-up. The ACK
+    /// does not travel on: what it leads to may come after what the receiver handles meanwhile.
     pub(super) fn pump_receiver(&mut self, flow: usize, at: Time) {
         if let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
-            self.record_endpoint(at, Step::Send, id);
-            self.travel(at, id, Leg::of(&self.packets[id]));
+            self.begin_route(at, id);
         }
         self.arm_receiver(flow);
     }

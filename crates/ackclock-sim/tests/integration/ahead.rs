@@ -339,6 +339,29 @@ fn ties_at_a_shared_hop() {
     }
 }
 
+/// An ACK that a receiver's timer sent leads to a segment which arrives after the one that the
+/// receiver is about to handle, although the timer was due long before that.
+#[test]
+fn an_ack_by_a_timer_and_what_it_leads_to() {
+    for flow in 80..120 {
+        let delay = format!(
+            "flows.bulk.access_delay=\"{} ns\"",
+            18_000_000_u64 * flow / 199
+        );
+        let assignments = [
+            "duration=\"4 s\"",
+            "flows.bulk.count=1",
+            "flows.bulk.start=\"0 s\"",
+            "flows.bulk.route=[\"access\", \"exit\"]",
+            "flows.bulk.return=[\"access\"]",
+            "flows.bulk.transport.preset=\"linux\"",
+            "flows.bulk.traffic={ kind = \"transfer\", size = \"200 kB\" }",
+            &delay,
+        ];
+        assert!(agree(&scenario(DUMBBELL, &assignments)) > 100);
+    }
+}
+
 /// A small scenario with random values of everything.
 fn anything() -> impl Strategy<Value = Vec<String>> {
     let choose = |all: &'static [&'static str]| prop::sample::select(all);
