@@ -61,6 +61,20 @@ def test_both_edges_are_found_with_what_is_undecided_around_them(
     assert len(set(asked)) <= len(SIZES) + 4 * 6
 
 
+def test_an_edge_is_sought_from_the_nearest_size_that_misses() -> None:
+    """Looking for 43 by halves tells all that there is to know; nothing further is tried."""
+    asked: list[int] = []
+
+    def judge(size: int) -> str:
+        asked.append(size)
+        return "met" if size >= 43 else "missed"
+
+    found = stretch(SIZES, judge)
+    assert found is not None
+    assert (found.low.met, found.low.missed) == (43, 42)
+    assert set(asked) - set(SIZES) == {45, 38, 41, 43, 42}
+
+
 def test_neighbours_differ_by_one_or_by_a_sixteenth_of_a_doubling() -> None:
     assert between(1, 32, lambda size: size >= 21) == (20, 21)
     no, yes = between(1024, 1, lambda size: size <= 700)

@@ -510,23 +510,24 @@ def _warnings(
 def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> list[int]:
     """Returns the grid of the curve, ascending.
 
-    It doubles around the sizes that rules and models name, until both ends are clear.
+    Its sizes are those that rules and models name, and doublings until both ends are clear.
     """
     hop, of = trials.hop, droptail(trials.hop)
     product = hop.bdp_packets if isfinite(hop.bdp_packets) and hop.bdp_packets > 1 else _NO_PRODUCT
     farthest = ceil(_FARTHEST_PRODUCTS * product)
     delay = next((one.bound for one in targets if one.measure.name == "delay_p99_s"), 0.0)
     named = [one for one in named if one <= farthest]
-    top = ceil(
+    top = round(
         max(
             _MOST_PRODUCTS * product, min(_BEYOND_DELAY * delay / hop.packet_s, farthest), *named, 4
         )
     )
-    bottom = max(1, int(_LEAST_PART * product))
-    sizes = [bottom]
-    while sizes[-1] * 2 < top:
-        sizes.append(sizes[-1] * 2)
-    sizes.append(top)
+    # The product itself is one of the sizes.
+    share, sizes = _LEAST_PART, []
+    while (size := max(1, round(share * product))) < top:
+        sizes.append(size)
+        share *= 2
+    sizes = [*dict.fromkeys(sizes), top]
     growing = [one for one in targets if one.measure.name != "delay_p99_s"]
 
     def open_at(size: int, *, met: bool) -> bool:
@@ -564,11 +565,12 @@ def _together(
     """Returns the buffers that meet all targets, from the grid and the edges of each target."""
     of = droptail(trials.hop)
     edges = [edge for one in alone if one.sizes for edge in (one.sizes.low, one.sizes.high) if edge]
+    ends = {size for edge in edges for size in (edge.met, edge.missed) if size is not None}
 
     def judge(size: int) -> str:
         return trials.judge(of(size), *targets)
 
-    found = stretch(sorted({*sizes, *(edge.met for edge in edges)}), judge)
+    found = stretch(sorted({*sizes, *ends}), judge)
     if found is not None:
         return found
 

@@ -70,11 +70,19 @@ def _edge(met: int, beyond: Sequence[int], judge: Judge) -> Edge:
     """Returns the edge between a size that meets and the sizes beyond it, nearest first."""
     if not beyond:
         return Edge(met, None)
-    _, outermost = between(beyond[0], met, lambda size: judge(size) == MET)
-    missing = next((size for size in beyond if judge(size) == MISSED), None)
-    if missing is None:
+    verdicts = {size: judge(size) for size in beyond}
+
+    def is_met(size: int) -> bool:
+        verdicts[size] = judge(size)
+        return verdicts[size] == MET
+
+    _, outermost = between(beyond[0], met, is_met)
+    # Sizes that missed on the way are nearer than those of the grid.
+    missing = [size for size, verdict in verdicts.items() if verdict == MISSED]
+    if not missing:
         return Edge(outermost, None)
-    _, nearest = between(outermost, missing, lambda size: judge(size) == MISSED)
+    missed = min(missing, key=lambda size: abs(size - outermost))
+    _, nearest = between(outermost, missed, lambda size: judge(size) == MISSED)
     return Edge(outermost, nearest)
 
 
