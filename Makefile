@@ -14,13 +14,14 @@ RELEASE := $(VENV)/.release
 # For what does not depend on the profile: the one in place.
 EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 
-# Processes that Python's tests run in: one more than processors, as tests wait for other programs.
-# Each imports all tests, which takes five seconds, and prepares by itself what tests share.
-WORKERS ?= 3
+# Processes that Python's tests run in: as many as the processors of a small machine. Each imports
+# all tests, which takes five seconds, and prepares by itself what tests share. More of them
+# would take turns on the processors.
+WORKERS ?= 2
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
 # The same of tests that take real time and mostly wait, and what they and those of Rust said, until
 # they end.
-WAITING ?= 4
+WAITING ?= 3
 WAITED := $(VENV)/waited.txt
 RUST_SAID := $(VENV)/rust.txt
 # Where these tests are, and those that want the machine for themselves: to import all files takes
@@ -66,8 +67,8 @@ demo: $(RELEASE) ## answer the leaky-pipe question by every method, write a page
 	@echo "  page    $(DEMO_OUT)/report.html   open it in a browser"
 	@echo "  next    $(BIN)/ackclock lab $(DEMO)"
 
-# Rust's tests mostly wait too, and what takes real time demands no speed of the machine, so that
-# both go on beside what computes. What measures the kernel comes last, and has the machine for
+# What takes real time mostly waits and demands no speed of the machine, so that it goes on beside
+# what computes, and Rust's tests, too. What measures the kernel comes last, and has the machine for
 # itself.
 test: $(QUICK) ## run all tests, on an engine that checks the physics
 	$(MAKE) --no-print-directory --jobs=3 test-computing test-waiting test-rust

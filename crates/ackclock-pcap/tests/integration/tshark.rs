@@ -22,9 +22,9 @@ const SACK: [SackBlock; 2] = [
     SackBlock { start: 2, end: 3 },
 ];
 
-/// Returns a connection, the flow of that number, and a datagram of the next flow. The connection has a handshake and six
-/// segments, the last of them short. The second and the fourth are lost behind the point of
-/// capture, reported by SACK and retransmitted.
+/// Returns a connection, the flow of that number, and a datagram of the next flow. The connection
+/// has a handshake and six segments, the last of them short. The second and the fourth are lost
+/// behind the point of capture, reported by SACK and retransmitted.
 fn connection(parameters: &TcpParameters, flow: u32) -> Vec<(u64, Packet, &'static [SackBlock])> {
     let (mss, header) = (parameters.mss.0 as u16, parameters.header.0 as u16);
     let at = |ms: u64| Time::from_nanos(ms * MILLISECOND);

@@ -83,8 +83,8 @@ fn the_mean_rate_is_kept_by_coarse_and_late_timers() {
             // On time; late by up to half a tick; and sometimes as late as may be caught up.
             for most in [Span::ZERO, tick / 2, CATCH_UP] {
                 let mut sender = opened(cap(rate), tick);
-                // Two seconds of many packets: a hundred late timers, and one packet more or less
-                // is no error.
+                // At high rates two seconds are enough: a hundred late timers, and so many packets
+                // that one more or less does not count.
                 let seconds = (3000.0_f64 / rate).clamp(2.0, LONGEST);
                 let mut count = 0;
                 let (sent, bursts) = leaving(&mut sender, seconds, || {
