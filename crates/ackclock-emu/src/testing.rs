@@ -107,8 +107,8 @@ pub mod networks {
 
     /// Number of flows of every description: near/0, near/1, far, datagrams.
     pub const FLOWS: u32 = 4;
-    /// A time long after the last arrival, which is within 1.6 s. Links draw rates until then.
-    pub const END: Time = Time::from_nanos(5_000_000_000);
+    /// A time long after the last arrival, which is within 1.6 s: the slowest links have sent all.
+    pub const END: Time = Time::from_nanos(20_000_000_000);
     pub const INTERVAL: Span = Span::from_millis(700);
 
     /// The sample files, and the recorded trace of a link with a varying rate.
