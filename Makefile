@@ -14,10 +14,10 @@ RELEASE := $(VENV)/.release
 # For what does not depend on the profile: the one in place.
 EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 
-# Processes that Python's tests run in: as many as the processors of a small machine. Each imports
-# all tests, which takes five seconds, and prepares by itself what tests share. More of them
-# would take turns on the processors.
-WORKERS ?= 2
+# Processes that Python's tests run in: one more than processors, as tests wait for other programs;
+# with two a sixth of two processors' time is left idle. Each imports all tests, which takes five
+# seconds, and prepares by itself what tests share.
+WORKERS ?= 3
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
 # The same of tests that take real time and mostly wait, and what they and those of Rust said, until
 # they end.
