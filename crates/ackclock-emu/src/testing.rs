@@ -107,7 +107,8 @@ pub mod networks {
 
     /// Number of flows of every description: near/0, near/1, far, datagrams.
     pub const FLOWS: u32 = 4;
-    /// A time long after the last arrival, which is within 1.6 s: the slowest links have sent all.
+    /// A time long after the last arrival, which is within 1.6 s. At 400 kbit/s, the slowest rate
+    /// that lasts, queues that fill by then take more than 5 s to empty.
     pub const END: Time = Time::from_nanos(20_000_000_000);
     pub const INTERVAL: Span = Span::from_millis(700);
 

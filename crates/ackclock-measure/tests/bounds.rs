@@ -131,8 +131,8 @@ fn memory_does_not_grow_with_time() {
     assert_eq!(measurement.repairs().wrong_times, 0);
 }
 
-/// A month with a packet each ten seconds: samples become less and less frequent. There is one for
-/// each interval, so that how many packets there are is of no account.
+/// A month with a packet each ten seconds: samples become less and less frequent. An interval has
+/// one, whatever its packets, so that more packets would show nothing else.
 #[test]
 fn samples_grow_with_the_logarithm_of_time() {
     let _alone = alone();
