@@ -11,6 +11,7 @@ use super::values::{VALUES, Values};
 use crate::registry::FACTS;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The schema says which fields are quantities. It never changes.
@@ -30,9 +31,9 @@ pub struct Derived {
 }
 
 /// A scenario's tree with plain quantities only.
-pub(super) struct Plain {
+pub(super) struct Plain<'a> {
     /// The tree, without the table of values. What could not be computed is an example.
-    pub tree: Value,
+    pub tree: Cow<'a, Value>,
     /// The results: first values, then fields on which the path depends, then others.
     pub derived: Vec<Derived>,
     /// The mistakes in fields.
@@ -53,9 +54,10 @@ struct Place {
 ///
 /// # Errors
 /// Mistakes in `[values]`, as every field may depend on one.
-pub(super) fn plain(tree: &Value, files: &dyn Files) -> Result<Plain> {
-    let mut tree = tree.clone();
-    let map = tree.as_object_mut();
+pub(super) fn plain<'a>(tree: &'a Value, files: &dyn Files) -> Result<Plain<'a>> {
+    let mut tree = Cow::Borrowed(tree);
+    let has_values = tree.get(VALUES).is_some();
+    let map = has_values.then(|| tree.to_mut().as_object_mut()).flatten();
     let table = map.and_then(|map| map.shift_remove(VALUES));
     let mut places = Vec::new();
     if table.is_some() || may_derive(&tree) {
@@ -92,7 +94,7 @@ pub(super) fn plain(tree: &Value, files: &dyn Files) -> Result<Plain> {
                 place.quantity.example().into()
             }
         };
-        if let Some(here) = at(&mut tree, &place.steps) {
+        if let Some(here) = at(tree.to_mut(), &place.steps) {
             *here = text.into();
         }
     }

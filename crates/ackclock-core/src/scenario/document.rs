@@ -242,7 +242,7 @@ fn sweep(_: &mut SchemaGenerator) -> Schema {
 impl Document {
     /// Reads the outermost level, with the mistakes in it; hops and flows are still trees.
     pub(super) fn read(tree: &Value) -> Result<(Self, Option<Error>)> {
-        let (document, mistakes): (Document, _) = parse::leniently(tree.clone())?;
+        let (document, mistakes): (Document, _) = parse::leniently(tree)?;
         if document.schema != VERSION {
             return Err(Error::new(
                 "schema",

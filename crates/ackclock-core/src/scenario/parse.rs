@@ -5,6 +5,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
+use std::borrow::Cow;
 
 /// A struct with more mistakes than this is another struct.
 const MOST_MISTAKES: usize = 20;
@@ -12,7 +13,7 @@ const MOST_MISTAKES: usize = 20;
 /// Reads a struct from a tree. Errors name the field relative to `tree`; their examples come from
 /// the struct's JSON schema.
 pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
-    match leniently(tree)? {
+    match leniently(&tree)? {
         (read, None) => Ok(read),
         (_, Some(mistakes)) => Err(mistakes),
     }
@@ -27,7 +28,7 @@ pub(crate) fn checked<T: DeserializeOwned + JsonSchema>(
     tree: Value,
     check: impl FnOnce(&mut T) -> Result<()>,
 ) -> Result<T> {
-    let (mut read, mistakes) = leniently(tree)?;
+    let (mut read, mistakes) = leniently(&tree)?;
     every([mistakes.map_or(Ok(()), Err), check(&mut read)])?;
     Ok(read)
 }
@@ -38,12 +39,14 @@ pub(crate) fn checked<T: DeserializeOwned + JsonSchema>(
 /// # Errors
 /// The mistakes, if one of them leaves nothing to read.
 pub(super) fn leniently<T: DeserializeOwned + JsonSchema>(
-    mut tree: Value,
+    tree: &Value,
 ) -> Result<(T, Option<Error>)> {
+    // Copied at the first mistake.
+    let mut tree = Cow::Borrowed(tree);
     let mut mistakes: Vec<Error> = Vec::new();
     let gathered = |mistakes: Vec<Error>| mistakes.into_iter().reduce(Error::and);
     loop {
-        let (path, message) = match serde_path_to_error::deserialize::<_, T>(&tree) {
+        let (path, message) = match serde_path_to_error::deserialize::<_, T>(&*tree) {
             Ok(read) => return Ok((read, gathered(mistakes))),
             Err(error) => (steps(error.path()), error.inner().to_string()),
         };
@@ -57,7 +60,7 @@ pub(super) fn leniently<T: DeserializeOwned + JsonSchema>(
         let is_unknown = found.code() == Code::UnknownField;
         mistakes.push(found);
         let replacement = example(&schema, &way).filter(|_| !is_unknown);
-        if !is_new || mistakes.len() == MOST_MISTAKES || !mend(&mut tree, &way, replacement) {
+        if !is_new || mistakes.len() == MOST_MISTAKES || !mend(tree.to_mut(), &way, replacement) {
             // There is one at least: the one that was just pushed.
             return Err(gathered(mistakes).unwrap_or_else(|| Error::message("", message)));
         }

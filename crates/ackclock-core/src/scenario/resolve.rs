@@ -41,7 +41,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    fn from_plain(plain: Plain, files: &dyn Files) -> Result<Scenario> {
+    fn from_plain(plain: Plain<'_>, files: &dyn Files) -> Result<Scenario> {
         let (document, mistakes) = Document::read(&plain.tree)?;
         let mistakes = plain
             .mistakes
@@ -161,7 +161,19 @@ impl Scenario {
             destination: flow.hosts[1].clone(),
             dscp: flow.dscp,
         };
-        parse::to_tree(&Document {
+        let hops: Vec<Value> = self
+            .hops
+            .iter()
+            .map(|one| parse::to_tree(&hop(one)))
+            .collect();
+        let flows: Vec<Value> = self
+            .flows
+            .iter()
+            .zip(transports)
+            .map(|one| parse::to_tree(&flow(one)))
+            .collect();
+        // Their place is reserved, as they are trees already.
+        let mut written = parse::to_tree(&Document {
             schema: VERSION,
             name: self.name.clone(),
             question: self.question.clone(),
@@ -171,21 +183,15 @@ impl Scenario {
             replicates: self.replicates,
             sample_interval: Some(self.sample_interval),
             shared_media: self.media.iter().map(MediumDescription::written).collect(),
-            hops: self
-                .hops
-                .iter()
-                .map(|one| parse::to_tree(&hop(one)))
-                .collect(),
-            flows: self
-                .flows
-                .iter()
-                .zip(transports)
-                .map(|one| parse::to_tree(&flow(one)))
-                .collect(),
+            hops: Vec::new(),
+            flows: Vec::new(),
             values: None,
             sweep: None,
             lab: None,
-        })
+        });
+        written["hops"] = hops.into();
+        written["flows"] = flows.into();
+        written
     }
 }
 
@@ -271,7 +277,7 @@ impl MediumDescription {
 }
 
 fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
-    let (document, mistakes): (HopDocument, _) = parse::leniently(tree.clone())?;
+    let (document, mistakes): (HopDocument, _) = parse::leniently(tree)?;
     let link = choose_within("link", &document.link, files);
     let queue = choose_within("queue", &document.queue, files);
     let impairment =
@@ -297,7 +303,7 @@ fn flow(
     hops: &[String],
     files: &dyn Files,
 ) -> Result<(FlowDescription, Value)> {
-    let (document, mistakes): (FlowDocument, _) = parse::leniently(tree.clone())?;
+    let (document, mistakes): (FlowDocument, _) = parse::leniently(tree)?;
     let name = document.name.unwrap_or_else(|| default_name(position));
     let transport =
         transport::read(&document.transport, files).map_err(|error| error.within("transport"));

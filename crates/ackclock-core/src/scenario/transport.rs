@@ -13,13 +13,23 @@ use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, Arithmetic, LossRecovery, Preset, RecoveryWindow};
 use crate::registry::{Kind, Selection, choose_within};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Transports, as written in `kind`.
 pub(super) const TRANSPORTS: [&str; 2] = ["tcp", "udp"];
 
 /// Fields of UDP without rate control.
 const OF_UDP: [&str; 2] = ["mss", "header"];
+
+/// Controls that offer a choice of arithmetic. Their schemas never change.
+static WITH_ARITHMETIC: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let offers = |schema: Value| schema["properties"].get("arithmetic").is_some();
+    ControlKind::entries()
+        .iter()
+        .filter(|entry| offers((entry.schema)()))
+        .map(|entry| entry.name)
+        .collect()
+});
 
 /// Fields of a TCP transport in addition to those of [`TcpParameters`].
 const OF_TCP: [&str; 3] = ["kind", "control", "preset"];
@@ -138,10 +148,7 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
 /// Returns a control that has the transport's arithmetic if it offers a choice and makes none.
 fn with_arithmetic(mut control: Value, arithmetic: Arithmetic) -> Value {
     let kind = control.get("kind").and_then(Value::as_str);
-    let offers = ControlKind::entries()
-        .iter()
-        .filter(|entry| kind == Some(entry.name))
-        .any(|entry| (entry.schema)()["properties"].get("arithmetic").is_some());
+    let offers = kind.is_some_and(|kind| WITH_ARITHMETIC.contains(&kind));
     if let Some(control) = control.as_object_mut().filter(|_| offers) {
         control
             .entry("arithmetic")
