@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from ackclock import Result, Scenario, simulate
 from ackclock.metrics import (
@@ -32,6 +32,13 @@ def test_the_interval_is_students() -> None:
     assert measured.mean == 3
     assert measured.half_width == pytest.approx(2.7764451 * math.sqrt(0.5), rel=1e-7)
     assert (measured.low, measured.high) == (3 - measured.half_width, 3 + measured.half_width)
+
+
+def test_usual_intervals_are_those_of_scipy_to_the_bit() -> None:
+    for count in range(2, 41):
+        values = np.arange(count) % 3
+        t = float(special.stdtrit(count - 1, 0.975))
+        assert interval(values).half_width == t * float(values.std(ddof=1)) / math.sqrt(count)
 
 
 def test_one_run_has_no_spread() -> None:

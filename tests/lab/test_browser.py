@@ -157,7 +157,7 @@ def test_links_of_all_examples_come_back_as_they_were(browser: Any, first: LabSe
     for path in EXAMPLES:
         if path.stem == "trace-link":
             continue
-        changes = {"duration": "2 s", "warmup": "1 s"}
+        changes = {"duration": "0.4 s", "warmup": "0.2 s"}
         state = LabState(load(path).tree, changes, {"seed": 2})
         before = shown.drawn()
         shown.page.goto(f"http://{first.host}/{encode(state)}")
