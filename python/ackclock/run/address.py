@@ -9,7 +9,6 @@ import json
 import platform
 from collections.abc import Mapping
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +71,8 @@ def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
 @cache
 def package(name: str = "ackclock") -> str:
     """Returns the address of all files of a package, and of the libraries that compute and draw."""
+    from importlib import metadata  # slow to import, and simulations need it not
+
     root = _folder_of(name)
     files = {
         path.relative_to(root).as_posix(): _digest(path)

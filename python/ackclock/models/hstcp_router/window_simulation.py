@@ -125,7 +125,7 @@ class _Runs:
     """The state of all runs: arrays of runs by flows, or of runs."""
 
     def __init__(
-        self, rate: float, round_trips: Array, buffers: Array, chances: list[np.random.Generator],
+        self, rate: float, round_trips: Array, buffers: Array, chances: "list[np.random.Generator]",
         sync: bool, step_s: float,
     ) -> None:  # fmt: skip
         self._rate, self._round_trips, self._buffers = rate, round_trips, buffers
