@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from ackclock.errors import InputError
 
 # Student's t for a confidence of 95 % and 1 to 30 degrees of freedom, as SciPy computes it. To
-# import SciPy for it takes a third of the time of a short command.
+# import SciPy for it takes more than a quarter of the time of a short command.
 _USUAL_CONFIDENCE = 0.95
 _USUAL_T = (
     12.706204736174694, 4.302652729749462, 3.1824463052837078, 2.7764451051977934,

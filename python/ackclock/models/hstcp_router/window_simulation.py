@@ -124,6 +124,7 @@ _INCREASES = increase(_WINDOWS)
 class _Runs:
     """The state of all runs: arrays of runs by flows, or of runs."""
 
+    # The type of `chances` is quoted, as it would import numpy.random with the models.
     def __init__(
         self, rate: float, round_trips: Array, buffers: Array, chances: "list[np.random.Generator]",
         sync: bool, step_s: float,
