@@ -130,6 +130,10 @@ class TestDigest:
                 units.seconds(tree[name]) for name in ("duration", "warmup", "sample_interval")
             ] == [2, 0.2, 0.05]
 
+    def test_of_a_long_run_it_is_20_s(self) -> None:
+        [shortened] = digest.shortened(Scenario(TREE).replace({"duration": "1000 s"}))
+        assert units.seconds(shortened.resolve().tree["duration"]) == digest.MOST_S
+
     @pytest.mark.parametrize(
         ("changes", "duration_s"),
         [

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Named", "digest", "key", "owned", "shortened", "table_digest"]
 
-#: Duration of the short replicate as a share of the run's.
-SHARE = 1 / 20
-#: Number of points of a sweep that are run.
-POINTS = 3
+#: Duration of the short replicate as a share of the run's, and its largest: tens of round trips.
+SHARE, MOST_S = 1 / 20, 20.0
 #: Length of keys and digests in characters: 64 bits.
 LENGTH = 16
 
@@ -59,9 +57,9 @@ def shortened(scenario: "Scenario") -> "list[Scenario]":
     """Returns the scenarios whose tables are digested.
 
     They are the first, the middle and the last point of a sweep. Each has one replicate, the first,
-    of a twentieth of the duration. If something is scheduled (a flow starts or stops, a link or an
-    impairment changes), the replicate ends a twentieth after the last such event. Warm-up and
-    sample interval shrink by the same factor.
+    of a twentieth of the duration, at most 20 s. If something is scheduled (a flow starts or stops,
+    a link or an impairment changes), the replicate ends as long after the last such event.
+    Warm-up and sample interval shrink by the same factor.
     """
     points = scenario.expand()
     chosen = sorted({0, len(points) // 2, len(points) - 1})
@@ -71,7 +69,8 @@ def shortened(scenario: "Scenario") -> "list[Scenario]":
 def _shortened(point: "Scenario") -> "Scenario":
     tree = point.resolve().tree
     duration_s = units.seconds(tree["duration"])
-    share = min(1.0, SHARE + max(_scheduled_s(tree), default=0.0) / duration_s)
+    short_s = min(SHARE * duration_s, MOST_S)
+    share = min(1.0, (max(_scheduled_s(tree), default=0.0) + short_s) / duration_s)
     changes = {
         name: f"{_nanoseconds(tree[name], share)} ns"
         for name in ("duration", "warmup", "sample_interval")
