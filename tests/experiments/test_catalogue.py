@@ -1,9 +1,10 @@
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -234,17 +235,36 @@ SAID = [
     ("markov-validation-simulated", "guessed"),
 ]
 
-# Content of the guide to rate control for each of our figures: a picture, and rows of a table.
-RATES = {
-    "Figure 1": ("rate-variation.svg", rate_control.figure_1.SAID),
-    "Figure 2": ("", rate_control.figures_2_4.SAID),
-    "Figure 3": ("", rate_control.figures_2_4.SAID),
-    "Figure 4": ("rate-blackout.svg", rate_control.figures_2_4.SAID),
-    "Figure 5": ("rate-equation.svg", rate_control.figure_5.SAID),
-}
 
-# Its content for the TFRCP paper: rows of its table, by figure; and numbers in its text, by row and
-# column of the first table that has them.
+class Page(NamedTuple):
+    """The page on an experiment of ours: its picture, if any, and rows of its tables."""
+
+    path: str
+    picture: str
+    rows: Mapping[str, Any]
+
+
+FORMULAS, FEEDBACK, BUFFERS, RATES = (
+    f"guides/{name}.md"
+    for name in ("which-formula", "rate-feedback", "sizing-a-buffer", "rate-control")
+)
+PAGES = {
+    which_formula.EXPERIMENT.name: Page(FORMULAS, "which-formula.svg", which_formula.SAID),
+    psi_map.EXPERIMENT.name: Page(FEEDBACK, "psi-map.svg", psi_map.SAID),
+    adaptive_buffers.EXPERIMENT.name: Page(BUFFERS, "adaptive-buffers.svg", adaptive_buffers.SAID),
+    bursts_at_a_router.EXPERIMENT.name: Page(
+        "notes/why-mm1k-is-too-good.md", "mm1k.svg",
+        bursts_at_a_router.SAID | bursts_at_a_router.SAID_OF_OTHERS,
+    ),
+    "rates-figure-1": Page(RATES, "rate-variation.svg", rate_control.figure_1.SAID),
+    "rates-figure-2": Page(RATES, "", rate_control.figures_2_4.SAID),
+    "rates-figure-3": Page(RATES, "", rate_control.figures_2_4.SAID),
+    "rates-figure-4": Page(RATES, "rate-blackout.svg", rate_control.figures_2_4.SAID),
+    "rates-figure-5": Page(RATES, "rate-equation.svg", rate_control.figure_5.SAID),
+}  # fmt: skip
+
+# Content of the note on the TFRCP paper: rows of its table, by figure; and numbers in its text, by
+# row and column of the first table that has them.
 F_TABLE = {
     "tfrcp-figure-2a": (
         "TFRCP, M = 2 s",
@@ -350,6 +370,8 @@ def test_every_table_and_figure_is_there_once() -> None:
         dict.fromkeys(one.name for one in experiments())
     )
     assert {one.name for one in experiments()} == set(VERDICTS) | EMULATED
+    told = [*PAGES, *F_TABLE, *(name for name, *_ in [*F_TEXT, *SAID])]
+    assert set(told) <= VERDICTS.keys()
 
 
 def test_the_gallery_page_says_what_we_say() -> None:
@@ -366,13 +388,51 @@ def gallery_rows() -> dict[str, str]:
     return dict(re.findall(r"^\| `(\S+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE))
 
 
-def test_the_gallery_page_has_this_verdict_and_this_figure(concluded: Concluded) -> None:
+def test_pages_have_this_verdict_these_figures_and_these_numbers(concluded: Concluded) -> None:
     name = concluded.experiment.name
     told = gallery_rows()[name]
     if not told.endswith(f"see `ackclock reproduce {name}`"):  # it would fill the page
         assert told == str(concluded.outcome.verdict)
     if (DOCS / "images" / "gallery" / f"{name}.svg").exists():
         assert_drawn_alike(concluded, f"gallery/{name}.svg")
+    if name in PAGES:
+        path, picture, rows = PAGES[name]
+        if picture:
+            assert_drawn_alike(concluded, picture)
+        assert set(table_rows(rows)) <= set((DOCS / path).read_text(encoding="utf-8").splitlines())
+    if concluded.experiment in tfrcp.EXPERIMENTS:
+        note = (DOCS / "notes" / "tfrcp-figures.md").read_text(encoding="utf-8")
+        assert_has_what_came_of_tfrcp(note, name, concluded.outcome.tables)
+
+
+def table_rows(texts: Mapping[str, Any], *before: str) -> Iterator[str]:
+    """Yields the rows of a table: cells by the one before them, and so on."""
+    for first, rest in texts.items():
+        if isinstance(rest, Mapping):
+            yield from table_rows(rest, *before, first)
+        else:
+            yield f"| {' | '.join((*before, first, *rest))} |"
+
+
+def assert_has_what_came_of_tfrcp(note: str, name: str, tables: Sequence[Table]) -> None:
+    def cell(row: tuple[str, ...], column: str) -> str:
+        rows = (
+            dict(zip(table.head, cells, strict=True))
+            for table in tables
+            for cells in table.rows
+            if cells[: len(row)] == row and column in table.head
+        )
+        return next(rows)[column]
+
+    figure = name.removeprefix("tfrcp-figure-")
+    for sender in F_TABLE.get(name, ()):
+        values = (cell((sender,), f"N = {load}") for load in (10, 30, 50))
+        assert f"| {' | '.join((figure, sender, *values))} |" in note.splitlines()
+    for row, texts in (said for of, *said in F_TEXT if of == name):
+        for column, text in texts.items():
+            digits = len(text.partition(".")[2])
+            assert f"{float(cell(row, column).partition(' ')[0]):.{digits}f}" == text
+            assert text in note
 
 
 @pytest.mark.slow
@@ -389,10 +449,11 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     assert experiment.says.endswith(".")
     assert re.search(r"\b(19|20)\d\d$", experiment.source)
     assert experiment.cost_s > 0
-    methods = {run.method for run in experiment.runs().values()}
+    each_run = experiment.runs().values()
+    methods = {run.method for run in each_run}
     expected = {"simulate": SIMULATED, "emulate": EMULATED}
     assert methods == {method for method, names in expected.items() if experiment.name in names}
-    for run in experiment.runs().values():
+    for run in each_run:
         run.scenario.check()
 
 
@@ -517,97 +578,6 @@ def test_the_figure_shows_what_is_compared(concluded: Concluded) -> None:
         for value in (cell.ours, cell.theirs):
             near = np.isclose(points, (float(cell.row[0]), value), rtol=1e-12).all(axis=1)
             assert near.any(), (cell, value)
-
-
-@pytest.mark.parametrize("concluded", [concluded_by_tests(which_formula.EXPERIMENT)], indirect=True)
-def test_the_guide_to_formulas_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
-    assert_drawn_alike(concluded, "which-formula.svg")
-    guide = (DOCS / "guides" / "which-formula.md").read_text(encoding="utf-8")
-    for sender, rows in which_formula.SAID.items():
-        for p, texts in rows.items():
-            assert f"| {' | '.join((sender, p, *texts))} |" in guide.splitlines()
-
-
-@pytest.mark.parametrize("concluded", [concluded_by_tests(psi_map.EXPERIMENT)], indirect=True)
-def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
-    assert_drawn_alike(concluded, "psi-map.svg")
-    guide = (DOCS / "guides" / "rate-feedback.md").read_text(encoding="utf-8")
-    for sender, rows in psi_map.SAID.items():
-        for psi, texts in rows.items():
-            assert f"| {' | '.join((sender, psi, *texts))} |" in guide.splitlines()
-
-
-@pytest.mark.parametrize(
-    "concluded", [concluded_by_tests(bursts_at_a_router.EXPERIMENT)], indirect=True
-)
-def test_the_note_on_mm1k_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
-    assert_drawn_alike(concluded, "mm1k.svg")
-    note = (DOCS / "notes" / "why-mm1k-is-too-good.md").read_text(encoding="utf-8")
-    for key, texts in bursts_at_a_router.SAID.items() | bursts_at_a_router.SAID_OF_OTHERS.items():
-        assert f"| {' | '.join((key, *texts))} |" in note.splitlines()
-
-
-@pytest.mark.parametrize(
-    "concluded", [concluded_by_tests(adaptive_buffers.EXPERIMENT)], indirect=True
-)
-def test_the_guide_to_buffers_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
-    assert_drawn_alike(concluded, "adaptive-buffers.svg")
-    guide = (DOCS / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
-    for key, texts in adaptive_buffers.SAID.items():
-        assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
-
-
-@pytest.mark.parametrize(
-    "concluded", [concluded_by_tests(one) for one in rate_control.EXPERIMENTS], indirect=True
-)
-def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(
-    concluded: Concluded,
-) -> None:
-    name, rows = RATES[concluded.experiment.shows]
-    if name:
-        assert_drawn_alike(concluded, name)
-    guide = (DOCS / "guides" / "rate-control.md").read_text(encoding="utf-8")
-    for key, texts in rows.items():
-        assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
-
-
-@pytest.mark.parametrize(
-    "concluded",
-    [
-        concluded_by_tests(one)
-        for one in tfrcp.EXPERIMENTS
-        if one.name in F_TABLE.keys() | {name for name, *_ in F_TEXT}
-    ],
-    indirect=True,
-)
-def test_the_note_on_tfrcp_tells_what_came_of_it(concluded: Concluded) -> None:
-    name, tables = concluded.experiment.name, concluded.outcome.tables
-    note = (DOCS / "notes" / "tfrcp-figures.md").read_text(encoding="utf-8")
-
-    def cell(row: tuple[str, ...], column: str) -> str:
-        rows = (
-            dict(zip(table.head, cells, strict=True))
-            for table in tables
-            for cells in table.rows
-            if cells[: len(row)] == row and column in table.head
-        )
-        return next(rows)[column]
-
-    for sender in F_TABLE.get(name, ()):
-        values = (cell((sender,), f"N = {load}") for load in (10, 30, 50))
-        assert (
-            f"| {' | '.join((name.removeprefix('tfrcp-figure-'), sender, *values))} |"
-            in note.splitlines()
-        )
-    for text, row, column in (
-        (text, row, column)
-        for of, row, texts in F_TEXT
-        if of == name
-        for column, text in texts.items()
-    ):
-        digits = len(text.partition(".")[2])
-        assert f"{float(cell(row, column).partition(' ')[0]):.{digits}f}" == text
-        assert text in note
 
 
 def assert_drawn_alike(concluded: Concluded, name: str) -> None:

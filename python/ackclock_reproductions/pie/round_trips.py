@@ -208,7 +208,7 @@ def _pings(result: Result, round_trip_ms: int) -> list[float]:
 
 def _counts(result: Result, *columns: str) -> list[float]:
     """Returns the sum of some counts of the queue at the end, by replicate."""
-    rows = result.tables["hops"].to_pylist()
+    rows = result.tables["hops"].select(["replicate", "hop", *columns]).to_pylist()
     last = {row["replicate"]: row for row in rows if row["hop"] == LINK}
     return [float(sum(row[name] for name in columns)) for row in last.values()]
 

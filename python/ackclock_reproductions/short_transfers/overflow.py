@@ -114,11 +114,19 @@ def _simulated(results: Mapping[str, Result]) -> Overflows:
     }  # fmt: skip
 
 
+#: The columns that `_overflows` reads.
+READ = {
+    "samples": ["point", "flow", "time_s", "cwnd_bytes"],
+    "hops": ["point", "hop", "time_s", "drops_queue"],
+    "events": ["point", "kind", "cwnd_before_bytes", "ssthresh_after_bytes"],
+}
+
+
 def _overflows(result: Result) -> Iterator[Overflow]:
     rows: dict[str, list[list[dict[str, Any]]]] = {}
-    for name in ("samples", "hops", "events"):
+    for name, columns in READ.items():
         rows[name] = [[] for _ in BUFFERS]
-        for row in result.tables[name].to_pylist():
+        for row in result.tables[name].select(columns).to_pylist():
             rows[name][row["point"]].append(row)
 
     def of(name: str, point: int, **fields: str) -> list[dict[str, Any]]:
