@@ -49,8 +49,10 @@ MEAN = (HIGH + LOW) / 2
 
 #: The links: mean times at a rate in round trips. For `SLOW` ones the high rate turns out best.
 FAST, SLOW = (2.0, 5.0, 10.0, 20.0), (50.0, 100.0)
-#: Values of delta that are tried first, per packet, and rates from the mean on, which have none.
+#: Values of delta that are drawn, per packet. Those that are tried first are the ones around the
+#: best of all links, and one near the published; rates from the mean on have none.
 DECAYS = tuple(float(one) for one in np.geomspace(0.05, 204.8, 13))
+TRIED = (*DECAYS[:7], DECAYS[10])
 ABOVE_THE_MEAN = (30.0, 32.0, 35.0, 40.0)
 #: Precision of the best delta, relative.
 PRECISION = 0.01
@@ -88,10 +90,10 @@ def best(buffer: int, psi: float) -> Best:
     """Returns the best constant rate of a link by the analysis."""
     from scipy.optimize import minimize_scalar  # slow to import, and the catalogue needs it not
 
-    tried = [Best(one, capacity(psi, one), at_decay(buffer, psi, one)) for one in DECAYS]
+    tried = [Best(one, capacity(psi, one), at_decay(buffer, psi, one)) for one in TRIED]
     first = max(tried, key=lambda one: one.efficiency)
-    here = DECAYS.index(first.decay)
-    ends = DECAYS[max(here - 1, 0)], DECAYS[min(here + 1, len(DECAYS) - 1)]
+    here = TRIED.index(first.decay)
+    ends = TRIED[max(here - 1, 0)], TRIED[min(here + 1, len(TRIED) - 1)]
     refined = minimize_scalar(
         lambda x: -at_decay(buffer, psi, float(np.exp(x))),
         bounds=(log(ends[0]), log(ends[1])), method="bounded", options={"xatol": PRECISION},

@@ -98,8 +98,9 @@ def solve(states: States, link: TwoRateLink) -> Renewal:
     P = transitions(states, link)
     recurrent = _recurrent(P)
     # The window falls at a loss only. By window P is therefore nearly triangular, and its factors
-    # have few more entries than P.
-    recurrent = recurrent[np.argsort(states.state.window[recurrent], kind="stable")]
+    # have few more entries than P; of all orders at one window this one adds fewest.
+    order = np.lexsort((-states.state.d[recurrent], states.state.window[recurrent]))
+    recurrent = recurrent[order]
     inner = P[recurrent][:, recurrent]
     law = np.zeros(P.shape[0])
     law[recurrent] = _stationary(inner)
