@@ -109,7 +109,7 @@ pub mod networks {
     pub const FLOWS: u32 = 4;
     /// A time long after the last arrival, which is within 1.6 s. At 400 kbit/s, the slowest rate
     /// that lasts, queues that fill by then take more than 5 s to empty.
-    pub const END: Time = Time::from_nanos(20_000_000_000);
+    pub const END: Time = Time::from_nanos(10_000_000_000);
     pub const INTERVAL: Span = Span::from_millis(700);
 
     /// The sample files, and the recorded trace of a link with a varying rate.

@@ -579,7 +579,7 @@ mod tests {
                     let mut clock =
                         AckClock::new(&tree, Span::from_seconds(rtt), start as u64, Some(1));
                     clock.congestion(CongestionKind::Loss);
-                    let average = clock.periodic_loss(p, 10);
+                    let average = clock.periodic_loss(p, 4);
                     let cubic = libm::pow(c * 3.7 / 1.2, 0.25) * libm::pow(rtt / p, 0.75);
                     let (table, reno) = ((1.2 / libm::sqrt(p)).max(cubic), libm::sqrt(1.5 / p));
                     assert!(
@@ -614,7 +614,8 @@ mod tests {
                 }
                 for clock in [&mut cubic, &mut reno] {
                     while clock.now < Time::ZERO + rtt / 20 * step {
-                        clock.ack(MSS);
+                        // A large window, far above the other, is acknowledged in fifty parts.
+                        clock.ack((clock.control.cwnd().0 / 50).max(MSS));
                     }
                 }
                 let one_ack = alpha / reno.cwnd(); // the two clocks' ACKs differ in time

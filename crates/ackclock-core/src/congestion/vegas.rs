@@ -256,14 +256,14 @@ mod tests {
     #[test]
     fn between_alpha_and_beta_segments_wait_at_the_bottleneck() {
         for (alpha, beta) in [(1.0, 3.0), (2.0, 4.0), (5.0, 10.0)] {
-            for product in [20, 50, 500] {
+            for product in [20, 50, 200] {
                 for (window, ssthresh) in [(10, None), (10, Some(1)), (2 * product, Some(1))] {
                     let mut clock = clock(&vegas(alpha, beta), product, window, ssthresh);
                     // The first segment finds an empty path and measures BaseRTT.
                     clock.application = Bytes(MSS);
                     clock.ack(MSS);
                     clock.application = Bytes(u64::MAX);
-                    (0..600).for_each(|_| clock.round());
+                    (0..250).for_each(|_| clock.round());
                     for _ in 0..50 {
                         clock.round();
                         let queue = clock.queue();

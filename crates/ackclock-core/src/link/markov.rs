@@ -600,7 +600,7 @@ mod tests {
                 let mut start = walk(tree.clone(), seed);
                 (0..seed).for_each(|_| start.advance()); // from within a block
                 let block = start.chain.block;
-                let at = Time::from_nanos(block * (3000 + 37 * seed) + block / 3);
+                let at = Time::from_nanos(block * (300 + 37 * seed) + block / 3);
                 let (mut leaping, mut walking) = (start.clone(), start);
                 leaping.seek(at);
                 while walking.until <= at {

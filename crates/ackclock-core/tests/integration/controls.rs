@@ -154,6 +154,9 @@ fn the_window_grows_while_nothing_is_wrong() {
             let mut clock = without_bottleneck(chosen, 10, ssthresh);
             for _ in 0..12 {
                 let before = clock.cwnd();
+                if before > 2000.0 {
+                    break; // each round doubles the number of ACKs
+                }
                 for _ in 0..before as u64 {
                     clock.ack(MSS);
                     assert!(clock.cwnd() >= before, "{tree}");
@@ -172,7 +175,7 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
             let mut clock = clock(chosen, overflow);
             (0..100).for_each(|_| clock.round());
             let (start, delivered) = (clock.now, clock.delivered);
-            for _ in 0..200 {
+            for _ in 0..100 {
                 clock.round();
                 assert!(
                     clock.cwnd() <= 2.0 * (2.0 * PRODUCT),
@@ -264,7 +267,7 @@ fn what_reordering_has_cost_is_given_back() {
             "{tree}: {} of {before}",
             clock.cwnd()
         );
-        (0..300).for_each(|_| clock.round());
+        (0..100).for_each(|_| clock.round());
         assert!(clock.cwnd() >= 0.9 * PRODUCT, "{tree}: {}", clock.cwnd());
     }
 }

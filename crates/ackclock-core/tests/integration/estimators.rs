@@ -144,7 +144,8 @@ fn a_steady_stream_is_found() {
         let cwnd = Bytes((rate * rtt.as_seconds()) as u64);
         for tree in variants() {
             let mut estimator = build(&tree, MSS);
-            for n in 0..40_000_u64 {
+            // Twelve seconds.
+            for n in 0..12_000_000 / gap_us {
                 let rtt = if n == 0 { rtt_min } else { rtt };
                 let sample = AckSample {
                     newly_acked: Bytes(MSS),

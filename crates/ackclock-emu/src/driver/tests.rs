@@ -4,7 +4,7 @@
 use super::*;
 use crate::decision::Fate;
 use crate::testing::networks::{
-    Coming, Description, END, INTERVAL, arrivals, counters, descriptions, drive, lateness,
+    Coming, Description, END, INTERVAL, Left, arrivals, counters, descriptions, drive, lateness,
 };
 use ackclock_core::hop::Arrival;
 use ackclock_core::observe::{Context, DropReason, Observer};
@@ -164,8 +164,9 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
+    /// Each packet leaves at the same time and with the same bytes, whatever clock drives the hops.
     #[test]
-    fn every_clock_gives_the_same(
+    fn every_clock_gives_the_same_and_packets_keep_their_bytes(
         description in descriptions(),
         arrivals in arrivals(),
         lateness in lateness(),
@@ -175,80 +176,86 @@ proptest! {
         prop_assert_eq!(&left, &drive(&mut sleeping, &arrivals, &lateness, |_| {}));
         let engine = Engine::run(&description, &arrivals);
 
-        let decided: Vec<Decision> = jumping.poll_record().decisions().collect();
-        prop_assert_eq!(
-            jumping.poll_record(),
-            sleeping.poll_record(),
-            "the records, in the same order"
-        );
-        prop_assert_eq!(sorted(decided), sorted(engine.told.decisions));
+        let record = jumping.poll_record().clone();
+        prop_assert_eq!(&record, sleeping.poll_record(), "the records, in the same order");
+        prop_assert_eq!(sorted(record.decisions()), sorted(engine.told.decisions));
         prop_assert_eq!(counters(jumping.hops()), counters(sleeping.hops()));
         prop_assert_eq!(counters(jumping.hops()), counters(&engine.hops));
         prop_assert_eq!(jumping.losses(), sleeping.losses());
         prop_assert_eq!(jumping.inside(), engine.packets.live());
         prop_assert_eq!(jumping.take_table(), sleeping.take_table());
+        packets_keep_their_bytes(&sleeping, &record, &arrivals, left)?;
     }
+}
 
-    /// Packets leave as they came, byte for byte, except for the mark, and as the record says.
-    #[test]
-    fn packets_keep_their_bytes(
-        description in descriptions(),
-        arrivals in arrivals(),
-        lateness in lateness(),
-    ) {
-        let mut driver = description.driver();
-        let left = drive(&mut driver, &arrivals, &lateness, |_| {});
-        let record = driver.poll_record().clone();
-        let departed: Vec<Decision> = record
-            .decisions()
-            .filter(|one| one.outcome == Fate::Departed)
-            .collect();
-        let marked: BTreeMap<u64, Time> = record
-            .decisions()
-            .filter(|one| one.outcome == Fate::Marked)
-            .map(|one| (one.packet, one.at))
-            .collect();
-        prop_assert_eq!(departed.len(), left.len());
-        for (decision, (at, flow, forward, bytes)) in departed.iter().zip(&left) {
-            let coming = &arrivals[decision.packet as usize];
-            prop_assert_eq!(
-                (*at, *flow, *forward),
-                (decision.at, coming.flow, coming.direction.is_forward()),
-            );
-            let mut expected = coming.bytes.clone();
-            if ipv4::ecn(bytes) == Ecn::Marked && ipv4::ecn(&expected) != Ecn::Marked {
-                prop_assert!(
-                    marked.contains_key(&decision.packet),
-                    "nobody marked packet {}",
-                    decision.packet
-                );
-                ipv4::mark(&mut expected);
-            }
-            prop_assert_eq!(bytes, &expected);
-        }
-        // A packet that was marked at the only hop of its route, and left, carries the mark.
-        for (packet, at) in &marked {
-            // Each copy ends once, if none is inside; another one need not be marked.
-            let ends = record
-                .decisions()
-                .filter(|one| one.packet == *packet && one.outcome != Fate::Marked);
-            let one_copy = driver.inside() == 0 && ends.count() == 1;
-            let seen = departed
-                .iter()
-                .zip(&left)
-                .find(|(one, _)| one.packet == *packet && one.at >= *at);
-            if let (true, Some((_, (.., bytes)))) = (one_copy, seen) {
-                prop_assert_eq!(ipv4::ecn(bytes), Ecn::Marked);
-            }
-        }
-        let losses: u64 = driver.losses().iter().map(|hop| hop.drops()).sum();
-        prop_assert_eq!(losses, driver.dropped().iter().map(|flow| flow.drops()).sum::<u64>());
-        let duplicates: u64 = driver.hops().iter().map(|hop| hop.counters().duplicates).sum();
+/// Packets leave as they came, byte for byte, except for the mark, and as the record says.
+fn packets_keep_their_bytes(
+    driver: &Driver,
+    record: &Chunk,
+    arrivals: &[Coming],
+    left: Left,
+) -> Result<(), TestCaseError> {
+    let departed: Vec<Decision> = record
+        .decisions()
+        .filter(|one| one.outcome == Fate::Departed)
+        .collect();
+    let marked: BTreeMap<u64, Time> = record
+        .decisions()
+        .filter(|one| one.outcome == Fate::Marked)
+        .map(|one| (one.packet, one.at))
+        .collect();
+    prop_assert_eq!(departed.len(), left.len());
+    for (decision, (at, flow, forward, bytes)) in departed.iter().zip(&left) {
+        let coming = &arrivals[decision.packet as usize];
         prop_assert_eq!(
-            arrivals.len() as u64 + duplicates,
-            losses + left.len() as u64 + driver.inside() as u64,
+            (*at, *flow, *forward),
+            (decision.at, coming.flow, coming.direction.is_forward()),
         );
+        let mut expected = coming.bytes.clone();
+        if ipv4::ecn(bytes) == Ecn::Marked && ipv4::ecn(&expected) != Ecn::Marked {
+            prop_assert!(
+                marked.contains_key(&decision.packet),
+                "nobody marked packet {}",
+                decision.packet
+            );
+            ipv4::mark(&mut expected);
+        }
+        prop_assert_eq!(bytes, &expected);
     }
+    // A packet that was marked at the only hop of its route, and left, carries the mark.
+    for (packet, at) in &marked {
+        // Each copy ends once, if none is inside; another one need not be marked.
+        let ends = record
+            .decisions()
+            .filter(|one| one.packet == *packet && one.outcome != Fate::Marked);
+        let one_copy = driver.inside() == 0 && ends.count() == 1;
+        let seen = departed
+            .iter()
+            .zip(&left)
+            .find(|(one, _)| one.packet == *packet && one.at >= *at);
+        if let (true, Some((_, (.., bytes)))) = (one_copy, seen) {
+            prop_assert_eq!(ipv4::ecn(bytes), Ecn::Marked);
+        }
+    }
+    let losses: u64 = driver.losses().iter().map(|hop| hop.drops()).sum();
+    prop_assert_eq!(
+        losses,
+        driver
+            .dropped()
+            .iter()
+            .map(|flow| flow.drops())
+            .sum::<u64>()
+    );
+    let duplicates: u64 = driver
+        .hops()
+        .iter()
+        .map(|hop| hop.counters().duplicates)
+        .sum();
+    prop_assert_eq!(
+        arrivals.len() as u64 + duplicates,
+        losses + left.len() as u64 + driver.inside() as u64,
+    );
+    Ok(())
 }
 
 /// In a steady state a packet reuses the buffer of one that has gone.

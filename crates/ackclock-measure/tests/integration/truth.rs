@@ -504,6 +504,7 @@ fn a_bulk_flow_is_not_limited_by_its_application() {
         for probability in ["0.005 %", "0.05 %"] {
             let control_is = format!("flows.one.transport.control={{ kind = \"{control}\" }}");
             let fast = [
+                "duration=\"20 s\"",
                 "hops.forth.link.rate=\"200 Mbit/s\"",
                 "hops.back.link.rate=\"200 Mbit/s\"",
                 "hops.forth.delay=\"40 ms\"",

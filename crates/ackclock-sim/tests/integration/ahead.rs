@@ -86,6 +86,7 @@ fn the_longest_route() {
     let packets = agree(&scenario(
         DUMBBELL,
         &[
+            "duration=\"12 s\"",
             &route("route", "bottleneck"),
             &route("return", "back"),
             "hops.bottleneck.delay=\"0 ms\"",
@@ -148,7 +149,7 @@ fn a_cell() {
 #[test]
 fn many_flows() {
     let many = [
-        "duration=\"3 s\"",
+        "duration=\"2 s\"",
         "flows.bulk.count=210",
         "hops.bottleneck.link.rate=\"60 Mbit/s\"",
         "hops.bottleneck.queue.limit=\"250 packets\"",
@@ -189,7 +190,7 @@ fn a_simulation_in_steps() {
         "duration=\"2 s\"",
         "hops.bottleneck.link.rate=\"60 Mbit/s\"",
     ];
-    for assignments in [&[][..], &many] {
+    for assignments in [&["duration=\"12 s\""][..], &many] {
         let scenario = scenario(DUMBBELL, assignments);
         let job = first(&scenario);
         let whole = Run::simulate(&job, topology::build(&job), NoTrace, &Unattended);
@@ -278,13 +279,13 @@ fn every_kind_of_traffic() {
     for route in [&[][..], &SHARED_ONLY, &ALL_PRIVATE] {
         agrees(&with(
             route,
-            &["flows.bulk.traffic={ kind = \"transfer\", size = \"1.2345 MB\" }"],
+            &["flows.bulk.traffic={ kind = \"transfer\", size = \"0.6789 MB\" }"],
         ));
         agrees(&with(
             route,
             &["flows.bulk.traffic={ kind = \"cbr\", rate = \"3 Mbit/s\" }"],
         ));
-        agrees(&with(route, &["flows.bulk.stop=\"9.99 s\""]));
+        agrees(&with(route, &["flows.bulk.stop=\"4.99 s\""]));
         let on_off = "flows.bulk.traffic={ kind = \"on_off\", rate = \"3 Mbit/s\", mean_on = \"500 \
             ms\", mean_off = \"300 ms\" }";
         agrees(&with(route, &[on_off]));
@@ -400,14 +401,19 @@ fn anything() -> impl Strategy<Value = Vec<String>> {
         )| {
             // Samples of all these flows and of their hops each 3 ms would take most of the time of
             // the test. In 1.5 s all flows start, packets are lost and timers expire; what comes
-            // later is seen with the other intervals.
-            let is_dense = flows >= 200 && interval == "3 ms";
-            let duration = if is_dense { "1.5 s" } else { "4 s" };
+            // later is seen with the other intervals. Links of their own at 20 Mbit/s would carry
+            // 200,000 packets.
+            let (duration, interval) = match interval {
+                "3 ms" if flows >= 200 => ("1.5 s", "7 ms"),
+                other => ("4 s", other),
+            };
+            let exit = if flows >= 200 { 4 } else { 20 };
             vec![
                 format!("duration=\"{duration}\""),
                 format!("flows.bulk.count={flows}"),
                 format!("hops.bottleneck.queue.limit=\"{limit} packets\""),
                 format!("hops.bottleneck.delay=\"{delay} ms\""),
+                format!("hops.exit.link.rate=\"{exit} Mbit/s\""),
                 format!("flows.bulk.route={route}"),
                 format!("flows.bulk.return={back}"),
                 format!("flows.bulk.transport.preset=\"{preset}\""),

@@ -177,8 +177,8 @@ queue = { kind = "droptail", limit = "4 packets" }
     assert_eq!(integers(&more, "contenders", "attempts")[2], 0);
 }
 
-/// Returns the throughput of the download with headers, averaged over three runs.
-fn download_mbit_per_s(more: &[&str]) -> f64 {
+/// Returns the throughput of the download with headers, averaged over some runs.
+fn download_mbit_per_s(runs: u32, more: &[&str]) -> f64 {
     let sensitive = [
         "duration=\"60 s\"",
         "warmup=\"20 s\"",
@@ -193,7 +193,7 @@ fn download_mbit_per_s(more: &[&str]) -> f64 {
             "throughput_bit_per_s",
         )[0] / 1e6
     };
-    (0..3).map(one).sum::<f64>() / 3.0
+    (0..runs).map(one).sum::<f64>() / f64::from(runs)
 }
 
 const ALONE: &str = "flows.upload.start=\"1000 s\"";
@@ -209,12 +209,13 @@ fn a_download_gets_what_the_study_reports() {
         "hops.ap-data.link.aifsn=2",
         "hops.station-data.link.aifsn=2",
     ];
-    for (reading, who, expected) in [
-        (&[][..], ALONE, 13.67),
-        (&[], TEN, 1.35),
-        (&one_class, ALONE, 14.4),
+    // Runs of a single download differ by 0.1 %, those with uploads by 2 %.
+    for (reading, who, runs, expected) in [
+        (&[][..], ALONE, 1, 13.67),
+        (&[], TEN, 3, 1.35),
+        (&one_class, ALONE, 1, 14.4),
     ] {
-        let found = download_mbit_per_s(&[&[who], reading].concat());
+        let found = download_mbit_per_s(runs, &[&[who], reading].concat());
         println!("{reading:?} {who}: {found:.3}");
         assert!(
             (found / expected - 1.0).abs() < 0.05,

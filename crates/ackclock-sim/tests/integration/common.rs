@@ -6,7 +6,7 @@ use ackclock_core::scenario::{Scenario, files::NoFiles};
 pub const DUMBBELL: &str = r#"
 schema = 1
 name = "dumbbell"
-duration = "12 s"
+duration = "6 s"
 warmup = "1.3 s"
 sample_interval = "100 ms"
 

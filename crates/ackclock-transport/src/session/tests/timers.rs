@@ -140,7 +140,7 @@ fn a_long_pause_is_not_made_up_for() {
 #[test]
 fn a_tick_longer_than_the_round_trip_neither_slows_down_nor_makes_bursts() {
     for micros in [50, 100, 200, 700] {
-        for packets_per_s in [2_500.0, 100_000.0] {
+        for packets_per_s in [2_500.0, 25_000.0] {
             let round_trip = Span::from_micros(micros);
             let mut path = Path::with("tfrc", Source::Synthetic(None), cap(packets_per_s), key());
             path.weather.delay = round_trip / 2;
