@@ -27,7 +27,9 @@ def _run(kind: str, flows: int, delay_ms: int, more: tuple[tuple[str, object], .
     transport = tcp(recovery="sack", delayed_ack={"every": "1 packet"})
     various = {"access_delay": ["0 ms", "50 ms"]} if flows > 1 else {}
     senders = [flow(transport, count=flows, start=["0 s", "2 s"], **various)]
-    times = {"warmup": "200 s", "sample_interval": "100 ms", "replicates": 3}
+    # Alone, a flow does nothing by chance but start.
+    replicates = 3 if flows > 1 else 1
+    times = {"warmup": "200 s", "sample_interval": "100 ms", "replicates": replicates}
     queue = {"kind": kind} | dict(more)
     return simulate(scenario(path(RATE, f"{delay_ms} ms", queue), senders, "800 s", **times))
 
@@ -76,15 +78,12 @@ def test_alt_settles_where_the_link_is_busy_for_its_share_of_the_time(delay_ms: 
     """
     result = run("alt", delay_ms=delay_ms)
     pipe = 2.0 * delay_ms + 1
-    for replicate in range(3):
-        assert busy(result, replicate) == pytest.approx(BUSY, abs=0.005)
-        limits, drops = (
-            series(result, name, replicate) for name in ("limit_packets", "drops_queue")
-        )
-        at_overflow = limits[1:][np.diff(drops) > 0]
-        assert at_overflow.size > 10
-        assert at_overflow.mean() == pytest.approx(settled(pipe), rel=0.08)
-        assert at_overflow.max() < pipe * 0.5 / (0.5 + FALL / RISE)
+    assert busy(result, 0) == pytest.approx(BUSY, abs=0.005)
+    limits, drops = (series(result, name) for name in ("limit_packets", "drops_queue"))
+    at_overflow = limits[1:][np.diff(drops) > 0]
+    assert at_overflow.size > 10
+    assert at_overflow.mean() == pytest.approx(settled(pipe), rel=0.08)
+    assert at_overflow.max() < pipe * 0.5 / (0.5 + FALL / RISE)
 
 
 @pytest.mark.slow

@@ -23,9 +23,9 @@ LASTING = ("--set", "duration=20 s", "--set", "sample_interval=1 s", "--threads"
 # Long enough that some runs are kept before all have ended, on any machine.
 LONG = ("--replicates", "3000", *LASTING)
 SHORT = ("--replicates", "2", "--set", "duration=2 s")
-FEW = ("--replicates", "20", "--set", "duration=4 s", "--set", "sample_interval=1 s")
-#: Runs of six points with 20 replicates each.
-RUNS = 6 * 20
+FEW = ("--replicates", "5", "--set", "duration=4 s", "--set", "sample_interval=1 s")
+#: Runs of six points with five replicates each.
+RUNS = 6 * 5
 
 Ended = Callable[[int, tuple[str, ...]], int]
 
@@ -37,7 +37,7 @@ from ackclock.cli import cli
 
 number, arguments = int(sys.argv[1]), sys.argv[2:]
 simulate = engine.simulate
-runs = [(point, replicate) for point in range(6) for replicate in range(20)]
+runs = [(point, replicate) for point in range(6) for replicate in range(5)]
 
 def end(_):
     os.kill(os.getpid(), number)

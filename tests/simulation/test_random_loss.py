@@ -114,7 +114,7 @@ def test_reno_lies_between_pftk_and_the_square_root_law(
     transport = tcp(
         recovery=recovery, byte_counting="per_ack", delayed_ack={"every": f"{every} packets"}
     )
-    losses = 300 if p < 0.005 else 1000
+    losses = 150 if p < 0.005 else 500 if p < 0.05 else 1000
     result = lossy(p, transport, losses=losses, replicates=10)
     measured = interval(goodput(result) / 8000)  # segments per second
     resolved = result.points[0]["scenario"]

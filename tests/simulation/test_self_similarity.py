@@ -27,7 +27,7 @@ from .paths import flow, hop, scenario, udp
 Array = NDArray[np.float64]
 
 MEAN_ON_S, MEAN_OFF_S = 1.0, 2.0
-SOURCES, PACKETS_PER_S = 32, 1
+SOURCES, PACKETS_PER_S = 16, 1
 INTERVAL_S, INTERVALS, REPLICATES = 32, 4096, 6
 #: Scales in intervals: 256 s, where the slope for a shape of 1.5 is that of its limit, to 4096 s.
 SMALLEST, LARGEST = 8, 128
@@ -100,7 +100,7 @@ def test_too_little_is_refused_in_a_line() -> None:
 
 
 @cache
-def aggregate(law: str, shape: float = 1.5) -> list[Array]:
+def aggregate(law: str, shape: float = 1.5, count: int = SOURCES) -> list[Array]:
     """Returns the traffic of many sources in successive intervals, for several replicates."""
     periods = {"on_distribution": law, "off_distribution": law, "shape": shape}
     means = {"mean_on": f"{MEAN_ON_S} s", "mean_off": f"{MEAN_OFF_S} s"}
@@ -109,7 +109,7 @@ def aggregate(law: str, shape: float = 1.5) -> list[Array]:
         | means
         | periods
     )
-    sources = flow(udp(), "sources", count=SOURCES, traffic=traffic)
+    sources = flow(udp(), "sources", count=count, traffic=traffic)
     del sources["return"]
     hops, duration = [hop("out", "100 Mbit/s", "1 ms")], f"{INTERVALS * INTERVAL_S} s"
     result = simulate(
@@ -164,7 +164,7 @@ def test_many_sources_without_heavy_tails_are_not() -> None:
 @pytest.mark.slow
 def test_a_light_tail_shows_its_own_parameter_at_very_large_scales_only() -> None:
     """With a shape near 2, H is 0.6; the slope approaches it slowly from above."""
-    series = aggregate("pareto", 1.8)
+    series = aggregate("pareto", 1.8, 2 * SOURCES)
     near, far = (
         interval(estimates(series, *scales)[1], 0.99) for scales in ((1, 8), (SMALLEST, LARGEST))
     )

@@ -13,18 +13,18 @@ from .paths import Tree, flow, path, scenario, tcp
 from .rows import column, goodput, one
 
 
-def pair(jitter: str) -> Result:
+def pair(jitter: str, duration: str) -> Result:
     """Returns two equal flows, one 60 s late, over a link that takes 832 us for a packet."""
     flows = [
         flow(tcp(send_jitter=jitter), name, start=start)
         for name, start in (("early", "0 s"), ("late", "60 s"))
     ]
     hops = path("10 Mbit/s", "20 ms", "50 packets")
-    return simulate(scenario(hops, flows, "760 s", warmup="160 s", replicates=6))
+    return simulate(scenario(hops, flows, duration, warmup="160 s", replicates=6))
 
 
 def test_two_identical_flows_share_fairly() -> None:
-    result = pair("1 ms")
+    result = pair("1 ms", "760 s")
     fairness = METRICS["fairness"]
     (summary,) = summarise(result, fairness)
     assert summary.interval.low > 0.999
@@ -40,7 +40,7 @@ def test_jitter_of_less_than_a_service_time_leaves_the_phase_effect() -> None:
     # Floyd and Jacobson 1991: a random delay of one service time at the bottleneck breaks the
     # phases. With less, the packets of one flow find the full queue more often, and equally so in
     # each replicate.
-    early, late = (goodput(pair("500 us"), flow=name) for name in ("early", "late"))
+    early, late = (goodput(pair("500 us", "260 s"), flow=name) for name in ("early", "late"))
     assert np.ptp(early) < 1e-3 * early.mean()
     assert abs(early - late).min() > 0.05 * 10e6
 
@@ -58,7 +58,7 @@ def test_the_shorter_round_trip_gets_more() -> None:
 def alone(control: str, rate: str, delay: str, limit: str, duration: str) -> Result:
     hops = path(rate, delay, limit)
     flows = [flow(tcp(control), start=["0 s", "1 s"])]
-    return simulate(scenario(hops, flows, duration, warmup="60 s", replicates=2))
+    return simulate(scenario(hops, flows, duration, warmup="60 s"))
 
 
 def test_cubic_beats_reno_on_a_long_fat_path() -> None:

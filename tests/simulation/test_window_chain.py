@@ -41,7 +41,7 @@ ROUND_TRIP = 0.1
 #: Losses per replicate. They are cheap where they are frequent; few are enough where a cap leaves
 #: little to chance.
 LOSSES = {0.0005: 500, 0.001: 500, 0.002: 600, 0.005: 1000, 0.01: 1500, 0.02: 2000, 0.05: 3000}
-LOSSES_CAPPED = {0.0005: 100, 0.001: 150, 0.002: 250, 0.005: 700}
+LOSSES_CAPPED = {0.0005: 40, 0.001: 75, 0.002: 150, 0.005: 700}
 PROBABILITIES = list(LOSSES)
 #: Caps in segments: none, and one that limits up to p = 2 %.
 CAPS = [None, 20]
@@ -289,7 +289,8 @@ def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
 
 #: PFTK's relative error for Reno's recovery in the guide, up to p = 10 %.
 PFTK_ERROR = 0.15
-LOSSY = (0.02, 0.05, 0.1)
+#: Loss rates where timeouts matter, each with the seconds of a replicate.
+LOSSY = {0.02: 1500, 0.05: 1500, 0.1: 3000}
 
 
 @cache
@@ -301,7 +302,7 @@ def sent_with_timeouts(p: float, recovery: str) -> Interval:
     transport = tcp(preset="rfc", recovery=recovery, handshake=False)
     hops = path("400 Gbit/s", f"{ROUND_TRIP / 2} s", "unlimited", loss(f"{100 * p:.6g} %"))
     times = {"warmup": "50 s", "sample_interval": "50 s", "replicates": REPLICATES}
-    result = simulate(scenario(hops, [flow(transport)], "3000 s", **times))
+    result = simulate(scenario(hops, [flow(transport)], f"{LOSSY[p]} s", **times))
     assert column(result, "flows", "timeouts").min() > 10
     # Arrived and lost segments, with their headers of 40 bytes.
     sent = interval(column(result, "flows", "throughput_bit_per_s") / 8 / 1040 / (1 - p))
