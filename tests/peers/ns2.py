@@ -64,12 +64,6 @@ def cases() -> dict[str, list[Options]]:
         for limit in (4, 10, 20, 40, 84)
     }
     long_path = {"long-path sack 20": [{"control": "Sack1", "limit": 20, "delay": 0.15}]}
-    random_loss = {
-        f"random-loss {name}": [
-            {"control": control, "loss": 0.01, "seed": seed, "windows": 0} for seed in range(1, 101)
-        ]
-        for name, control in CONTROLS.items()
-    }
     ten_flows = {
         f"ten-flows newreno {limit}": [
             {
@@ -120,7 +114,7 @@ def cases() -> dict[str, list[Options]]:
         ]
         for limit in (20, 84)
     }
-    return one_flow | long_path | random_loss | ten_flows | red | on_off
+    return one_flow | long_path | ten_flows | red | on_off
 
 
 def simulate(case: str) -> list[Outcome]:
@@ -200,11 +194,6 @@ def fast_retransmits(
             cwnd = value
         elif name == "ncwndcuts_" and value > 0 and at not in timeouts:
             yield at, cwnd
-
-
-def spread(seeds: range) -> range:
-    """Returns two of the seeds: with another script or ns-2, any of them would differ."""
-    return seeds[:: max(1, len(seeds) // 2)][:2]
 
 
 def recorded() -> dict[str, list[Outcome]]:

@@ -14,18 +14,18 @@ from .outcome import Outcome
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 
-def simulate(case: str, **transport: str) -> list[Outcome]:
+def simulate(case: str, replicates: int | None = None, **transport: str) -> list[Outcome]:
     """Returns the outcome of each replicate of a case, with other parameters of its transport.
 
-    Cases are named as in `ns2.cases`.
+    Cases are named as in `ns2.cases`. The scenario's number of replicates is the default.
     """
     changes = {f"flows.bulk.transport.{name}": value for name, value in transport.items()}
-    return outcomes(load(case).replace(changes))
+    return outcomes(load(case).replace(changes), replicates)
 
 
-def outcomes(scenario: ackclock.Scenario) -> list[Outcome]:
+def outcomes(scenario: ackclock.Scenario, replicates: int | None = None) -> list[Outcome]:
     """Simulates a scenario; returns the outcome of each replicate."""
-    result = ackclock.simulate(scenario)
+    result = ackclock.simulate(scenario.replace(replicates=replicates) if replicates else scenario)
     return [read(result, replicate) for replicate in range(result.run["replicates"])]
 
 
@@ -38,17 +38,21 @@ def load(case: str) -> ackclock.Scenario:
     return ackclock.load(SCENARIOS / f"{scenario}.toml").replace(changes)
 
 
+def with_losses(case: str, percent: float, seed: int) -> ackclock.Scenario:
+    """Returns the scenario of one run of a case with random loss."""
+    loss = [{"kind": "iid_loss", "probability": f"{percent:g} %"}]
+    return (
+        load(case).replace({"hops.bottleneck.impairments": loss}).replace(seed=seed, replicates=1)
+    )
+
+
 def simulate_with_losses(case: str, percent: float, seed: int) -> tuple[Outcome, list[int]]:
     """Returns one run of a case with random loss, and the packets that the bottleneck lost.
 
     Packets are counted from 0 as they leave it. Beyond the last packet sent here more losses follow
     at the same rate, for a peer that sends more.
     """
-    loss = [{"kind": "iid_loss", "probability": f"{percent:g} %"}]
-    scenario = (
-        load(case).replace({"hops.bottleneck.impairments": loss}).replace(seed=seed, replicates=1)
-    )
-    result = ackclock.simulate(scenario, packets=True)
+    result = ackclock.simulate(with_losses(case, percent, seed), packets=True)
     packets = result.tables["packets"]
     # A packet that is not lost is received a propagation delay later.
     delay = seconds(result.run["points"][0]["scenario"]["hops"][1]["delay"])

@@ -5,6 +5,7 @@ demands what was recorded. README.md beside this file has the settings and the r
 differences.
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -29,6 +30,8 @@ SACK_SPREAD = {1: 0.002, 2: 0.005, 5: 0.012, 10: 0.03}
 #: README.md.
 RED_DROPS, RED_UTILISATION = 0.02, 0.002
 
+Quantity = Callable[[Outcome], float]
+
 WITHOUT = (
     "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): "
     "ackclock is compared with what ns-2 gave when it was recorded, not with ns-2"
@@ -48,6 +51,20 @@ def peer(case: str) -> list[Outcome]:
 
 
 engine = cache(ours.simulate)
+
+#: Quantities of a run over 10 Mbit/s.
+OF_THE_LINK: dict[str, Quantity] = {
+    "drop_rate": lambda one: one.drop_rate,
+    "utilisation": lambda one: one.utilisation(10e6),
+}
+
+
+def intervals(case: str, quantity: Quantity) -> tuple[Interval, Interval]:
+    """Returns the means of a quantity: ns-2's and ours."""
+    theirs, mine = (
+        Interval.of([quantity(one) for one in runs]) for runs in (peer(case), engine(case))
+    )
+    return theirs, mine
 
 
 @over("one-flow")
@@ -77,15 +94,6 @@ def test_newreno_does_the_same_packet_for_packet(case: str) -> None:
     assert mine.goodput_bit_per_s[0] == pytest.approx(theirs.goodput_bit_per_s[0], rel=1e-4)
 
 
-@over("random-loss")
-def test_random_loss_gives_the_same_mean_goodput(case: str) -> None:
-    theirs, mine = (
-        Interval.of([one.goodput_bit_per_s[0] for one in runs])
-        for runs in (peer(case), engine(case))
-    )
-    assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs} bit/s"
-
-
 def same_losses_over(*recoveries: str) -> pytest.MarkDecorator:
     """Runs a test once for each recovery and share of losses."""
     cases = [case for case in same_losses.cases() if case[0] in recoveries]
@@ -96,6 +104,7 @@ def same_losses_over(*recoveries: str) -> pytest.MarkDecorator:
 @same_losses_over("reno", "newreno")
 @pytest.mark.parametrize("seed", same_losses.seeds("newreno"))
 def test_the_same_losses_have_the_same_effect(recovery: str, percent: int, seed: int) -> None:
+    same_losses.check(recovery, percent, seed)
     run = same_losses.theirs(recovery, percent, seed)
     mine, _ = same_losses.mine(recovery, percent, seed)
     assert mine.timeouts[0] == run["timeouts"]
@@ -108,11 +117,11 @@ def test_the_same_losses_have_the_same_effect_on_average_with_sack(
 ) -> None:
     # The pipes differ (README.md), so runs diverge after the first recovery. Their means are
     # compared.
-    theirs = [
-        same_losses.theirs(recovery, percent, seed)["goodput_bit_per_s"]
-        for seed in same_losses.seeds(recovery)
-    ]
-    mine = [same_losses.goodput(recovery, percent, seed) for seed in same_losses.seeds(recovery)]
+    seeds = same_losses.seeds(recovery)
+    for seed in seeds[::10]:  # one generator draws them all: what changes it changes these
+        same_losses.check(recovery, percent, seed)
+    theirs = [same_losses.theirs(recovery, percent, seed)["goodput_bit_per_s"] for seed in seeds]
+    mine = [same_losses.goodput(recovery, percent, seed) for seed in seeds]
     mean = sum(theirs) / len(theirs)
     difference = Interval.of([(m - t) / mean for m, t in zip(mine, theirs, strict=True)])
     assert difference.half_width < SACK_SPREAD[percent], "too wide to say anything"
@@ -122,33 +131,28 @@ def test_the_same_losses_have_the_same_effect_on_average_with_sack(
 @pytest.mark.skipif(not ns2.installed(), reason=WITHOUT)
 @pytest.mark.parametrize(("recovery", "percent"), same_losses.cases())
 def test_ns2_gives_what_was_recorded_with_the_same_losses(recovery: str, percent: int) -> None:
-    recorded = same_losses.recorded()[same_losses.name(recovery, percent)]
-    for seed in ns2.spread(same_losses.seeds(recovery)):
-        live = same_losses.live(recovery, percent, seed)
-        assert live == recorded[seed - 1], f"{same_losses.COMMAND} records anew"
+    seed = same_losses.seeds(recovery)[-1]
+    live = same_losses.live(recovery, percent, seed)
+    recorded = same_losses.theirs(recovery, percent, seed)
+    assert live == recorded, f"{same_losses.COMMAND} records anew"
 
 
 @over("ten-flows")
-@pytest.mark.parametrize("quantity", ["jain_index", "drop_rate", "utilisation"])
-def test_ten_flows_share_alike(case: str, quantity: str) -> None:
-    values = {
-        "jain_index": Outcome.jain_index,
-        "drop_rate": lambda one: one.drop_rate,
-        "utilisation": lambda one: one.utilisation(10e6),
-    }
-    theirs, mine = (
-        Interval.of([values[quantity](one) for one in runs]) for runs in (peer(case), engine(case))
-    )
-    assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs}"
+def test_ten_flows_share_alike(case: str) -> None:
+    apart = {}
+    for name, quantity in {"jain_index": Outcome.jain_index, **OF_THE_LINK}.items():
+        theirs, mine = intervals(case, quantity)
+        if not mine.agrees_with(theirs):
+            apart[name] = f"ackclock {mine}, ns-2 {theirs}"
+    assert not apart
 
 
 @pytest.mark.skipif(not ns2.installed(), reason=WITHOUT)
 @pytest.mark.parametrize("case", ns2.cases())
 def test_ns2_gives_what_was_recorded(case: str) -> None:
-    runs, recorded = ns2.cases()[case], ns2.recorded()[case]
-    for seed in ns2.spread(range(len(runs))):
-        live = ns2.run(runs[seed])
-        assert live == recorded[seed], "python3 tests/peers/ns2.py records anew"
+    # With another script or ns-2, any run would differ.
+    live = ns2.run(ns2.cases()[case][-1])
+    assert live == ns2.recorded()[case][-1], "python3 tests/peers/ns2.py records anew"
 
 
 @over("on-off")
@@ -158,9 +162,10 @@ def test_beside_an_on_off_source_the_pipe_makes_the_timeouts(case: str) -> None:
     A rule is the main cause of a difference if changing it alone removes more than half of it. The
     rest of this one is not explained.
     """
+    # Six runs tell the mean with that rule to a quarter of a timeout.
     theirs, usual, counted = (
         Interval.of([one.timeouts[0] for one in runs])
-        for runs in (peer(case), engine(case), engine(case, sack_pipe="counted"))
+        for runs in (peer(case), engine(case), engine(case, 6, sack_pipe="counted"))
     )
     assert usual.mean - usual.half_width > theirs.mean + theirs.half_width, (
         "there is a difference to explain"
@@ -171,29 +176,19 @@ def test_beside_an_on_off_source_the_pipe_makes_the_timeouts(case: str) -> None:
 
 
 @over("red")
-@pytest.mark.parametrize(
-    ("quantity", "band"), [("drop_rate", RED_DROPS), ("utilisation", RED_UTILISATION)]
-)
-def test_red_drops_as_much(case: str, quantity: str, band: float) -> None:
-    values = {
-        "drop_rate": lambda one: one.drop_rate,
-        "utilisation": lambda one: one.utilisation(10e6),
-    }
-    theirs, mine = (
-        Interval.of([values[quantity](one) for one in runs]) for runs in (peer(case), engine(case))
-    )
-    assert mine.half_width < band * mine.mean, "too wide to say anything"
-    assert mine.mean == pytest.approx(theirs.mean, rel=band)
+def test_red_drops_as_much(case: str) -> None:
+    for name, band in (("drop_rate", RED_DROPS), ("utilisation", RED_UTILISATION)):
+        theirs, mine = intervals(case, OF_THE_LINK[name])
+        assert mine.half_width < band * mine.mean, f"{name}: too wide to say anything"
+        assert mine.mean == pytest.approx(theirs.mean, rel=band), name
 
 
 @over("adaptive-red")
 def test_sparing_a_short_queue_makes_the_difference_of_adaptive_red(case: str) -> None:
-    theirs, mine = (
-        Interval.of([one.utilisation(10e6) for one in runs]) for runs in (peer(case), engine(case))
-    )
+    theirs, mine = intervals(case, OF_THE_LINK["utilisation"])
     assert mine.mean == pytest.approx(theirs.mean, rel=RED_UTILISATION)
     changed = ours.load(case).replace({"hops.bottleneck.queue.early_from": "0 packets"})
-    without = ours.outcomes(changed)
+    without = ours.outcomes(changed, 2)
     assert Interval.of([one.utilisation(10e6) for one in without]).mean < 0.9 * theirs.mean
 
 

@@ -45,7 +45,10 @@ class Case:
     changes: dict[str, object]
     #: Options of tfrc.tcl.
     options: dict[str, object]
+    #: Runs of ns-2.
     runs: int
+    #: Runs of ackclock: each mean has four standard errors and its 95 % interval within the band.
+    ours: int
     warmup_s: float
     duration_s: float
     #: Number of TFRC flows; they come first.
@@ -65,6 +68,7 @@ def cases() -> dict[str, Case]:
             },
             {"loss": f"0 {percent / 100:g}", "minrto": 0.28},
             20,
+            8,
             20.0,
             200.0,
         )
@@ -84,6 +88,7 @@ def cases() -> dict[str, Case]:
                 "duration": 150,
             },
             20,
+            4,
             30.0,
             150.0,
             tfrc=4,
@@ -93,6 +98,7 @@ def cases() -> dict[str, Case]:
             {},
             {"loss": "0 0.005 60 0.04 120 0.005", "minrto": 0.28, "duration": 240},
             40,
+            24,
             20.0,
             240.0,
         ),
@@ -172,8 +178,8 @@ def mine(name: str) -> list[Quantities]:
     """Returns ackclock's quantities."""
     case = cases()[name]
     scenario = ackclock.load(ours.SCENARIOS / f"{case.scenario}.toml").replace(case.changes)
-    result = ackclock.simulate(scenario.replace(replicates=case.runs))
-    return [of_replicate(case, result, replicate) for replicate in range(case.runs)]
+    result = ackclock.simulate(scenario.replace(replicates=case.ours))
+    return [of_replicate(case, result, replicate) for replicate in range(case.ours)]
 
 
 def of_replicate(case: Case, result: ackclock.Result, replicate: int) -> Quantities:
