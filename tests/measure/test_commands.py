@@ -209,9 +209,8 @@ def test_a_measurement_is_no_source_of_captures() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("width", [60, 100, 160])
-def test_figures_and_page(pretended: Pretended, width: int) -> None:
-    pretended.rows["samples"] = samples(width)
+def test_figures_and_page(pretended: Pretended) -> None:
+    pretended.rows["samples"] = samples(100)
     ackclock("measure", "web.pcap", "-o", "m")
     outcome = ackclock("plot", "m")
     names = ("outstanding", "throughput", "rtt")

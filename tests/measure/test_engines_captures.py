@@ -191,7 +191,7 @@ def test_what_limits_is_told(pipe: Scenario, measured: Callable, changes: dict, 
 
 @pytest.fixture
 def capture(pipe: Scenario, tmp_path: Path) -> Path:
-    simulate(pipe.replace({"duration": "3 s"}), pcap=tmp_path)
+    simulate(pipe.replace({"duration": "2 s"}), pcap=tmp_path)
     return tmp_path / SENDERS
 
 

@@ -17,7 +17,6 @@ class Counted(NamedTuple):
     success: Array  # share of busy periods, by class
     collision: float
     idle_slots: float
-    retry_drop_rate: Array  # share of frames
     success_error: Array
     collision_error: float
 
@@ -37,33 +36,31 @@ def count(
         np.array([getattr(one, name) for one in classes])[which]
         for name in ("aifsn", "cw_min", "cw_max", "retries")
     )
-    collided = np.zeros((cells, len(which)), int)
-    left = rng.integers(0, low + 1, collided.shape)
-    success, collisions = np.zeros((cells, len(classes))), np.zeros(cells)
-    slots, dropped, settled = 0.0, np.zeros(len(classes)), periods // 4
+    opens = aifsn[:, np.newaxis]
+    collided = np.zeros((len(which), cells), int)
+    left = rng.integers(0, low[:, np.newaxis] + 1, collided.shape)
+    success, collisions = np.zeros((len(classes), cells)), np.zeros(cells)
+    slots, settled = 0.0, periods // 4
     for period in range(periods):
-        at = aifsn + left
-        first = at.min(axis=1, keepdims=True)
-        left -= np.maximum(0, first - aifsn)
-        # Of those that send: cell, station, and what becomes of their frames.
-        cell, station = np.nonzero(at == first)
+        at = opens + left
+        first = at.min(axis=0)
+        left -= np.maximum(0, first - opens)
+        # Of those that send: station, cell, and what becomes of their frames.
+        station, cell = np.divmod(np.flatnonzero(at == first), cells)
         senders = np.bincount(cell, minlength=cells)
         alone = senders[cell] == 1
-        before = collided[cell, station]
+        before = collided[station, cell]
         gives_up = ~alone & (before >= retries[station])
         after = np.where(alone | gives_up, 0, before + 1)
         window = np.minimum((low[station] + 1) * 2**after, high[station] + 1)
-        collided[cell, station], left[cell, station] = after, rng.integers(0, window)
+        collided[station, cell], left[station, cell] = after, rng.random(cell.size) * window
         if period >= settled:
-            success[cell[alone], which[station[alone]]] += 1  # at most one in each cell
-            dropped += np.bincount(which[station[gives_up]], minlength=len(classes))
+            success[which[station[alone]], cell[alone]] += 1  # at most one in each cell
             collisions += senders > 1
             slots += first.sum()
     counted = periods - settled
     success, collisions = success / counted, collisions / counted
-    through = success.sum(axis=0) * counted
     return Counted(
-        success.mean(axis=0), float(collisions.mean()), slots / counted / cells,
-        dropped / (through + dropped),
-        success.std(axis=0) / np.sqrt(cells), float(collisions.std() / np.sqrt(cells)),
+        success.mean(axis=1), float(collisions.mean()), slots / counted / cells,
+        success.std(axis=1) / np.sqrt(cells), float(collisions.std() / np.sqrt(cells)),
     )  # fmt: skip

@@ -13,26 +13,26 @@ from ackclock import models
 from ackclock.models.aimd_chain import Bernoulli, GeneralAimd, gilbert_elliott, solve
 
 MODEL = models.model("aimd_chain")
-LIVES, WARMUP, EPOCHS = 20_000, 60, 120
+LIVES, EPOCHS = 20_000, 60
 
 
 def mean_by_rounds(p: float, kept: float, increase: float = 1.0) -> tuple[float, float]:
     """Returns the mean window by rounds and its standard error, loss by loss.
 
-    One draw gives the round with the next loss.
+    One draw gives the round with the next loss. Of the start a twentieth or less is kept.
     """
     draw = np.random.default_rng(11)
     per_segment = -np.log1p(-p)
     v = np.full(LIVES, 2 + np.sqrt(increase / (2 * (1 - kept) * p)) * kept)
     rounds, windows = np.zeros(LIVES), np.zeros(LIVES)
-    for epoch in range(EPOCHS):
+    for epoch in range(-int(3 / (1 - kept)), EPOCHS):
         # The first j for which v + (v + a) + ... + (v + j a) exceeds what may be sent before the
         # loss.
         room = draw.standard_exponential(LIVES) / per_segment
         b = v + increase / 2
         j = np.maximum(np.ceil((-b + np.sqrt(b * b + 2 * increase * (room - v))) / increase), 0)
         j = np.where(room < v, 0, j)
-        if epoch >= WARMUP:
+        if epoch >= 0:
             rounds += j + 1
             windows += (j + 1) * v + increase * j * (j + 1) / 2
         v = np.maximum(2.0, kept * (v + increase * j))
@@ -74,7 +74,7 @@ def test_a_largest_window_is_reached_whatever_the_steps(
         np.random.default_rng(3),
         np.full(LIVES, window),
         0.0,
-        1500,
+        450,
     )
     for number in range(rounds):
         lost = draw.random(LIVES) < -np.expm1(w * np.log1p(-p))

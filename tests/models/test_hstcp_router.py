@@ -195,8 +195,7 @@ def test_there_is_one_solution_and_it_is_found(
     assert offered.excess(np.log(found.load)) == pytest.approx(0, abs=1e-13 * steepness + 1e-11)
     # The excess never falls, so its lowest and highest zero are the same.
     grid = np.unique(np.append(np.linspace(-25, 25, 101), np.log(found.load)))
-    excess = np.array([float(offered.excess(np.asarray(x))) for x in grid])
-    assert (np.diff(excess) > 0).all()
+    assert (np.diff(offered.excess(grid)) > 0).all()
 
 
 @pytest.mark.parametrize("K", [1, 2, 30, 1000, 10**5, 10**6])
@@ -274,7 +273,7 @@ def test_more_places_use_more_and_delay_more(
 
 @pytest.mark.slow
 def test_the_window_simulation_of_scenario_a() -> None:
-    timing = Timing(duration_s=160, warmup_s=60, step_s=2e-3)
+    timing = Timing(duration_s=160, warmup_s=60, step_s=5e-3)
     made = simulate(
         125_000,
         round_trips("A"),
@@ -303,10 +302,10 @@ def test_runs_beside_each_other_do_not_disturb_each_other() -> None:
 
 @pytest.mark.parametrize("sync", [False, True])
 def test_what_is_sent_is_carried_waits_or_is_dropped(sync: bool) -> None:
-    timing = Timing(duration_s=40, warmup_s=0, step_s=2e-3)
+    timing = Timing(duration_s=10, warmup_s=0, step_s=2e-3)
     made = simulate(12_500, [0.05, 0.1], [0, 20, 700], [1, 2, 3], sync=sync, timing=timing)
-    carried = made.utilisation * 12_500 * 40
-    waiting = made.rates.sum(1) * 40 - carried
+    carried = made.utilisation * 12_500 * 10
+    waiting = made.rates.sum(1) * 10 - carried
     assert (waiting >= -1e-6).all()
     assert (waiting <= np.array([0, 20, 700]) + 1e-6).all()
     assert (np.diff(made.utilisation) > 0).all()
@@ -314,7 +313,7 @@ def test_what_is_sent_is_carried_waits_or_is_dropped(sync: bool) -> None:
 
 
 def test_alike_flows_that_are_all_hit_stay_alike() -> None:
-    timing = Timing(duration_s=30, warmup_s=10, step_s=2e-3)
+    timing = Timing(duration_s=10, warmup_s=2, step_s=2e-3)
     made = simulate(12_500, [0.1, 0.1, 0.1], 300, sync=True, timing=timing)
     np.testing.assert_allclose(made.windows[0], made.windows[0, 0], rtol=1e-12)
     chance = simulate(12_500, [0.1, 0.1, 0.1], 300, timing=timing)

@@ -33,7 +33,7 @@ OF = {
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
     **{of: {"flows": 10.0} for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth")},
     # A longer simulation does more of the same.
-    "hstcp_window_sim": {"flows": 10.0, "duration": 16.0, "warmup": 6.0},
+    "hstcp_window_sim": {"flows": 10.0, "duration": 4.0, "warmup": 1.5},
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """One class of EDCA: its access parameters, number of stations, and durations of exchanges."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, isfinite, log2
 
 import numpy as np
@@ -48,7 +49,7 @@ class AccessClass:
             if isfinite(getattr(self, name)) and getattr(self, name) % 1 != 0:
                 refuse(name, getattr(self, name), "must be a whole number")
 
-    @property
+    @cached_property
     def draws(self) -> Array:
         """The law of a draw in each reachable stage, up to the first with the largest window."""
         growing = ceil(log2((self.cw_max + 1) / (self.cw_min + 1)))

@@ -12,10 +12,11 @@ tau, there is one solution, found by bisection. With infinite m it is Bianchi's 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, Domain, check
 from ackclock.models.model import Array
@@ -42,7 +43,7 @@ class Backoff:
     retries: ArrayLike = inf
 
     def __post_init__(self) -> None:
-        low, high, m = self._arrays()
+        low, high, m = self._arrays
         check(cw_min=(low, NOT_NEGATIVE), cw_max=(high, NOT_NEGATIVE), retries=(m, RETRIES))
         if (bad := high < low).any():
             refuse(
@@ -52,22 +53,33 @@ class Backoff:
                 "contradiction",
             )
 
+    @cached_property
     def _arrays(self) -> tuple[Array, Array, Array]:
         given = (np.asarray(one, float) for one in (self.cw_min, self.cw_max, self.retries))
         low, high, m = np.broadcast_arrays(*given)
         return low, high, m
 
+    @cached_property
+    def _growing(self) -> list[tuple[NDArray[np.bool_], Array]]:
+        """The stages before the last: whether each exists, and what its window has less."""
+        low, high, m = self._arrays
+        window, stages = low + 1.0, list[tuple[NDArray[np.bool_], Array]]()
+        while (growing := window < high + 1).any():
+            stages.append((growing & (len(stages) <= m), high + 1 - window))
+            window = 2 * window
+        return stages
+
     def attempt_rate(self, p: ArrayLike) -> Array:
         """Returns tau(p) for p from 0 to 1; p = 1 is excluded without a retry limit."""
-        low, high, m = self._arrays()
+        _, high, m = self._arrays
         p = np.asarray(p, float)
         with np.errstate(divide="ignore", invalid="ignore"):
             attempts = np.where(p < 1, -np.expm1((m + 1) * np.log(p)) / (1 - p), m + 1)  # per frame
         # Begin with the last stage's window, and subtract what each earlier stage has less.
-        mean, window, reached, k = high + 1.0 + 0 * p, low + 1.0, np.ones_like(p), 0
-        while (growing := window < high + 1).any():
-            mean = mean - np.where(growing & (k <= m), reached / attempts * (high + 1 - window), 0)
-            window, reached, k = 2 * window, reached * p, k + 1
+        mean, reached = high + 1.0 + 0 * p, np.ones_like(p)
+        for exists, less in self._growing:
+            mean = mean - np.where(exists, reached / attempts * less, 0)
+            reached = reached * p
         return np.asarray(np.minimum(2 / (mean + 1), 1.0))  # rounding may exceed 1
 
     def coupled(self, stations: ArrayLike) -> tuple[Array, Array]:
@@ -78,7 +90,7 @@ class Backoff:
         """
         n = np.asarray(stations, float)
         check(stations=(n, AT_LEAST_ONE))
-        low = np.zeros(np.broadcast_shapes(n.shape, self._arrays()[0].shape))
+        low = np.zeros(np.broadcast_shapes(n.shape, self._arrays[0].shape))
         high = np.ones_like(low)
         for _ in range(_HALVINGS):
             p = (low + high) / 2

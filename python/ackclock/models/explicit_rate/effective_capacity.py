@@ -87,19 +87,32 @@ def of_server(capacities: ArrayLike, transitions: ArrayLike, decay: float) -> fl
             lead to every other in the end.
         decay: delta, per packet.
     """
-    c, P = _checked(capacities, transitions)
+    server = _Server(*_checked(capacities, transitions))
     check(decay=(decay, NOT_NEGATIVE))
-    mean, least = float((stationary(P) * c).sum()), least_mean(c, P)
-    if decay == 0:
-        return mean
-    # The smallest mean is factored out before exponentiation. A similarity transform by the
-    # cheapest paths makes all relevant exponents non-negative. For any delta no entry overflows,
-    # and a cycle of that mean does not underflow.
-    cost = np.where(P > 0, (c - least)[:, None], inf)
-    ways = _cheapest_ways(cost)
-    exponents = np.where(P > 0, np.maximum(cost + ways[:, None] - ways[None, :], 0), inf)
-    root = float(np.abs(np.linalg.eigvals(P * np.exp(-decay * exponents))).max())
-    return float(np.clip(least - np.log(root) / decay, least, mean))
+    return server.effective(decay)
+
+
+class _Server:
+    """A Markov server whose effective capacity is asked at any decay.
+
+    The smallest mean is factored out before exponentiation. A similarity transform by the cheapest
+    paths makes all relevant exponents non-negative. For any delta no entry overflows, and a cycle
+    of that mean does not underflow.
+    """
+
+    def __init__(self, c: Array, P: Array) -> None:
+        self.mean, self.least = float((stationary(P) * c).sum()), _least_mean(c, P)
+        cost = np.where(P > 0, (c - self.least)[:, None], inf)
+        ways = _cheapest_ways(cost)
+        self._transitions = P
+        self._exponents = np.where(P > 0, np.maximum(cost + ways[:, None] - ways[None, :], 0), inf)
+
+    def effective(self, decay: float) -> float:
+        if decay == 0:
+            return self.mean
+        scaled = self._transitions * np.exp(-decay * self._exponents)
+        root = float(np.abs(np.linalg.eigvals(scaled)).max())
+        return float(np.clip(self.least - np.log(root) / decay, self.least, self.mean))
 
 
 def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> float:
@@ -115,15 +128,16 @@ def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> floa
     """
     c, P = _checked(capacities, transitions)
     check(rate=(rate, NOT_NEGATIVE))
-    if rate >= (stationary(P) * c).sum():
+    server = _Server(c, P)
+    if rate >= server.mean:
         return 0.0
-    if rate <= least_mean(c, P):
+    if rate <= server.least:
         return inf
 
     from scipy.optimize import brentq  # slow to import, and not all models need it
 
     def miss(log_decay: float) -> float:
-        return of_server(c, P, float(np.exp(log_decay))) - rate
+        return server.effective(float(np.exp(log_decay))) - rate
 
     low = high = -float(np.log(np.ptp(c)))
     while miss(low) < 0:
@@ -139,7 +153,10 @@ def least_mean(capacities: ArrayLike, transitions: ArrayLike) -> float:
     It is the smallest capacity, unless a server must leave that state. R. Karp, "A characterization
     of the minimum cycle mean in a digraph", Discrete Mathematics 23, 1978.
     """
-    c, P = _checked(capacities, transitions)
+    return _least_mean(*_checked(capacities, transitions))
+
+
+def _least_mean(c: Array, P: Array) -> float:
     n = c.size
     cost = np.where(P > 0, c[:, None], inf)
     costs = np.full((n + 1, n), inf)  # of the cheapest path of k steps from the first state

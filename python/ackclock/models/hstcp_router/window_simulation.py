@@ -159,7 +159,7 @@ class _Runs:
         self._sent += sent
         self._window_sum += w
         self._idle -= np.minimum(filled, 0.0)
-        self._queue = np.clip(filled, 0.0, self._buffers)
+        self._queue = np.minimum(np.maximum(filled, 0.0), self._buffers)
         self._queue_sum += self._queue
         grown = np.interp(w, _WINDOWS, _INCREASES)
         if self._slow_start.any():
