@@ -56,6 +56,8 @@ class Browser:
             "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
             "--remote-debugging-pipe", "--no-first-run", "--disable-extensions",
             "--disable-background-networking", "--force-device-scale-factor=1",
+            # Pages of the address bar, which every window would load.
+            "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
             f"--user-data-dir={self._profile.name}", "about:blank",
         ]  # fmt: skip
         self._process = subprocess.Popen(
@@ -98,7 +100,7 @@ class Browser:
         os.close(self._writes)
         self._profile.cleanup()
 
-    def open(self, path: Path, width: int, height: int = 800, *, dark: bool = False) -> None:
+    def open(self, path: Path, width: int, height: int = 800) -> None:
         """Shows a file in a window of that size, and waits until it is drawn.
 
         Raises:
@@ -106,8 +108,6 @@ class Browser:
         """
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._call("Emulation.setDeviceMetricsOverride", size)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._call("Emulation.setEmulatedMedia", {"features": [scheme]})
         self._events.clear()
         self._call("Page.navigate", {"url": path.resolve().as_uri()})
         while not any(one["method"] == "Page.loadEventFired" for one in self._events):
@@ -117,6 +117,11 @@ class Browser:
         failed = [one for one in self._events if one["method"] == "Runtime.exceptionThrown"]
         if failed:
             raise PageError(json.dumps(failed[0]["params"]["exceptionDetails"])[:600])
+
+    def colours(self, scheme: str) -> None:
+        """Sets which colours the system prefers: `light` or `dark`."""
+        preferred = {"name": "prefers-color-scheme", "value": scheme}
+        self._call("Emulation.setEmulatedMedia", {"features": [preferred]})
 
     def scripts(self, *, allowed: bool) -> None:
         """Sets whether pages that are opened from now on may run scripts."""

@@ -103,21 +103,23 @@ def value(browser: Browser, expression: str) -> Any:
 
 @pytest.mark.parametrize("name", ["comparison", "run", "curves", "evaluation", "grid:3", "sobol:4"])
 @pytest.mark.parametrize("width", [360, 768, 1280])
-@pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_wider_than_the_window_nor_drawn_over_its_edge(
-    browser: Browser, pages: dict[str, Path], name: str, width: int, dark: bool
+    browser: Browser, pages: dict[str, Path], name: str, width: int
 ) -> None:
-    browser.open(pages[name], width, dark=dark)
+    browser.open(pages[name], width)
     browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    assert value(browser, "document.documentElement.scrollWidth") == width
     outside = """[...document.querySelectorAll('main .live, main .card, main table')].filter(one =>
         !one.closest('.scroll') && one.getBoundingClientRect().right > innerWidth).length"""
-    assert value(browser, outside) == 0
     texts = """Math.min(...[...document.querySelectorAll('.canvas text')].map(one =>
         one.getBoundingClientRect().height))"""
-    assert value(browser, texts) >= 11
-    paper = value(browser, "getComputedStyle(document.body).backgroundColor")
-    assert paper == ("rgb(20, 23, 26)" if dark else "rgb(255, 255, 255)")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    # Light comes last, and stays for other tests. No script asks which of the two it is.
+    for scheme, colour in (("dark", "rgb(20, 23, 26)"), ("light", "rgb(255, 255, 255)")):
+        browser.colours(scheme)
+        assert value(browser, "document.documentElement.scrollWidth") == width, scheme
+        assert value(browser, outside) == 0, scheme
+        assert value(browser, texts) >= 11, scheme
+        assert value(browser, paper) == colour
 
 
 def test_answer_certainty_and_figure_are_on_the_first_screen(

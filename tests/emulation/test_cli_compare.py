@@ -4,14 +4,14 @@ It is skipped where no emulation is possible.
 """
 
 import json
-import subprocess
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
 
 from ackclock import Result
+from ackclock.cli import cli
 from ackclock.comparison import WITHIN, each_method
 
 from .short import SCENARIO
@@ -27,14 +27,16 @@ CHANGES = (
 )  # fmt: skip
 
 
-def test_one_scenario_every_way(
-    tmp_path: Path, run_python: Callable[..., subprocess.CompletedProcess]
-) -> None:
+def command(*arguments: str) -> Outcome:
+    return CliRunner().invoke(cli, arguments)
+
+
+def test_one_scenario_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "short.toml").write_text(SCENARIO)
-    command = partial(run_python, "-m", "ackclock")
     arguments = ("compare", "short.toml", *CHANGES, "-o", "every", "--real-time", "9 s", "--json")
     outcome = command(*arguments)
-    assert outcome.returncode in (0, 4), outcome.stderr
+    assert outcome.exit_code in (0, 4), outcome.stderr
     assert any(
         line.startswith("emulate: 4 runs in real time, 8 s ")
         for line in outcome.stderr.splitlines()
@@ -48,7 +50,7 @@ def test_one_scenario_every_way(
     emulated = Result.load(tmp_path / "every" / "emulate")
     assert emulated.run["replicates"] == 2
     doubtful = emulated.unreliable
-    assert outcome.returncode == (4 if doubtful else 0)
+    assert outcome.exit_code == (4 if doubtful else 0)
     comparison = each_method.load(tmp_path / "every", averages_unreliable=True)
     rows = {(row.metric, row.point): row for row in comparison.rows}
     for point in (0, 1):
@@ -76,10 +78,10 @@ def test_one_scenario_every_way(
             name: counted[name] - row[name] for name in ("sent_packets", "retransmitted_packets")
         }
         assert 0 <= later["retransmitted_packets"] <= later["sent_packets"], (counted, row)
-    assert command("report", "every").returncode == 0
+    assert command("report", "every").exit_code == 0
     assert "Linux" in (tmp_path / "every" / "report.html").read_text()
     # The same command has nothing left to do.
     again = command(*arguments)
-    assert again.returncode == outcome.returncode
+    assert again.exit_code == outcome.exit_code
     assert "emulate: taken from every/emulate" in again.stderr
     assert again.stdout == outcome.stdout

@@ -86,14 +86,14 @@ def test_asking_for_unreliable_runs_changes_what_is_drawn(
     sweep = 'sweep={"hops.wireless.impairments.0.probability" = ["0.5 %", "5 %"]}'
     ackclock("emulate", scenario_file, *QUICK[:-1], sweep, "-o", "run")
     drawn = {}
+    options, file = {
+        "plot": (("--kind", "sweep"), Path("run/sweep.svg")),
+        "report": ((), Path("run/report.html")),
+    }[command]
     for asked in ((), ("--unreliable",)):
-        outcome = ackclock(
-            command, "run", *asked, "-o", "run/figures" if command == "plot" else "run/report.html"
-        )
+        outcome = ackclock(command, "run", *asked, *options, "-o", file)
         assert outcome.exit_code == 0, outcome.stderr
-        drawn[asked] = Path(
-            "run/figures/sweep_goodput.svg" if command == "plot" else "run/report.html"
-        ).read_bytes()
+        drawn[asked] = file.read_bytes()
     assert drawn[()] != drawn["--unreliable",]
 
 

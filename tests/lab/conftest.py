@@ -11,6 +11,8 @@ import lab_engine
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.toml"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Every window would load pages of the address bar, which cost as much as a lab page.
+ARGUMENTS = ["--no-sandbox", "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup"]
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +40,7 @@ def chromium() -> Iterator[Any]:
     if path is None:
         pytest.skip("no Chromium is installed: the lab page is not tested")
     with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        started = running.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield started
         started.close()
 

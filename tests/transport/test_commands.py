@@ -17,8 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
 
 from ackclock import Result
+from ackclock.cli import cli
 from ackclock.registry import registry
 
 from ..patience import PATIENCE_S
@@ -51,6 +54,12 @@ class Side:
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
+
+
+def ackclock(place: Path, *arguments: str) -> Outcome:
+    """Runs a command that has no other side, in this process."""
+    with contextlib.chdir(place):
+        return CliRunner().invoke(cli, arguments)
 
 
 class Sending(Side):
@@ -143,11 +152,12 @@ def test_both_sides_can_be_drawn_and_reported(place: Path, run: contextlib.ExitS
     sender = sending(run, place, *KEY, "--bytes", "10 kB")
     assert receiving(run, place, sender.address, *KEY).finish()[0] == sender.finish()[0] == 0
     for folder, names in (("sent", ("throughput", "rtt", "bursts")), ("received", ("throughput",))):
-        code, out, err = Side(place, "plot", folder).finish()
-        assert code == 0, err
-        assert {f"figure: {folder}/figures/{name}.svg" for name in names} <= set(out.splitlines())
-    code, _, err = Side(place, "report", "sent", "received", "-o", "both.html").finish()
-    assert code == 0, err
+        drawn = ackclock(place, "plot", folder)
+        assert drawn.exit_code == 0, drawn.stderr
+        figures = {f"figure: {folder}/figures/{name}.svg" for name in names}
+        assert figures <= set(drawn.stdout.splitlines())
+    reported = ackclock(place, "report", "sent", "received", "-o", "both.html")
+    assert reported.exit_code == 0, reported.stderr
     text = (place / "both.html").read_text()
     assert {'id="s0"', 'id="s1"'} <= set(re.findall(r'id="s\d"', text))
     # So short a session has no two samples: no curve, but round trips and bursts.
@@ -302,11 +312,10 @@ def test_bad_input_is_one_line(
     (place / "short").write_text("short\n")
     (place / "short").chmod(0o600)
     before = sorted(path.name for path in place.rglob("*"))
-    side = Side(place, *arguments, "--json")
-    exit_code, out, err = side.finish()
-    error = json.loads(out)["error"]
-    assert (exit_code, error["code"], error["field"]) == (2, code, field), err
-    assert err == f"ackclock: {field}: {error['message']}\n"
+    refused = ackclock(place, *arguments, "--json")
+    error = json.loads(refused.stdout)["error"]
+    assert (refused.exit_code, error["code"], error["field"]) == (2, code, field), refused.stderr
+    assert refused.stderr == f"ackclock: {field}: {error['message']}\n"
     assert sorted(path.name for path in place.rglob("*") if path.name != "out") == before
 
 
@@ -328,8 +337,8 @@ def test_a_key_that_others_can_read_is_refused_unless_meant(
     place: Path, run: contextlib.ExitStack
 ) -> None:
     (place / "key").chmod(0o640)
-    code, _, err = Side(place, "send", "--key-file", "key").finish()
-    assert (code, "chmod 600 key" in err) == (2, True), err
+    refused = ackclock(place, "send", "--key-file", "key")
+    assert (refused.exit_code, "chmod 600 key" in refused.stderr) == (2, True), refused.stderr
     sender = sending(run, place, "--key-file", "key", "--insecure-key-file", "--bytes", "10 kB")
     (place / "key").chmod(0o600)
     assert receiving(run, place, sender.address, *KEY).finish()[0] == 0
