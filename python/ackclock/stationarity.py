@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 
 from ackclock import facts, units
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.models import FlowPath, flow_path, sawtooth
 from ackclock.result import Result
 from ackclock.result.flows import is_controlled
 from ackclock.table import Cell, Written, assigned, text
@@ -335,7 +334,7 @@ def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_In
     epochs = sum(one.epochs for one in instances) / len(instances)
     if stated is None or math.isnan(epochs):
         return Verdict(None, "whether and when it reacts to congestion is not known")
-    epoch = measured / epochs if epochs > 0 else _from_facts(flow_path(scenario, flow))
+    epoch = measured / epochs if epochs > 0 else _from_facts(scenario, flow)
     if epochs >= EPOCHS:
         return (
             Verdict(False, _drifting(), epochs, epoch)
@@ -398,13 +397,16 @@ def _drifts(instances: list[_Instance]) -> bool | None:
     return cut > count / 2 and abs(float(batches[cut:].mean()) - mean) > NOTICEABLE * mean
 
 
-def _from_facts(path: FlowPath) -> float | None:
+def _from_facts(scenario: dict[str, Any], flow: dict[str, Any]) -> float | None:
     """Returns the duration of an epoch if the queue overflows, from the facts; None if unknown.
 
     For a window that grows linearly it is that of the saw-tooth. For CUBIC it is K = cbrt(Wmax (1 -
     beta)/C) (RFC 9438, equation 2), or that of the saw-tooth in its Reno-friendly region (section
     4.3) if shorter.
     """
+    from ackclock.models import flow_path, sawtooth  # Slow to import, and runs have epochs.
+
+    path = flow_path(scenario, flow)
     control, bottleneck = path.control, path.bottleneck
     full = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
     if (

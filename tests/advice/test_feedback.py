@@ -40,7 +40,7 @@ def efficiency(advice: FeedbackAdvice, label: str) -> float:
 
 @pytest.mark.slow
 def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
-    advice = advice_at(tmp_path, 100, 2000.0, effcap=[(7, 49)])
+    advice = advice_at(tmp_path, 100, 2000.0, effcap=[(7, 49)], replicates=1)
     assert advice.region.name == "track the rate"
     assert advice.psi.low <= 100 <= advice.psi.high
     assert advice.chosen.scheme.label == "INSTCAP"
@@ -73,7 +73,7 @@ def test_what_changes_with_the_round_trip_is_not_followed_but_held_below(tmp_pat
 
 @pytest.mark.slow
 def test_what_changes_much_faster_is_averaged(tmp_path: Path) -> None:
-    advice = advice_at(tmp_path, 0.1, 300.0)
+    advice = advice_at(tmp_path, 0.1, 150.0, replicates=1)
     assert advice.region.name == "mean is enough"
     assert advice.psi.low <= 0.1 <= advice.psi.high
     assert efficiency(advice, "EFFCAP(7, 21)") > efficiency(advice, "none") + 0.1
@@ -98,7 +98,7 @@ def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path
 @pytest.mark.slow
 def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path) -> None:
     found = [
-        advice_at(tmp_path, psi, 200.0, effcap=[(7, 49)]).effective_capacity_bit_per_s
+        advice_at(tmp_path, psi, 200.0, effcap=[(7, 49)], replicates=1).effective_capacity_bit_per_s
         for psi in (0.2, 2, 20)
     ]
     assert found == sorted(

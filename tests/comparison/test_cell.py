@@ -1,27 +1,27 @@
 """`ackclock compare` where a method is impossible or has no answer: a cell, unmodelled flows."""
 
 import json
-import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
+
+from ackclock.cli import cli
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHORT = ("--set", 'duration="6 s"', "--set", 'warmup="2 s"', "--replicates", "2")
 
-Run = Callable[..., subprocess.CompletedProcess]
+
+def ackclock(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 @pytest.mark.slow
-def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> None:
-    shutil.copy(EXAMPLES / "wifi-cell.toml", tmp_path)
+def test_a_cell_is_predicted_and_simulated(tmp_path: Path) -> None:
+    scenario, folder = EXAMPLES / "wifi-cell.toml", tmp_path / "every"
     sweep = ("--set", "sweep={}", "--set", 'flows.download.transport.receive_window="unlimited"')
-    outcome = run_python(
-        "-m", "ackclock", "compare", "wifi-cell.toml", *SHORT, *sweep, "-o", "every", "--json"
-    )
-    assert outcome.returncode == 0, outcome.stderr
+    outcome = ackclock("compare", scenario, *SHORT, *sweep, "-o", folder, "--json")
+    assert outcome.exit_code == 0, outcome.stderr
     answer = json.loads(outcome.stdout)
     answered = {one["name"]: one["answered"] for one in answer["methods"]}
     assert answered == {
@@ -35,15 +35,14 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> N
         one for one in answer["rows"] if one["method"] == "predict" and one["metric"] == "goodput"
     ]
     assert [one["subject"] for one in told if one["mean"] is not None] == ["download", "upload"]
-    assert run_python("-m", "ackclock", "report", "every").returncode == 0
-    assert "EDCA" in (tmp_path / "every" / "report.html").read_text()
+    assert ackclock("report", folder).exit_code == 0
+    assert "EDCA" in (folder / "report.html").read_text()
 
 
 @pytest.mark.slow
-def test_where_no_model_has_an_answer_a_line_says_so(tmp_path: Path, run_python: Run) -> None:
-    shutil.copy(EXAMPLES / "buffer-on-a-backbone.toml", tmp_path)
-    methods = ("--methods", "predict,simulate", "-o", "every")
-    outcome = run_python("-m", "ackclock", "compare", "buffer-on-a-backbone.toml", *SHORT, *methods)
-    assert outcome.returncode == 0, outcome.stderr
+def test_where_no_model_has_an_answer_a_line_says_so(tmp_path: Path) -> None:
+    methods = ("--methods", "predict,simulate", "-o", tmp_path / "every")
+    outcome = ackclock("compare", EXAMPLES / "buffer-on-a-backbone.toml", *SHORT, *methods)
+    assert outcome.exit_code == 0, outcome.stderr
     assert "predict: no chosen model has an answer; see ackclock predict" in outcome.stderr
     assert "downloads" in outcome.stdout

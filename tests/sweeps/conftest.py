@@ -34,7 +34,7 @@ class InThisProcess:
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> type[InThisProcess]:
     """Lets `--on here` start no processes: each would import for longer than it computes.
 
-    `test_places.py` shows that other processes give the same.
+    `test_run.py` shows that other processes give the same.
     """
     monkeypatch.setattr("ackclock.sweeps.places.here.Here", InThisProcess)
     return InThisProcess

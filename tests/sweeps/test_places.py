@@ -11,6 +11,7 @@ from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.store import Shard, Store
 
 from ..refusals import check_refusal, error_of, refused
+from .conftest import InThisProcess
 from .small import ackclock, answer, contents, scenario, written
 
 
@@ -40,10 +41,9 @@ def run(plan: Plan, folder: str, place: Any) -> driver.Progress:
 @pytest.mark.usefixtures("small")
 def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
     from ackclock.sweeps.places.dask import Cluster
-    from ackclock.sweeps.places.here import Here
 
     plan = Plan.of(scenario())
-    here = run(plan, "here", lambda plan, _: Here(plan, 1))
+    here = run(plan, "here", InThisProcess)
     dask = run(plan, "dask", lambda plan, _: Cluster(plan, client))
     assert here == dask
     assert contents(Path("here")) == contents(Path("dask"))
@@ -67,10 +67,11 @@ def test_failures_are_alike_on_dask(client: Any, small: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_jobs_of_slurm_run_shards(small: Path) -> None:
     """Without Slurm: submitit runs the jobs on this machine."""
     pytest.importorskip("submitit", reason="submitit is not installed: sweeps.slurm")
-    answer("sweep", "run", small, "-o", "here", "--on", "here:1")
+    answer("sweep", "run", small, "-o", "here")
     with contextlib.suppress(ResourceWarning):
         state = answer("sweep", "run", small, "-o", "jobs", "--on", "slurm:cluster=local,max=2")
     assert state["runs"]["ended"] == 12

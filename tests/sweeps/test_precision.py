@@ -55,25 +55,25 @@ def test_what_is_no_number_of_replicates_is_refused(text: str) -> None:
 
 # A tenth of the mean is asked for. Spreads: one that five replicates often satisfy, one that takes
 # tens, one that reaches the limit. Log-normal values have the same mean and spread. The spec
-# demands 94 % of the nominal 95 %; 4,000 sweeps tell 94 from 95 % (standard error 0.34 %).
-SPREADS = (0.05, 0.2, 0.5)
-SWEEPS = 4000
+# demands 94 % of the nominal 95 %; 4,000 sweeps tell 94 from 95 % (standard error 0.34 %). Looks
+# that ask more of the interval hold it in 96.5 and 99 %, of which fewer sweeps tell as much.
+SPREADS = ((0.05, 4000), (0.2, 2000), (0.5, 800))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize(("spread", "sweeps"), SPREADS)
 @pytest.mark.parametrize("law", ["normal", "lognormal"])
-def test_reported_intervals_hold_the_truth(law: str, spread: float) -> None:
+def test_reported_intervals_hold_the_truth(law: str, spread: float, sweeps: int) -> None:
     draw = np.random.default_rng(20251125)
     sigma = math.sqrt(math.log(1 + spread**2))
     goal = Precision(0.1)
     values = (
-        draw.normal(1, spread, (SWEEPS, 200))
+        draw.normal(1, spread, (sweeps, 200))
         if law == "normal"
-        else draw.lognormal(-(sigma**2) / 2, sigma, (SWEEPS, 200))
+        else draw.lognormal(-(sigma**2) / 2, sigma, (sweeps, 200))
     ).tolist()
-    schedule = Schedule(range(SWEEPS), goal.least, goal)
-    used = dict.fromkeys(range(SWEEPS), 0)
+    schedule = Schedule(range(sweeps), goal.least, goal)
+    used = dict.fromkeys(range(sweeps), 0)
     while runs := schedule.take(1):
         schedule.report(
             runs, 0, 0.001 * len(runs),
@@ -86,6 +86,6 @@ def test_reported_intervals_hold_the_truth(law: str, spread: float) -> None:
         found = goal.interval(values[point][:count])
         assert count == goal.most or found.half_width <= 0.1 * found.mean
         held += found.low <= 1 <= found.high
-    assert held / SWEEPS >= 0.94
-    assert schedule.narrow + schedule.at_limit == SWEEPS
+    assert held / sweeps >= 0.94
+    assert schedule.narrow + schedule.at_limit == sweeps
     assert schedule.ended == schedule.wanted == sum(used.values())

@@ -195,12 +195,13 @@ def _check_output(kind: str, output: Path | None) -> None:
 
 def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[FigureKind]":
     """Returns the figures to draw: the one asked for, or all that the result has."""
-    from ackclock.plot import available, why_not
+    from ackclock.plot import FIGURES, available, why_not
 
-    found = available(subject, view)
-    chosen = [one for one in found if kind in (_ALL, one.name)]
+    named = [one for one in FIGURES if kind in (_ALL, one.name)]
+    chosen = [one for one in named if one.why_not(subject, view) is None]
     if chosen:
         return chosen
+    found = available(subject, view)
     others = (
         f"choose from {', '.join(one.name for one in found)}" if found else "no figure shows it"
     )

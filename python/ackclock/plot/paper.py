@@ -84,6 +84,8 @@ _DRAWN_SIZE = 9.0
 
 def printed(figure: Figure, paper: Paper) -> Figure:
     """Returns the figure as the paper has it; changes it in place."""
+    if paper == AS_DRAWN:
+        return figure
     entitled = [axes for axes in figure.axes if axes.get_title(loc="left")]
     if paper.title is not None:
         for position, axes in enumerate(entitled):
