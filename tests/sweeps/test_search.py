@@ -200,6 +200,17 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
     assert json.loads(again.stdout) == found
 
 
+def test_a_budget_below_a_generation_is_used_as_far_as_it_goes(dumbbell: Path) -> None:
+    asked = searching.Search.of(
+        load(dumbbell).replace({"duration": "1 s", "warmup": "500 ms"}),
+        ["hops.b.queue.limit=5..500 packets log"], "goodput(reno)", budget=20,
+    )  # fmt: skip
+    left: list[int] = []
+    assert searching.run(asked, Path("s"), InThisProcess, left.append).best
+    # Six scenarios with three replicates each; what confirms and shrinks comes in addition.
+    assert set(left) == {2}
+
+
 @pytest.mark.slow
 def test_a_search_goes_on_where_it_was_interrupted(dumbbell: Path) -> None:
     asked = searching.Search.of(

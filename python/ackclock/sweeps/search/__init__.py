@@ -233,8 +233,9 @@ def _best(search: Search, evaluator: Evaluator) -> dict[str, Any]:
 
     def evaluate(positions: NDArray[np.float64]) -> NDArray[np.float64]:
         nonlocal lowest
+        affordable = evaluator.budget // search.replicates
         scenarios = []
-        for row in positions:
+        for row in positions[:affordable]:
             assigned: dict[str, Any] = {}
             for one, at in zip(read, row, strict=True):
                 assigned |= one.assignments(one.over.at(float(at)))
@@ -248,6 +249,8 @@ def _best(search: Search, evaluator: Evaluator) -> dict[str, Any]:
                 min(lowest, (mean, assigned), key=lambda one: one[0]) if mean == mean else lowest
             )
             means.append(mean)
+        if affordable < len(positions):
+            raise Spent
         return np.array(means)
 
     with contextlib.suppress(Spent):
