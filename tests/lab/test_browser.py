@@ -79,6 +79,14 @@ class Lab:
         """Waits until the address holds what is drawn."""
         self.page.wait_for_selector(f'body[data-remembered="{self.drawn()}"]')
 
+    def toml(self) -> str:
+        """Waits for the scenario as text. `wait_for_function` evaluates, which pages forbid."""
+        from playwright.sync_api import expect
+
+        field = self.page.locator("#toml")
+        expect(field).not_to_have_value("", timeout=PATIENCE_S * 1000)
+        return str(field.input_value())
+
     def state(self) -> LabState:
         """The state in the address, as Python reads it."""
         return decode(self.page.url)
@@ -247,8 +255,7 @@ def test_what_is_no_link_leaves_the_scenario_of_the_page(browser: Any, first: La
         assert "no scenario" in shown.text("#error"), name
         shown.page.wait_for_selector(f'body[data-drawn="{opened}"][data-replicates="20"]')
         assert shown.page.is_visible("#error"), f"{name}: it stays until something is changed"
-        shown.page.wait_for_function("""document.querySelector("#toml").value""")
-        assert 'rate = "10 Mbit/s"' in shown.page.input_value("#toml"), name
+        assert 'rate = "10 Mbit/s"' in shown.toml(), name
     assert not shown.complaints
 
 
@@ -291,8 +298,7 @@ def test_a_small_dark_screen(browser: Any, first: LabServer) -> None:
 def test_text_is_edited_and_its_mistakes_have_a_line(browser: Any, first: LabServer) -> None:
     shown = Lab(browser, first.address)
     before = shown.drawn()
-    shown.page.wait_for_function("""document.querySelector("#toml").value""")
-    text = shown.page.input_value("#toml")
+    text = shown.toml()
     shown.page.fill("#toml", text.replace('"4 s"', '"4 x"'))
     shown.page.wait_for_selector("#error:not([hidden])")
     assert shown.text("#error").startswith("line 3: duration: ")
