@@ -11,8 +11,6 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
 import ackclock.cli as commands
 from ackclock import LackingError, Result, __version__, engine, predict
@@ -25,16 +23,13 @@ from ackclock.report.run_tables import flow_rows, flow_table
 from ackclock.result import SCHEMA
 from ackclock.table import table
 
+from .in_process import ackclock
 from .patience import PATIENCE_S
 from .refusals import check, check_refusal, error_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
 QUICK = ("--replicates", "2", "--set", "duration=3 s")
-
-
-def ackclock(*arguments: object) -> Outcome:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def test_check_says_what_would_run(scenario_file: Path) -> None:

@@ -5,11 +5,10 @@ import pickle
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
 from ackclock import Scenario, ScenarioError, load
-from ackclock.cli import cli
+
+from .in_process import ackclock
 
 TEXT = """schema = 1
 nme = "typo"
@@ -54,10 +53,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("lab.toml").write_text(TEXT)
     return Path("lab.toml")
-
-
-def ackclock(*arguments: object) -> Outcome:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def test_all_are_found_at_their_places(file: Path) -> None:

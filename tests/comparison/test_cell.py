@@ -4,16 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from ackclock.cli import cli
+from ..in_process import ackclock
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHORT = ("--set", 'duration="6 s"', "--set", 'warmup="2 s"', "--replicates", "2")
-
-
-def ackclock(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 @pytest.mark.slow

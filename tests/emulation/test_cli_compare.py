@@ -7,13 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
 from ackclock import Result
-from ackclock.cli import cli
 from ackclock.comparison import WITHIN, each_method
 
+from ..in_process import ackclock
 from .short import SCENARIO
 
 pytestmark = pytest.mark.usefixtures("emulation")
@@ -27,15 +25,11 @@ CHANGES = (
 )  # fmt: skip
 
 
-def command(*arguments: str) -> Outcome:
-    return CliRunner().invoke(cli, arguments)
-
-
 def test_one_scenario_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "short.toml").write_text(SCENARIO)
     arguments = ("compare", "short.toml", *CHANGES, "-o", "every", "--real-time", "9 s", "--json")
-    outcome = command(*arguments)
+    outcome = ackclock(*arguments)
     assert outcome.exit_code in (0, 4), outcome.stderr
     assert any(
         line.startswith("emulate: 4 runs in real time, 8 s ")
@@ -78,10 +72,10 @@ def test_one_scenario_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             name: counted[name] - row[name] for name in ("sent_packets", "retransmitted_packets")
         }
         assert 0 <= later["retransmitted_packets"] <= later["sent_packets"], (counted, row)
-    assert command("report", "every").exit_code == 0
+    assert ackclock("report", "every").exit_code == 0
     assert "Linux" in (tmp_path / "every" / "report.html").read_text()
     # The same command has nothing left to do.
-    again = command(*arguments)
+    again = ackclock(*arguments)
     assert again.exit_code == outcome.exit_code
     assert "emulate: taken from every/emulate" in again.stderr
     assert again.stdout == outcome.stdout

@@ -14,17 +14,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import chdir, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
 from ackclock import Result, plot
-from ackclock.cli import cli
 
+from ..in_process import ackclock
 from ..patience import PATIENCE_S
 from . import short
 from .passages import count
@@ -64,12 +62,6 @@ def command(place: Path, *arguments: str) -> subprocess.CompletedProcess:
         text=True,
         timeout=PATIENCE_S,
     )
-
-
-def here(place: Path, *arguments: str) -> Outcome:
-    """Runs a command in this process."""
-    with chdir(place):
-        return CliRunner().invoke(cli, arguments)
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +185,7 @@ def test_lateness_counts_every_packet_once(emulated: Emulated) -> None:
 
 
 def test_the_record_replays(emulated: Emulated) -> None:
-    outcome = here(emulated.place, "replay", "run", "--json")
+    outcome = ackclock("replay", "run", "--json", place=emulated.place)
     assert outcome.exit_code == 0, outcome.stderr
     runs = json.loads(outcome.stdout)
     assert [(one["point"], one["replicate"], one["complete"]) for one in runs] == [
@@ -209,7 +201,7 @@ def test_the_record_replays(emulated: Emulated) -> None:
         assert one["arrivals"] == packets["from-senders"] + packets["from-receivers"]
         assert one["decisions"] >= packets["to-receivers"] + packets["to-senders"]
         assert one["difference"] is None
-    assert here(emulated.place, "replay", "run").exit_code == 0
+    assert ackclock("replay", "run", place=emulated.place).exit_code == 0
 
 
 def test_a_replay_through_other_hops_differs(emulated: Emulated, tmp_path: Path) -> None:
@@ -220,7 +212,7 @@ def test_a_replay_through_other_hops_differs(emulated: Emulated, tmp_path: Path)
     run = json.loads((emulated.folder / "run.json").read_text())
     run["points"][0]["scenario"]["hops"][0]["delay"] = "10.000001 ms"
     (other / "run.json").write_text(json.dumps(run))
-    outcome = here(tmp_path, "replay", "run")
+    outcome = ackclock("replay", "run", place=tmp_path)
     assert outcome.exit_code == 4
     [line] = outcome.stderr.splitlines()
     assert line.startswith("ackclock: 2 of 2 runs differ; point 0, replicate 0: decision ")
@@ -235,7 +227,7 @@ def test_a_record_that_was_changed_is_found(emulated: Emulated, tmp_path: Path) 
         changed = bytearray(record.read_bytes())
         changed[100] ^= 1  # within the first chunk, after its length: a record may end early
         (other / "record" / record.name).write_bytes(changed)
-    outcome = here(tmp_path, "replay", "run")
+    outcome = ackclock("replay", "run", place=tmp_path)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     [line] = outcome.stderr.splitlines()
     assert "point-0-replicate-0.ackrec" in line
@@ -246,10 +238,10 @@ def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> Non
     for name, draw in plot.figures(whatever, replicate=1).items():
         assert draw().axes[0].get_lines(), name
     asked = () if emulated.outcome.returncode == 0 else ("--unreliable",)
-    drawn = here(emulated.place, "plot", "run", "-o", str(tmp_path / "figures"), *asked)
+    drawn = ackclock("plot", "run", "-o", str(tmp_path / "figures"), *asked, place=emulated.place)
     assert drawn.exit_code == 0, drawn.stderr
     page = tmp_path / "report.html"
-    assert here(emulated.place, "report", "run", "-o", str(page), *asked).exit_code == 0
+    assert ackclock("report", "run", "-o", str(page), *asked, place=emulated.place).exit_code == 0
     text = page.read_text()
     assert ">Fidelity</caption>" in text
     assert emulated.result.run["machine"]["kernel"] in text
@@ -261,8 +253,7 @@ def test_both_devices_carry_the_same(emulated: Emulated, tmp_path: Path) -> None
         emulated.result.run["machine"]["device"]
     ]
     (tmp_path / "short.toml").write_text(SCENARIO)
-    outcome = here(
-        tmp_path,
+    outcome = ackclock(
         "emulate",
         "short.toml",
         "-o",
@@ -272,6 +263,7 @@ def test_both_devices_carry_the_same(emulated: Emulated, tmp_path: Path) -> None
         "--replicates",
         "1",
         "--no-pcap",
+        place=tmp_path,
     )
     if outcome.exit_code == 3:
         pytest.skip(outcome.stderr)
@@ -279,12 +271,14 @@ def test_both_devices_carry_the_same(emulated: Emulated, tmp_path: Path) -> None
     result = Result.load(tmp_path / "run")
     assert result.tables["fidelity"]["device"].to_pylist() == [device]
     assert not (tmp_path / "run" / "pcap").exists()
-    assert here(tmp_path, "replay", "run").exit_code == 0
+    assert ackclock("replay", "run", place=tmp_path).exit_code == 0
 
 
 def test_what_no_host_can_send_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SCENARIO)
-    outcome = here(tmp_path, "emulate", "short.toml", "--set", "flows.voice.transport.mss=70 kB")
+    outcome = ackclock(
+        "emulate", "short.toml", "--set", "flows.voice.transport.mss=70 kB", place=tmp_path
+    )
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     [line] = outcome.stderr.splitlines()
     assert line.startswith("ackclock: --set: flows.voice.transport.mss: ")
@@ -294,8 +288,7 @@ def test_what_no_host_can_send_is_one_line(tmp_path: Path) -> None:
 def test_what_the_kernel_does_in_its_own_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SCENARIO)
     beta = 'flows.download.transport.control={kind="cubic", beta=0.5}'
-    outcome = here(
-        tmp_path,
+    outcome = ackclock(
         "emulate",
         "short.toml",
         "--replicates",
@@ -304,6 +297,7 @@ def test_what_the_kernel_does_in_its_own_way_is_told(tmp_path: Path) -> None:
         "duration=1 s",
         "--set",
         beta,
+        place=tmp_path,
     )
     assert outcome.exit_code in (0, 4), outcome.stderr
     assert "flows.download.transport.control.beta" in outcome.stderr
@@ -432,8 +426,8 @@ def test_what_ends_it_leaves_a_partial_result_and_nothing_else(
     nothing_is_left(tmp_path, running)
     result = Result.load(tmp_path / "run")
     assert result.partial
-    assert here(tmp_path, "replay", "run").exit_code == 0
-    assert here(tmp_path, "report", "run").exit_code == 0
+    assert ackclock("replay", "run", place=tmp_path).exit_code == 0
+    assert ackclock("report", "run", place=tmp_path).exit_code == 0
 
 
 @pytest.mark.parametrize("whom", ["the command", "a host"])
@@ -449,14 +443,14 @@ def test_kill_leaves_no_process_no_namespace_no_temporary_file(tmp_path: Path, w
             "record",
             "run.json",
         ]
-        refused = here(tmp_path, "plot", "run")
+        refused = ackclock("plot", "run", place=tmp_path)
         assert refused.exit_code == 2
         assert "ackclock replay run works" in refused.stderr
     else:
         assert running.process.returncode == 4, errors
         assert "a run failed" in errors
         assert Result.load(tmp_path / "run").partial
-    outcome = here(tmp_path, "replay", "run", "--json")
+    outcome = ackclock("replay", "run", "--json", place=tmp_path)
     assert outcome.exit_code == 0, outcome.stderr
     assert [one["difference"] for one in json.loads(outcome.stdout)] == [None]
 
@@ -499,19 +493,19 @@ def test_kill_leaves_all_but_the_last_second(tmp_path: Path) -> None:
         finally:
             run.kill()
     assert run.returncode == -signal.SIGKILL
-    [one] = json.loads(here(tmp_path, "replay", "run", "--json").stdout)
+    [one] = json.loads(ackclock("replay", "run", "--json", place=tmp_path).stdout)
     assert one["difference"] is None
     assert not one["complete"]
     assert one["duration_s"] == 60
     assert lasted_s - 1 <= one["until_s"] < 60
     assert one["arrivals"] >= 20 * (lasted_s - 1.1)
-    outcome = here(tmp_path, "replay", "run")
+    outcome = ackclock("replay", "run", place=tmp_path)
     assert f"partial, {int(one['until_s'] * 10) / 10} s of 60 s" in outcome.stdout
     for name in ("from-senders", "to-receivers"):
         capture = tmp_path / "run" / "pcap" / f"point-0-replicate-0-{name}.pcap"
         # The packets are 50 ms apart and in flight for 10 ms.
         assert count(capture) >= 20 * (lasted_s - 1.1), name
-    measured = here(tmp_path, "measure", "run", "-o", "measured")
+    measured = ackclock("measure", "run", "-o", "measured", place=tmp_path)
     assert measured.exit_code in (0, 2), measured.stderr
 
 
@@ -531,4 +525,4 @@ def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> 
         assert row["host_priority"] != "SCHED_FIFO"
         assert row["idle_states"] != "none"
         assert "real-time priority refused" in outcome.stderr
-        assert here(place, "replay", "run").exit_code == 0
+        assert ackclock("replay", "run", place=place).exit_code == 0

@@ -8,20 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
 from ackclock import Result
-from ackclock.cli import cli
 
+from ..in_process import ackclock
 from ..refusals import check, check_refusal, error_of
 from .pretended import LATE, Pretended
 
 QUICK = ("--replicates", "2", "--set", "duration=2 s", "--set", "sweep={}")
-
-
-def ackclock(*arguments: object) -> Outcome:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def test_a_summary_and_a_folder(scenario_file: Path, pretended: Pretended) -> None:

@@ -11,15 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
 from ackclock import Result, load, plot
 from ackclock.capture import measurement
-from ackclock.cli import cli
 from ackclock.comparison import each_method
 from ackclock.run import address, simulation
 
+from ..in_process import ackclock
 from ..refusals import check, check_refusal, error_of, refused
 from .pretended import LATE, Pretended
 
@@ -33,10 +31,6 @@ QUICK = (
     f'sweep={{"{LOSS}" = ["0.5 %", "5 %"]}}',
 )
 FOLDER = Path("out/leaky-compared")
-
-
-def ackclock(*arguments: object) -> Outcome:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -5,21 +5,17 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from click.testing import Result as Outcome
 
 from ackclock import __version__
-from ackclock.cli import cli
 from ackclock.evaluation import Plan, load, runner
 from ackclock.evaluation.page import page
 from ackclock.report.section import Live
 from tests.test_report import Checker
 
+from ..in_process import ackclock
+
 CASES = "startup-plateau,drain-time,up-plateau,probe-rtt-in-startup"
-
-
-def ackclock(*arguments: object) -> Outcome:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(name="evaluated", scope="module")

@@ -11,12 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Answer
 
 from ackclock import LackingError, Result, Scenario, plot
 from ackclock.capture import measurement
-from ackclock.cli import cli
 from ackclock.reproduction import (
     Basis,
     Claim,
@@ -30,6 +27,8 @@ from ackclock.reproduction import (
     runs,
 )
 from ackclock.run import address, emulation, simulation
+
+from ..in_process import ackclock
 
 LACKING = "user namespaces are forbidden; become root"
 LATE = "unreliable: the emulator was away for 53 ms (at most 20 ms)."
@@ -172,10 +171,6 @@ def emulated(leaky_pipe: Scenario, machine: Machine, monkeypatch: pytest.MonkeyP
     toy = Toy(leaky_pipe, "emulate", is_measured=True)
     monkeypatch.setattr("ackclock.reproduction.experiments", lambda: (toy.record,))
     return toy
-
-
-def ackclock(*arguments: str) -> Answer:
-    return CliRunner().invoke(cli, [*arguments])
 
 
 def reproduced(toy: Toy) -> dict[str, Any]:

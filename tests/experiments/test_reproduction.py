@@ -5,12 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from click.testing import Result as Answer
 from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, plot
-from ackclock.cli import cli
 from ackclock.plot.canvas import new
 from ackclock.reproduction import (
     Basis,
@@ -28,9 +26,7 @@ from ackclock.reproduction import (
 )
 from ackclock.run import address, simulation
 
-
-def ackclock(*arguments: object) -> Answer:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+from ..in_process import ackclock
 
 
 def refused(answer: Answer) -> str:

@@ -8,22 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from scipy import stats
 
 import lab_engine
 from ackclock import load
-from ackclock.cli import cli
 from ackclock.laboratory import decode, page
 
+from ..in_process import ackclock
 from .conftest import EXAMPLES
 
 FIRST = next(path for path in EXAMPLES if path.stem == "first")
 TRACED = next(path for path in EXAMPLES if path.stem == "trace-link")
-
-
-def ackclock(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(one) for one in arguments])
 
 
 def test_the_engine_in_the_page_is_of_the_present_sources() -> None:

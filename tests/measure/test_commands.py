@@ -5,21 +5,15 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
 from ackclock import Result, measure
 from ackclock.capture.connections import apart, largest
 from ackclock.capture.estimates import KEYS
-from ackclock.cli import cli
 from ackclock.result import writer
 
+from ..in_process import ackclock
 from ..refusals import check, check_refusal, error_of, refused
 from .pretended import Pretended, connection, flow, rtt_histogram, samples, stretch
-
-
-def ackclock(*arguments: object, stdin: bytes = b"") -> Outcome:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], input=stdin)
 
 
 @pytest.mark.usefixtures("here")

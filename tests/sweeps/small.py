@@ -6,11 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from click.testing import CliRunner, Result
 
 from ackclock import Scenario
-from ackclock.cli import cli
 from ackclock.sweeps.store import Store
+
+from ..in_process import ackclock
 
 SCENARIO = """\
 schema = 1
@@ -54,10 +54,6 @@ def written(folder: Path) -> Path:
     path = folder / "small.toml"
     path.write_text(SCENARIO, encoding="utf-8")
     return path
-
-
-def ackclock(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def answer(*arguments: object) -> Any:

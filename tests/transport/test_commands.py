@@ -17,13 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
 from ackclock import Result
-from ackclock.cli import cli
 from ackclock.registry import registry
 
+from ..in_process import ackclock
 from ..patience import PATIENCE_S
 
 KEY = ("--key-file", "key")
@@ -54,12 +52,6 @@ class Side:
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
-
-
-def ackclock(place: Path, *arguments: str) -> Outcome:
-    """Runs a command that has no other side, in this process."""
-    with contextlib.chdir(place):
-        return CliRunner().invoke(cli, arguments)
 
 
 class Sending(Side):
@@ -152,11 +144,11 @@ def test_both_sides_can_be_drawn_and_reported(place: Path, run: contextlib.ExitS
     sender = sending(run, place, *KEY, "--bytes", "10 kB")
     assert receiving(run, place, sender.address, *KEY).finish()[0] == sender.finish()[0] == 0
     for folder, names in (("sent", ("throughput", "rtt", "bursts")), ("received", ("throughput",))):
-        drawn = ackclock(place, "plot", folder)
+        drawn = ackclock("plot", folder, place=place)
         assert drawn.exit_code == 0, drawn.stderr
         figures = {f"figure: {folder}/figures/{name}.svg" for name in names}
         assert figures <= set(drawn.stdout.splitlines())
-    reported = ackclock(place, "report", "sent", "received", "-o", "both.html")
+    reported = ackclock("report", "sent", "received", "-o", "both.html", place=place)
     assert reported.exit_code == 0, reported.stderr
     text = (place / "both.html").read_text()
     assert {'id="s0"', 'id="s1"'} <= set(re.findall(r'id="s\d"', text))
@@ -313,7 +305,7 @@ def test_bad_input_is_one_line(
     (place / "short").write_text("short\n")
     (place / "short").chmod(0o600)
     before = sorted(path.name for path in place.rglob("*"))
-    refused = ackclock(place, *arguments, "--json")
+    refused = ackclock(*arguments, "--json", place=place)
     error = json.loads(refused.stdout)["error"]
     assert (refused.exit_code, error["code"], error["field"]) == (2, code, field), refused.stderr
     assert refused.stderr == f"ackclock: {field}: {error['message']}\n"
@@ -338,7 +330,7 @@ def test_a_key_that_others_can_read_is_refused_unless_meant(
     place: Path, run: contextlib.ExitStack
 ) -> None:
     (place / "key").chmod(0o640)
-    refused = ackclock(place, "send", "--key-file", "key")
+    refused = ackclock("send", "--key-file", "key", place=place)
     assert (refused.exit_code, "chmod 600 key" in refused.stderr) == (2, True), refused.stderr
     sender = sending(run, place, "--key-file", "key", "--insecure-key-file", "--bytes", "10 kB")
     (place / "key").chmod(0o600)

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, plot, simulate
-from ackclock.cli import cli
 from ackclock.metrics import rate_cov, summarise
 from ackclock.metrics.tables import column
 from ackclock.registry import controls
 from ackclock.report import page
 from ackclock.result import SCHEMA
 
+from ..in_process import ackclock
 from ..refusals import check_refusal, refused
 
 OPENED_S = 30.0
@@ -88,10 +87,6 @@ def session(
 
 def lines_of(figure: Figure) -> Lines:
     return {line.get_label(): line for line in figure.axes[0].get_lines()}
-
-
-def ackclock(*arguments: str) -> Any:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def solve(states: States, link: TwoRateLink) -> Renewal:
     P = transitions(states, link)
     recurrent = _recurrent(P)
     # The window falls at a loss only. By window P is therefore nearly triangular, and its factors
-    # have few more entries than P; of all orders at one window this one adds fewest.
+    # have few more entries than P, fewest in the order by d of the orders that were tried.
     order = np.lexsort((-states.state.d[recurrent], states.state.window[recurrent]))
     recurrent = recurrent[order]
     inner = P[recurrent][:, recurrent]
