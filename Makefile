@@ -93,19 +93,18 @@ kernel: $(TOOLS) ## build what loads controls into the running kernel, into .ven
 	  --target-dir $(KERNEL_TARGET)
 	install $(KERNEL_TARGET)/release/ackclock-kernel-host $(BIN)/
 
-# Controls are compiled by one release, so that everyone gets the same code; a test compares.
+# Controls are compiled by one release, so that everyone gets the same code; a test compares. They
+# are in the repository, and a checkout's times say nothing of their age: no rule rebuilds them.
 BPF := crates/ackclock-core/bpf
 CLANG := clang-16
 LLVM_STRIP := llvm-strip-16
 
-OBJECTS := $(patsubst %.c,%.o,$(wildcard $(BPF)/*.bpf.c))
-
-bpf: $(OBJECTS) ## compile the controls for the kernel (clang 16)
-
-$(BPF)/%.bpf.o: $(BPF)/%.bpf.c $(wildcard $(BPF)/*.h)
-	cd $(BPF) && $(CLANG) -O2 -g -Wall -Werror -target bpf -mcpu=v3 \
-	  -fdebug-compilation-dir=. -c $*.bpf.c -o $*.bpf.o
-	$(LLVM_STRIP) -g $@
+bpf: ## compile the controls for the kernel (clang 16)
+	set -e; cd $(BPF); for source in *.bpf.c; do \
+	  $(CLANG) -O2 -g -Wall -Werror -target bpf -mcpu=v3 -fdebug-compilation-dir=. \
+	    -c $$source -o $${source%.c}.o; \
+	  $(LLVM_STRIP) -g $${source%.c}.o; \
+	done
 
 # The binding's tests are the Python ones: a test program of its own would have to link libpython,
 # which not every machine has. Cargo counts its own processes, not make's.
