@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from ackclock import units
+from ackclock import engine, units
 from ackclock.reproduction.experiment import Experiment, Run
-from ackclock.run import simulation
 
 if TYPE_CHECKING:
     from ackclock.scenario import Scenario
 
-__all__ = ["Named", "digest", "key", "owned", "shortened", "table_digest"]
+__all__ = ["Named", "columns_digest", "digest", "key", "owned", "shortened"]
 
 #: Duration of the short replicate as a share of the run's, and its largest: tens of round trips.
-SHARE, MOST_S = 1 / 20, 20.0
+SHARE, MOST_S = 1 / 20, 10.0
 #: Length of keys and digests in characters: 64 bits.
 LENGTH = 16
 
@@ -57,7 +55,7 @@ def shortened(scenario: "Scenario") -> "list[Scenario]":
     """Returns the scenarios whose tables are digested.
 
     They are the first, the middle and the last point of a sweep. Each has one replicate, the first,
-    of a twentieth of the duration, at most 20 s. If something is scheduled (a flow starts or stops,
+    of a twentieth of the duration, at most 10 s. If something is scheduled (a flow starts or stops,
     a link or an impairment changes), the replicate ends as long after the last such event.
     Warm-up and sample interval shrink by the same factor.
     """
@@ -98,49 +96,39 @@ def digest(run: Run) -> str:
 
     The table `counters` is left out: a new counter does not change a result.
     """
+    outcome = engine.simulate(
+        [scenario.tree for scenario in shortened(run.scenario)],
+        run.scenario.folder,
+        threads=1,
+        memory=None,
+        packets=False,
+        pcap_folder=None,
+        finished=(),
+        take=None,
+        progress=None,
+    )
+    if not outcome["complete"]:
+        raise KeyboardInterrupt
+    tables = outcome["tables"]
+    return columns_digest({name: tables[name] for name in sorted(tables.keys() - {"counters"})})
+
+
+def columns_digest(tables: Mapping[str, engine.Columns]) -> str:
+    """Returns the digest of the engine's tables: of names, types and values of their columns."""
     found = hashlib.sha256()
-    for scenario in shortened(run.scenario):
-        tables = simulation.simulate(scenario, threads=1).tables
-        for name in sorted(tables.keys() - {"counters"}):
-            found.update(f"{name}:{table_digest(tables[name])};".encode())
+    for table, columns in tables.items():
+        for name, (kind, content, *words) in columns.items():
+            values = _with_one_nan(content) if kind == "f8" else content
+            found.update(f"{json.dumps([table, name, kind, len(values), *words])}:".encode())
+            found.update(values)
     return found.hexdigest()[:LENGTH]
 
 
-def table_digest(table: pa.Table) -> str:
-    """Returns the digest of a table's content, independent of its storage.
-
-    It covers the names, types and values of its columns.
-    """
-    found = hashlib.sha256(f"{table.num_rows} rows;".encode())
-    for name in table.column_names:
-        column = table[name].combine_chunks()
-        is_encoded = pa.types.is_dictionary(column.type)
-        found.update(f"{name}:{column.type.value_type if is_encoded else column.type};".encode())
-        found.update(_content(column))
-    return found.hexdigest()
-
-
-def _content(column: pa.Array) -> bytes:
-    """Returns bytes that are equal for equal values; unknown numbers and NaN are the same."""
-    if pa.types.is_string(column.type):
-        column = column.dictionary_encode()
-    if pa.types.is_dictionary(column.type):
-        # A list as JSON; each word is written once, as there are few.
-        words = [json.dumps(word) for word in (*column.dictionary.to_pylist(), None)]
-        unknown = len(words) - 1
-        return f"[{', '.join([words[one] for one in _codes(column, unknown)])}]".encode()
-    values = column.to_numpy(zero_copy_only=False)
-    if values.dtype.kind == "f":
-        # NaNs get a single bit pattern.
-        values = np.where(np.isnan(values), np.nan, values)
-    content: bytes = values.astype(values.dtype.newbyteorder("<")).tobytes()
-    return content
-
-
-def _codes(column: pa.DictionaryArray, unknown: int) -> list[int]:
-    """Returns the index of each value in the dictionary; `unknown` where there is none."""
-    codes: list[int] = column.indices.fill_null(unknown).to_pylist()
-    return codes
+def _with_one_nan(content: bytes) -> bytes:
+    """Returns the bytes of numbers, with a single bit pattern for NaN, which processors choose."""
+    numbers = np.frombuffer(content, "<f8")
+    unknown = np.isnan(numbers)
+    return np.where(unknown, np.nan, numbers).tobytes() if unknown.any() else content
 
 
 def _hex(content: bytes) -> str:
