@@ -5,7 +5,7 @@ The paths and the runs are those of the publication on HighSpeed TCP at a router
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -146,11 +146,15 @@ def _cells(
 
 def _fitting(buffer: int, used: float) -> float:
     """Returns the integer g with which bursts predict the measured utilisation best, in percent."""
+    return float(1 + np.abs(_with_bursts(buffer) - used).argmin())
+
+
+@cache
+def _with_bursts(buffer: int) -> Array:
+    """Returns the utilisation in percent with bursts of g = 1, 2, ... packets."""
     g = np.arange(1, buffer // 2)
-    says = (
-        100 * SLOWER.answers("mm1k_burst", places=np.full(g.shape, buffer), burst=g)["utilisation"]
-    )
-    return float(g[np.abs(says - used).argmin()])
+    says = SLOWER.answers("mm1k_burst", places=np.full(g.shape, buffer), burst=g)
+    return 100 * says["utilisation"]
 
 
 def _claims(

@@ -114,35 +114,19 @@ def _simulated(results: Mapping[str, Result]) -> Overflows:
     }  # fmt: skip
 
 
-#: The columns that `_overflows` reads.
-READ = {
-    "samples": ["point", "flow", "time_s", "cwnd_bytes"],
-    "hops": ["point", "hop", "time_s", "drops_queue"],
-    "events": ["point", "kind", "cwnd_before_bytes", "ssthresh_after_bytes"],
-}
-
-
 def _overflows(result: Result) -> Iterator[Overflow]:
-    rows: dict[str, list[list[dict[str, Any]]]] = {}
-    for name, columns in READ.items():
-        rows[name] = [[] for _ in BUFFERS]
-        for row in result.tables[name].select(columns).to_pylist():
-            rows[name][row["point"]].append(row)
-
-    def of(name: str, point: int, **fields: str) -> list[dict[str, Any]]:
-        return [
-            row
-            for row in rows[name][point]
-            if all(row[field] == value for field, value in fields.items())
-        ]
+    def of(name: str, columns: list[str], **wanted: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = result.rows(name, **wanted).select(columns).to_pylist()
+        return found
 
     for point in range(len(BUFFERS)):
-        first = next(row["time_s"] for row in of("hops", point, hop=LINK) if row["drops_queue"] > 0)
-        window = max(
-            row["cwnd_bytes"] for row in of("samples", point, flow=FLOW) if row["time_s"] <= first
-        )
-        timeouts = of("events", point, kind="timeout")
-        detected = of("events", point, kind="fast_retransmit")[0]["cwnd_before_bytes"]
+        drops = of("hops", ["time_s", "drops_queue"], point=point, hop=LINK)
+        first = next(row["time_s"] for row in drops if row["drops_queue"] > 0)
+        samples = of("samples", ["time_s", "cwnd_bytes"], point=point, flow=FLOW)
+        window = max(row["cwnd_bytes"] for row in samples if row["time_s"] <= first)
+        timeouts = of("events", ["ssthresh_after_bytes"], point=point, kind="timeout")
+        fast = of("events", ["cwnd_before_bytes"], point=point, kind="fast_retransmit")
+        detected = fast[0]["cwnd_before_bytes"]
         left = timeouts[0]["ssthresh_after_bytes"] / 1000 if timeouts else nan
         yield Overflow(window / 1000, left, detected / 1000)
 

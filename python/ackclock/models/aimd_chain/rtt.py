@@ -10,7 +10,7 @@ paper's formula (5.3). With "truncate" it is left out.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -181,6 +181,12 @@ def normal(mean: float, sd: float, negative: Literal["cap", "truncate"] = "cap")
     """Returns a normal law; mean and standard deviation in s are those before `negative`."""
     _positive("mean", mean, "s")
     _positive("sd", sd, "s")
+    return _normal(float(mean), float(sd), negative)
+
+
+# A curve asks for one law again and again, and its quantiles take long.
+@lru_cache(maxsize=32)
+def _normal(mean: float, sd: float, negative: Literal["cap", "truncate"]) -> Continuous:
     return Continuous(_stats().norm(mean, sd), negative)
 
 

@@ -161,6 +161,10 @@ class Source(Hashable, Protocol):
         """
         ...
 
+    def at_even_odds(self) -> "Source":
+        """Returns the source with these quotas, all equally probable, and else the same."""
+        ...
+
     def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:
         """Returns the outcome of one interval from a state whose window grows by `growth`."""
         ...

@@ -30,6 +30,10 @@ class InstantaneousCapacity:
         """Returns no quota: only the state limits the source."""
         return ((1.0, inf),)
 
+    def at_even_odds(self) -> "InstantaneousCapacity":
+        """Returns itself: there is one quota."""
+        return self
+
     def interval(
         self,
         loop: Loop,
@@ -65,6 +69,10 @@ class Unregulated:
     def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
         """Returns no quota."""
         return ((1.0, inf),)
+
+    def at_even_odds(self) -> "Unregulated":
+        """Returns itself: there is one quota."""
+        return self
 
     def interval(
         self,
@@ -111,6 +119,11 @@ class ConstantRate:
         below = floor(self.rate + ROUNDING)
         above = self.rate - below
         return ((1.0, below),) if above < ROUNDING else ((1 - above, below), (above, below + 1))
+
+    def at_even_odds(self) -> "ConstantRate":
+        """Returns the rate in the middle between the whole numbers, or itself if it is one."""
+        below = floor(self.rate + ROUNDING)
+        return self if self.rate - below < ROUNDING else ConstantRate(below + 0.5)
 
     def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:
         """Returns the outcome of one interval, as described in `Source`."""

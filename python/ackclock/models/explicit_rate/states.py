@@ -100,6 +100,74 @@ def enumerate_states(loop: Loop, source: Source) -> States:
     Raises:
         TooManyStatesError: There are more than `MOST_STATES`.
     """
+    found = _outline(loop, source.at_even_odds())
+    state, kept, lost = found.state, found.kept, found.lost
+    weights = np.array([weight for weight, _ in source.quotas(loop)])
+    kept_chance = weights[kept.quota] * kept.chance
+    lost_chance = weights[lost.quota] * lost.chance * lost.share
+
+    def total(rows: Indices, values: Array) -> Array:
+        return np.asarray(np.bincount(rows, values, state.a.size), float)
+
+    unlost = total(kept.row, kept_chance)
+    credited = _credits(_at(state, lost.row), lost.accepted, lost.m)
+    return States(
+        loop=loop,
+        source=source,
+        state=state,
+        moves=found.moves,
+        move_chance=kept_chance,
+        losses=found.losses,
+        loss_chance=np.asarray(np.bincount(found.loss, lost_chance), float),
+        restarts=found.restarts,
+        loss=total(lost.row, lost_chance),
+        window_at_loss=total(lost.row, lost_chance * lost.w),
+        rewards={
+            rule: unlost * state.d + total(lost.row, lost_chance * credit)
+            for rule, credit in credited.items()
+        },
+        intervals=unlost + total(lost.row, lost_chance * (loop.recovery + slow_start(lost.m))),
+    )
+
+
+class _Kept(NamedTuple):
+    """Outcomes without loss: state before, index of the quota, probability with this quota."""
+
+    row: Indices
+    quota: Indices
+    chance: Array
+
+
+class _Lost(NamedTuple):
+    """Outcomes with a loss: as in `_Kept`, the share with this w of that probability, q, w, m."""
+
+    row: Indices
+    quota: Indices
+    chance: Array
+    share: Array
+    accepted: Array
+    w: Indices
+    m: Indices
+
+
+class _Outline(NamedTuple):
+    """States and their outcomes, whatever the probabilities of quotas; the rest is as in `States`.
+
+    `loss` is the row in `losses` of each outcome with a loss.
+    """
+
+    state: State
+    moves: Indices
+    losses: Indices
+    restarts: Indices
+    kept: _Kept
+    lost: _Lost
+    loss: Indices
+
+
+# Constant rates between the same whole numbers have the same.
+@lru_cache(maxsize=8)
+def _outline(loop: Loop, source: Source) -> _Outline:
     largest = loop.round_trip + loop.buffer + (loop.window if loop.window < inf else 0)
     if largest >= 1 << _BITS:
         raise TooManyStatesError
@@ -107,102 +175,51 @@ def enumerate_states(loop: Loop, source: Source) -> States:
     restarts = {1: book.numbers(_restart(loop, source, 1))}
     while book.has_new:
         first, state = book.new()
-        level = _level(loop, source, state)
-        ends = [
-            book.numbers(level.ends._replace(link=np.full_like(level.row, link)))
-            for link in (HIGH, LOW)
+        kept, ends, lost = _outcomes(loop, source, state)
+        kept, lost = kept._replace(row=first + kept.row), lost._replace(row=first + lost.row)
+        moves = [
+            book.numbers(ends._replace(link=np.full_like(kept.row, link))) for link in (HIGH, LOW)
         ]
-        moves = np.column_stack([first + level.row, *ends])
-        losses = np.column_stack([first + level.lossy_row, level.threshold])
-        for m in np.unique(level.threshold).tolist():
+        for m in np.unique(lost.m).tolist():
             if m not in restarts:
                 restarts[m] = book.numbers(_restart(loop, source, m))
-        levels.append((level, moves, losses))
+        levels.append((kept, np.column_stack([kept.row, *moves]), lost))
     table = np.zeros((max(restarts) + 1, 4), np.int64)
     table[list(restarts)] = list(restarts.values())
-    return States(
-        loop=loop,
-        source=source,
+    each_kept, each_moves, each_lost = zip(*levels, strict=True)
+    lost = _Lost(*map(np.concatenate, zip(*each_lost, strict=True)))
+    pairs, loss = np.unique(lost.row * len(table) + lost.m, return_inverse=True)
+    return _Outline(
         state=book.all(),
-        moves=np.concatenate([moves for _, moves, _ in levels]),
-        move_chance=np.concatenate([level.chance for level, _, _ in levels]),
-        losses=np.concatenate([losses for _, _, losses in levels]),
-        loss_chance=np.concatenate([level.loss_chance for level, _, _ in levels]),
+        moves=np.concatenate(each_moves),
+        losses=np.column_stack(np.divmod(pairs, len(table))),
         restarts=table,
-        loss=np.concatenate([level.loss for level, _, _ in levels]),
-        window_at_loss=np.concatenate([level.window_at_loss for level, _, _ in levels]),
-        rewards={
-            rule: np.concatenate([level.rewards[rule] for level, _, _ in levels])
-            for rule in REWARDS
-        },
-        intervals=np.concatenate([level.intervals for level, _, _ in levels]),
+        kept=_Kept(*map(np.concatenate, zip(*each_kept, strict=True))),
+        lost=lost,
+        loss=loss,
     )
 
 
-class _Level(NamedTuple):
-    """The successors of the states of one level, as in `States`; rows count from its first."""
-
-    row: Indices
-    ends: State
-    chance: Array
-    lossy_row: Indices
-    threshold: Indices
-    loss_chance: Array
-    loss: Array
-    window_at_loss: Array
-    rewards: dict[str, Array]
-    intervals: Array
-
-
-def _level(loop: Loop, source: Source, state: State) -> _Level:
-    row, growth, chance, interval = _outcomes(loop, source, state)
-    kept, lost = np.flatnonzero(~interval.lost), np.flatnonzero(interval.lost)
-    ends = State(
-        interval.a[kept], interval.b[kept], interval.d[kept], row[kept], state.link[row[kept]]
-    )
-
-    accepted = interval.accepted[lost]
-    which, w, lost_chance = _windows_at_loss(
-        loop, _at(state, row[lost]), growth[lost], accepted, chance[lost]
-    )
-    lossy, m = row[lost][which], np.maximum(w // 2, 1)
-    size, width = state.a.size, int(m.max(initial=0)) + 1
-    by_threshold = np.asarray(np.bincount(lossy * width + m, lost_chance, size * width), float)
-    some = np.flatnonzero(by_threshold)
-
-    def total(rows: Indices, values: Array) -> Array:
-        return np.asarray(np.bincount(rows, values, size), float)
-
-    unlost = total(row[kept], chance[kept])
-    credited = _credits(_at(state, lossy), accepted[which], m)
-    return _Level(
-        row=row[kept],
-        ends=ends,
-        chance=chance[kept],
-        lossy_row=some // width,
-        threshold=some % width,
-        loss_chance=by_threshold[some],
-        loss=total(lossy, lost_chance),
-        window_at_loss=total(lossy, lost_chance * w),
-        rewards={
-            rule: unlost * state.d + total(lossy, lost_chance * credit)
-            for rule, credit in credited.items()
-        },
-        intervals=unlost + total(lossy, lost_chance * (loop.recovery + slow_start(m))),
-    )
-
-
-def _outcomes(loop: Loop, source: Source, state: State) -> tuple[Indices, Indices, Array, Interval]:
-    """Returns the outcomes of an interval: state indices, N, probabilities, and intervals."""
+def _outcomes(loop: Loop, source: Source, state: State) -> tuple[_Kept, State, _Lost]:
+    """Returns the outcomes of an interval from these states, and where those without loss end."""
     row, growth, chance = _growths(state, loop.window)
     each, quotas = _at(state, row), source.quotas(loop)
     intervals = [source.interval(loop, each, growth, quota) for _, quota in quotas]
-    return (
-        np.tile(row, len(quotas)),
-        np.tile(growth, len(quotas)),
-        np.concatenate([weight * chance for weight, _ in quotas]),
-        Interval(*map(np.concatenate, zip(*intervals, strict=True))),
+    interval = Interval(*map(np.concatenate, zip(*intervals, strict=True)))
+    quota = np.repeat(np.arange(len(quotas)), row.size)
+    row, growth = np.tile(row, len(quotas)), np.tile(growth, len(quotas))
+    chance = np.tile(chance, len(quotas))
+    at, lost = np.flatnonzero(~interval.lost), np.flatnonzero(interval.lost)
+    kept = _Kept(row[at], quota[at], chance[at])
+    ends = State(interval.a[at], interval.b[at], interval.d[at], kept.row, state.link[kept.row])
+    which, w, share = _windows_at_loss(
+        loop, _at(state, row[lost]), growth[lost], interval.accepted[lost]
     )
+    lost = lost[which]
+    m = np.maximum(w // 2, 1)
+    return kept, ends, _Lost(
+        row[lost], quota[lost], chance[lost], share, interval.accepted[lost], w, m
+    )  # fmt: skip
 
 
 def _credits(before: State, accepted: Array, m: Indices) -> dict[str, Array]:
@@ -227,23 +244,22 @@ def _credits(before: State, accepted: Array, m: Indices) -> dict[str, Array]:
 
 
 def _windows_at_loss(
-    loop: Loop, before: State, growth: Indices, accepted: Array, chance: Array
+    loop: Loop, before: State, growth: Indices, accepted: Array
 ) -> tuple[Indices, Indices, Array]:
-    """Returns the window w reached at a loss: indices of the outcomes, w, probabilities.
+    """Returns the window w reached at a loss: indices of the outcomes, w, shares of the outcomes.
 
     The ACKs of packets in propagation, and of those that the bottleneck accepts before the loss,
     are an unbroken sequence. All of them therefore enlarge the window.
     """
     window = before.window + growth
-    which = np.arange(window.size)
     if loop.growth == "by_chance":
         which, further, share = _binomials(
             np.floor(before.b + accepted + 0.5).astype(np.int64), 1 / window
         )
-        chance = chance[which] * share
     else:
+        which, share = np.arange(window.size), np.ones(window.size)
         further = np.full_like(window, loop.growth == "by_one")
-    return which, _limited(window[which] + further, loop.window), chance
+    return which, _limited(window[which] + further, loop.window), share
 
 
 def _growths(state: State, largest: float) -> tuple[Indices, Indices, Array]:

@@ -15,8 +15,9 @@ router are simulated once.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,14 +53,32 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     given = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
     flow_inputs.check(given)
     shape = given["rate"].shape
-    rows = [
-        _answer({name: float(v[index]) for name, v in given.items()}) for index in np.ndindex(shape)
-    ]
+    asked = [{name: float(v[index]) for name, v in given.items()} for index in np.ndindex(shape)]
+    buffers: dict[_Router, dict[float, None]] = {}
+    for numbers in asked:
+        buffers.setdefault(_router(numbers), {})[numbers["buffer"]] = None
+    made = {
+        (router, buffer): one
+        for router, of in buffers.items()
+        for buffer, one in zip(of, _simulated(router, tuple(of)), strict=True)
+    }
+    rows = [_answer(numbers, made[_router(numbers), numbers["buffer"]]) for numbers in asked]
     return {one.name: np.reshape([row[one.name] for row in rows], shape) for one in MODEL.outputs}
 
 
-def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
-    rate, rtt, flows = numbers["rate"], numbers["rtt"], int(numbers["flows"])
+class _Router(NamedTuple):
+    """All of a simulation except the buffer."""
+
+    rate: float
+    shortest: float
+    longest: float
+    flows: int
+    runs: int
+    sync: bool
+    timing: Timing
+
+
+def _router(numbers: Mapping[str, float]) -> _Router:
     steps = numbers["duration"] / numbers["step"]
     if steps > _MOST_STEPS:
         refuse_inputs(
@@ -81,12 +100,17 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
             warmup=numbers["warmup"],
             duration=numbers["duration"],
         )
-    ends = numbers["shortest"], numbers["longest"]
-    timing = Timing(numbers["duration"], numbers["warmup"], numbers["step"])
-    made = _simulated(
-        rate, *ends, flows, numbers["buffer"], int(numbers["runs"]), numbers["sync"] == 1, timing
-    )
-    mine = int(np.abs(np.linspace(*ends, flows) - rtt).argmin())
+    return _Router(
+        numbers["rate"], numbers["shortest"], numbers["longest"], int(numbers["flows"]),
+        int(numbers["runs"]), numbers["sync"] == 1,
+        Timing(numbers["duration"], numbers["warmup"], numbers["step"]),
+    )  # fmt: skip
+
+
+def _answer(numbers: Mapping[str, float], made: Simulated) -> dict[str, float]:
+    rate, rtt = numbers["rate"], numbers["rtt"]
+    times = np.linspace(numbers["shortest"], numbers["longest"], int(numbers["flows"]))
+    mine = int(np.abs(times - rtt).argmin())
     queue = float(made.queue.mean())
     return {
         "goodput": float(made.rates[:, mine].mean()),
@@ -100,19 +124,16 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
 
 
 @lru_cache(maxsize=64)
-def _simulated(
-    rate: float,
-    shortest: float,
-    longest: float,
-    flows: int,
-    buffer: float,
-    runs: int,
-    sync: bool,
-    timing: Timing,
-) -> Simulated:
-    """Returns a cached simulation, since all flows at a router ask for the same."""
-    times = np.linspace(shortest, longest, flows)
-    return simulate(rate, times, buffer, np.arange(1, runs + 1), sync=sync, timing=timing)
+def _simulated(router: _Router, buffers: tuple[float, ...]) -> list[Simulated]:
+    """Returns a cached simulation by buffer, side by side: all flows at a router ask for it."""
+    rate, shortest, longest, flows, runs, sync, timing = router
+    times, seeds = np.linspace(shortest, longest, flows), np.arange(1, runs + 1)
+    made = simulate(
+        rate, times, np.repeat(buffers, runs), np.tile(seeds, len(buffers)),
+        sync=sync, timing=timing,
+    )  # fmt: skip
+    parts = (np.split(getattr(made, one.name), len(buffers)) for one in fields(Simulated))
+    return [Simulated(*of) for of in zip(*parts, strict=True)]
 
 
 MODEL = Model(
