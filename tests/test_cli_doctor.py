@@ -12,6 +12,7 @@ from click.testing import Result as Outcome
 
 from ackclock.cli import cli
 from ackclock.run import doctor
+from ackclock.run.host import HOST_COMMAND
 
 ON_LINUX = [
     "namespaces", "tun", "packet_socket", "real_time", "wakefulness", "congestion_controls",
@@ -112,7 +113,7 @@ def test_no_emulation_is_one_line_with_one_cure(
 def test_a_host_is_started_by_nobody_else(
     run_python: Callable[..., subprocess.CompletedProcess],
 ) -> None:
-    ended = run_python("-m", "ackclock.run.host", stdin=subprocess.DEVNULL)
+    ended = run_python(*HOST_COMMAND[1:], stdin=subprocess.DEVNULL)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "ackclock starts it by itself" in ended.stderr
 

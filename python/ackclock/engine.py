@@ -23,7 +23,7 @@ __all__ = [
     "is_checking", "jumping_chain", "kernel_control", "measure", "parse_assignment",
     "parse_scenario", "places",
     "prepare_emulation", "rate_estimates", "receive", "registry",
-    "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "to_toml",
+    "replace", "replay", "resolve", "schema", "send", "simulate", "to_toml",
     "trace_rates", "twin", "twin_calls", "twin_of_kernel", "unit_remedy", "version",
 ]  # fmt: skip
 
@@ -174,16 +174,11 @@ def simulate(
     )
 
 
-def serve_host() -> int:
-    """Becomes a host of an emulation if standard input is a supervisor; returns the exit status."""
-    return _native.serve_host()
-
-
 def doctor(host_command: list[str], loader: str | None) -> Tree:
     """Reports what this machine can emulate.
 
     Args:
-        host_command: Calls `serve_host`.
+        host_command: Becomes a host if its standard input is a supervisor.
         loader: The program that loads controls into the kernel, if it is installed.
     """
     return _loaded(_native.doctor(host_command, loader))

@@ -9,8 +9,10 @@ from ackclock import engine
 
 __all__ = ["HOST_COMMAND", "loader"]
 
-# A host must be the installed program, whatever the current folder holds.
-HOST_COMMAND = [sys.executable, "-P", "-m", "ackclock.run.host"]
+# A host is the installed engine, whatever the current folder holds. It needs nothing else of the
+# package, whose imports would take most of the time in which it starts.
+_HOST = "import sys; sys.path.append(sys.argv[1]); import _native; sys.exit(_native.serve_host())"
+HOST_COMMAND = [sys.executable, "-ISc", _HOST, str(Path(engine.__file__).parent)]
 
 # Needs libelf, and is therefore not part of the engine.
 _LOADER = "ackclock-kernel-host"
@@ -29,7 +31,3 @@ def loader() -> str | None:
     ]
     found = (shutil.which(_LOADER, path=place) for place in places)
     return next(filter(None, found), None) or shutil.which(_LOADER)
-
-
-if __name__ == "__main__":
-    sys.exit(engine.serve_host())
