@@ -300,8 +300,10 @@ def _print_buffer(
     if output is not None:
         from ackclock import plot
 
-        for form in ("svg", "png"):
-            plot.save(words.figure(advice), output / f"trade-off.{form}")
+        figure = words.figure(advice)
+        plot.save(figure, output / "trade-off.svg")
+        figure.set_layout_engine("none")  # Both pictures have one layout, which takes long to make.
+        plot.save(figure, output / "trade-off.png")
         write_whole(output / "advice.json", json_text(told))
     if as_json:
         print_json(told)

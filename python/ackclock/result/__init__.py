@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from ackclock import notebook
@@ -221,7 +220,8 @@ class Result:
         with staged(folder) as staging:
             (staging / "run.json").write_text(run_json(self.run), encoding="utf-8")
             for name, table in self.tables.items():
-                parquet.write_table(table, staging / f"{name}.parquet", compression=COMPRESSION)
+                path = staging / f"{name}.parquet"
+                parquet.write_table(table, path, **written_as(table.schema))
             if captures is not None:
                 shutil.copytree(captures, staging / "pcap", copy_function=link_or_copy)
             if also is not None:
@@ -264,6 +264,12 @@ class Result:
                 "file", f"{folder}", f"{str(error).splitlines()[0]}; {_again(run)}"
             ) from None
         return cls(run, tables)
+
+
+def written_as(schema: pa.Schema) -> dict[str, Any]:
+    """Returns options that write a table: no dictionaries of floats, which seldom repeat."""
+    repeating = [one.name for one in schema if not pa.types.is_floating(one.type)]
+    return {"compression": COMPRESSION, "use_dictionary": repeating}
 
 
 def run_json(run: dict[str, Any]) -> str:
@@ -317,12 +323,16 @@ def tables_in(folder: Path) -> Mapping[str, pa.Table]:
 
 def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
     """Returns the rows whose columns have the wanted values; see `Result.rows`."""
+    import pyarrow.compute as pc  # takes a tenth of the time in which a short command starts
+
     masks = [_where(table[name], value) for name, value in wanted.items()]
     return table.filter(reduce(pc.and_, masks)) if masks else table
 
 
 def _where(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
     """Returns True for each row with the value, or with one of a list of values."""
+    import pyarrow.compute as pc
+
     if pa.types.is_dictionary(column.type):
         # Words are compared once, and not in every row.
         coded = [_among(chunk, value) for chunk in column.chunks]
@@ -334,6 +344,8 @@ def _where(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
 
 def _among(coded: pa.DictionaryArray, value: Any) -> pa.Array:
     """Returns True for each word that is the value, or one of a list of values."""
+    import pyarrow.compute as pc
+
     words = pa.array(value if isinstance(value, list) else [value], coded.type.value_type)
     codes = pc.index_in(words, value_set=coded.dictionary).drop_null()
     codes = codes.cast(coded.indices.type)

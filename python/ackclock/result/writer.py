@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from ackclock.folder import write_whole
-from ackclock.result import COMPRESSION, Result, run_json
+from ackclock.result import Result, run_json, written_as
 
 __all__ = ["GrowingResult"]
 
@@ -81,7 +81,8 @@ class GrowingResult:
     def finish(self, run: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         """Writes these tables, those that were appended, and the final description of the run."""
         for name, table in tables.items():
-            parquet.write_table(table, self._folder / f"{name}.parquet", compression=COMPRESSION)
+            path = self._folder / f"{name}.parquet"
+            parquet.write_table(table, path, **written_as(table.schema))
         self.settle()
         write_whole(self._folder / "run.json", run_json(run))
 
@@ -103,7 +104,7 @@ class _Spool:
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
         # The usual folder for temporary files may be in memory. `close` closes the file.
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-        self._writer = parquet.ParquetWriter(self._file, schema, compression=COMPRESSION)
+        self._writer = parquet.ParquetWriter(self._file, schema, **written_as(schema))
         self._waiting: list[pa.Table] = []
         self._rows = 0
 

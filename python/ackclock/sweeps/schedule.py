@@ -86,9 +86,11 @@ class Schedule:
         self.ended = self.failed = self.narrow = self.at_limit = 0
 
     def _first(self, points: Iterable[int]) -> Iterator[Key]:
+        replicates = range(self._first_size)
         for point in points:
-            for replicate in range(self._first_size):
-                if not self._ended.get(point, 0) >> replicate & 1:
+            ended = self._ended.get(point, 0)
+            for replicate in replicates:
+                if not ended >> replicate & 1:
                     yield point, replicate
 
     @property
