@@ -1,6 +1,7 @@
 """Pages in a browser: nothing wider than the window, figures that answer to keys and pointer."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,14 @@ from ackclock.reproduction.runner import reproduce, write_gallery
 
 from .browser import PROGRAM, Browser
 from .comparison.made_up import SWEEP, compared, made_up
+from .sweeps.conftest import InThisProcess
 from .sweeps.small import BUFFER, written
 
 pytestmark = pytest.mark.slow
+
+#: Pages by name; those of sweeps have the name of their design.
+NAMES = ["comparison", "run", "curves", "evaluation", "grid:3", "sobol:4"]
+Pages = Callable[[str], Path]
 
 ENGINES = [5.0, 5.2, 4.8, 5.1, 4.9]
 KEY = '[data-figure="s0-figure-goodput"]'
@@ -37,25 +43,38 @@ def browser() -> Iterator[Browser]:
 def pages(
     tmp_path_factory: pytest.TempPathFactory, leaky_pipe: Scenario, result: Result,
     predicted: Result,
-) -> dict[str, Path]:  # fmt: skip
-    """A page of each kind."""
+) -> Pages:  # fmt: skip
+    """Writes the page of a kind when a test first asks for it."""
     folder = tmp_path_factory.mktemp("pages")
+
+    @cache
+    def written_page(name: str) -> Path:
+        if ":" in name:
+            return _swept(folder, name)
+        if name == "curves":
+            return write_gallery([CURVES], _reproduced(folder / name))
+        if name == "evaluation":
+            asked = ["evaluate", "bbr1", "--only", "startup-plateau", "--seeds", "1"]
+            assert CliRunner().invoke(cli, [*asked, "-o", str(folder / name)]).exit_code == 0
+            return folder / name / "index.html"
+        path = folder / f"{name}.html"
+        text = page([(result, predicted)]) if name == "run" else _compared(leaky_pipe)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return written_page
+
+
+def _compared(leaky_pipe: Scenario) -> str:
     scenario = leaky_pipe.replace(sweep=SWEEP)
-    comparison = compared(
-        scenario,
-        "square_root",
-        simulate=made_up("simulate", scenario, [ENGINES, [one / 2 for one in ENGINES]]),
-        emulate=made_up("emulate", scenario, [[5.0, 5.3, 4.9], [0.82, 0.83, 0.84]]),
+    return page_of_comparison(
+        compared(
+            scenario,
+            "square_root",
+            simulate=made_up("simulate", scenario, [ENGINES, [one / 2 for one in ENGINES]]),
+            emulate=made_up("emulate", scenario, [[5.0, 5.3, 4.9], [0.82, 0.83, 0.84]]),
+        )
     )
-    texts = {"comparison": page_of_comparison(comparison), "run": page([(result, predicted)])}
-    for name, text in texts.items():
-        (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    found = {name: folder / f"{name}.html" for name in texts}
-    found["curves"] = write_gallery([CURVES], _reproduced(folder / "curves"))
-    found["evaluation"] = folder / "evaluated" / "index.html"
-    asked = ["evaluate", "bbr1", "--only", "startup-plateau", "--seeds", "1"]
-    assert CliRunner().invoke(cli, [*asked, "-o", str(found["evaluation"].parent)]).exit_code == 0
-    return found | {design: _swept(folder, design) for design in ("grid:3", "sobol:4")}
 
 
 def _swept(folder: Path, design: str) -> Path:
@@ -63,8 +82,10 @@ def _swept(folder: Path, design: str) -> Path:
     scenario, place = written(folder), folder / design.replace(":", "-")
     scenario.write_text(scenario.read_text().split("[sweep]")[0])
     vary = ["--vary", BUFFER, "--vary", "hops.b.link.rate=1..4 Mbit/s", "--design", design]
-    for command in (["sweep", "run", scenario, *vary, "-o", place], ["report", place]):
-        assert CliRunner().invoke(cli, list(map(str, command))).exit_code == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ackclock.sweeps.places.here.Here", InThisProcess)
+        for command in (["sweep", "run", scenario, *vary, "-o", place], ["report", place]):
+            assert CliRunner().invoke(cli, list(map(str, command))).exit_code == 0
     return place / "report.html"
 
 
@@ -101,12 +122,12 @@ def value(browser: Browser, expression: str) -> Any:
     return browser.run(expression)
 
 
-@pytest.mark.parametrize("name", ["comparison", "run", "curves", "evaluation", "grid:3", "sobol:4"])
 @pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_wider_than_the_window_nor_drawn_over_its_edge(
-    browser: Browser, pages: dict[str, Path], name: str, width: int
+    browser: Browser, pages: Pages, name: str, width: int
 ) -> None:
-    browser.open(pages[name], width)
+    browser.open(pages(name), width)
     browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     outside = """[...document.querySelectorAll('main .live, main .card, main table')].filter(one =>
         !one.closest('.scroll') && one.getBoundingClientRect().right > innerWidth).length"""
@@ -123,32 +144,32 @@ def test_nothing_is_wider_than_the_window_nor_drawn_over_its_edge(
 
 
 def test_answer_certainty_and_figure_are_on_the_first_screen(
-    browser: Browser, pages: dict[str, Path]
+    browser: Browser, pages: Pages
 ) -> None:
-    browser.open(pages["comparison"], 1280, 800)
+    browser.open(pages("comparison"), 1280, 800)
     bottom = "Math.max(...[...document.querySelectorAll('.hero > *')].map(one => \
         one.getBoundingClientRect().bottom))"
     assert value(browser, bottom) <= 800
 
 
-def test_every_figure_is_drawn_with_a_name(browser: Browser, pages: dict[str, Path]) -> None:
-    for name in pages:
-        browser.open(pages[name], 1280)
-        drawn = value(
-            browser,
-            """[...document.querySelectorAll('.live')].map(box => {
-                const svg = box.querySelector('.canvas > svg');
-                return [svg.getAttribute('role'), svg.querySelector('title').textContent.length,
-                    svg.querySelector('desc').textContent.length,
-                    svg.querySelectorAll('.mark, .line, .bars').length];
-            })""",
-        )
-        assert drawn
-        assert all(role == "img" and min(sizes) > 0 for role, *sizes in drawn)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_is_drawn_with_a_name(browser: Browser, pages: Pages, name: str) -> None:
+    browser.open(pages(name), 1280)
+    drawn = value(
+        browser,
+        """[...document.querySelectorAll('.live')].map(box => {
+            const svg = box.querySelector('.canvas > svg');
+            return [svg.getAttribute('role'), svg.querySelector('title').textContent.length,
+                svg.querySelector('desc').textContent.length,
+                svg.querySelectorAll('.mark, .line, .bars').length];
+        })""",
+    )
+    assert drawn
+    assert all(role == "img" and min(sizes) > 0 for role, *sizes in drawn)
 
 
-def test_a_switch_hides_its_series_in_all_figures(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["comparison"], 1280)
+def test_a_switch_hides_its_series_in_all_figures(browser: Browser, pages: Pages) -> None:
+    browser.open(pages("comparison"), 1280)
     count = "document.querySelectorAll('.canvas .s-emulate').length"
     before = value(browser, count)
     assert before > 1
@@ -161,10 +182,8 @@ def test_a_switch_hides_its_series_in_all_figures(browser: Browser, pages: dict[
     assert value(browser, count) == before
 
 
-def test_arrow_keys_move_one_cursor_and_tell_the_numbers(
-    browser: Browser, pages: dict[str, Path]
-) -> None:
-    browser.open(pages["comparison"], 1280)
+def test_arrow_keys_move_one_cursor_and_tell_the_numbers(browser: Browser, pages: Pages) -> None:
+    browser.open(pages("comparison"), 1280)
     browser.run(f"document.querySelector('{KEY} .canvas > svg').focus()")
     spoken = f"document.querySelector('{KEY} [aria-live]').textContent"
     browser.press("ArrowRight")
@@ -183,9 +202,9 @@ def test_arrow_keys_move_one_cursor_and_tell_the_numbers(
 
 
 def test_dragging_shows_a_part_of_the_time_in_linked_figures(
-    browser: Browser, pages: dict[str, Path]
+    browser: Browser, pages: Pages
 ) -> None:
-    browser.open(pages["run"], 1280)
+    browser.open(pages("run"), 1280)
     svg = "document.querySelector('[data-figure=\"s0-time-cwnd\"] .canvas > svg')"
     browser.run(f"{svg}.scrollIntoView({{block: 'center'}})")
     box = value(browser, f"(({{x, y}}) => [x, y])({svg}.getBoundingClientRect())")
@@ -203,8 +222,8 @@ def test_dragging_shows_a_part_of_the_time_in_linked_figures(
     assert all(value(browser, ends))
 
 
-def test_colours_follow_the_button(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["comparison"], 1280)
+def test_colours_follow_the_button(browser: Browser, pages: Pages) -> None:
+    browser.open(pages("comparison"), 1280)
     press = "document.getElementById('theme').click()"
     seen = []
     for _ in range(3):
@@ -214,11 +233,11 @@ def test_colours_follow_the_button(browser: Browser, pages: dict[str, Path]) -> 
 
 
 def test_without_scripts_everything_but_the_figures_is_there(
-    browser: Browser, pages: dict[str, Path]
+    browser: Browser, pages: Pages
 ) -> None:
     browser.scripts(allowed=False)
     try:
-        browser.open(pages["comparison"], 1280)
+        browser.open(pages("comparison"), 1280)
         assert value(browser, "document.querySelectorAll('.canvas').length") == 0
         said = value(browser, "document.querySelector('.live').textContent")
         assert "its numbers are in the tables" in said
@@ -239,9 +258,9 @@ def pressed(browser: Browser, place: str) -> dict[str, str]:
 
 
 def test_curves_answer_at_their_values_and_a_curve_is_switched_alone(
-    browser: Browser, pages: dict[str, Path]
+    browser: Browser, pages: Pages
 ) -> None:
-    browser.open(pages["curves"], 1280)
+    browser.open(pages("curves"), 1280)
     place = '[data-figure="toy-figure-1-figure"]'
     figure = f"document.querySelector('{place} .canvas > svg')"
     browser.run(f"{figure}.focus()")
@@ -261,8 +280,8 @@ def test_curves_answer_at_their_values_and_a_curve_is_switched_alone(
     assert (value(browser, lines), value(browser, marks)) == (0, 2)
 
 
-def test_a_logarithmic_axis_zooms_at_the_cursor(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["curves"], 1280)
+def test_a_logarithmic_axis_zooms_at_the_cursor(browser: Browser, pages: Pages) -> None:
+    browser.open(pages("curves"), 1280)
     place = '[data-figure="toy-figure-1-figure"]'
     browser.run(f"document.querySelector('{place} .canvas > svg').focus()")
     shown = f"""[...document.querySelectorAll('{place} .canvas text[text-anchor=middle]')]
@@ -276,10 +295,8 @@ def test_a_logarithmic_axis_zooms_at_the_cursor(browser: Browser, pages: dict[st
     assert value(browser, shown) == before
 
 
-def test_figures_of_one_run_of_an_evaluation_zoom_together(
-    browser: Browser, pages: dict[str, Path]
-) -> None:
-    browser.open(pages["evaluation"], 1280)
+def test_figures_of_one_run_of_an_evaluation_zoom_together(browser: Browser, pages: Pages) -> None:
+    browser.open(pages("evaluation"), 1280)
     ticks = """[...document.querySelectorAll('.live')].map(one =>
         [...one.querySelectorAll('text[text-anchor=middle]')].map(t => t.textContent).join(' '))"""
     before = value(browser, ticks)

@@ -222,8 +222,9 @@ def test_an_empty_run_draws_empty_axes(leaky_pipe: Scenario, tmp_path: Path) -> 
         leaky_pipe.expand()[0].scenario.replace(flows=[], replicates=1, duration="2 s")
     )
     for name, draw in plot.figures(nobody).items():
-        assert plot.save(draw(), tmp_path / f"{name}.svg").stat().st_size > 0
-        assert not math.isnan(draw().axes[0].get_ylim()[1])
+        figure = draw()
+        assert plot.save(figure, tmp_path / f"{name}.svg").stat().st_size > 0
+        assert not math.isnan(figure.axes[0].get_ylim()[1])
 
 
 def test_figures_of_an_interrupted_run_say_so(result: Result) -> None:

@@ -164,10 +164,12 @@ def test_binary_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_schema_accepts_what_the_engine_accepts(leaky_pipe: Scenario) -> None:
-    jsonschema.validate(leaky_pipe.tree, schema())
-    jsonschema.validate(leaky_pipe.expand()[0].scenario.resolve().tree, schema())
+    Draft202012Validator.check_schema(schema())
+    validator = Draft202012Validator(schema())
+    validator.validate(leaky_pipe.tree)
+    validator.validate(leaky_pipe.expand()[0].scenario.resolve().tree)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(leaky_pipe.tree | {"hosp": []}, schema())
+        validator.validate(leaky_pipe.tree | {"hosp": []})
 
 
 def test_every_registered_thing_says_what_it_is() -> None:

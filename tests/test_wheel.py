@@ -37,6 +37,16 @@ def run(*command: str | Path, **options: object) -> str:
     return str(done.stdout)
 
 
+# One process for many commands: to import takes longer than most of them.
+IN_TURN = """\
+import json, sys
+from click.testing import CliRunner
+from ackclock.cli import cli
+outcomes = [CliRunner().invoke(cli, one) for one in json.loads(sys.argv[1])]
+print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in outcomes]))
+"""
+
+
 class Installed:
     """An environment with wheels and nothing else, and an empty folder to work in."""
 
@@ -56,6 +66,13 @@ class Installed:
         """Runs its command."""
         return self._run("ackclock", *arguments, more={})
 
+    def in_turn(self, *commands: list[str]) -> list[str]:
+        """Runs commands in one process; returns what each prints."""
+        outcomes = json.loads(self.python("-c", IN_TURN, json.dumps(commands)))
+        for command, (code, _, errors) in zip(commands, outcomes, strict=True):
+            assert code == 0, f"{command}: {errors}"
+        return [printed for _, printed, _ in outcomes]
+
     def _run(self, program: str, *arguments: str, more: Mapping[str, str]) -> str:
         environment = os.environ | DEPENDENCIES | more
         return run(self.place / "bin" / program, *arguments, cwd=self.folder, env=environment)
@@ -66,28 +83,26 @@ def is_the_package_of_the_wheel(installed: Installed) -> None:
     assert Path(found.strip()).is_relative_to(installed.place)
 
 
-def writes_simulates_and_shows_a_scenario(installed: Installed) -> None:
+def simulates_evaluates_and_has_what_lies_beside_the_code(installed: Installed) -> None:
     installed.ackclock("new", "one-link", "-o", "path.toml")
     short = ["--set", "duration=5 s", "--set", "warmup=1 s", "--replicates", "2"]
-    installed.ackclock("simulate", "path.toml", *short, "-o", "result")
-    told = json.loads(installed.ackclock("table", "result", "goodput", "--json"))
-    assert told
-    installed.ackclock("report", "result", "-o", "page.html")
+    startup = ["--only", "startup-plateau", "--seeds", "1"]
+    _, table, _, _, _, listed = installed.in_turn(
+        ["simulate", "path.toml", *short, "-o", "result"],
+        ["table", "result", "goodput", "--json"],
+        ["report", "result", "-o", "page.html"],
+        ["lab", "export", "path.toml", "-o", "page"],
+        ["evaluate", "reno", *startup, "-o", "done"],
+        ["reproduce", "--list"],
+    )
+    assert json.loads(table)
     page = (installed.folder / "page.html").read_text(encoding="utf-8")
     assert "--simulate" in page, "the style sheet is in it"
     assert "data-figure" in page
-
-
-def has_what_lies_beside_the_code(installed: Installed) -> None:
-    installed.ackclock("new", "one-link", "-o", "other.toml")
-    installed.ackclock("lab", "export", "other.toml", "-o", "page")
     names = {one.name for one in (installed.folder / "page").iterdir()}
     assert {"index.html", "engine.wasm", "base.css", "uPlot.min.js"} <= names
-    installed.ackclock(
-        "evaluate", "reno", "--only", "startup-plateau", "--seeds", "1", "-o", "done"
-    )
     assert (installed.folder / "done" / "index.html").exists()
-    assert "markov" in installed.ackclock("reproduce", "--list")
+    assert "markov" in listed
 
 
 def finds_the_loader_of_the_other_wheel(installed: Installed) -> Path:
@@ -151,8 +166,7 @@ def test_the_wheels_are_whole(tmp_path: Path) -> None:
         wheels.append(loaders)
     installed = Installed(wheels, tmp_path)
     is_the_package_of_the_wheel(installed)
-    writes_simulates_and_shows_a_scenario(installed)
-    has_what_lies_beside_the_code(installed)
+    simulates_evaluates_and_has_what_lies_beside_the_code(installed)
     if missing:
         pytest.skip(f"all but the wheel of the loader, which cannot be built: {missing}")
     loader = finds_the_loader_of_the_other_wheel(installed)

@@ -47,9 +47,17 @@ def tracked(*patterns: str) -> list[str]:
     return [name for name in listed.stdout.splitlines() if not LEFT_OUT.fullmatch(name)]
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields a module and all statements in it, at any depth; expressions define nothing."""
+    yield node
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for one in getattr(node, block, ()):
+            yield from statements(one)
+
+
 def python_prose(text: str) -> Prose:
     """Yields ("docstring" or "comment", text) of a Python file."""
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             found = ast.get_docstring(node)
             if found is not None:

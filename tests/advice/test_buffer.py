@@ -19,7 +19,14 @@ from click.testing import Result as Outcome
 from ackclock import LackingError, Scenario, advise_buffer, load, simulate
 from ackclock.advice import BufferAdvice
 from ackclock.advice.buffer import aqm, effort, words
-from ackclock.advice.buffer.advise import _alone, _recommended, _status, _together, middle
+from ackclock.advice.buffer.advise import (
+    _alone,
+    _recommended,
+    _status,
+    _together,
+    middle,
+    question,
+)
 from ackclock.advice.buffer.bottleneck import bottleneck, rules
 from ackclock.advice.buffer.effort import Grid, expected
 from ackclock.advice.buffer.measures import MEASURES, Target, intervals
@@ -218,14 +225,20 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     assert words.advised_queue(advice) in told
 
 
+def test_queue_management_is_not_tried_unless_needed_or_asked_for(found: BufferAdvice) -> None:
+    assert found.answer is not None
+    assert not found.alternatives
+
+
 @pytest.mark.slow
 def test_every_queue_management_is_tried_on_request(small: Scenario) -> None:
     """Beside a drop-tail buffer that meets the targets, each kind has its best target delay."""
     targets = {"utilisation": "90 %", "p99_delay": "40 ms"}
-    plain, advice = (advise_buffer(small, **targets, with_aqm=one) for one in (False, True))
-    assert plain.answer is not None
-    assert not plain.alternatives
-    assert plain.question != advice.question
+    advice = advise_buffer(small, **targets, with_aqm=True)
+    assert advice.answer is not None
+    others = {"hop": None, "loss": None, "completion_p95": None}
+    assert question(small, **targets, **others) != advice.question
+    assert question(small, **targets, **others, with_aqm=True) == advice.question
     kinds = [one.setting.queue["kind"] for one in advice.alternatives if one.setting.queue]
     assert kinds == ["adaptive_red", "adaptive_red", "red", "codel", "pie", "pi2", "fq_codel"]
     managed = advice.managed
@@ -539,7 +552,7 @@ def test_the_effort_is_that_of_a_batch_times_their_number(small: Scenario, tmp_p
 def test_other_advice_is_not_replaced_unless_told_to(file: Path, tmp_path: Path) -> None:
     from functools import partial
 
-    from ackclock.advice.buffer.advise import ADVICE, prepare, question
+    from ackclock.advice.buffer.advise import ADVICE, prepare
     from ackclock.cli.advise import _answers
 
     none = {"hop": None, "loss": None, "completion_p95": None}

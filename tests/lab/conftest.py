@@ -11,8 +11,12 @@ import lab_engine
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.toml"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# Every window would load pages of the address bar, which cost as much as a lab page.
-ARGUMENTS = ["--no-sandbox", "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup"]
+# Every window would load pages of the address bar, which cost as much as a lab page, and every page
+# would have a process of its own, which costs half as much.
+ARGUMENTS = [
+    "--no-sandbox", "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+    "--process-per-site", "--renderer-process-limit=1",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +36,7 @@ def node() -> str:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
     """A headless Chromium of the system."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

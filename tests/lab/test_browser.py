@@ -238,16 +238,14 @@ def test_hostile_links_give_an_error_line_or_text(browser: Any, first: LabServer
 NESTED = b"[" * 100_000 + b"]" * 100_000
 
 
-NO_LINKS = {
-    "damaged": "#v1.AAAA",
-    "nested": link_of(b'{"scenario": ' + NESTED + b"}"),
-    "inflated": link_of(b"0" * 50_000_000),
-}
-
-
 def test_what_is_no_link_leaves_the_scenario_of_the_page(browser: Any, first: LabServer) -> None:
-    shown = Lab(browser, f"{first.address}{NO_LINKS['damaged']}")
-    for opened, (name, link) in enumerate(NO_LINKS.items(), start=1):
+    no_links = {
+        "damaged": "#v1.AAAA",
+        "nested": link_of(b'{"scenario": ' + NESTED + b"}"),
+        "inflated": link_of(b"0" * 50_000_000),
+    }
+    shown = Lab(browser, f"{first.address}{no_links['damaged']}")
+    for opened, (name, link) in enumerate(no_links.items(), start=1):
         if opened > 1:
             shown.page.goto(f"http://{first.host}/{link}")
         shown.page.wait_for_selector(f'body[data-opened="{opened}"]')

@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -134,7 +135,11 @@ def run(options: Options) -> Outcome:
 def printed(script: Path, options: Options) -> list[str]:
     """Returns the lines that a script prints, with these options."""
     command = ["ns", str(script), *(f"{name}={value}" for name, value in options.items())]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    # It flushes every line; a file takes them in without waking us each time.
+    with tempfile.TemporaryFile("w+") as output:
+        subprocess.run(command, check=True, stdout=output, stderr=subprocess.PIPE)
+        output.seek(0)
+        return output.read().splitlines()
 
 
 def read(lines: Iterable[str], warmup: float, duration: float) -> Outcome:

@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
+import ackclock
+
 from . import ns2, ours
 from .outcome import Outcome
 
@@ -42,8 +44,9 @@ def path(recovery: str) -> str:
 
 def goodput(recovery: str, percent: int, seed: int) -> float:
     """Returns ackclock's goodput in bit/s. A table of packets would take three times the run."""
-    (outcome,) = ours.outcomes(ours.with_losses(path(recovery), percent, seed))
-    return outcome.goodput_bit_per_s[0]
+    result = ackclock.simulate(ours.with_losses(path(recovery), percent, seed))
+    (found,) = result.tables["flows"]["goodput_bit_per_s"].to_pylist()
+    return float(found)
 
 
 def live(recovery: str, percent: int, seed: int) -> dict[str, object]:

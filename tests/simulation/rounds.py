@@ -14,6 +14,7 @@ before a timeout and slow start. A reaction to a loss during a reaction belongs 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,15 +80,17 @@ def _phases(kinds: NDArray, rounds: NDArray, losing: NDArray, mode: NDArray) -> 
     `losing` are the rounds with a loss, `mode` is that of the samples.
     """
     phase = np.full(len(mode) - 1, AVOIDANCE)
+    losses = losing.tolist()
     ended = 0  # end of the last reaction
     began = None
     came_to = RECOVERY
-    for kind, now in zip(kinds, rounds, strict=True):
+    for kind, now in zip(kinds.tolist(), rounds.tolist(), strict=True):
         if kind != "recovery_end":
             if began is None:
                 came_to = RECOVERY
-                before = losing[np.searchsorted(losing, ended) : np.searchsorted(losing, now)]
-                began = before[0] + 1 if len(before) else ended
+                first = bisect_left(losses, ended)
+                lost = first < len(losses) and losses[first] < now
+                began = losses[first] + 1 if lost else ended
             if kind == "timeout":
                 came_to = TIMEOUT
         elif began is not None:

@@ -7,7 +7,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ackclock import Result
-from ackclock.metrics import Interval, interval
 from ackclock.result import matching
 
 
@@ -42,11 +41,6 @@ def at_end(result: Result, name: str, hop: str = "out", **equal: object) -> floa
 def goodput(result: Result, **equal: object) -> NDArray:
     """Returns the goodput in bit/s, a value for each replicate (and instance)."""
     return column(result, "flows", "goodput_bit_per_s", **equal)
-
-
-def ratio(above: NDArray, below: NDArray) -> Interval:
-    """Returns the mean ratio of paired replicates, with its 95 % interval."""
-    return interval(above / below)
 
 
 def keys(result: Result, point: int, replicate: int) -> list[tuple[str, int]]:

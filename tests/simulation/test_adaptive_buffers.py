@@ -27,9 +27,7 @@ def _run(kind: str, flows: int, delay_ms: int, more: tuple[tuple[str, object], .
     transport = tcp(recovery="sack", delayed_ack={"every": "1 packet"})
     various = {"access_delay": ["0 ms", "50 ms"]} if flows > 1 else {}
     senders = [flow(transport, count=flows, start=["0 s", "2 s"], **various)]
-    # Alone, a flow does nothing by chance but start.
-    replicates = 3 if flows > 1 else 1
-    times = {"warmup": "200 s", "sample_interval": "100 ms", "replicates": replicates}
+    times = {"warmup": "200 s", "sample_interval": "100 ms"}
     queue = {"kind": kind} | dict(more)
     return simulate(scenario(path(RATE, f"{delay_ms} ms", queue), senders, "800 s", **times))
 
@@ -42,17 +40,15 @@ def run(kind: str, flows: int = 1, delay_ms: int = 100, **more: object) -> Resul
     return _run(kind, flows, delay_ms, tuple(more.items()))
 
 
-def series(result: Result, name: str, replicate: int = 0) -> np.ndarray:
+def series(result: Result, name: str) -> np.ndarray:
     """Returns a column of the bottleneck after the warm-up."""
-    time, values = (
-        column(result, "hops", one, hop="out", replicate=replicate) for one in ("time_s", name)
-    )
+    time, values = (column(result, "hops", one, hop="out") for one in ("time_s", name))
     return np.asarray(values[time > 200])
 
 
-def busy(result: Result, replicate: int) -> float:
+def busy(result: Result) -> float:
     """Returns the share of time in which the link is busy."""
-    time, spent = (series(result, name, replicate) for name in ("time_s", "busy_s"))
+    time, spent = (series(result, name) for name in ("time_s", "busy_s"))
     return float((spent[-1] - spent[0]) / (time[-1] - time[0]))
 
 
@@ -78,7 +74,7 @@ def test_alt_settles_where_the_link_is_busy_for_its_share_of_the_time(delay_ms: 
     """
     result = run("alt", delay_ms=delay_ms)
     pipe = 2.0 * delay_ms + 1
-    assert busy(result, 0) == pytest.approx(BUSY, abs=0.005)
+    assert busy(result) == pytest.approx(BUSY, abs=0.005)
     limits, drops = (series(result, name) for name in ("limit_packets", "drops_queue"))
     at_overflow = limits[1:][np.diff(drops) > 0]
     assert at_overflow.size > 10
@@ -105,8 +101,7 @@ def test_several_flows_need_less_and_only_ebdp_does_not_see_it(kind: str) -> Non
     one, ten = (series(run(kind, flows), "limit_packets").mean() for flows in (1, 10))
     assert ten < 0.5 * one
     assert ten < 0.2 * ebdp.mean()
-    for replicate in range(3):
-        assert busy(run(kind, 10), replicate) > BUSY - 0.005, "and the link is as busy"
+    assert busy(run(kind, 10)) > BUSY - 0.005, "and the link is as busy"
 
 
 def test_a_star_is_below_both() -> None:

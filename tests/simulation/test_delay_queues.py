@@ -15,13 +15,14 @@ from .rows import column, goodput
 
 #: 1250 packets of 1500 bytes per second, and 60 ms.
 RATE, DELAY = "15 Mbit/s", "30 ms"
+REPLICATES = 2
 
 
 @cache
 def _run(queue: tuple[tuple[str, object], ...], flows: int, ecn: bool) -> Result:
     transport = tcp(recovery="sack", mss="1460 bytes", ecn=ecn)
     senders = [flow(transport, count=flows, start=["0 s", "2 s"])]
-    times = {"warmup": "20 s", "sample_interval": "10 ms", "replicates": 3}
+    times = {"warmup": "20 s", "sample_interval": "50 ms", "replicates": REPLICATES}
     result = simulate(scenario(path(RATE, DELAY, dict(queue)), senders, "80 s", **times))
     laws.check(result)
     return result
@@ -38,7 +39,7 @@ def since_warmup(result: Result, name: str) -> float:
         counts[-1] - counts[np.searchsorted(times, 20)]
         for times, counts in (
             [column(result, "hops", of, hop="out", replicate=number) for of in ("time_s", name)]
-            for number in range(3)
+            for number in range(REPLICATES)
         )
     ]
     return float(np.mean(grown))

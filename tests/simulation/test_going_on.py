@@ -19,7 +19,7 @@ from ackclock.run.finished import FOLDER
 
 from ..refusals import check_refusal
 
-LASTING = ("--set", "duration=20 s", "--set", "sample_interval=1 s", "--threads", "1")
+LASTING = ("--set", "duration=100 s", "--set", "sample_interval=1 s", "--threads", "1")
 # Long enough that some runs are kept before all have ended, on any machine.
 LONG = ("--replicates", "3000", *LASTING)
 SHORT = ("--replicates", "2", "--set", "duration=2 s")
@@ -33,9 +33,9 @@ Ended = Callable[[int, tuple[str, ...]], int]
 ENDED_EARLY = """\
 import os, sys
 from ackclock import engine
-from ackclock.cli import cli
+from ackclock.cli import main
 
-number, arguments = int(sys.argv[1]), sys.argv[2:]
+number, sys.argv = int(sys.argv[1]), ["ackclock", "simulate", *sys.argv[2:]]
 simulate = engine.simulate
 runs = [(point, replicate) for point in range(6) for replicate in range(5)]
 
@@ -51,7 +51,7 @@ def simulate_some(*where, finished, take, progress, **options):
     }
 
 engine.simulate = simulate_some
-cli(["simulate", *arguments])
+main()
 """
 
 

@@ -28,7 +28,7 @@ ADAPTIVE: Tree = {"kind": "adaptive_red", "limit": "200 packets"}
 def _run(queue: tuple[tuple[str, object], ...], flows: int, ecn: bool) -> Result:
     transport = tcp(recovery="sack", mss="1460 bytes", ecn=ecn)
     senders = [flow(transport, count=flows, start=["0 s", "2 s"])]
-    times = {"warmup": "20 s", "sample_interval": "50 ms", "replicates": 3}
+    times = {"warmup": "20 s", "sample_interval": "50 ms", "replicates": 2}
     return simulate(scenario(path(RATE, "30 ms", dict(queue)), senders, "80 s", **times))
 
 

@@ -106,7 +106,7 @@ def _coexisting(arithmetic: str, control: str) -> Result:
         hop("back", "400 Gbit/s", "5 ms"),
     ]
     senders = [flow(low, name="low"), flow(reno, name="reno")]
-    return simulate(scenario(hops, senders, "150 s", warmup="50 s", replicates=2))
+    return simulate(scenario(hops, senders, "150 s", warmup="50 s"))
 
 
 both = pytest.mark.parametrize("control", LOW_LATENCY)

@@ -290,7 +290,7 @@ def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
 #: PFTK's relative error for Reno's recovery in the guide, up to p = 10 %.
 PFTK_ERROR = 0.15
 #: Loss rates where timeouts matter, each with the seconds of a replicate.
-LOSSY = {0.02: 1500, 0.05: 1500, 0.1: 3000}
+LOSSY = {0.02: 600, 0.05: 750, 0.1: 3000}
 
 
 @cache

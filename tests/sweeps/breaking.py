@@ -1,4 +1,4 @@
-"""A worker that dies at point 123 and never ends point 321, as `places.here` starts it."""
+"""A worker that dies at point 40 and never ends point 221, as `places.here` starts it."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from ackclock import engine
 from ackclock.sweeps import worker
 from ackclock.sweeps.plan import Plan
 
-ABORTS, HANGS = 123, 321
+ABORTS, HANGS = 40, 221
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ import pytest
 from ackclock import Result
 from ackclock.registry import registry
 
-from ..in_process import ackclock
+from ..in_process import Outcome, ackclock
 from ..patience import PATIENCE_S
 
 KEY = ("--key-file", "key")
@@ -99,6 +99,11 @@ def receiving(stack: contextlib.ExitStack, place: Path, *arguments: str, **more:
     return side
 
 
+def receive(place: Path, *arguments: str) -> Outcome:
+    """Receives until the session ends, in this process."""
+    return ackclock("receive", *arguments, "-o", "received", place=place)
+
+
 def has_ipv6() -> bool:
     try:
         with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
@@ -113,10 +118,10 @@ def test_made_up_data_arrives(place: Path, run: contextlib.ExitStack, control: s
     sender = sending(
         run, place, *KEY, "--bytes", "200 kB", "--json", "--pcap", "--max-rate", "5 Mbit/s"
     )
-    receiver = receiving(run, place, sender.address, *KEY, "--control", control, "--json", "--pcap")
-    ends = receiver.finish(), sender.finish()
-    assert [end[0] for end in ends] == [0, 0], ends
-    there, here = (json.loads(end[1]) for end in ends)
+    told = receive(place, sender.address, *KEY, "--control", control, "--json", "--pcap")
+    code, out, err = sender.finish()
+    assert (told.exit_code, code) == (0, 0), (told.stderr, err)
+    there, here = json.loads(told.stdout), json.loads(out)
     assert here["session"]["ending"] == there["session"]["ending"] == "finished"
     assert here["session"]["control"] == there["session"]["control"] == control
     sent, received = Result.load(place / "sent"), Result.load(place / "received")
@@ -142,7 +147,7 @@ def test_made_up_data_arrives(place: Path, run: contextlib.ExitStack, control: s
 
 def test_both_sides_can_be_drawn_and_reported(place: Path, run: contextlib.ExitStack) -> None:
     sender = sending(run, place, *KEY, "--bytes", "10 kB")
-    assert receiving(run, place, sender.address, *KEY).finish()[0] == sender.finish()[0] == 0
+    assert receive(place, sender.address, *KEY).exit_code == sender.finish()[0] == 0
     for folder, names in (("sent", ("throughput", "rtt", "bursts")), ("received", ("throughput",))):
         drawn = ackclock("plot", folder, place=place)
         assert drawn.exit_code == 0, drawn.stderr
@@ -192,15 +197,13 @@ def test_a_file_goes_through_pipes(place: Path, run: contextlib.ExitStack, host:
 def test_another_key_is_none(place: Path, run: contextlib.ExitStack) -> None:
     sender = sending(run, place, *KEY, "--bytes", "20 kB", "--json")
     (place / "data").write_bytes(b"of yesterday")
-    code, _, err = receiving(
-        run, place, sender.address, "data", "--key-file", "other", "--wait", "1 s"
-    ).finish()
-    assert code == 3
-    assert sender.address in err.splitlines()[-1]
+    told = receive(place, sender.address, "data", "--key-file", "other", "--wait", "1 s")
+    assert told.exit_code == 3
+    assert sender.address in told.stderr.splitlines()[-1]
     assert (place / "data").read_bytes() == b"of yesterday", (
         "nothing has arrived, and nothing is lost"
     )
-    assert receiving(run, place, sender.address, *KEY, "--wait", "60 s").finish()[0] == 0
+    assert receive(place, sender.address, *KEY, "--wait", "60 s").exit_code == 0
     code, out, err = sender.finish()
     assert code == 0, err
     assert json.loads(out)["session"]["ignored"]["unauthenticated"] > 0
@@ -316,9 +319,9 @@ def test_the_receiver_may_ask_for_what_is_offered_alone(
     place: Path, run: contextlib.ExitStack
 ) -> None:
     sender = sending(run, place, *KEY, "--control", "rap")
-    code, _, err = receiving(run, place, sender.address, *KEY, "--control", "tfrcp").finish()
-    assert code == 2
-    assert err.splitlines()[-1].startswith(
+    told = receive(place, sender.address, *KEY, "--control", "tfrcp")
+    assert told.exit_code == 2
+    assert told.stderr.splitlines()[-1].startswith(
         f"ackclock: --control: {sender.address} does not offer it"
     )
 
@@ -334,5 +337,5 @@ def test_a_key_that_others_can_read_is_refused_unless_meant(
     assert (refused.exit_code, "chmod 600 key" in refused.stderr) == (2, True), refused.stderr
     sender = sending(run, place, "--key-file", "key", "--insecure-key-file", "--bytes", "10 kB")
     (place / "key").chmod(0o600)
-    assert receiving(run, place, sender.address, *KEY).finish()[0] == 0
+    assert receive(place, sender.address, *KEY).exit_code == 0
     assert sender.finish()[0] == 0
