@@ -21,7 +21,7 @@ WORKERS ?= 3
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
 # The same of tests that take real time and mostly wait, and what they and those of Rust said, until
 # they end.
-WAITING ?= 3
+WAITING ?= 2
 WAITED := $(VENV)/waited.txt
 RUST_SAID := $(VENV)/rust.txt
 # Where these tests are, and those that want the machine for themselves: to import all files takes

@@ -16,7 +16,7 @@ from ackclock.run.emulation import emulate, replay
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("emulation")]
 
-WARMUP_S = 4
+WARMUP_S = 2
 ATTEMPTS = 3
 #: The writing program reads the kernel every 10 ms. A full socket buffer lasts longer than this.
 LONGEST_AWAY_S = 0.1
@@ -24,22 +24,22 @@ LONGEST_AWAY_S = 0.1
 PATH = """
 schema = 1
 name = "one product"
-duration = "12 s"
-warmup = "4 s"
+duration = "7 s"
+warmup = "2 s"
 sample_interval = "20 ms"
 replicates = 1
 
 [[hops]]
 name = "there"
 link = { kind = "constant", rate = "10 Mbit/s" }
-queue = { kind = "droptail", limit = "33 packets" }
-delay = "20 ms"
+queue = { kind = "droptail", limit = "25 packets" }
+delay = "15 ms"
 
 [[hops]]
 name = "back"
 link = { kind = "constant", rate = "10 Mbit/s" }
 queue = { kind = "droptail", limit = "1000 packets" }
-delay = "20 ms"
+delay = "15 ms"
 
 [[flows]]
 name = "main"
