@@ -215,6 +215,7 @@ def test_whatever_is_registered_can_be_shown() -> None:
     assert "|".join(shown()) in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in shown() if kind != "schema"])
 def test_show_lists_and_details(kind: str) -> None:
     records = json.loads(ackclock("show", kind, "--json").stdout)
@@ -323,6 +324,7 @@ def test_a_bad_command_is_one_line(
     assert list(Path().iterdir()) == [scenario_file]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),
     [

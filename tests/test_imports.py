@@ -44,6 +44,7 @@ def test_help_imports_nothing_slow(
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "[]"), ended.stderr
 
 
+@pytest.mark.slow
 def test_a_command_imports_nothing_slow_and_others_may(
     run_python: Callable[..., subprocess.CompletedProcess],
 ) -> None:

@@ -77,6 +77,7 @@ def test_nothing_is_wrong_with_any_packet(capture: Capture) -> None:
     assert all(packet["tcp.analysis.lost_segment"] == "" for packet in capture.senders)
 
 
+@pytest.mark.slow
 def test_it_begins_with_a_handshake_of_one_round_trip(capture: Capture) -> None:
     assert [packet["tcp.flags.syn"] for packet in capture.senders[:3]] == ["1", "1", "0"]
     asked, answered = (float(packet["frame.time_relative"]) for packet in capture.senders[:2])

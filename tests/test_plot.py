@@ -142,6 +142,7 @@ OF_OTHER_FLOWS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [name for name in METRICS if name not in OF_OTHER_FLOWS])
 def test_every_metric_can_be_swept(result: Result, what: str) -> None:
     assert plot.sweep(result, metric=what).axes[0].get_lines()

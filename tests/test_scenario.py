@@ -251,6 +251,7 @@ def validator() -> Draft202012Validator:
     return Draft202012Validator(described)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_are_as_the_schema_says_with_and_without_defaults(
     example: Path, validator: Draft202012Validator

@@ -265,6 +265,7 @@ def test_the_best_queue_uses_the_link_most_then_drops_least() -> None:
     assert aqm.best((idle,), targets) is None
 
 
+@pytest.mark.slow
 def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> None:
     advice = advise_buffer(small.replace(replicates=2), utilisation="98 %", p99_delay="3 ms")
     assert advice.status == "infeasible"

@@ -234,6 +234,7 @@ EDGES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", EDGES, ids=lambda make: make.__name__)
 def test_edge_traces(make: Callable[[], Sender]) -> None:
     check(make().trace)

@@ -309,7 +309,10 @@ RECORDED = Recorded(RECORDED_IN)
 #: Largest cost, in seconds, of an experiment without stored tables that tests still run.
 CHEAP_S = 5
 #: Experiments whose conclusion takes a second or more.
-LONG_CONCLUSIONS = {"abr-figure-8", "abr-figure-22", "abr-section-4", "hstcp-figure-14"}
+LONG_CONCLUSIONS = {
+    "abr-figure-8", "abr-figure-22", "abr-section-4", "buffers-figure-1", "hstcp-figure-14",
+    "pie-round-trips",
+}  # fmt: skip
 OWNED = list(digests.owned(experiments()))
 
 

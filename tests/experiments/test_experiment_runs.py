@@ -359,6 +359,7 @@ def test_captures_of_an_emulation_stay_and_those_of_a_simulation_do_not(
     runner.prepare(Path("gallery"))
 
 
+@pytest.mark.slow
 def test_captures_that_were_given_up_are_made_again_if_they_are_needed(
     leaky_pipe: Scenario, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

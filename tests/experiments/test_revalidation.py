@@ -309,6 +309,7 @@ def check_physics(record: dict[str, Any]) -> None:
     assert not any(claim["fails"] for claim in record["claims"])
 
 
+@pytest.mark.slow
 def test_a_short_simulation_end_to_end(tmp_path: Path) -> None:
     runner.prepare(tmp_path)
     record = runner.reproduce(short("simulate", 60), tmp_path)

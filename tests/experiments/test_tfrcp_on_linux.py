@@ -62,6 +62,7 @@ def ran(seed: int) -> Mapping[str, Result]:
     return results
 
 
+@pytest.mark.slow
 def test_the_engine_in_linuxs_place_is_the_engine() -> None:
     results = ran(seed=1)
     for path in FEW:
@@ -78,6 +79,7 @@ def test_the_engine_in_linuxs_place_is_the_engine() -> None:
     assert all(claim.documented is None for claim in outcome.claims)
 
 
+@pytest.mark.slow
 def test_another_seed_is_no_other_law() -> None:
     """F is that of the result, E is never below 1, and differences are those of the logarithms."""
     results = ran(seed=2)

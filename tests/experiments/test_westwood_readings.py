@@ -60,6 +60,7 @@ def test_ten_senders_packets_travel_in_trains_unless_send_times_vary() -> None:
     assert length_of_trains(ten(JITTER_S)) < 5
 
 
+@pytest.mark.slow
 def test_in_trains_abse_takes_the_path_to_hold_far_less_than_it_does() -> None:
     assert kept_after_losses(ten(None)) < SHARE_OF_PIPE / 3
     assert kept_after_losses(ten(JITTER_S)) > SHARE_OF_PIPE * 2 / 3

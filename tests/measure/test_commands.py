@@ -233,6 +233,7 @@ def test_one_command_leads_from_capture_to_page(pretended: Pretended) -> None:
     assert Path("page.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here", "pretended")
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),

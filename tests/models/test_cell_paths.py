@@ -97,6 +97,7 @@ def test_alike_queues_are_one_and_the_others_to_the_model_of_two_classes(cell) -
     assert said("edca", paths_of(cell(0))["download"])["note"] == "only one queue of data contends"
 
 
+@pytest.mark.slow
 def test_two_classes(cell) -> None:
     paths = paths_of(cell(4, **{"hops.station-data.link.cw_min": 63}))
     assert said("dcf", paths["upload"])["verdict"] == "does not apply"
@@ -328,6 +329,7 @@ def test_the_engine_under_tcp(cell, uploads: int) -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_model_of_two_classes_is_the_engines(cell) -> None:
     tree = udp(cell, 4).tree
     next(hop for hop in tree["hops"] if hop["name"] == "station-data")["link"]["cw_min"] = 63

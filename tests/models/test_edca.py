@@ -372,6 +372,7 @@ drawn_class = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(drawn_class, min_size=1, max_size=3), st.booleans())
 def test_the_laws_of_contention(every: list[AccessClass], freezing: bool) -> None:

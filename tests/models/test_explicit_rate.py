@@ -178,6 +178,7 @@ def test_rules_bracket_the_conservative_one() -> None:
         assert solved(psi).efficiency("sequence") == pytest.approx(sequence, abs=0.0005)
 
 
+@pytest.mark.slow
 def test_a_walk_through_the_recursion() -> None:
     found, met = solved(10), walked(200_000, 10, 40, 10, 65, seed=7)
     assert met["conservative"] / met["intervals"] == pytest.approx(

@@ -261,6 +261,7 @@ def test_plain_substitution_does_what_the_slope_says() -> None:
         assert wanders_off(found, router, rate, delays) != converges
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**5), st.integers(1, 1000), link_rates, delays)
 def test_more_places_use_more_and_delay_more(
     K: int, more: int, rate: float, delays: list[float]

@@ -82,6 +82,7 @@ def test_a_scenarios_numbers(path: FlowPath) -> None:
     )
 
 
+@pytest.mark.slow
 def test_flows_that_share_ask_for_one_simulation(path: FlowPath) -> None:
     spread = (
         (path.round_trip.base_s, 1),

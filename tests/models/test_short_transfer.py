@@ -240,6 +240,7 @@ def test_what_it_is_not_meant_for_is_refused(
         answer(**({"size": 100, "buffer": 20} | wrong))
 
 
+@pytest.mark.slow
 def test_it_can_be_asked_backwards() -> None:
     # The buffer that 300 segments just do not overflow, and the segments sent in ten seconds.
     inputs = {"size": 300.0} | NETWORK

@@ -104,6 +104,7 @@ def test_several_flows_need_less_and_only_ebdp_does_not_see_it(kind: str) -> Non
     assert busy(run(kind, 10)) > BUSY - 0.005, "and the link is as busy"
 
 
+@pytest.mark.slow
 def test_a_star_is_below_both() -> None:
     """With a target of 50 ms eBDP's limit is 55 packets, at times less than ALT's."""
     both, by_idleness = (series(run(kind, **more), "limit_packets") for kind, more in

@@ -369,6 +369,7 @@ def test_everything_twice(engine: Engine, recovery: str, side: str) -> None:
     assert delivered(result) == 500_000
 
 
+@pytest.mark.slow
 def test_everything_256_times(engine: Engine) -> None:
     hops = simple("50 packets", *[{"kind": "duplicate", "probability": "100 %"}] * 8)
     assert (

@@ -337,6 +337,7 @@ EVERY_HOP = st.fixed_dictionaries(
 ).map(lambda hop: hop | {"queue": _known_on_arrival(hop)})
 
 
+@pytest.mark.slow
 def test_every_kind_of_queue_is_drawn() -> None:
     """Draws 600 hops, and demands each kind that the engine has."""
     drawn: set[str] = set()

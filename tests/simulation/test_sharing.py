@@ -23,6 +23,7 @@ def pair(jitter: str, duration: str) -> Result:
     return simulate(scenario(hops, flows, duration, warmup="160 s", replicates=6))
 
 
+@pytest.mark.slow
 def test_two_identical_flows_share_fairly() -> None:
     result = pair("1 ms", "760 s")
     fairness = METRICS["fairness"]

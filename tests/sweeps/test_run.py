@@ -33,6 +33,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return written(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_scenarios_own_sweep_gives_the_rows_of_simulate(small: Path) -> None:
     state = answer("sweep", "run", small, "-o", "s", "--keep", "flows,hops,samples,events")
