@@ -308,11 +308,6 @@ RECORDED_IN = Path(__file__).parent / "recorded"
 RECORDED = Recorded(RECORDED_IN)
 #: Largest cost, in seconds, of an experiment without stored tables that tests still run.
 CHEAP_S = 5
-#: Experiments whose conclusion takes a second or more.
-LONG_CONCLUSIONS = {
-    "abr-figure-8", "abr-figure-22", "abr-section-4", "buffers-figure-1", "hstcp-figure-14",
-    "pie-round-trips",
-}  # fmt: skip
 OWNED = list(digests.owned(experiments()))
 
 
@@ -335,8 +330,7 @@ def is_concluded_by_tests(experiment: Experiment) -> bool:
 
 def concluded_by_tests(experiment: Experiment) -> object:
     """Returns an experiment as a parameter, marked by its source of results: see `concluded`."""
-    is_slow = experiment.name in RECORDED.large.keys() | LONG_CONCLUSIONS
-    marks = [pytest.mark.slow] if is_slow else []
+    marks = [pytest.mark.slow]
     if not is_concluded_by_tests(experiment):
         marks.append(
             pytest.mark.skip(reason="its tables are too large to be stored: make reproduce-check")
