@@ -19,8 +19,8 @@ EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 # seconds, and prepares by itself what tests share.
 WORKERS ?= 3
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
-# The same of tests that take real time and mostly wait, and what they and those of Rust said, until
-# they end.
+# Processes of tests that take real time, which mostly wait; and what they and those of Rust said,
+# until they end.
 WAITING ?= 2
 WAITED := $(VENV)/waited.txt
 RUST_SAID := $(VENV)/rust.txt
