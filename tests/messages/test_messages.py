@@ -4,6 +4,7 @@
 """
 
 import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from ..refusals import error_of
 from .bad_input import COMMANDS, EXPRESSIONS, SCENARIO, Case, cases
 
 SENTENCES = Path(__file__).with_name("sentences.txt")
+WRITE = "if so meant: pytest tests/messages --write-messages"
 EVERY = [*cases(SCENARIO), *cases(COMMANDS), *cases(EXPRESSIONS)]
 
 PCAP = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0"
@@ -48,10 +50,10 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def errors(
+def error(
     leaky_pipe: Scenario, result: Result, tmp_path_factory: pytest.TempPathFactory
-) -> dict[Case, object]:
-    """Errors of all cases, in a folder with the files that they name."""
+) -> Iterator[Callable[[Case], object]]:
+    """What a case raises, in a folder with the files that cases name."""
     alone = leaky_pipe.expand()[1].scenario
 
     def check(assignments: str) -> None:
@@ -67,7 +69,15 @@ def errors(
     def expression(text: str) -> None:
         eval(text, {name: getattr(ackclock, name) for name in ackclock.__all__})
 
-    found: dict[Case, object] = {}
+    tables = ((SCENARIO, check), (COMMANDS, command), (EXPRESSIONS, expression))
+    tell = {case: how for table, how in tables for case in cases(table)}
+
+    def error(case: Case) -> object:
+        try:
+            return tell[case](case.text)
+        except Exception as error:
+            return error
+
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("messages"))
         for name, content in FILES.items():
@@ -81,32 +91,33 @@ def errors(
             metrics=["goodput"],
             vary={"flows.main.transport.control.kind": "reno,cubic"},
         )
-        for table, tell in ((SCENARIO, check), (COMMANDS, command), (EXPRESSIONS, expression)):
-            for case in cases(table):
-                try:
-                    found[case] = tell(case.text)
-                except Exception as error:
-                    found[case] = error
-    return found
+        yield error
+
+
+@pytest.fixture(scope="module")
+def on_file(
+    error: Callable[[Case], object], request: pytest.FixtureRequest
+) -> list[tuple[str, str]]:
+    """Cases' texts and messages in the file, which is written first if that was asked for."""
+    if request.config.getoption("--write-messages"):
+        said = "".join(f"{case.text}\n    {error(case)}\n" for case in EVERY)
+        SENTENCES.write_text(said, encoding="utf-8")
+    lines = SENTENCES.read_text(encoding="utf-8").split("\n")
+    return list(zip(lines[0::2], lines[1::2], strict=False))
 
 
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: case.text)
-def test_bad_input_has_its_code_and_its_field(errors: dict[Case, object], case: Case) -> None:
-    error = errors[case]
-    assert isinstance(error, InputError), repr(error)
-    assert (error.code, error.field) == (case.code, case.field), error
-    assert "\n" not in str(error)
-
-
-def test_what_is_said_is_on_file(
-    errors: dict[Case, object], request: pytest.FixtureRequest
+def test_bad_input_has_its_code_its_field_and_its_message(
+    error: Callable[[Case], object], on_file: list[tuple[str, str]], case: Case
 ) -> None:
-    sentences = "".join(f"{case.text}\n    {error}\n" for case, error in errors.items())
-    if request.config.getoption("--write-messages"):
-        SENTENCES.write_text(sentences, encoding="utf-8")
-    assert sentences == SENTENCES.read_text(encoding="utf-8"), (
-        "if so meant: pytest tests/messages --write-messages"
-    )
+    raised = error(case)
+    assert isinstance(raised, InputError), repr(raised)
+    assert (raised.code, raised.field) == (case.code, case.field), raised
+    assert dict(on_file).get(case.text) == f"    {raised}", WRITE
+
+
+def test_the_file_has_each_case_once(on_file: list[tuple[str, str]]) -> None:
+    assert [text for text, _ in on_file] == [case.text for case in EVERY], WRITE
 
 
 def test_every_code_of_bad_input_is_there() -> None:
