@@ -29,6 +29,10 @@ RUST_SAID := $(VENV)/rust.txt
 REAL_TIME = $(shell grep -rlE 'real_time|emulation' tests --include='test_*.py')
 ALONE = $(shell grep -rl 'mark\.alone' tests --include='test_*.py')
 
+# The binding's tests are the Python ones: a test program of its own would have to link libpython,
+# which not every machine has. Benchmarks have no tests, and what they need takes long to compile.
+RUST_TESTED := --workspace --exclude ackclock-py --exclude ackclock-bench
+
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
     $(wildcard crates/*/Cargo.toml crates/ackclock-core/bpf/*) Cargo.toml Cargo.lock
 DEMO := examples/leaky-pipes.toml
@@ -76,7 +80,7 @@ test: $(QUICK) ## run all tests, on an engine that checks the physics
 	@echo 'The engine in $(VENV) has debug assertions and is slow; `make build` installs the fast one.'
 
 test-fast: $(QUICK) ## run the tests that take no real time, no other program and not long
-	cargo test --quiet --workspace --exclude ackclock-py --lib
+	cargo test --quiet $(RUST_TESTED) --lib
 	$(BIN)/python -m pytest -q $(IN_PARALLEL) -m 'not (slow or real_time or peer)'
 
 # The loader of controls is a program and a workspace of its own: it needs libelf.
@@ -106,10 +110,9 @@ bpf: ## compile the controls for the kernel (clang 16)
 	  $(LLVM_STRIP) -g $${source%.c}.o; \
 	done
 
-# The binding's tests are the Python ones: a test program of its own would have to link libpython,
-# which not every machine has. Cargo counts its own processes, not make's.
+# Cargo counts its own processes, not make's.
 test-rust: # run the tests of the Rust crates
-	@MAKEFLAGS= cargo test --workspace --exclude ackclock-py > $(RUST_SAID) 2>&1; \
+	@MAKEFLAGS= cargo test $(RUST_TESTED) > $(RUST_SAID) 2>&1; \
 	  code=$$?; echo; echo 'Tests of the Rust crates:'; cat $(RUST_SAID); exit $$code
 
 test-computing: $(QUICK)
@@ -134,7 +137,7 @@ bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they m
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
 	$(BIN)/python benches/sweeps.py
-	cargo bench --workspace --exclude ackclock-py
+	cargo bench --package ackclock-bench --bench '*'
 
 lab: $(TOOLS) ## build the engine of lab pages, WebAssembly, to be committed
 	$(BIN)/python tools/lab_engine.py

@@ -9,7 +9,7 @@ The capture is of ten bulk connections at the senders, and every program reads t
 The difference between the two files is the CPU time (user and system, of all threads) of the
 additional packets, without start-up. Programs take turns, so that other load of the machine affects
 all of them. Of several repeats the fastest counts. Programs that are not installed are left out.
-For the analysis alone, run `cargo bench -p ackclock-measure`.
+For the analysis alone, run `cargo bench --bench measure`.
 """
 
 import os

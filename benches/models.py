@@ -7,7 +7,7 @@ The section is "Models". Closed forms are computed for a million points, with al
 record. Loss rates go from 1e-6 to 0.4, logarithmically spaced; other inputs are one number. Window
 chains are solved, too. Curves over psi enumerate their states again in every repeat. Of several
 repeats the fastest counts, because disturbances only make a run slower. For the chain's kernel
-alone, run `cargo bench -p ackclock-markov`.
+alone, run `cargo bench --bench chain`.
 """
 
 import os

@@ -1,7 +1,7 @@
 //! Cost of reading a packet from files in the page cache: full segments and ACKs with SACK blocks
 //! on Ethernet, as tcpdump keeps them with `-s 96` and whole.
 
-#[path = "../tests/integration/samples.rs"]
+#[path = "../../crates/ackclock-pcap/tests/integration/samples.rs"]
 mod samples;
 
 use ackclock_pcap::Reader;

@@ -1,5 +1,5 @@
 //! Writes the seeds for fuzzing of datagrams and sessions into `fuzz/corpus`. Run from the root:
-//! `cargo run -p ackclock-transport --example fuzz_seeds`.
+//! `cargo run -p ackclock-transport --example datagram_seeds`.
 
 use ackclock_transport::keys::SharedKey;
 use ackclock_transport::wire::{

@@ -1,5 +1,5 @@
 //! Speed of a session on loopback with one core per side, compared with datagrams without rate
-//! control. Run `cargo run --release -p ackclock-transport --example loopback`; it prints the table
+//! control. Run `cargo run --release -p ackclock-bench --example loopback`; it prints the table
 //! of BENCHMARKS.md, section "Sending".
 //!
 //! Plain UDP does what a speed test does: datagrams as long as ours, as fast as possible, one call

@@ -1,5 +1,5 @@
 //! Writes the seeds for fuzzing of captures into `fuzz/corpus`. Run from the root: `cargo run -p
-//! ackclock-pcap --example fuzz_seeds`.
+//! ackclock-pcap --example capture_seeds`.
 
 #[path = "../tests/integration/samples.rs"]
 mod samples;
