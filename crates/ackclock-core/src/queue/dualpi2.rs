@@ -4,7 +4,7 @@
 use super::arithmetic::Arithmetic;
 use super::buffer::check_limit;
 use super::droptail::DropTail;
-use super::facts::{Joins, LowLatency, QueueFacts};
+use super::facts::{Classifier, LowLatency, QueueFacts};
 use super::pi_controller::{Controller, Gains};
 use super::pi2::check_coupling;
 use super::{ClassCounts, Discipline, Occupancy, Queue, QueueContext, QueueKind};
@@ -74,16 +74,6 @@ pub struct DualPi2 {
     pub arithmetic: Arithmetic,
 }
 
-/// Packets that join the low-latency queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Classifier {
-    /// ECT(1) and CE (RFC 9331).
-    L4s,
-    /// Every ECN-capable packet.
-    AnyEct,
-}
-
 impl Default for DualPi2 {
     fn default() -> Self {
         DualPi2 {
@@ -147,10 +137,7 @@ impl Element<QueueKind> for DualPi2 {
     fn facts(&self) -> QueueFacts {
         QueueFacts {
             low_latency: Some(LowLatency {
-                joins: match self.low_latency {
-                    Classifier::L4s => Joins::L4s,
-                    Classifier::AnyEct => Joins::AnyEct,
-                },
+                joins: self.low_latency,
                 coupling: self.coupling,
                 classic_target_s: self.target.as_seconds(),
             }),

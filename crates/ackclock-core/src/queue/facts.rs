@@ -3,7 +3,7 @@
 use crate::scenario::quantity::QueueLimit;
 use crate::units::Span;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The facts that a queue states about itself. An unknown field is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -31,17 +31,17 @@ pub struct QueueFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LowLatency {
     /// Packets that join it.
-    pub joins: Joins,
+    pub joins: Classifier,
     /// Ratio of its marking probability to the square root of the other queue's probability.
     pub coupling: f64,
     /// Delay to which the other queue is steered, in seconds.
     pub classic_target_s: f64,
 }
 
-/// The packets that join the queue for low latency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+/// Packets that join a low-latency queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Joins {
+pub enum Classifier {
     /// ECT(1) and CE (RFC 9331).
     L4s,
     /// Every ECN-capable packet.

@@ -172,7 +172,7 @@ impl Scenario {
             .zip(transports)
             .map(|one| parse::to_tree(&flow(one)))
             .collect();
-        // Their place is reserved, as they are trees already.
+        // Hops and flows, which are trees already, take the places of the empty lists.
         let mut written = parse::to_tree(&Document {
             schema: VERSION,
             name: self.name.clone(),
