@@ -1,4 +1,4 @@
-//! What a field with a quantity expects, and the errors that say so.
+//! Expected forms of quantities, and the errors that name them.
 
 use super::units::{cut, is_unit};
 use crate::scenario::error::{Code, with_code};

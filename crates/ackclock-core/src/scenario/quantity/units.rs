@@ -59,12 +59,12 @@ const UNITS: [(Units, Dimension); 5] = [
 /// Largest value of an integer quantity that a run can hold.
 pub(super) const LARGEST: f64 = 9e18;
 
-/// Whether these units have one of that notation.
+/// Returns whether one of these units has that notation.
 pub(super) fn has(units: Units, notation: &str) -> bool {
     units.iter().any(|(name, _)| *name == notation)
 }
 
-/// Whether this is the notation of any unit.
+/// Returns whether a unit of any dimension has that notation.
 pub(super) fn is_unit(notation: &str) -> bool {
     UNITS.iter().any(|(units, _)| has(units, notation))
 }
