@@ -329,7 +329,7 @@ def is_concluded_by_tests(experiment: Experiment) -> bool:
 
 
 def concluded_by_tests(experiment: Experiment) -> object:
-    """Returns an experiment as a parameter, marked by its source of results: see `concluded`."""
+    """Returns an experiment as a parameter, skipped if its tables are too large to be stored."""
     marks = [pytest.mark.slow]
     if not is_concluded_by_tests(experiment):
         marks.append(

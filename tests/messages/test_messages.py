@@ -102,8 +102,8 @@ def on_file(
     if request.config.getoption("--write-messages"):
         said = "".join(f"{case.text}\n    {error(case)}\n" for case in EVERY)
         SENTENCES.write_text(said, encoding="utf-8")
-    lines = SENTENCES.read_text(encoding="utf-8").split("\n")
-    return list(zip(lines[0::2], lines[1::2], strict=False))
+    lines = SENTENCES.read_text(encoding="utf-8").splitlines()
+    return list(zip(lines[0::2], lines[1::2], strict=True))
 
 
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: case.text)
@@ -113,6 +113,7 @@ def test_bad_input_has_its_code_its_field_and_its_message(
     raised = error(case)
     assert isinstance(raised, InputError), repr(raised)
     assert (raised.code, raised.field) == (case.code, case.field), raised
+    assert "\n" not in str(raised)
     assert dict(on_file).get(case.text) == f"    {raised}", WRITE
 
 
