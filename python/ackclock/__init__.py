@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ackclock.engine import version
-from ackclock.errors import CaptureError, InputError, LackingError, ScenarioError
-from ackclock.interrupted import Interrupted
+from ackclock.errors import CaptureError, InputError, Interrupted, LackingError, ScenarioError
 from ackclock.scenario import Point, Scenario, load
 
 if TYPE_CHECKING:

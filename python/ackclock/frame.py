@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ackclock import units
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS, by_replicate, interval, metric
 from ackclock.result import Result
-from ackclock.suggestion import suggestion
 
 __all__ = ["HALF_WIDTH", "SUBJECT", "Swept", "frame", "swept"]
 

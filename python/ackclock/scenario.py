@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from ackclock import engine, notebook
-from ackclock.errors import ScenarioError
-from ackclock.suggestion import suggestion
+from ackclock.errors import ScenarioError, suggestion
 
 __all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load"]
 

@@ -12,10 +12,9 @@ from ackclock.capture import MODELS_OF_CAPTURES
 from ackclock.capture.connections import passed_over, reservations
 from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
-from ackclock.errors import CaptureError, InputError
+from ackclock.errors import CaptureError, InputError, Interrupted
 from ackclock.estimators import Estimators, asked, described
 from ackclock.folder import RESULT, read_object, refuse_foreign_folder
-from ackclock.interrupted import Interrupted
 from ackclock.models import Model, chosen
 from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of

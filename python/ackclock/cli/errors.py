@@ -13,8 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from ackclock.cli.output import say
-from ackclock.errors import InputError, LackingError, ScenarioError
-from ackclock.suggestion import suggestion
+from ackclock.errors import InputError, LackingError, ScenarioError, suggestion
 
 BAD_INPUT, LACKING, UNRELIABLE, INTERRUPTED = 2, 3, 4, 130
 

@@ -22,8 +22,7 @@ from ackclock.cli.options import (
 )
 from ackclock.cli.output import print_json, say
 from ackclock.cli.predicted import check_models, predicted
-from ackclock.errors import InputError
-from ackclock.suggestion import suggestion
+from ackclock.errors import InputError, suggestion
 
 # Imported where figures are drawn: the help of a command does not need matplotlib.
 if TYPE_CHECKING:

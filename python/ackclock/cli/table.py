@@ -47,8 +47,8 @@ def table(
     Example:
       ackclock table out/leaky-pipe goodput loss_rate -o leaky-pipe.csv
     """
+    from ackclock.errors import suggestion
     from ackclock.metrics import METRICS
-    from ackclock.suggestion import suggestion
 
     for name in metrics:
         if name not in METRICS:

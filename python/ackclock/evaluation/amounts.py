@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import units
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.evaluation.fields import Fields
 from ackclock.evaluation.moments import Moment
 from ackclock.evaluation.trace import DERIVED, PATH_VALUES, VARIABLES, Trace
-from ackclock.suggestion import suggestion
 
 __all__ = ["Amount", "unit_of", "variable", "written"]
 

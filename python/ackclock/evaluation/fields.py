@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeVar
 
-from ackclock.errors import InputError
-from ackclock.suggestion import suggestion
+from ackclock.errors import InputError, suggestion
 
 __all__ = ["Fields"]
 

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import units
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.evaluation.checks import KINDS, Check
 from ackclock.evaluation.fields import Fields
 from ackclock.evaluation.moments import NO_TIME, Duration, Moment
-from ackclock.suggestion import suggestion
 
 __all__ = [
     "ANY", "Assertion", "Case", "Dialect", "Event", "Origin", "Path_", "Policer", "Setup", "Share",

@@ -7,7 +7,7 @@ and limits from a scenario.
 from collections.abc import Iterable
 from typing import Any
 
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.models import (
     aimd_chain,
     bbr_bounds,
@@ -38,7 +38,6 @@ from ackclock.models.inverse import NoSolutionError, Solution, solve
 from ackclock.models.model import Assumption, Input, Model, Output, Rule, Verdict
 from ackclock.models.path import FlowPath
 from ackclock.models.resolved import flow_path, flow_paths
-from ackclock.suggestion import suggestion
 
 __all__ = [
     "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model",

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ackclock import units
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.frame import swept
 from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import looks
@@ -29,7 +29,6 @@ from ackclock.plot.paper import AS_DRAWN, Paper
 from ackclock.plot.style import control_styles, style
 from ackclock.plot.subject import bottleneck, points_table
 from ackclock.result import Result
-from ackclock.suggestion import suggestion
 from ackclock.table import capital
 
 __all__ = ["BOX", "CDF", "box", "cdf", "quantiles"]

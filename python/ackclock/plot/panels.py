@@ -17,12 +17,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.frame import HALF_WIDTH
 from ackclock.metrics import METRICS
 from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
 from ackclock.plot.canvas import ShownFigure
-from ackclock.suggestion import suggestion
 from ackclock.table import short
 
 __all__ = [

@@ -12,9 +12,8 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.reproduction.experiment import Experiment
-from ackclock.suggestion import suggestion
 
 GROUP = "ackclock.reproductions"
 

@@ -7,8 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from ackclock import engine, notebook
-from ackclock.errors import InputError
-from ackclock.interrupted import Interrupted
+from ackclock.errors import InputError, Interrupted
 from ackclock.result import Result, read_run
 from ackclock.result.columns import table_of
 from ackclock.result.writer import GrowingResult

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.errors import InputError
-from ackclock.suggestion import suggestion
+from ackclock.errors import InputError, suggestion
 from ackclock.sweeps.parameters import Parameter
 
 __all__ = ["DESIGNS", "Design", "parse"]

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ackclock import engine
-from ackclock.errors import InputError, ScenarioError
+from ackclock.errors import InputError, ScenarioError, suggestion
 from ackclock.metrics import METRICS, Metric, metric
 from ackclock.run import address
 from ackclock.scenario import Scenario
-from ackclock.suggestion import suggestion
 from ackclock.sweeps import designs, parameters
 from ackclock.sweeps.precision import Precision
 

@@ -5,12 +5,11 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.metrics import Metric
 from ackclock.metrics.confidence import Interval, interval
 from ackclock.metrics.tables import grouped
 from ackclock.stationarity import starred
-from ackclock.suggestion import suggestion
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
 from ackclock.table import Column, Table, short, table

@@ -8,9 +8,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.scenario import Scenario
-from ackclock.suggestion import suggestion
 
 __all__ = ["Template", "names", "template"]
 

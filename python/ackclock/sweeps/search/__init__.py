@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import engine
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.folder import Contents, read_object, write_whole
 from ackclock.metrics.confidence import Interval, interval
 from ackclock.run import address
 from ackclock.scenario import Scenario
-from ackclock.suggestion import suggestion
 from ackclock.sweeps import parameters
 from ackclock.sweeps.parameters import Parameter
 from ackclock.sweeps.places import Open

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ackclock.errors import InputError
+from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS
-from ackclock.suggestion import suggestion
 
 __all__ = ["Measure", "Objective", "parse"]
 
