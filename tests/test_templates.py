@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from ackclock import load, simulate
 from ackclock.cli import cli
-from ackclock.templates import names, template
+from ackclock.scenario.templates import names, template
 from tests.refusals import check, error_of, refused
 
 

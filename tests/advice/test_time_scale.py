@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ackclock import traces
-from ackclock.advice import regions, time_scale
+from ackclock.advice import regions, time_scale, traces
 
 from ..refusals import refused
 from .made_up import HIGH, LOW, markov_csv, markov_rows, write_csv

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import ceil, isnan, log
 from pathlib import Path as FilePath
 
-from ackclock import traces, units
-from ackclock.advice import time_scale, trials
+from ackclock import units
+from ackclock.advice import time_scale, traces, trials
 from ackclock.advice.outcomes import Outcome, Outcomes, outcomes, packet_bytes
 from ackclock.advice.regions import Region, across, region
 from ackclock.advice.time_scale import Estimate, TimeScale

@@ -100,7 +100,7 @@ def measuring_interval(form: str, mean_bit_per_s: float, length_s: float, rtt_s:
     """Returns the default measuring interval of a trace.
 
     Args:
-        form: Format of the trace, as in `ackclock.traces.FORMATS`.
+        form: Format of the trace, as in `ackclock.advice.traces.FORMATS`.
         mean_bit_per_s: Its mean rate.
         length_s: Its duration.
         rtt_s: The round-trip time in question.

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
 
+from ackclock.advice.traces import CapacityTrace
 from ackclock.result import Result
 from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario
-from ackclock.traces import CapacityTrace
 from ackclock.units import Quantity
 
 #: Senders: transports without their MSS.

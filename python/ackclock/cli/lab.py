@@ -186,9 +186,8 @@ def _linked(address: str, saved: Path | None) -> tuple[Any, str]:
 
 
 def _template(saved: Path | None) -> Any:
-    from ackclock import templates
     from ackclock.laboratory import page
-    from ackclock.scenario import Scenario
+    from ackclock.scenario import Scenario, templates
 
     found = templates.template(_TEMPLATE)
     scenario = Scenario.from_toml(found.text)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from ackclock import templates
 from ackclock.cli.output import print_table, say
 from ackclock.errors import InputError
 from ackclock.folder import write_whole
+from ackclock.scenario import templates
 
 
 @click.command()
