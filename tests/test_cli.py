@@ -20,7 +20,7 @@ from ackclock.cli.show import shown
 from ackclock.models import MODELS
 from ackclock.registry import registry
 from ackclock.report.run_tables import flow_rows, flow_table
-from ackclock.result import SCHEMA
+from ackclock.result.run_json import SCHEMA
 from ackclock.table import table
 
 from .in_process import ackclock

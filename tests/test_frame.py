@@ -4,10 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ackclock import Scenario, simulate
+from ackclock import Result, Scenario, simulate
 from ackclock.frame import frame, swept
 from ackclock.metrics import METRICS, by_replicate, queueing_delay_quantile, summarise
-from ackclock.result import Result
 from tests.refusals import refused
 
 LAB = """

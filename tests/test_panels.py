@@ -9,12 +9,11 @@ import pytest
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from ackclock import Scenario, plot, simulate
+from ackclock import Result, Scenario, plot, simulate
 from ackclock.plot.heat_map import heat_map_axes
 from ackclock.plot.panels import MOST_PANELS, dimensions
 from ackclock.plot.paper import COLUMN_WIDTH_IN, TEXT_WIDTH_IN, Paper, printed, width_in
 from ackclock.plot.subject import bottleneck
-from ackclock.result import Result
 from tests.refusals import refused
 from tests.test_frame import LAB
 

@@ -7,8 +7,8 @@ import pytest
 
 from ackclock import Result, Scenario, simulate
 from ackclock.comparison.each_method import COMPARISON
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, staged, write_whole
 from ackclock.reproduction.runner import GALLERY
+from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, staged, write_whole
 
 from .refusals import refused
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ackclock.comparison.each_method import compare
     from ackclock.estimators import rate_estimates
     from ackclock.laboratory import lab
-    from ackclock.result import Result
+    from ackclock.result.result import Result
     from ackclock.run.emulation import emulate, replay
     from ackclock.run.load_calibration import hold_active
     from ackclock.run.prediction import predict
@@ -43,7 +43,7 @@ __version__ = version()
 
 # Where each public name is defined. Imported on first use: they import pyarrow, which takes 0.2 s.
 _DEFINED_IN = {
-    "Result": "result",
+    "Result": "result.result",
     "advise_buffer": "advice",
     "advise_feedback": "advice",
     "compare": "comparison.each_method",

@@ -1,8 +1,8 @@
 """The errors that ackclock raises: a code and a field for programs, a sentence for people.
 
 The text of an error is one line, `field: what is wrong; what to do`. Codes are stable; sentences
-may change. `Interrupted` is no error, but ends a run too. `suggestion` completes a sentence about an
-unknown name.
+may change. `suggestion` ends a sentence about an unknown name. `Interrupted` is no error, but ends
+a run too.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
 #: Every code and its meaning. The engine also raises the first eleven (`scenario/error.rs`).
 CODES: Final = {

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ackclock import units
 from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS, by_replicate, interval, metric
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["HALF_WIDTH", "SUBJECT", "Swept", "frame", "swept"]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock import facts
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.table import assigned
 
 __all__ = ["L4s", "Verdict", "judge"]

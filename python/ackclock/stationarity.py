@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 
 from ackclock import facts, units
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.result import Result
 from ackclock.result.flows import is_controlled
+from ackclock.result.result import Result
 from ackclock.table import Cell, Written, assigned, text
 
 __all__ = ["EPOCHS", "NOTE", "Stationarity", "Verdict", "judge", "mser", "starred"]

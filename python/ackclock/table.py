@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ackclock.metrics import Interval, metric
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 Rows = list[dict[str, Any]]
 

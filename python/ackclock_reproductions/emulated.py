@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from ackclock import Result
 from ackclock.reproduction import Table
-from ackclock.result import Result
 
 #: The two methods, as named in tables and runs.
 ENGINE, LINUX = "engine", "Linux"

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ackclock import metrics, plot
+from ackclock import Result, metrics, plot
 from ackclock.metrics import Interval, Metric, by_replicate, interval
 from ackclock.reproduction import Table
-from ackclock.result import Result
 from ackclock.table import written_interval
 
 #: Our numbers: by the keys of the row, then by column.

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ackclock import units
-from ackclock.result import Result
+from ackclock import Result, units
 from ackclock.scenario import Scenario
 
 Tree = dict[str, Any]

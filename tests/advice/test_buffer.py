@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import LackingError, Scenario, advise_buffer, load, simulate
+from ackclock import LackingError, Result, Scenario, advise_buffer, load, simulate
 from ackclock.advice import BufferAdvice
 from ackclock.advice.buffer import aqm, effort, words
 from ackclock.advice.buffer.advise import (
@@ -34,7 +34,6 @@ from ackclock.advice.buffer.trials import Outcome as Trial
 from ackclock.advice.buffer.trials import Runs, Setting, Trials, droptail
 from ackclock.cli import cli
 from ackclock.metrics import interval
-from ackclock.result import Result
 from ackclock.run import emulation, simulation
 
 from ..refusals import check_refusal, refused

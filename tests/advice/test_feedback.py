@@ -11,10 +11,9 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import advise_feedback
+from ackclock import Result, advise_feedback
 from ackclock.advice import FeedbackAdvice, feedback, words
 from ackclock.cli import cli
-from ackclock.result import Result
 
 from ..refusals import check_refusal
 from .made_up import HIGH, LOW, markov_csv, write_csv

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from ackclock import Result, Scenario, predict
 from ackclock.comparison import Column, Comparison
-from ackclock.result import SCHEMA
+from ackclock.result.run_json import SCHEMA
 
 SWEEP = {"hops.wireless.impairments.0.probability": ["0.5 %", "5 %"]}
 RELIABLE = "reliable"

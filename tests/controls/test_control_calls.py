@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ackclock import engine, simulate
+from ackclock import Result, engine, simulate
 from ackclock.capture import call_tables, calls
 from ackclock.capture.call_tables import Calls, calls_of, recorded
 from ackclock.capture.twin import stand_in
 from ackclock.cli import cli
-from ackclock.result import Result
 
 from ..emulation import westwood
 from ..refusals import refused

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ackclock import metrics, simulate
+from ackclock import Result, metrics, simulate
 from ackclock.reproduction.outcome import Band
-from ackclock.result import Result
 from ackclock_reproductions.tfrcp import (
     causes,
     figure_4,

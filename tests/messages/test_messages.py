@@ -11,10 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import ackclock
-from ackclock import InputError, Scenario, engine, sweep
+from ackclock import InputError, Result, Scenario, engine, sweep
 from ackclock.cli import cli
 from ackclock.errors import CODES
-from ackclock.result import Result
 
 from ..conftest import LEAKY_PIPE
 from ..refusals import error_of

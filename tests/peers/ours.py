@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import ackclock
-from ackclock.result import matching
+from ackclock.result.tables import matching
 
 from .outcome import Outcome
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ackclock
-from ackclock.result import matching
+from ackclock.result.tables import matching
 
 from . import ns2, ours
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ackclock import Result
-from ackclock.result import matching
+from ackclock.result.tables import matching
 
 
 def columns(result: Result, table: str, *names: str, **equal: object) -> dict[str, NDArray]:

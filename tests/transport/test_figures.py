@@ -16,7 +16,7 @@ from ackclock.metrics import rate_cov, summarise
 from ackclock.metrics.tables import column
 from ackclock.registry import controls
 from ackclock.report import page
-from ackclock.result import SCHEMA
+from ackclock.result.run_json import SCHEMA
 
 from ..in_process import ackclock
 from ..refusals import check_refusal, refused

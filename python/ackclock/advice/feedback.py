@@ -16,7 +16,7 @@ from ackclock.advice.time_scale import Estimate, TimeScale
 from ackclock.advice.trials import Path
 from ackclock.errors import InputError, ScenarioError
 from ackclock.models.explicit_rate import effective_capacity
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["FeedbackAdvice", "advise_feedback", "little"]
 

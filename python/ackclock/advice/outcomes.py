@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ackclock.advice.time_scale import Estimate
 from ackclock.advice.trials import Path, Scheme
 from ackclock.metrics.bootstrap import FEWEST_BLOCKS, middle, resampled_sums
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.units import data_bytes
 
 Array = NDArray[np.float64]

@@ -13,7 +13,7 @@ from math import ceil, floor
 from typing import Any
 
 from ackclock.advice.traces import CapacityTrace
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario
 from ackclock.units import Quantity

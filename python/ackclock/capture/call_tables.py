@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 
 from ackclock import facts
 from ackclock.errors import InputError
-from ackclock.result import Result, tables_in
+from ackclock.result.result import Result
+from ackclock.result.tables import TablesInFolder
 
 __all__ = ["Calls", "Simulated", "calls_of", "recorded", "simulated"]
 
@@ -182,7 +183,7 @@ class Simulated:
 
 def simulated(folder: str | Path) -> Iterator[Simulated]:
     """Returns the calls in a simulated result; none if it has no table of them."""
-    if _TABLE not in tables_in(Path(folder)):
+    if _TABLE not in TablesInFolder(Path(folder)):
         return
     result = Result.load(folder)
     for point, described in enumerate(result.points):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ackclock.capture import limiting_factor
 from ackclock.capture.estimates import KEYS
 from ackclock.metrics.tables import column, grouped
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.table import Cell, Column, Table, Written, number, scaled, table
 from ackclock.units import shown
 

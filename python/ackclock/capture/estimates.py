@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ackclock.metrics.bootstrap import middle, resampled_sums
 from ackclock.metrics.tables import column
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["COLUMNS", "KEYS", "Estimate", "Resampled", "estimate", "table"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from ackclock.capture.estimates import KEYS
 from ackclock.capture.remedy import remedy
 from ackclock.metrics.tables import column
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.table import capital
 from ackclock.units import shown
 

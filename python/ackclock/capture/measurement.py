@@ -14,10 +14,12 @@ from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
 from ackclock.errors import CaptureError, InputError, Interrupted
 from ackclock.estimators import Estimators, asked, described
-from ackclock.folder import RESULT, read_object, refuse_foreign_folder
 from ackclock.models import Model, chosen
-from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
+from ackclock.result.folder import RESULT, read_object, refuse_foreign_folder
+from ackclock.result.result import Result
+from ackclock.result.run_json import SCHEMA
+from ackclock.result.tables import TablesInFolder
 from ackclock.result.writer import GrowingResult
 
 
@@ -168,7 +170,7 @@ def _concluded(
     run: dict[str, Any], found: Source, folder: Path, models: tuple[Model, ...], top: int
 ) -> dict[str, pa.Table]:
     """Derives tables from those in the folder, and adds warnings to `run`."""
-    measured = Result(run, tables_in(folder))
+    measured = Result(run, TablesInFolder(folder))
     run["warnings"] += reservations(measured)
     tables = of_connections(measured, models, top)
     if found.run is not None and found.run["method"] == "emulate" and not found.run.get("partial"):

@@ -21,7 +21,7 @@ from ackclock.models import flow_paths as scenario_paths
 from ackclock.models.path import Control, RttLaw
 from ackclock.models.resolved import control
 from ackclock.registry import registry
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["COLUMNS", "CONNECTIONS", "of_connections", "prediction_table", "predictions"]
 

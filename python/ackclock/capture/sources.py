@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ackclock.errors import InputError
-from ackclock.result import read_run
+from ackclock.result.run_json import read_run
 
 __all__ = ["STANDARD_INPUT", "Capture", "Source", "find"]
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from ackclock import engine, facts
 from ackclock.capture.sources import Capture, Source, find
 from ackclock.errors import InputError, ScenarioError
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
 __all__ = ["Comparison", "Reading", "stand_in", "twin"]

@@ -13,7 +13,7 @@ from ackclock.cli.options import checked_time, json_option, read_scenario, scena
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, ScenarioError
-from ackclock.folder import read_object
+from ackclock.result.folder import read_object
 from ackclock.units import shown
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def _print_buffer(
     as_json: bool,
 ) -> None:
     from ackclock.advice.buffer import words
-    from ackclock.folder import write_whole
+    from ackclock.result.folder import write_whole
     from ackclock.table import json_text
 
     told = words.plain(advice, confirmation)

@@ -48,7 +48,7 @@ def new(name: str, output: Path | None, *, force: bool) -> None:
       ackclock controls new mine
     """
     from ackclock.controls.template import template
-    from ackclock.folder import write_whole
+    from ackclock.result.folder import write_whole
 
     text = template(name)
     path = output or Path(f"{name}.bpf.c")

@@ -21,7 +21,7 @@ from ackclock.cli.summary import print_run, print_warnings
 from ackclock.run.device import DEVICES
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
 
 @click.command()

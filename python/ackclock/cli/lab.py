@@ -11,7 +11,7 @@ from ackclock.cli.options import changed_scenario, read_scenario
 from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, LackingError
-from ackclock.folder import refuse_unwritable_folder
+from ackclock.result.folder import refuse_unwritable_folder
 
 __all__ = ["lab"]
 

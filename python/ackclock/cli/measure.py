@@ -14,7 +14,7 @@ from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
 __all__ = ["is_capture", "measure", "measured_for_page"]
 

@@ -6,7 +6,7 @@ import click
 
 from ackclock.cli.output import print_table, say
 from ackclock.errors import InputError
-from ackclock.folder import write_whole
+from ackclock.result.folder import write_whole
 from ackclock.scenario import templates
 
 

@@ -12,7 +12,7 @@ from ackclock.errors import InputError, ScenarioError
 from ackclock.scenario import Scenario, load
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
 __all__ = [
     "changed_scenario", "checked_time", "json_option", "models_option", "output_option",
@@ -182,6 +182,6 @@ def read_result(folder: Path, *, unreliable: bool) -> "Result":
     """Reads the result in a folder; `unreliable` includes unreliable runs in averages."""
     from dataclasses import replace
 
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
     return replace(Result.load(folder), averages_unreliable=unreliable)

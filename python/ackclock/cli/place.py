@@ -7,7 +7,7 @@ import click
 
 from ackclock.cli.output import say
 from ackclock.errors import InputError
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder
 
 __all__ = ["claim", "force_option"]
 

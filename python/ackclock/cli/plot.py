@@ -132,7 +132,7 @@ def plot(
       ackclock plot out/lab --kind heatmap --metric utilisation --width column -o u.pdf
     """
     from ackclock.plot import Paper, View
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
     drawn_from = (
         read(run, unreliable=unreliable)
@@ -239,7 +239,7 @@ def _view_options() -> Iterator[tuple[click.Parameter, str]]:
 def _check_view(subject: "Subject", view: "View") -> None:
     """Refuses a point, replicate or connection that does not exist."""
     from ackclock.capture.connections import largest
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
     counts = {"point": len(subject.points), "replicate": subject.run["replicates"]}
     if view.connection and isinstance(subject, Result) and "connections" in subject.tables:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
 
 def predicted(result: "Result", models: str) -> "Result | None":

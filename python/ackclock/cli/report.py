@@ -11,7 +11,7 @@ from ackclock.cli.options import json_option, models_option, read_result, unreli
 from ackclock.cli.output import print_json, say
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
-from ackclock.folder import refuse_unwritable_folder, write_whole
+from ackclock.result.folder import refuse_unwritable_folder, write_whole
 
 
 @click.command()

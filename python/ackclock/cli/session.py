@@ -12,10 +12,10 @@ from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNRELIABLE, com
 from ackclock.cli.options import checked_time, json_option
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
-from ackclock.folder import RESULT, read_object
+from ackclock.result.folder import RESULT, read_object
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
     from ackclock.session import Security
 
 _Command = Callable[..., Any]

@@ -9,7 +9,7 @@ from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 
 if TYPE_CHECKING:
     from ackclock.l4s import L4s
-    from ackclock.result import Result
+    from ackclock.result.result import Result
     from ackclock.table import Table
 
 

@@ -597,7 +597,7 @@ def _draw(
 
 def _write(output: Path, tidy: Any) -> None:
     """Writes a tidy table."""
-    from ackclock.folder import UNFINISHED
+    from ackclock.result.folder import UNFINISHED
 
     kind = output.suffix[1:].lower()
     if kind not in ("csv", "parquet"):

@@ -9,10 +9,10 @@ from ackclock.cli.complete import names_of
 from ackclock.cli.options import json_option, read_result, unreliable_option
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
-from ackclock.folder import write_whole
+from ackclock.result.folder import write_whole
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
     from ackclock.table import Table
 
 _FORMATS = (".csv", ".tex", ".json", ".parquet")

@@ -8,7 +8,7 @@ from typing import Any
 from ackclock import l4s
 from ackclock.l4s import L4s
 from ackclock.metrics import Metric, by_replicate
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.stationarity import Stationarity, judge
 
 __all__ = ["COLUMNS", "Column", "label_of", "reference_of"]

@@ -22,7 +22,8 @@ from ackclock import engine, facts
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
 from ackclock.errors import InputError, LackingError
-from ackclock.folder import (
+from ackclock.models import chosen
+from ackclock.result.folder import (
     RESULT,
     Contents,
     read_object,
@@ -30,8 +31,8 @@ from ackclock.folder import (
     refuse_unwritable_folder,
     write_whole,
 )
-from ackclock.models import chosen
-from ackclock.result import COMPRESSION, Result
+from ackclock.result.result import Result
+from ackclock.result.tables import COMPRESSION
 from ackclock.run import address, cache, prediction
 from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError

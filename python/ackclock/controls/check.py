@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ackclock import engine
 from ackclock.errors import InputError
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.run.host import loader
 from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario

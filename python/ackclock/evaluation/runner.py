@@ -20,12 +20,12 @@ from ackclock.evaluation.setup import Cell, trace_of
 from ackclock.evaluation.suite import Case, Dialect, Path_, Setup, Suite
 from ackclock.evaluation.trace import Trace
 from ackclock.evaluation.verdict import Judged, RunVerdict, Verdict, applying, judge, together
-from ackclock.folder import Contents, read_object, staged, write_whole
 from ackclock.plot.series import Replicate
 from ackclock.registry import registry
 from ackclock.report import time_figures
 from ackclock.report.section import Live
-from ackclock.result import Result
+from ackclock.result.folder import Contents, read_object, staged, write_whole
+from ackclock.result.result import Result
 from ackclock.run import address
 from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario

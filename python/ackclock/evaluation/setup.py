@@ -9,7 +9,7 @@ import numpy as np
 from ackclock.evaluation.suite import Dialect, Event, Path_, Setup, Share
 from ackclock.evaluation.trace import PathValues, Trace, of_rows
 from ackclock.metrics.tables import column
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
 __all__ = ["FLOW", "Cell", "trace_of"]

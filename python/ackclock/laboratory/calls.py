@@ -13,9 +13,9 @@ from typing import Any
 
 from ackclock import engine
 from ackclock.errors import InputError
-from ackclock.folder import write_whole
 from ackclock.laboratory.live import LiveEmulation
 from ackclock.laboratory.page import Beginning
+from ackclock.result.folder import write_whole
 from ackclock.scenario import Scenario
 
 __all__ = ["CALLS", "MOST_SECONDS", "Session"]

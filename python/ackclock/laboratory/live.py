@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ackclock.errors import InputError
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
 __all__ = ["MOST_SECONDS", "LiveEmulation", "event"]

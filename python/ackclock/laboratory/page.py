@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ackclock import engine
 from ackclock.errors import InputError, LackingError
-from ackclock.folder import Contents, staged
+from ackclock.result.folder import Contents, staged
 from ackclock.run.address import named_files
 from ackclock.scenario import Scenario
 

@@ -15,7 +15,7 @@ import traitlets
 
 from ackclock.errors import LackingError
 from ackclock.laboratory import page
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
 __all__ = ["LabWidget"]

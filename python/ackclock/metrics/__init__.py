@@ -40,7 +40,7 @@ from ackclock.metrics.smoothness import (
     rate_cov,
     shown_time_scales,
 )
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = [
     "CONVERGED_SHARE",

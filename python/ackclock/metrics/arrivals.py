@@ -13,7 +13,7 @@ from ackclock import facts
 from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import grouped, mean_of_known
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 _KEYS = ("point", "replicate", "flow")
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ackclock import units
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped, mean_of_known
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 COLUMN = "rate_estimate_bit_per_s"
 

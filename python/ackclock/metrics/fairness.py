@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from ackclock.metrics.arrivals import arriving
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.result import Result
 from ackclock.result.flows import UNCONTROLLED
+from ackclock.result.result import Result
 
 
 def jain(shares: ArrayLike) -> float:

@@ -14,7 +14,7 @@ from ackclock import units
 from ackclock.metrics.arrivals import arriving, measured_s
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped, mean_of_known
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 _KEYS = ("point", "replicate", "flow")
 

@@ -8,7 +8,7 @@ import numpy as np
 from ackclock import units
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 Combine = Callable[[Columns, float], float]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 
 class Value(NamedTuple):

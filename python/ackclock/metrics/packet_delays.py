@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ackclock.errors import InputError
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["packet_delay_quantile"]
 

@@ -9,7 +9,7 @@ from ackclock.errors import InputError
 from ackclock.metrics.hops import Combine, per_hop
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.tables import Columns
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["queueing_delay_quantile"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ackclock import units
 from ackclock.errors import InputError
 from ackclock.metrics.tables import column, grouped
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from ackclock.errors import InputError
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import ROUNDING, Array, Series, measured_time, refuse_finer, series
 from ackclock.metrics.tables import grouped, mean_of_known
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 #: A rate is near the new steady rate once it has risen to this share of it, or fallen until the
 #: steady rate is this share of the rate. Chosen here.

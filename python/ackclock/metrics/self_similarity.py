@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.errors import InputError
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["Hurst", "arrivals_per_interval", "hurst_variance_time", "hurst_wavelet"]
 

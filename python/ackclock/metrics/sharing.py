@@ -13,7 +13,7 @@ from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import Array, Series, measured_time, refuse_unknown, series
 from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
 from ackclock.metrics.tables import grouped, mean_of_known
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 #: Share of an equal share that a newcomer must receive, and the interval over which it is taken.
 #: Chosen here: a saw-tooth moves the share by a third, and a few seconds average several.

@@ -24,7 +24,7 @@ from ackclock.metrics.rates import (
     series,
 )
 from ackclock.metrics.tables import mean_of_known
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 #: The time scales of the paper's figures, in seconds.
 TIME_SCALES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)

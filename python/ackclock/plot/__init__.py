@@ -33,7 +33,7 @@ from ackclock.plot.sweep import SWEEP, sweep, swept_axis
 from ackclock.plot.throughput import THROUGHPUT, throughput
 from ackclock.plot.trade_off import Mark, Panel, trade_off
 from ackclock.plot.variation import VARIATION, variation
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = [
     "FIGURES", "FONTS", "FORMATS", "OPTIONS", "Curve", "CurveFigure", "Curves", "FigureKind",

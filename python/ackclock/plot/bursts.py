@@ -9,8 +9,8 @@ from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.flows import described
 from ackclock.plot.style import line_styles
-from ackclock.result import Result
 from ackclock.result.flows import control_label
+from ackclock.result.result import Result
 
 __all__ = ["BURSTS", "bursts"]
 

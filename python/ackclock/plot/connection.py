@@ -12,7 +12,7 @@ from ackclock.capture.limiting_factor import heading
 from ackclock.errors import InputError
 from ackclock.plot.canvas import Span, between, entitle
 from ackclock.plot.figure import View
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["TAKES", "Connection", "connection_of", "lacks_payload"]
 

@@ -8,7 +8,7 @@ from ackclock.plot.canvas import Span, inside, new
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.series import MOST_ASIDES, TAKES, Replicate, draw_line, with_looks
 from ackclock.plot.style import REFERENCE_COLOUR
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["CWND", "cwnd"]
 

@@ -28,7 +28,7 @@ from ackclock.plot.panels import (
 from ackclock.plot.paper import AS_DRAWN, Paper
 from ackclock.plot.style import control_styles, style
 from ackclock.plot.subject import bottleneck, points_table
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.table import capital
 
 __all__ = ["BOX", "CDF", "box", "cdf", "quantiles"]

@@ -10,7 +10,7 @@ from ackclock.comparison import Comparison
 from ackclock.errors import InputError
 from ackclock.plot.canvas import Span
 from ackclock.plot.paper import AS_DRAWN, Paper
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["METHODS", "OPTIONS", "FigureKind", "Subject", "View", "method_of", "refusal"]
 

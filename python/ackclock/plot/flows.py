@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 from ackclock import units
 from ackclock.capture.connections import largest
 from ackclock.metrics.rates import measured_time, payload_bytes
-from ackclock.result import Result
 from ackclock.result.flows import control_of
+from ackclock.result.result import Result
 
 __all__ = ["Described", "Flow", "described"]
 

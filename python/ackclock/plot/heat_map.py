@@ -32,7 +32,7 @@ from ackclock.plot.panels import (
 )
 from ackclock.plot.paper import AS_DRAWN, TEXT_WIDTH_IN, Paper
 from ackclock.plot.subject import points_table, subject_table
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = [
     "HEAT_MAP",

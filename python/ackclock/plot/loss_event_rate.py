@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from ackclock.plot.canvas import Span, new
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.series import TAKES, Replicate, draw_line, is_known, with_looks
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["LOSS_EVENT_RATE", "loss_event_rate"]
 

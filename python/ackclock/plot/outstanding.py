@@ -13,7 +13,7 @@ from ackclock.plot.canvas import ShownFigure, Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.style import REFERENCE_COLOUR
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["OUTSTANDING", "outstanding"]
 

@@ -10,7 +10,7 @@ from ackclock.plot.canvas import Span, inside, new
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.series import MOST_LINES, TAKES, Line, Replicate, draw_line, with_looks
 from ackclock.plot.style import Style, style
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["QUEUE", "queue"]
 

@@ -12,7 +12,7 @@ from ackclock.plot.canvas import ShownFigure, Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import REFERENCE_COLOUR, style
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["RATE_ESTIMATES", "rate_estimates"]
 

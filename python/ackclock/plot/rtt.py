@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from ackclock.plot.canvas import Span, new
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.series import MOST_ASIDES, TAKES, Replicate, draw_line, with_looks
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["RTT", "rtt"]
 

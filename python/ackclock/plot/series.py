@@ -17,8 +17,8 @@ from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
 from ackclock.plot.flows import Described, described
 from ackclock.plot.style import Style, control_styles, style
-from ackclock.result import Result
 from ackclock.result.flows import control_label
+from ackclock.result.result import Result
 from ackclock.table import assigned
 
 __all__ = [

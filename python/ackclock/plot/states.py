@@ -14,7 +14,7 @@ from ackclock.plot.canvas import Span, inside, new
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.series import TAKES, Replicate, with_looks
 from ackclock.plot.style import REFERENCE_COLOUR, style
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["DATA", "RATES", "STATES", "state_rows", "states", "stays"]
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from ackclock.frame import SUBJECT, frame, swept
 from ackclock.metrics import METRICS, summarise
 from ackclock.plot.panels import UNSETTLED
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.stationarity import judge
 from ackclock.table import averaging, capital
 

@@ -18,8 +18,8 @@ from ackclock.plot.scales import set_scales
 from ackclock.plot.small_multiples import small_multiples, small_multiples_axes
 from ackclock.plot.style import Style, control_styles, line_styles, reference_style
 from ackclock.plot.subject import bottleneck, points_table, subject_table
-from ackclock.result import Result
 from ackclock.result.flows import control_label, control_of
+from ackclock.result.result import Result
 from ackclock.stationarity import Stationarity, judge
 from ackclock.table import averaging, capital
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from ackclock.plot.canvas import Span, new
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.series import TAKES, Line, Replicate, draw_line, is_known, with_looks
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["THROUGHPUT", "throughput"]
 

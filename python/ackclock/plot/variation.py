@@ -14,8 +14,8 @@ from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.flows import described
 from ackclock.plot.scales import set_scales
 from ackclock.plot.style import line_styles
-from ackclock.result import Result
 from ackclock.result.flows import control_label
+from ackclock.result.result import Result
 from ackclock.table import assigned, averaging, named
 
 __all__ = ["MOST_LINES", "VARIATION", "variation", "variations"]

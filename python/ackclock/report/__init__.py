@@ -7,7 +7,7 @@ made.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 if TYPE_CHECKING:
     from ackclock.report.section import Section

@@ -7,7 +7,7 @@ from typing import Any
 from ackclock.capture import connections, limiting_factor
 from ackclock.report import certainty, made, run_tables, time_figures
 from ackclock.report.section import Asked, Section, Sure
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.stationarity import Stationarity
 from ackclock.table import Cell, Rows, Table, Written, capital, number, table
 

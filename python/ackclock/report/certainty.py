@@ -6,7 +6,7 @@ from ackclock import l4s
 from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, answer
 from ackclock.l4s import L4s
 from ackclock.report.section import Sure
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.stationarity import Stationarity
 from ackclock.table import capital
 

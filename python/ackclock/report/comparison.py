@@ -10,7 +10,7 @@ from ackclock.report.asked import asked
 from ackclock.report.compared_figures import figures
 from ackclock.report.environment import render_page
 from ackclock.report.section import Section
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.table import Table
 
 __all__ = ["page_of_comparison", "section_of_comparison"]

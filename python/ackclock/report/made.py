@@ -8,7 +8,7 @@ from ackclock import engine
 from ackclock.comparison import Comparison
 from ackclock.report.asked import timing
 from ackclock.report.section import Made
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["of_comparison", "of_result", "question"]
 

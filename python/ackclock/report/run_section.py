@@ -21,8 +21,8 @@ from ackclock.report import (
 from ackclock.report.asked import asked
 from ackclock.report.section import Asked, Live, Section
 from ackclock.report.swept_figure import Mark, swept_figure
-from ackclock.result import Result
 from ackclock.result.flows import control_of
+from ackclock.result.result import Result
 from ackclock.stationarity import Stationarity, judge
 from ackclock.table import Rows, averaging, brief, capital, in_shown_unit, named, text
 

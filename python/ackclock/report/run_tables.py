@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ackclock.metrics import Interval, metric, summarise
-from ackclock.result import Result
 from ackclock.result.flows import control_label, control_of, rivals
+from ackclock.result.result import Result
 from ackclock.stationarity import NOTE, Stationarity, judge, starred
 from ackclock.table import (
     Column,

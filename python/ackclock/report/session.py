@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.session import tables
 from ackclock.table import number
 

@@ -6,8 +6,8 @@ from typing import Any
 from ackclock import facts, units
 from ackclock.metrics import Interval
 from ackclock.models import flow_path
-from ackclock.result import Result
 from ackclock.result.flows import control_label, control_of
+from ackclock.result.result import Result
 from ackclock.table import Rows, assigned, number
 
 __all__ = ["sentences", "subject", "title"]

@@ -16,7 +16,7 @@ from ackclock.plot.series import Line, Replicate, is_known
 from ackclock.plot.states import DATA, RATES, state_rows, stays
 from ackclock.report import live
 from ackclock.report.section import Live
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.table import assigned
 
 __all__ = ["of_connection", "of_run", "states"]

@@ -16,7 +16,7 @@ from ackclock.plot.heat_map import HEAT_MAP, Cells, cells_of
 from ackclock.plot.variation import MOST_LINES, VARIATION, variations
 from ackclock.report import live
 from ackclock.report.section import HeatMap, Live
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.table import assigned, named
 
 __all__ = ["heat_map", "heat_map_of_cells", "of_result"]

@@ -17,13 +17,13 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from ackclock.folder import write_whole
 from ackclock.reproduction import stored
 from ackclock.reproduction.catalogue import chosen, experiments
 from ackclock.reproduction.digest import digest, key
 from ackclock.reproduction.experiment import Experiment, Run
 from ackclock.reproduction.runs import results
 from ackclock.reproduction.sources import conclusion
+from ackclock.result.folder import write_whole
 from ackclock.table import json_text
 
 __all__ = ["Recorded", "check", "main"]

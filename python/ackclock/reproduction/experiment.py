@@ -8,7 +8,7 @@ from ackclock.reproduction.outcome import Outcome
 
 if TYPE_CHECKING:
     from ackclock.estimators import Estimators
-    from ackclock.result import Result
+    from ackclock.result.result import Result
     from ackclock.scenario import Scenario
 
 

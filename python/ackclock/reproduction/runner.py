@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 from ackclock import engine, plot
 from ackclock.errors import LackingError
 from ackclock.estimators import asked
-from ackclock.folder import (
+from ackclock.reproduction.experiment import Experiment, Run
+from ackclock.reproduction.outcome import Kind, Outcome, plain
+from ackclock.reproduction.runs import FailedRunError
+from ackclock.reproduction.runs import addresses as addresses_of
+from ackclock.reproduction.runs import distrust as distrust_of
+from ackclock.reproduction.runs import results as results_of
+from ackclock.result.folder import (
     RESULT,
     Contents,
     refuse_foreign_folder,
@@ -27,12 +33,6 @@ from ackclock.folder import (
     staged,
     write_whole,
 )
-from ackclock.reproduction.experiment import Experiment, Run
-from ackclock.reproduction.outcome import Kind, Outcome, plain
-from ackclock.reproduction.runs import FailedRunError
-from ackclock.reproduction.runs import addresses as addresses_of
-from ackclock.reproduction.runs import distrust as distrust_of
-from ackclock.reproduction.runs import results as results_of
 from ackclock.run import address
 from ackclock.table import compact_json, json_text
 

@@ -12,7 +12,7 @@ from ackclock.reproduction.experiment import Run, measured
 from ackclock.run import address, cache
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
 __all__ = ["FailedRunError", "addresses", "distrust", "results"]
 

@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from ackclock.folder import write_whole
 from ackclock.reproduction.digest import key
 from ackclock.reproduction.experiment import Experiment, Run, measured
-from ackclock.result import Result, Tables, matching
+from ackclock.result.folder import write_whole
+from ackclock.result.result import Result
+from ackclock.result.tables import Tables, matching
 from ackclock.run.description import conclude, describe
 
 if TYPE_CHECKING:

@@ -10,8 +10,10 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock.folder import write_whole
-from ackclock.result import Result, run_json, written_as
+from ackclock.result.folder import write_whole
+from ackclock.result.result import Result
+from ackclock.result.run_json import run_json
+from ackclock.result.tables import written_as
 
 __all__ = ["GrowingResult"]
 

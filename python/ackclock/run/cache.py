@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock.errors import partly
-from ackclock.folder import ADDRESS
+from ackclock.result.folder import ADDRESS
 from ackclock.run import address, simulation
 from ackclock.run.finished import FinishedRuns, is_kept
 
 if TYPE_CHECKING:
     from ackclock.estimators import Estimators
-    from ackclock.result import Result
+    from ackclock.result.result import Result
     from ackclock.scenario import Scenario
 
 __all__ = ["Simulation", "emulate", "has_captures", "keep", "known", "measure"]
@@ -39,7 +39,7 @@ def known(folder: Path, made_of: str) -> "Result | None":
     # The result is missing, damaged, of another version, or of a run that was killed.
     with contextlib.suppress(OSError, ValueError):
         if _address_in(folder) == made_of:
-            from ackclock.result import Result
+            from ackclock.result.result import Result
 
             return Result.load(folder)
     return None

@@ -4,7 +4,7 @@ from typing import Any
 
 from ackclock import engine
 from ackclock.registry import controls
-from ackclock.result import SCHEMA
+from ackclock.result.run_json import SCHEMA
 from ackclock.scenario import Point, Scenario
 
 

@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from ackclock import engine, notebook
 from ackclock.errors import InputError, Interrupted
-from ackclock.result import Result, read_run
 from ackclock.result.columns import table_of
+from ackclock.result.result import Result
+from ackclock.result.run_json import read_run
 from ackclock.result.writer import GrowingResult
 from ackclock.run.description import conclude, describe
 from ackclock.run.host import HOST_COMMAND, loader

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.folder import ADDRESS, UNFINISHED, link_or_copy, write_whole
+from ackclock.result.folder import ADDRESS, UNFINISHED, link_or_copy, write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

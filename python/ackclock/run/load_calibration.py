@@ -15,7 +15,7 @@ from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
 __all__ = ["Calibrated", "hold_active"]
 

@@ -2,7 +2,7 @@
 
 from ackclock.capture.predictions import CONNECTIONS, of_connections, prediction_table
 from ackclock.models import chosen, predictions
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.run.description import describe
 from ackclock.scenario import Scenario
 

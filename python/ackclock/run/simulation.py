@@ -15,7 +15,7 @@ from ackclock.scenario import Scenario
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ackclock.result import Result
+    from ackclock.result.result import Result
 
     Batch = dict[str, pa.Table]
 
@@ -78,7 +78,7 @@ def simulate(
         batches.append(_batch(outcome["stopped"]))
     if not batches:
         raise KeyboardInterrupt  # Interrupted before any run had begun.
-    from ackclock.result import Result
+    from ackclock.result.result import Result
     from ackclock.run.description import conclude, describe
 
     run = describe("simulate", scenario, points, resolved)

@@ -15,10 +15,11 @@ from typing import Any
 
 from ackclock import engine
 from ackclock.errors import InputError, LackingError
-from ackclock.folder import scratch
 from ackclock.registry import controls
-from ackclock.result import SCHEMA, Result
 from ackclock.result.columns import table_of
+from ackclock.result.folder import scratch
+from ackclock.result.result import Result
+from ackclock.result.run_json import SCHEMA
 
 __all__ = ["PORT", "Data", "Security", "receive", "send"]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.table import Cell, Column, Table, Written, scaled, table
 
 __all__ = ["broken_off", "ended", "flow_table"]

@@ -13,8 +13,8 @@ import pyarrow as pa
 from ackclock import engine, units
 from ackclock.errors import LackingError
 from ackclock.metrics import Metric, Value
-from ackclock.result import Result
 from ackclock.result.columns import table_of
+from ackclock.result.result import Result
 from ackclock.run.description import describe
 from ackclock.run.host import HOST_COMMAND, loader
 from ackclock.scenario import Point

@@ -37,8 +37,8 @@ import pyarrow.parquet as parquet
 from numpy.typing import NDArray
 
 from ackclock.errors import InputError
-from ackclock.folder import UNFINISHED, Contents, read_object, write_whole
-from ackclock.result import COMPRESSION
+from ackclock.result.folder import UNFINISHED, Contents, read_object, write_whole
+from ackclock.result.tables import COMPRESSION
 from ackclock.run import address
 from ackclock.sweeps import parameters
 from ackclock.sweeps.plan import TABLES, Key, Plan

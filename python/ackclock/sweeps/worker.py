@@ -22,7 +22,7 @@ import pyarrow as pa
 from ackclock.errors import InputError, LackingError
 from ackclock.imports import spare_pandas
 from ackclock.metrics import Value
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.run import address
 from ackclock.run.memory import free_bytes
 from ackclock.scenario import Point, Scenario

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock import metrics
+from ackclock import Result, metrics
 from ackclock.metrics import Interval, by_replicate, interval
-from ackclock.result import Result
 from ackclock.units import seconds
 from ackclock_reproductions.abr.loop import BOTTLENECK, SESSION
 from ackclock_reproductions.abr.paper import (

@@ -9,7 +9,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -23,7 +23,6 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock.result import Result
 from ackclock_reproductions.abr import over_psi
 from ackclock_reproductions.abr.efficiency import gain, loss
 from ackclock_reproductions.abr.loop import (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -21,7 +21,6 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock.result import Result
 from ackclock_reproductions.abr import over_delta
 from ackclock_reproductions.abr.efficiency import gain, loss
 from ackclock_reproductions.abr.loop import INSTCAP, NONE, Feedback, effcap_of

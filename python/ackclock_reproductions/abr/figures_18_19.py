@@ -5,7 +5,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -20,7 +20,6 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock.result import Result
 from ackclock_reproductions.abr import over_delta
 from ackclock_reproductions.abr.efficiency import gain, loss
 from ackclock_reproductions.abr.loop import effcap, round_trip_of_measurements

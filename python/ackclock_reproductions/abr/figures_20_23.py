@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import (
     Band,
@@ -20,7 +20,6 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock.result import Result
 from ackclock_reproductions.abr import two_sessions
 from ackclock_reproductions.abr.efficiency import gain
 from ackclock_reproductions.abr.over_psi import CRITERION, STANDARD_ERROR, beside, lengths

@@ -12,7 +12,7 @@ from math import nan, sqrt
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.models import explicit_rate
 from ackclock.reproduction import (
@@ -27,7 +27,6 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock.result import Result
 from ackclock_reproductions.abr import over_psi
 from ackclock_reproductions.abr.efficiency import gain
 from ackclock_reproductions.abr.loop import BOTTLENECK, INSTCAP, NONE, Feedback, fixed_timer

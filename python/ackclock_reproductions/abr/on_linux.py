@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import metrics, plot, units
+from ackclock import Result, metrics, plot, units
 from ackclock.metrics import Interval, by_replicate, interval
 from ackclock.reproduction import (
     Band,
@@ -30,7 +30,6 @@ from ackclock.reproduction import (
 )
 from ackclock.reproduction import measured as measurement
 from ackclock.reproduction.words import from_to
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.abr.loop import (
     BOTTLENECK,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from ackclock import Result
 from ackclock.metrics import Interval
 from ackclock.reproduction import Run
-from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import as_published, efficiencies
 from ackclock_reproductions.abr.loop import (
     COARSE,

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ackclock import units
+from ackclock import Result, units
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Cell, Comparison, Origin, Run, Table
-from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import (
     as_published,
     at_points,

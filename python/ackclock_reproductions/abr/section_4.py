@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.models import explicit_rate
 from ackclock.models.explicit_rate import effective_capacity
@@ -29,7 +29,6 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock.result import Result
 from ackclock_reproductions.abr import over_psi
 from ackclock_reproductions.abr.loop import constant, fixed_timer
 from ackclock_reproductions.abr.over_psi import BUFFER, BUFFERS, Part, Scheme

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ackclock import Result
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Run
-from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import as_published, efficiencies
 from ackclock_reproductions.abr.loop import (
     COARSE,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ackclock import Result
 from ackclock.metrics import Interval, interval
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import of_replicates
 from ackclock_reproductions.scenarios import AMPLE_PACKETS, Tree, constant, hop, packets

@@ -10,7 +10,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval
 from ackclock.models import bbr_bounds
 from ackclock.reproduction import (
@@ -24,7 +24,6 @@ from ackclock.reproduction import (
     Setting,
     Table,
 )
-from ackclock.result import Result
 from ackclock_reproductions.bbr.path import (
     goodputs,
     product_packets,

@@ -13,7 +13,7 @@ from statistics import median
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval
 from ackclock.models import bbr_share
 from ackclock.reproduction import (
@@ -29,7 +29,6 @@ from ackclock.reproduction import (
     Setting,
     Table,
 )
-from ackclock.result import Result
 from ackclock_reproductions.bbr.path import product_packets, scenario, share, tcp
 from ackclock_reproductions.replicates import Rows, curve, measured
 from ackclock_reproductions.scenarios import packets, replicates_run, seconds_run

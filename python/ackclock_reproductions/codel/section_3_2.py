@@ -19,7 +19,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Basis,
@@ -33,7 +33,6 @@ from ackclock.reproduction import (
     Setting,
     words,
 )
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import curve, means, of_replicates
 from ackclock_reproductions.scenarios import (

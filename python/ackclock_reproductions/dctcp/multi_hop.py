@@ -11,7 +11,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval, jain
 from ackclock.reproduction import (
     Band,
@@ -26,7 +26,6 @@ from ackclock.reproduction import (
     Setting,
     Table,
 )
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import of_replicates
 from ackclock_reproductions.scenarios import (

@@ -6,10 +6,9 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import Band, Cell, Claim, Comparison, Origin, Outcome, Run, words
-from ackclock.result import Result
 from ackclock_reproductions.hstcp.paper import basis, entry
 from ackclock_reproductions.hstcp.router import (
     CLOCKED,

@@ -5,10 +5,9 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval, rate_ratio
 from ackclock.reproduction import Band, Claim, Outcome, Run
-from ackclock.result import Result
 from ackclock_reproductions.hstcp.paper import basis, entry, guessed, stated
 from ackclock_reproductions.hstcp.router import (
     BOTTLENECK,

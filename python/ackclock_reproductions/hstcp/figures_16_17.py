@@ -7,11 +7,10 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.models.hstcp_router import Red, fixed_point
 from ackclock.reproduction import Band, Claim, Comparison, Experiment, Origin, Outcome, Run, words
-from ackclock.result import Result
 from ackclock_reproductions.hstcp.paper import basis, entry, guessed
 from ackclock_reproductions.hstcp.router import (
     CLOCKED,

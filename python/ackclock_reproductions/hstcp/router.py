@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ackclock import models
+from ackclock import Result, models
 from ackclock.reproduction import Cell, Run, Setting
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.hstcp.paper import guessed, stated
 from ackclock_reproductions.replicates import of_replicates

@@ -23,7 +23,7 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.models import dualpi2_shares
 from ackclock.reproduction import (
@@ -40,7 +40,6 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import Rows, curve, measured, of_replicates, quotient
 from ackclock_reproductions.scenarios import (

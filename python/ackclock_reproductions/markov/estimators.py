@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ackclock import Result
 from ackclock.models import aimd_chain, floyd_fall, pftk
-from ackclock.result import Result
 
 #: Counts of losses, each over the segments sent. In the paper's terms: a lower bound, the estimate
 #: for the models, an over-estimate and an upper bound. The last is from the emulator's own drop

@@ -15,7 +15,7 @@ from typing import Literal
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.reproduction import (
     Basis,
     Claim,
@@ -27,7 +27,6 @@ from ackclock.reproduction import (
     Table,
     measured,
 )
-from ackclock.result import Result
 from ackclock.table import capital
 from ackclock_reproductions.markov import emulator, estimators, validation
 from ackclock_reproductions.markov.causes import causes

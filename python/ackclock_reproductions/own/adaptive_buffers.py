@@ -9,7 +9,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import (
     Band,
@@ -23,7 +23,6 @@ from ackclock.reproduction import (
     Run,
     Setting,
 )
-from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, curve, measured, of_replicates, quotient
 from ackclock_reproductions.scenarios import Tree
 from ackclock_reproductions.wifi.cell import (

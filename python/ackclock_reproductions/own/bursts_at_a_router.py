@@ -10,7 +10,7 @@ from functools import cache, partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import (
     Band,
@@ -24,7 +24,6 @@ from ackclock.reproduction import (
     Run,
     Setting,
 )
-from ackclock.result import Result
 from ackclock_reproductions.hstcp import figure_14
 from ackclock_reproductions.hstcp.router import (
     BOTTLENECK,

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Basis, Claim, Experiment, Origin, Outcome, Run, Setting
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.emulated import ENGINE, LINUX, kernel, trust
 from ackclock_reproductions.replicates import Rows, measured, of_replicates

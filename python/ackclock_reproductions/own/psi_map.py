@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -25,7 +25,6 @@ from ackclock.reproduction import (
     Run,
     Setting,
 )
-from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import at_points
 from ackclock_reproductions.abr.loop import (
     COARSE,

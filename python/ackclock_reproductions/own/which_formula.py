@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import metrics, plot
+from ackclock import Result, metrics, plot
 from ackclock.metrics import Interval, summarise
 from ackclock.models import FlowPath, aimd_chain, flow_path, floyd_fall, pftk
 from ackclock.reproduction import (
@@ -33,7 +33,6 @@ from ackclock.reproduction import (
     Setting,
     Table,
 )
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 
 #: Loss probabilities as written in a scenario, with the losses that a replicate should have.

@@ -21,7 +21,7 @@ from statistics import stdev
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -36,7 +36,6 @@ from ackclock.reproduction import (
     Setting,
     words,
 )
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import curve, of_replicates, quotient
 from ackclock_reproductions.scenarios import (

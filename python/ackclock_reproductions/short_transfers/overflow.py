@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.reproduction import (
     Band,
     Cell,
@@ -20,7 +20,6 @@ from ackclock.reproduction import (
     Run,
     Table,
 )
-from ackclock.result import Result
 from ackclock_reproductions.short_transfers.paper import ACKS, PIPE, basis, entry, settings
 from ackclock_reproductions.short_transfers.transfers import FLOW, LINK, RENO, modelled, scenario
 

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.reproduction import Cell, Claim, Comparison, Experiment, Origin, Outcome, Run, Table
-from ackclock.result import Result
 from ackclock_reproductions.short_transfers.paper import ACKS, BUFFERS, basis, entry, settings
 from ackclock_reproductions.short_transfers.transfers import (
     BYTE_COUNTING,

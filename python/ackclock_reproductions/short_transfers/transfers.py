@@ -8,9 +8,9 @@ duplicate ACKs for what go-back-N sends twice do not trigger a fast retransmit.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ackclock import Result
 from ackclock.models import model
 from ackclock.reproduction import Cell
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions import scenarios
 from ackclock_reproductions.replicates import of_replicates

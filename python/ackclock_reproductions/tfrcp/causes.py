@@ -16,10 +16,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock import Result
 from ackclock.metrics import interval
 from ackclock.models import pftk
 from ackclock.reproduction import Table
-from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, measured
 from ackclock_reproductions.tfrcp.friendliness import Results
 from ackclock_reproductions.tfrcp.senders import DURATION_S, OTHER, TCP

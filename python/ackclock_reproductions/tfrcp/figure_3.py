@@ -5,10 +5,9 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import metrics, plot
+from ackclock import Result, metrics, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Band, Claim, Outcome, words
-from ackclock.result import Result
 from ackclock_reproductions.tfrcp import friendliness
 from ackclock_reproductions.tfrcp.figures_2 import S1
 from ackclock_reproductions.tfrcp.friendliness import X_LABEL, ByLoad

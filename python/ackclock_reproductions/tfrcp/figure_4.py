@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from ackclock import Result
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Setting
-from ackclock.result import Result
 from ackclock_reproductions.replicates import quotient
 from ackclock_reproductions.tfrcp import friendliness
 from ackclock_reproductions.tfrcp.causes import causes

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from ackclock import metrics
+from ackclock import Result, metrics
 from ackclock.metrics import interval
 from ackclock.reproduction import Claim, Origin, Outcome, Run, Setting
-from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, measured
 from ackclock_reproductions.scenarios import Tree
 from ackclock_reproductions.tfrcp import friendliness

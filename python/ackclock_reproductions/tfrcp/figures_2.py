@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from ackclock import Result
 from ackclock.metrics import interval
 from ackclock.reproduction import Band, Basis, Claim, Origin, Outcome
-from ackclock.result import Result
 from ackclock_reproductions.replicates import quotient
 from ackclock_reproductions.tfrcp import friendliness
 from ackclock_reproductions.tfrcp.causes import causes

@@ -7,10 +7,9 @@ from functools import partial
 import numpy as np
 from scipy.stats import page_trend_test
 
-from ackclock import metrics
+from ackclock import Result, metrics
 from ackclock.metrics import interval
 from ackclock.reproduction import Basis, Claim, Origin, Outcome, Run, Setting, Table
-from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, measured
 from ackclock_reproductions.scenarios import Tree
 from ackclock_reproductions.tfrcp.background import BACKGROUND, MONITORED, Beside

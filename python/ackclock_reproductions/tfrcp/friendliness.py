@@ -7,10 +7,9 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import metrics, plot
+from ackclock import Result, metrics, plot
 from ackclock.metrics import Interval, Metric, by_replicate, closeness, interval, rate_ratio
 from ackclock.reproduction import Band, Claim, Origin, Run, Table
-from ackclock.result import Result
 from ackclock.table import written_interval
 from ackclock_reproductions.replicates import Rows, curve, measured
 from ackclock_reproductions.tfrcp.paper import CLOSE

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import metrics, plot
+from ackclock import Result, metrics, plot
 from ackclock.metrics import Interval, Metric, by_replicate, difference, interval
 from ackclock.reproduction import (
     Band,
@@ -32,7 +32,6 @@ from ackclock.reproduction import (
     Setting,
     Table,
 )
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions import scenarios
 from ackclock_reproductions.emulated import ENGINE, LINUX, kernel, trust

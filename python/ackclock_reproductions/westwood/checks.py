@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ackclock import Result
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Band
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import of_replicates, quotient
 from ackclock_reproductions.westwood import (

@@ -5,10 +5,9 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting, words
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import Rows, measured, quotient
 from ackclock_reproductions.westwood import over_time

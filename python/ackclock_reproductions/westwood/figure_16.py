@@ -10,10 +10,9 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Table
-from ackclock.result import Result
 from ackclock_reproductions.replicates import curve, means, measured, of_replicates, quotient
 from ackclock_reproductions.westwood.over_parameter import BOTTLENECK, FLOW, JITTER, JITTER_S
 from ackclock_reproductions.westwood.paper import basis, entry

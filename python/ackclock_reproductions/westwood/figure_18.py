@@ -6,10 +6,9 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, words
-from ackclock.result import Result
 from ackclock_reproductions.replicates import curve, measured, of_replicates, quotient
 from ackclock_reproductions.westwood.over_parameter import FLOW
 from ackclock_reproductions.westwood.paper import basis, entry

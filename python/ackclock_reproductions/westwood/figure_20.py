@@ -5,10 +5,9 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, words
-from ackclock.result import Result
 from ackclock_reproductions.replicates import curve, measured, of_replicates, quotient
 from ackclock_reproductions.westwood.over_parameter import JITTER, JITTER_S
 from ackclock_reproductions.westwood.paper import basis, entry

@@ -7,10 +7,9 @@ from math import ceil, log2
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, Interval, interval
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, words
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import measured, of_replicates
 from ackclock_reproductions.westwood import over_time

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting, words
-from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, measured
 from ackclock_reproductions.westwood import over_time
 from ackclock_reproductions.westwood.over_parameter import JITTER, JITTER_S

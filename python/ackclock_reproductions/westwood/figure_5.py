@@ -7,10 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting, words
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import Rows, measured
 from ackclock_reproductions.westwood import figure_2, figure_3, over_time

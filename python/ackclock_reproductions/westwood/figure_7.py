@@ -13,10 +13,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval, settling_time
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting, words
-from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, measured, quotient
 from ackclock_reproductions.westwood import over_time
 from ackclock_reproductions.westwood.over_time import Series

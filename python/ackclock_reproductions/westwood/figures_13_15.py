@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import Band, Claim, Experiment, Origin, Outcome, Run, Setting, words
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import Rows, measured, quotient
 from ackclock_reproductions.westwood import over_time

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import (
     Band,
@@ -24,7 +24,6 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import Rows, measured, of_replicates, quotient
 from ackclock_reproductions.westwood import over_time

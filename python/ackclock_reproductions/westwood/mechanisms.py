@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.estimators import rate_estimates
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
@@ -29,7 +29,6 @@ from ackclock.reproduction import (
     Setting,
     analytic,
 )
-from ackclock.result import Result
 from ackclock_reproductions.replicates import measured, of_replicates
 from ackclock_reproductions.westwood import over_time
 from ackclock_reproductions.westwood.over_parameter import JITTER_S

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -25,7 +25,6 @@ from ackclock.reproduction import (
     Setting,
     measured,
 )
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.emulated import ENGINE, LINUX, kernel
 from ackclock_reproductions.replicates import measured as table_of

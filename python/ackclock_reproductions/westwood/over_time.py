@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock import Result
 from ackclock.metrics import Interval, interval
-from ackclock.result import Result
 from ackclock_reproductions.replicates import quotient
 
 Array = NDArray[np.float64]

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval
 from ackclock.reproduction import Claim, Experiment, Origin, Outcome, Run, Table
-from ackclock.result import Result
 from ackclock.table import written_interval
 from ackclock_reproductions.replicates import curve
 from ackclock_reproductions.scenarios import Tree

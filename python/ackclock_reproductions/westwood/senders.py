@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ackclock import Result
 from ackclock.reproduction import Origin, Setting
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions import scenarios
 from ackclock_reproductions.scenarios import Tree, replicates_run, seconds_run

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock import Result
 from ackclock.reproduction import Origin, Setting
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import of_replicates
 from ackclock_reproductions.scenarios import (

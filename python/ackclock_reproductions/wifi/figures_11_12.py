@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import (
     Band,
@@ -24,7 +24,6 @@ from ackclock.reproduction import (
     Setting,
     words,
 )
-from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, curve, measured
 from ackclock_reproductions.wifi.cell import (
     DOWNLOAD,

@@ -8,10 +8,9 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import interval
 from ackclock.reproduction import Band, Cell, Claim, Comparison, Origin, Outcome, Run, words
-from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, curve, measured, quotient
 from ackclock_reproductions.scenarios import Tree
 from ackclock_reproductions.wifi.cell import (

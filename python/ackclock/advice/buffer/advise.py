@@ -23,14 +23,14 @@ from ackclock.advice.buffer.measures import (
 from ackclock.advice.buffer.search import Stretch, crossing, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
 from ackclock.errors import InputError, ScenarioError
-from ackclock.folder import (
+from ackclock.result.folder import (
     RESULT,
     Contents,
     refuse_foreign_folder,
     refuse_unwritable_folder,
     write_whole,
 )
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.run import address
 from ackclock.scenario import Scenario
 from ackclock.table import json_text

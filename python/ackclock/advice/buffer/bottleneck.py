@@ -12,7 +12,7 @@ from ackclock.advice.buffer.measures import mean_rate, values
 from ackclock.errors import ScenarioError
 from ackclock.models import FlowPath, flow_path
 from ackclock.models.hstcp_response import kept_share
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = ["Bottleneck", "Rule", "bottleneck", "rules"]
 

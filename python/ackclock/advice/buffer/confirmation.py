@@ -12,7 +12,7 @@ from ackclock.advice.buffer.advise import BufferAdvice
 from ackclock.advice.buffer.measures import intervals, values
 from ackclock.advice.buffer.trials import Outcome, Setting, goes_on
 from ackclock.errors import LackingError
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.run import address, cache
 from ackclock.run.time_budget import duration_s
 from ackclock.scenario import Scenario, ScenarioError

@@ -13,7 +13,7 @@ from ackclock.advice.buffer.bottleneck import bottleneck, rules
 from ackclock.advice.buffer.search import RESOLUTION
 from ackclock.advice.buffer.trials import BATCHES
 from ackclock.errors import InputError, LackingError, ScenarioError
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.run import simulation
 from ackclock.scenario import Scenario
 

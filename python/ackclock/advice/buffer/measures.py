@@ -29,7 +29,7 @@ from ackclock.metrics import Interval, Metric, by_replicate, hops, interval, met
 from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.result import Result
+from ackclock.result.result import Result
 
 __all__ = [
     "FEWEST_SAMPLES", "MEASURES", "MET", "MISSED", "UNDECIDED", "Measure", "Target", "Values",

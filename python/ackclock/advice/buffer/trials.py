@@ -27,7 +27,7 @@ from ackclock.advice.buffer.measures import (
     values,
 )
 from ackclock.metrics import Interval
-from ackclock.result import Result
+from ackclock.result.result import Result
 from ackclock.run import address, cache, simulation
 from ackclock.scenario import Scenario
 

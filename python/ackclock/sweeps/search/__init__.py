@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ackclock import engine
 from ackclock.errors import InputError, suggestion
-from ackclock.folder import Contents, read_object, write_whole
 from ackclock.metrics.confidence import Interval, interval
+from ackclock.result.folder import Contents, read_object, write_whole
 from ackclock.run import address
 from ackclock.scenario import Scenario
 from ackclock.sweeps import parameters

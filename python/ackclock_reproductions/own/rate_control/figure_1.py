@@ -5,10 +5,9 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import TIME_SCALES_S, Interval, equivalence_of, interval, rate_cov, rate_ratio
 from ackclock.reproduction import Band, Basis, Cell, Claim, Comparison, Origin, Outcome, Run
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.own.rate_control.senders import (
     AIMD,

@@ -7,11 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
 from ackclock.models import pftk, tfrc
 from ackclock.reproduction import Band, Basis, Cell, Claim, Comparison, Origin, Outcome, Run
-from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.own.rate_control.senders import (
     REPLICATES,

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from ackclock import Result
 from ackclock.metrics import Interval, Metric, interval, outage_of, response_to
 from ackclock.reproduction import Band, Basis, Cell, Claim, Comparison, Origin, Outcome
-from ackclock.result import Result
 from ackclock_reproductions.own.rate_control.responses import (
     DURATION_S,
     FROM_S,

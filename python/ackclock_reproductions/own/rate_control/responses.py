@@ -8,10 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import series
 from ackclock.reproduction import Run
-from ackclock.result import Result
 from ackclock_reproductions.own.rate_control.senders import SENDERS, flow
 from ackclock_reproductions.scenarios import Tree, scenario
 

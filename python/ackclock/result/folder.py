@@ -1,6 +1,6 @@
 """Folders of results and galleries: what they may contain, and how one is replaced as a whole.
 
-Separate from `result`, so that a folder can be refused before anything slow is imported or run.
+Separate from `Result`, so that a folder can be refused before anything slow is imported or run.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ __all__ = [
     "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged", "write_whole",
 ]  # fmt: skip
 
-# File in a result's folder that states the inputs of the result: see `ackclock.kept`.
+# File in a result's folder that states the inputs of the result: see `ackclock.run.cache`.
 ADDRESS = "address"
 
 # Prefix of files and folders that are renamed once they are complete. A kill may leave one behind;

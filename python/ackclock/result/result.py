@@ -1,0 +1,242 @@
+"""The result of a run: one folder, the same for all methods.
+
+`run.json` describes the run; each table is a Parquet file. Names of columns end in their unit. A
+value that a method cannot know is null.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from ackclock import notebook
+from ackclock.errors import InputError
+from ackclock.result.folder import link_or_copy, refuse_foreign_folder, staged
+from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
+from ackclock.result.tables import Tables, TablesInFolder, matching, written_as
+
+__all__ = ["Result"]
+
+# Metrics that a notebook shows of a result, with their heads.
+_SHOWN = {"goodput": "goodput, Mbit/s", "rtt": "RTT, ms"}
+# Tables of a long capture that may be larger than memory: they are read on demand.
+_LARGE: dict[str, frozenset[str]] = {
+    "measure": frozenset({"samples", "limit_periods", "rtt_histogram"})
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """A run and what came of it.
+
+    Attributes:
+        run: Contents of `run.json`: `method`, `name`, `seed` (a string, so that no reader rounds
+            it), `replicates`, `versions`, `partial`, `warnings`, `controls` and `points`.
+            `controls` has the name and label of each, in the order of the registry. Each point has
+            its `assignments` and resolved `scenario`. An emulation adds `machine`, `folder` (where
+            the files named by the scenario were) and `failed`. A measurement adds its `source` and
+            what its `captures` hold. For captures from elsewhere `seed` and `scenario` are None,
+            and there is one point without a scenario.
+        tables: By name. Column `point` is the index into `run["points"]`.
+        averages_unreliable: True if averages include unreliable emulated runs.
+    """
+
+    run: dict[str, Any]
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    averages_unreliable: bool = False
+
+    @property
+    def partial(self) -> bool:
+        """True if the run was interrupted, so that replicates or points are missing."""
+        return bool(self.run.get("partial"))
+
+    @property
+    def is_session(self) -> bool:
+        """True for a session of `ackclock send` or `ackclock receive`."""
+        return self.run["method"] in ("send", "receive")
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The `assignments` and resolved `scenario` of each point.
+
+        None for a capture from elsewhere.
+        """
+        points: list[dict[str, Any]] = self.run["points"]
+        return points
+
+    @cached_property
+    def unreliable(self) -> frozenset[tuple[int, int]]:
+        """Point and replicate of each unreliable emulated run.
+
+        Computed runs are always reliable.
+        """
+        fidelity = self.tables.get("fidelity")
+        if fidelity is None:
+            return frozenset()
+        rows = fidelity.select(["point", "replicate", "reliable"]).to_pylist()
+        return frozenset((row["point"], row["replicate"]) for row in rows if not row["reliable"])
+
+    def rows(self, name: str, **wanted: Any) -> pa.Table:
+        """Returns the rows of a table whose columns have these values.
+
+        A table in a folder is read piece by piece, so that other rows take little memory.
+
+        Args:
+            name: Name of the table.
+            wanted: Column to value, or to a list of accepted values.
+
+        Raises:
+            KeyError: There is no such table.
+        """
+        if isinstance(self.tables, Tables):
+            return self.tables.rows(name, wanted)
+        return matching(self.tables[name], wanted)
+
+    @property
+    def left_out(self) -> frozenset[tuple[int, int]]:
+        """Point and replicate of each run that averages leave out."""
+        return frozenset() if self.averages_unreliable else self.unreliable
+
+    def frame(self, *metrics: str, subject: str | None = None, by: str = "point") -> pa.Table:
+        """Returns metrics as a tidy Arrow table, for pandas and polars.
+
+        Args:
+            metrics: Names of metrics, such as `utilisation` and `queueing_delay_p99`.
+            subject: Name of a flow or hop; None for all that the metrics are about.
+            by: `point` for means over replicates with the half widths of their 95 % confidence
+                intervals, `replicate` for the value of each replicate.
+
+        Returns:
+            A row for each point and flow or hop; swept values are columns of numbers with the unit
+            in the name. See `ackclock.frame.frame`.
+
+        Raises:
+            InputError: There is no such metric or subject.
+        """
+        from ackclock.frame import frame
+
+        return frame(self, metrics, subject=subject, by=by)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that it was read from; None if it is only in memory."""
+        return self.tables.folder if isinstance(self.tables, TablesInFolder) else None
+
+    def __repr__(self) -> str:
+        return f"Result({', '.join(self._words())})"
+
+    def _words(self) -> list[str]:
+        """Returns the method, the name and the size, and whether it is partial."""
+        points, replicates = len(self.points), self.run["replicates"]
+        size = [f"{points} points"] if points > 1 else []
+        if self.run["method"] != "predict":  # which has no randomness
+            size.append(f"{replicates} replicate{'' if replicates == 1 else 's'}")
+        return [f"{self.run['method']} {self.run['name']}", *size,
+                *(["partial"] if self.partial else [])]  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows: the run, goodput and RTT of each flow, the folder."""
+        kept = "" if self.folder is None else f"folder {self.folder}"
+        doubts = [f"warning: {warning}" for warning in self.run["warnings"]]
+        title, *words = self._words()
+        lines = [", ".join(words), *doubts, kept]
+        if "flows" not in self.tables or self.is_session:
+            rows = self.tables["predictions"].to_pylist() if "predictions" in self.tables else []
+            told = [
+                [row["flow"], row["label"], f"{row['goodput_bit_per_s'] * 1e-6:.4g}"]
+                for row in rows
+                if row["goodput_bit_per_s"] is not None
+            ]
+            return notebook.block(title, lines, ["flow", "model", "goodput, Mbit/s"], told)
+        shown = self.frame(*_SHOWN)
+        keys = [name for name in shown.column_names if not name.startswith((*_SHOWN, "point"))]
+        cells = [
+            [*(str(row[key]) for key in keys), *(_with_half(row, name) for name in _SHOWN)]
+            for row in shown.to_pylist()
+        ]
+        heads = [*(key.replace("_", " ") for key in keys), *_SHOWN.values()]
+        return notebook.block(title, lines, heads, cells)
+
+    def save(
+        self,
+        folder: str | Path,
+        captures: str | Path | None = None,
+        *,
+        also: Callable[[Path], None] | None = None,
+    ) -> Path:
+        """Writes the folder completely or not at all.
+
+        Args:
+            folder: Replaced if it is already a result.
+            captures: A folder of pcap files, copied to `pcap`.
+            also: Takes the folder before it is put in place, to add more files.
+
+        Raises:
+            InputError: The folder holds something else.
+        """
+        folder = Path(folder)
+        refuse_foreign_folder(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with staged(folder) as staging:
+            (staging / "run.json").write_text(run_json(self.run), encoding="utf-8")
+            for name, table in self.tables.items():
+                path = staging / f"{name}.parquet"
+                parquet.write_table(table, path, **written_as(table.schema))
+            if captures is not None:
+                shutil.copytree(captures, staging / "pcap", copy_function=link_or_copy)
+            if also is not None:
+                also(staging)
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Result":
+        """Reads a folder that a run wrote.
+
+        Tables that may be larger than memory are read on demand.
+
+        Raises:
+            ValueError: The folder holds no result, one of a newer version, or one of a run that was
+                killed; one line.
+        """
+        folder = Path(folder)
+        run = read_run(folder)
+        tables = TablesInFolder(folder)
+        needed = TABLES.get(run["method"], ())
+        missing = [name for name in needed if name not in tables]
+        if missing and run["method"] in MORE and run.get("partial"):
+            replay = (
+                f"ackclock replay {folder} works on what there is, or "
+                if run["method"] == "emulate"
+                else ""
+            )
+            lacking = f"holds no {', '.join(missing)}, as the run was killed or still goes on"
+            raise InputError("file", f"{folder}", f"{lacking}; {replay}{run_again(run)}")
+        if missing:
+            raise InputError(
+                "file", f"{folder}", f"holds no {missing[0]}.parquet; {run_again(run)}"
+            )
+        try:
+            for name in needed:
+                if name in _LARGE.get(run["method"], ()):
+                    parquet.read_metadata(folder / f"{name}.parquet")
+                else:
+                    tables[name]
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(
+                "file", f"{folder}", f"{str(error).splitlines()[0]}; {run_again(run)}"
+            ) from None
+        return cls(run, tables)
+
+
+def _with_half(row: Mapping[str, Any], metric: str) -> str:
+    """Returns a mean and the half width of its interval, as far as they are known."""
+    scale = 1e-6 if metric == "goodput" else 1e3
+    mean, half = (row.get(f"{metric}{ending}") for ending in ("", "_half_width"))
+    if mean is None or mean != mean:
+        return "–"
+    return f"{mean * scale:.4g}" + (f" ± {half * scale:.2g}" if half and half == half else "")

@@ -1,0 +1,85 @@
+"""The file `run.json` of a result, which says what was run: writing, reading, checks."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ackclock.errors import InputError
+
+__all__ = ["MORE", "SCHEMA", "TABLES", "read_run", "run_again", "run_json"]
+
+#: Schema version of run.json. It increases when a reader of an older one would misunderstand it.
+#: 2: scenarios state facts, and `way` is `method`.
+SCHEMA = 2
+
+# Keys that run.json must have.
+_RUN = frozenset(
+    {
+        "method", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario",
+        "points",
+    }
+)  # fmt: skip
+
+#: Keys that some methods add; their results grow while a run goes on.
+MORE: dict[str, frozenset[str]] = {
+    "emulate": frozenset({"machine", "folder"}),
+    "measure": frozenset({"source", "captures"}),
+    "send": frozenset({"session"}),
+    "receive": frozenset({"session"}),
+}
+
+_OF_PACKETS = ("flows", "samples", "hops", "events")
+
+#: Tables that each method fills.
+TABLES: dict[str, tuple[str, ...]] = {
+    "simulate": _OF_PACKETS,
+    "emulate": (*_OF_PACKETS, "fidelity", "lateness", "settings"),
+    "measure": ("flows", "samples", "connections", "limit_periods", "rtt_histogram"),
+    "predict": ("predictions",),
+    "send": ("flows", "samples", "bursts"),
+    "receive": ("flows", "samples"),
+}
+
+
+def run_json(run: dict[str, Any]) -> str:
+    """Returns the text of `run.json`."""
+    return json.dumps(run, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Reads the `run.json` of a result folder.
+
+    Raises:
+        ValueError: The file is missing, damaged or of a newer version; one line.
+    """
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except OSError:
+        raise InputError("file", f"{folder}", _no_result(folder)) from None
+    except ValueError:
+        raise InputError("file", f"{folder}/run.json", f"is damaged; {run_again({})}") from None
+    if not isinstance(run, dict) or run.get("schema") != SCHEMA:
+        raise InputError(
+            "file",
+            f"{folder}/run.json",
+            f"has another format than {SCHEMA}; run again with this version of ackclock",
+        )
+    lacking = sorted((_RUN | MORE.get(str(run.get("method")), frozenset())) - run.keys())
+    if lacking or not run["points"]:
+        what = f"has no {', '.join(lacking)}" if lacking else "has no points"
+        raise InputError("file", f"{folder}/run.json", f"{what}; {run_again(run)}")
+    return run
+
+
+def _no_result(folder: Path) -> str:
+    """Returns why there is no result in a folder, and what to do."""
+    if (folder / "sweep.json").is_file():
+        return "holds a sweep; see ackclock sweep show and ackclock report"
+    what = "holds no run.json" if folder.exists() else "does not exist"
+    return f"{what}; choose a folder written by ackclock simulate, emulate or measure"
+
+
+def run_again(run: dict[str, Any]) -> str:
+    """Returns the remedy for a result that cannot be read."""
+    methods = [run["method"]] if run.get("method") in TABLES else ["simulate", "emulate"]
+    return f"run ackclock {' or '.join(methods)} again"
