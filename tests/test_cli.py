@@ -17,8 +17,8 @@ from ackclock import LackingError, Result, __version__, engine, predict
 from ackclock.cli import VERBS, cli
 from ackclock.cli.output import print_table
 from ackclock.cli.show import shown
+from ackclock.elements.registry import registry
 from ackclock.models import MODELS
-from ackclock.registry import registry
 from ackclock.report.run_tables import flow_rows, flow_table
 from ackclock.result.run_json import SCHEMA
 from ackclock.table import table

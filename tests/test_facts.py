@@ -1,16 +1,16 @@
-"""Code reads elements through their facts: only `ackclock.facts` reads their parameters by name."""
+"""Code reads elements through their facts: only `elements/facts.py` reads parameters by name."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
-from ackclock import facts
+from ackclock.elements import facts
 
-PACKAGE = Path(facts.__file__).parent
+PACKAGE = Path(facts.__file__).parent.parent
 READERS = (
-    "models", "advice", "comparison", "capture", "cli", "plot", "metrics", "report", "result",
-    "run", "session",
+    "advice", "capture", "cli", "comparison", "controls", "laboratory", "metrics", "models", "plot",
+    "report", "result", "run", "session", "sweeps", "validity",
 )  # fmt: skip
 
 #: Places of elements in a resolved scenario. A row of a table may have a column `control`, so that
@@ -21,7 +21,7 @@ ELEMENTS = frozenset({"estimator", "impairments", "link", "queue", "shared_media
 def reads(source: str) -> list[str]:
     """Returns the expressions that take an element out of a scenario.
 
-    Only `ackclock.facts` may do that.
+    Only `ackclock.elements.facts` may do that.
     """
     return [ast.unparse(node) for node in ast.walk(ast.parse(source)) if _is_read(node)]
 

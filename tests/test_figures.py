@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from ackclock import Result, plot, result
 from ackclock.cli.plot import plot as command
 from ackclock.comparison import Comparison
+from ackclock.elements.registry import registry
 from ackclock.plot.figure import METHODS
-from ackclock.registry import registry
 
 KINDS = pytest.mark.parametrize(
     "kind", plot.FIGURES, ids=lambda kind: f"{kind.name}-{kind.methods[0]}"

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from ackclock import Result, Scenario, simulate
-from ackclock.frame import frame, swept
 from ackclock.metrics import METRICS, by_replicate, queueing_delay_quantile, summarise
+from ackclock.metrics.frame import frame, swept
 from tests.refusals import refused
 
 LAB = """

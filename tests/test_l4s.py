@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from ackclock import Result, Scenario, l4s, simulate
+from ackclock import Result, Scenario, simulate
 from ackclock.cli import cli
 from ackclock.comparison.column import Column
 from ackclock.report import certainty
-from ackclock.stationarity import Stationarity
+from ackclock.validity import l4s
+from ackclock.validity.stationarity import Stationarity
 
 Tree = dict[str, object]
 

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from ackclock import publications, registry
+from ackclock.elements import registry
 from ackclock.models import MODELS
+from ackclock.report import publications
 from ackclock.reproduction import experiments
 
 KERNEL = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree"

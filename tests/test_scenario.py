@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 import ackclock
 from ackclock import Scenario, ScenarioError, load, units
-from ackclock.registry import registry, schema
+from ackclock.elements.registry import registry, schema
 
 from .refusals import refused
 

@@ -11,7 +11,7 @@ from ackclock import Result, Scenario, plot, simulate
 from ackclock.cli import cli
 from ackclock.report import page
 from ackclock.report.run_tables import flow_rows, flow_table
-from ackclock.stationarity import NOTE, judge, mser
+from ackclock.validity.stationarity import NOTE, judge, mser
 
 SLOW = """\
 schema = 1

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ackclock.registry import registry, schema
+from ackclock.elements.registry import registry, schema
 from reference_pages import INDEX, PAGES, elements
 from reference_pages.page import MARK, REPAIR
 from reference_pages.schemas import Json
@@ -22,7 +22,7 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     """Returns all generated files.
 
     Args:
-        registered: Registry of the engine, as from `ackclock.registry.registry`.
+        registered: Registry of the engine, as from `ackclock.elements.registry.registry`.
         described: JSON schema of a scenario.
 
     Returns:

@@ -19,10 +19,10 @@ from ackclock.scenario import Point, Scenario, load
 if TYPE_CHECKING:
     from ackclock import metrics, models, plot, report, reproduction, units
     from ackclock.advice import advise_buffer, advise_feedback
+    from ackclock.capture.estimators import rate_estimates
     from ackclock.capture.measurement import measure
     from ackclock.capture.twin import twin
     from ackclock.comparison.each_method import compare
-    from ackclock.estimators import rate_estimates
     from ackclock.laboratory import lab
     from ackclock.result.result import Result
     from ackclock.run.emulation import emulate, replay
@@ -52,7 +52,7 @@ _DEFINED_IN = {
     "lab": "laboratory",
     "measure": "capture.measurement",
     "predict": "run.prediction",
-    "rate_estimates": "estimators",
+    "rate_estimates": "capture.estimators",
     "replay": "run.emulation",
     "Sweep": "sweeps.sweep",
     "simulate": "run.simulation",

@@ -8,7 +8,7 @@ import pytest
 
 import reference
 from ackclock import plot
-from ackclock.registry import kinds, registry, schema
+from ackclock.elements.registry import kinds, registry, schema
 from reference_pages.kinds import KINDS
 from reference_pages.schemas import anchor, assignment
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import LackingError, _native, stationarity
+from ackclock import LackingError, _native
+from ackclock.validity import stationarity
 
 RELIABLE = "reliable"
 LATE = "unreliable: 1 packet in 100 was written 7 ms late or more (at most 3.5 ms)."

@@ -8,7 +8,7 @@ import pytest
 
 import ackclock
 from ackclock import rate_estimates
-from ackclock.registry import registry
+from ackclock.elements.registry import registry
 
 from ..refusals import refused
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ackclock import CaptureError, _native
-from ackclock.registry import registry
+from ackclock.elements.registry import registry
 
 Columns = dict[str, tuple[Any, ...]]
 

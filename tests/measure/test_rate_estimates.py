@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from ackclock import Result, Scenario, load, measure, plot, simulate
 from ackclock.cli import cli
-from ackclock.registry import registry
+from ackclock.elements.registry import registry
 
 from ..refusals import check_refusal, refused
 

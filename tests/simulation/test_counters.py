@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ackclock import Result, simulate
-from ackclock.registry import registry
+from ackclock.elements.registry import registry
 
 from .paths import flow, loss, path, scenario, tcp, udp
 from .rows import column

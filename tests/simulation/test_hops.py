@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import Scenario, simulate
+from ackclock.elements.registry import registry
 from ackclock.metrics import interval
-from ackclock.registry import registry
 
 from . import laws
 from .paths import RECOVERIES, Tree, flow, hop, loss, path, scenario, tcp, udp

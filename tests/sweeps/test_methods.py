@@ -193,7 +193,7 @@ def test_metrics_of_a_simulation_are_those_of_its_result() -> None:
 @pytest.mark.usefixtures("in_this_process")
 def test_runs_that_are_too_short_are_marked_as_those_of_simulate(small: Path) -> None:
     from ackclock import simulate
-    from ackclock.stationarity import judge
+    from ackclock.validity.stationarity import judge
 
     answer("sweep", "run", small, "--replicates", 1, "-o", "s")
     verdicts = judge(simulate(scenario().replace({"replicates": 1})))

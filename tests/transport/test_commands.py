@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import Result
-from ackclock.registry import registry
+from ackclock.elements.registry import registry
 
 from ..in_process import Outcome, ackclock
 from ..patience import PATIENCE_S

@@ -12,9 +12,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, plot, simulate
+from ackclock.elements.registry import controls
 from ackclock.metrics import rate_cov, summarise
 from ackclock.metrics.tables import column
-from ackclock.registry import controls
 from ackclock.report import page
 from ackclock.result.run_json import SCHEMA
 

@@ -1,6 +1,6 @@
 """The page of experiments."""
 
-from ackclock.publications import markdown
+from ackclock.report.publications import markdown
 from ackclock.reproduction import experiments
 from reference_pages.page import Page
 from reference_pages.schemas import Json

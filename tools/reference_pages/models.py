@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ackclock.models import MODELS
 from ackclock.models import capture as capture_terms
 from ackclock.models import path as scenario_terms
-from ackclock.publications import markdown
+from ackclock.report.publications import markdown
 from reference_pages.page import Page, after_the_first_line, attributes, repeated
 from reference_pages.schemas import Json, anchor
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ackclock.publications import markdown
+from ackclock.report.publications import markdown
 from reference_pages.kinds import KINDS
 from reference_pages.schemas import (
     Json,

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ackclock import facts
 from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice, little
 from ackclock.advice.outcomes import QUANTILE, Outcome
 from ackclock.advice.time_scale import Estimate
+from ackclock.elements import facts
 from ackclock.table import Cell, Column, Table, Written, capital, fixed, table
 from ackclock.units import shown
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ackclock import facts
+from ackclock.elements import facts
 from ackclock.errors import InputError
 from ackclock.result.result import Result
 from ackclock.result.tables import TablesInFolder

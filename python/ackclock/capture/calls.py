@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ackclock import engine, facts
+from ackclock import engine
 from ackclock.capture.call_tables import Simulated, recorded, simulated
 from ackclock.capture.twin import stand_in
+from ackclock.elements import facts
+from ackclock.elements.registry import registry
 from ackclock.errors import InputError, ScenarioError
-from ackclock.registry import registry
 from ackclock.scenario import Scenario
 
 __all__ = ["Beside", "Comparison", "beside", "has_calls", "twin"]

@@ -10,10 +10,10 @@ import pyarrow as pa
 from ackclock import engine, notebook, units
 from ackclock.capture import MODELS_OF_CAPTURES
 from ackclock.capture.connections import passed_over, reservations
+from ackclock.capture.estimators import Estimators, asked, described
 from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
 from ackclock.errors import CaptureError, InputError, Interrupted
-from ackclock.estimators import Estimators, asked, described
 from ackclock.models import Model, chosen
 from ackclock.result.columns import table_of
 from ackclock.result.folder import RESULT, read_object, refuse_foreign_folder

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ackclock.capture import estimates
 from ackclock.capture.connections import apart, largest
 from ackclock.capture.estimates import KEYS, Estimate, Resampled
-from ackclock.facts import Facts
+from ackclock.elements.facts import Facts
+from ackclock.elements.registry import registry
 from ackclock.metrics.bootstrap import middle
 from ackclock.metrics.tables import column
 from ackclock.models import FlowPath, Model, answer
@@ -20,7 +21,6 @@ from ackclock.models import capture as captured
 from ackclock.models import flow_paths as scenario_paths
 from ackclock.models.path import Control, RttLaw
 from ackclock.models.resolved import control
-from ackclock.registry import registry
 from ackclock.result.result import Result
 
 __all__ = ["COLUMNS", "CONNECTIONS", "of_connections", "prediction_table", "predictions"]

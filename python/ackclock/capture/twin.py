@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 
-from ackclock import engine, facts
+from ackclock import engine
 from ackclock.capture.sources import Capture, Source, find
+from ackclock.elements import facts
 from ackclock.errors import InputError, ScenarioError
 from ackclock.result.result import Result
 from ackclock.scenario import Scenario

@@ -13,7 +13,7 @@ import click
 
 from ackclock import __version__, engine
 from ackclock.cli.errors import Commands
-from ackclock.imports import spare_pandas
+from ackclock.run.imports import spare_pandas
 
 #: Every verb by task, in the order of `ackclock --help`. A verb's file is imported when it is
 #: called: what is heavy (pyarrow, matplotlib, scipy, rich) costs only the command that needs it.

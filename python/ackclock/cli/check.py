@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ackclock import facts, units
+from ackclock import units
 from ackclock.cli.options import json_option, read_scenario, scenario_options
 from ackclock.cli.output import print_json, print_table, say
+from ackclock.elements import facts
 
 if TYPE_CHECKING:
     from ackclock.table import Table

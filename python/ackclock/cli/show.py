@@ -9,8 +9,8 @@ import click
 from ackclock.cli.complete import names_shown
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
+from ackclock.elements.registry import kinds, registry, schema
 from ackclock.errors import InputError, suggestion
-from ackclock.registry import kinds, registry, schema
 
 if TYPE_CHECKING:
     from ackclock.reproduction import Experiment

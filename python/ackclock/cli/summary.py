@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 
 if TYPE_CHECKING:
-    from ackclock.l4s import L4s
     from ackclock.result.result import Result
     from ackclock.table import Table
+    from ackclock.validity.l4s import L4s
 
 
 def print_warnings(result: "Result") -> None:
     """Prints the warnings of a result to standard error: first, that it is not what it claims."""
-    from ackclock import l4s
+    from ackclock.validity import l4s
 
     for warning in (l4s.judge(result).warning, *result.run["warnings"]):
         if warning:
@@ -34,10 +34,10 @@ def print_run(
         as_json: Whether to print JSON instead.
         lasted_s: How long the command took; None if it did not run anything.
     """
-    from ackclock import l4s, stationarity
     from ackclock.report import run_tables, summary
     from ackclock.run import prediction
     from ackclock.table import averaging
+    from ackclock.validity import l4s, stationarity
 
     claimed = l4s.judge(result)
     judged = stationarity.judge(result)

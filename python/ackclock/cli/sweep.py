@@ -424,10 +424,10 @@ def show(
     Example:
       ackclock sweep show out/first-sweep --x hops.bottleneck.queue.limit --y utilisation
     """
-    from ackclock.stationarity import NOTE
     from ackclock.sweeps import summary
     from ackclock.sweeps.plan import asked
     from ackclock.sweeps.store import Store
+    from ackclock.validity.stationarity import NOTE
 
     store = Store(folder)
     with _of("--y"):

@@ -34,8 +34,8 @@ def page(folder: Path) -> str:
 
 
 def _swept(store: "Store") -> "Swept":
+    from ackclock.elements.registry import controls
     from ackclock.errors import InputError
-    from ackclock.registry import controls
     from ackclock.report.sweep import Runs, Swept
     from ackclock.sweeps import driver, summary
     from ackclock.sweeps.plan import asked

@@ -106,11 +106,11 @@ def _plain(value: Any) -> Any:
 
 def _shown(result: "Result", rows: list[dict[str, Any]], metrics: tuple[str, ...]) -> "Table":
     """Returns the table for people: intervals in the units of tables, swept values as written."""
-    from ackclock.frame import HALF_WIDTH, SUBJECT, swept
     from ackclock.metrics import METRICS, Interval
-    from ackclock.stationarity import NOTE, judge, starred
+    from ackclock.metrics.frame import HALF_WIDTH, SUBJECT, swept
     from ackclock.table import Column, averaging, scaled, short
     from ackclock.table import table as made
+    from ackclock.validity.stationarity import NOTE, judge, starred
 
     judged = judge(result)
     columns = swept(result.points)

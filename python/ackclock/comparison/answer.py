@@ -8,9 +8,9 @@ from ackclock.comparison.explanation import Explanation
 from ackclock.comparison.rendering import identify, place, title
 from ackclock.comparison.table import EXCEEDS, Comparison, Residual, Row
 from ackclock.metrics import metric
-from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, capital, in_shown_unit, number, table, text
+from ackclock.validity.stationarity import NOTE, starred
 
 __all__ = [
     "DIFFERS", "OUTSIDE", "causes", "cautions", "differing", "findings", "largest", "legend",

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ackclock import l4s
-from ackclock.l4s import L4s
 from ackclock.metrics import Metric, by_replicate
 from ackclock.result.result import Result
-from ackclock.stationarity import Stationarity, judge
+from ackclock.validity import l4s
+from ackclock.validity.l4s import L4s
+from ackclock.validity.stationarity import Stationarity, judge
 
 __all__ = ["COLUMNS", "Column", "label_of", "reference_of"]
 

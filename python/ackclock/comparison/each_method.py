@@ -18,9 +18,10 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock import engine, facts
+from ackclock import engine
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
+from ackclock.elements import facts
 from ackclock.errors import InputError, LackingError
 from ackclock.models import chosen
 from ackclock.result.folder import (

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from ackclock.comparison.explanation import Explanation, numbers_of, written_residual
 from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import metric
-from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
 from ackclock.table import (
     Column,
@@ -18,6 +17,7 @@ from ackclock.table import (
     swept_paths,
     table,
 )
+from ackclock.validity.stationarity import NOTE, starred
 
 __all__ = [
     "answer_table",

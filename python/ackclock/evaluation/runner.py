@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
+from ackclock.elements.registry import registry
 from ackclock.errors import InputError
 from ackclock.evaluation.setup import Cell, trace_of
 from ackclock.evaluation.suite import Case, Dialect, Path_, Setup, Suite
 from ackclock.evaluation.trace import Trace
 from ackclock.evaluation.verdict import Judged, RunVerdict, Verdict, applying, judge, together
 from ackclock.plot.series import Replicate
-from ackclock.registry import registry
 from ackclock.report import time_figures
 from ackclock.report.section import Live
 from ackclock.result.folder import Contents, read_object, staged, write_whole

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ackclock import facts
+from ackclock.elements import facts
 from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import grouped, mean_of_known

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ackclock import units
 from ackclock.errors import InputError, suggestion
-from ackclock.frame import swept
+from ackclock.metrics.frame import swept
 from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import looks
 from ackclock.plot.figure import FigureKind, View, refusal

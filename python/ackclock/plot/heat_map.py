@@ -13,8 +13,8 @@ from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from ackclock.errors import InputError
-from ackclock.frame import HALF_WIDTH
 from ackclock.metrics import METRICS
+from ackclock.metrics.frame import HALF_WIDTH
 from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
 from ackclock.plot.canvas import looks
 from ackclock.plot.figure import FigureKind, View, refusal

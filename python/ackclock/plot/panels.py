@@ -1,8 +1,8 @@
 """Small multiples: which swept values are axes, lines, columns and rows of panels.
 
-A tidy table (`ackclock.frame`) has a column for each swept path. Those with more than one value are
-the dimensions of a sweep, and so are the flows if there are several. A figure gives each of them a
-place.
+A tidy table (`ackclock.metrics.frame`) has a column for each swept path. Those with more than one
+value are the dimensions of a sweep, and so are the flows if there are several. A figure gives each
+of them a place.
 """
 
 import math
@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ackclock.errors import InputError, suggestion
-from ackclock.frame import HALF_WIDTH
 from ackclock.metrics import METRICS
+from ackclock.metrics.frame import HALF_WIDTH
 from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
 from ackclock.plot.canvas import ShownFigure
 from ackclock.table import short

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ackclock.errors import InputError
-from ackclock.frame import HALF_WIDTH
 from ackclock.metrics import METRICS
+from ackclock.metrics.frame import HALF_WIDTH
 from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
 from ackclock.plot.canvas import looks, mark_unsettled
 from ackclock.plot.panels import (

@@ -5,12 +5,12 @@ import math
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ackclock.frame import SUBJECT, frame, swept
 from ackclock.metrics import METRICS, summarise
+from ackclock.metrics.frame import SUBJECT, frame, swept
 from ackclock.plot.panels import UNSETTLED
 from ackclock.result.result import Result
-from ackclock.stationarity import judge
 from ackclock.table import averaging, capital
+from ackclock.validity.stationarity import judge
 
 __all__ = ["bottleneck", "points_table", "subject_table"]
 
@@ -18,7 +18,8 @@ __all__ = ["bottleneck", "points_table", "subject_table"]
 def subject_table(result: Result, metric: str, subject: str | None) -> tuple[pa.Table, str]:
     """Returns a metric of flows or of one hop by point, and the title of a figure of it.
 
-    The table is that of `ackclock.frame`, with a column that says where the metric has not settled.
+    The table is that of `ackclock.metrics.frame`, with a column that says where the metric has not
+    settled.
 
     Args:
         result: The result.

@@ -20,8 +20,8 @@ from ackclock.plot.style import Style, control_styles, line_styles, reference_st
 from ackclock.plot.subject import bottleneck, points_table, subject_table
 from ackclock.result.flows import control_label, control_of
 from ackclock.result.result import Result
-from ackclock.stationarity import Stationarity, judge
 from ackclock.table import averaging, capital
+from ackclock.validity.stationarity import Stationarity, judge
 
 __all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "sweep", "swept_axis"]
 

@@ -4,7 +4,8 @@ import html
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ackclock import facts, units
+from ackclock import units
+from ackclock.elements import facts
 from ackclock.report.section import Asked
 from ackclock.result.flows import control_label, control_of
 

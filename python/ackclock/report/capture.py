@@ -8,8 +8,8 @@ from ackclock.capture import connections, limiting_factor
 from ackclock.report import certainty, made, run_tables, time_figures
 from ackclock.report.section import Asked, Section, Sure
 from ackclock.result.result import Result
-from ackclock.stationarity import Stationarity
 from ackclock.table import Cell, Rows, Table, Written, capital, number, table
+from ackclock.validity.stationarity import Stationarity
 
 # Number of connections listed: a page is meant to be read, and the folder has the others.
 _LISTED = 20

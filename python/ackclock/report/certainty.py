@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from ackclock import l4s
 from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, answer
-from ackclock.l4s import L4s
 from ackclock.report.section import Sure
 from ackclock.result.result import Result
-from ackclock.stationarity import Stationarity
 from ackclock.table import capital
+from ackclock.validity import l4s
+from ackclock.validity.l4s import L4s
+from ackclock.validity.stationarity import Stationarity
 
 __all__ = ["of_comparison", "of_result"]
 

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from ackclock.frame import swept
 from ackclock.metrics import METRICS, by_replicate, metric, summarise
+from ackclock.metrics.frame import swept
 from ackclock.models.told import best
 from ackclock.plot.subject import bottleneck
 from ackclock.plot.sweep import swept_axis
@@ -23,8 +23,8 @@ from ackclock.report.section import Asked, Live, Section
 from ackclock.report.swept_figure import Mark, swept_figure
 from ackclock.result.flows import control_of
 from ackclock.result.result import Result
-from ackclock.stationarity import Stationarity, judge
 from ackclock.table import Rows, averaging, brief, capital, in_shown_unit, named, text
+from ackclock.validity.stationarity import Stationarity, judge
 
 __all__ = ["section_of_run", "section_of_session"]
 

@@ -10,7 +10,6 @@ from typing import Any
 from ackclock.metrics import Interval, metric, summarise
 from ackclock.result.flows import control_label, control_of, rivals
 from ackclock.result.result import Result
-from ackclock.stationarity import NOTE, Stationarity, judge, starred
 from ackclock.table import (
     Column,
     Rows,
@@ -23,6 +22,7 @@ from ackclock.table import (
     swept_paths,
     table,
 )
+from ackclock.validity.stationarity import NOTE, Stationarity, judge, starred
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")
 ARRIVAL_METRICS = ("active_flows", "completion_time")

@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from ackclock import facts, units
+from ackclock import units
+from ackclock.elements import facts
 from ackclock.metrics import Interval
 from ackclock.models import flow_path
 from ackclock.result.flows import control_label, control_of

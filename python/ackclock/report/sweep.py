@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from ackclock import engine
 from ackclock.errors import InputError
-from ackclock.frame import HALF_WIDTH, SUBJECT
 from ackclock.metrics import Interval, Metric
+from ackclock.metrics.frame import HALF_WIDTH, SUBJECT
 from ackclock.plot.heat_map import cells_in
 from ackclock.plot.panels import UNSETTLED, dimensions
 from ackclock.plot.sweep import swept_axis

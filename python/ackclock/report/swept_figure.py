@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ackclock import facts, metrics, units
+from ackclock import metrics, units
+from ackclock.elements import facts
 from ackclock.metrics import Interval, Metric
 from ackclock.models import flow_path
 from ackclock.plot.sweep import Axis, swept_axis

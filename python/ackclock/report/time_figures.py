@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ackclock import facts, units
+from ackclock import units
 from ackclock.capture.connections import largest
 from ackclock.capture.limiting_factor import LIMITS
+from ackclock.elements import facts
 from ackclock.metrics.tables import Columns, column, grouped
 from ackclock.plot.canvas import between
 from ackclock.plot.connection import Connection, connection_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from ackclock.reproduction.outcome import Outcome
 
 if TYPE_CHECKING:
-    from ackclock.estimators import Estimators
+    from ackclock.capture.estimators import Estimators
     from ackclock.result.result import Result
     from ackclock.scenario import Scenario
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ackclock import plot, publications
+from ackclock import plot
+from ackclock.report import publications
 from ackclock.report.environment import data_of, environment
 from ackclock.report.section import Live
 from ackclock.reproduction import sentences, tables

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import engine, plot
+from ackclock.capture.estimators import asked
 from ackclock.errors import LackingError
-from ackclock.estimators import asked
 from ackclock.reproduction.experiment import Experiment, Run
 from ackclock.reproduction.outcome import Kind, Outcome, plain
 from ackclock.reproduction.runs import FailedRunError

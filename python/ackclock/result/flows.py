@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ackclock import facts
+from ackclock.elements import facts
 
 #: Stands in place of a control's name in tables: UDP without a control.
 UNCONTROLLED = "udp"

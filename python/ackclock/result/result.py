@@ -113,12 +113,12 @@ class Result:
 
         Returns:
             A row for each point and flow or hop; swept values are columns of numbers with the unit
-            in the name. See `ackclock.frame.frame`.
+            in the name. See `ackclock.metrics.frame.frame`.
 
         Raises:
             InputError: There is no such metric or subject.
         """
-        from ackclock.frame import frame
+        from ackclock.metrics.frame import frame
 
         return frame(self, metrics, subject=subject, by=by)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock.engine import version
 
 if TYPE_CHECKING:
-    from ackclock.estimators import Estimators
+    from ackclock.capture.estimators import Estimators
     from ackclock.scenario import Scenario
 
 __all__ = ["engine", "of", "of_emulation", "of_measurement", "of_run", "package"]
@@ -63,7 +63,7 @@ def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
         estimators: Rate estimators that are driven by its ACKs.
     """
     came_to = {name: _digest(folder / name) for name in _TELLING}
-    from ackclock.estimators import asked  # Slow to import, and unused by simulations.
+    from ackclock.capture.estimators import asked  # Slow to import, and unused by simulations.
 
     return of({"measured": came_to, "estimators": asked(estimators), "package": package()})
 

@@ -22,7 +22,7 @@ from ackclock.run import address, simulation
 from ackclock.run.finished import FinishedRuns, is_kept
 
 if TYPE_CHECKING:
-    from ackclock.estimators import Estimators
+    from ackclock.capture.estimators import Estimators
     from ackclock.result.result import Result
     from ackclock.scenario import Scenario
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ackclock import engine
-from ackclock.registry import controls
+from ackclock.elements.registry import controls
 from ackclock.result.run_json import SCHEMA
 from ackclock.scenario import Point, Scenario
 

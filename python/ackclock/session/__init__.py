@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
+from ackclock.elements.registry import controls
 from ackclock.errors import InputError, LackingError
-from ackclock.registry import controls
 from ackclock.result.columns import table_of
 from ackclock.result.folder import scratch
 from ackclock.result.result import Result

@@ -9,10 +9,10 @@ from ackclock.errors import InputError, suggestion
 from ackclock.metrics import Metric
 from ackclock.metrics.confidence import Interval, interval
 from ackclock.metrics.tables import grouped
-from ackclock.stationarity import starred
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
 from ackclock.table import Column, Table, short, table
+from ackclock.validity.stationarity import starred
 
 __all__ = ["bottleneck", "column_of", "frame", "shown", "where", "without_copies"]
 

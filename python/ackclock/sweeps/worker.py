@@ -20,17 +20,17 @@ import numpy as np
 import pyarrow as pa
 
 from ackclock.errors import InputError, LackingError
-from ackclock.imports import spare_pandas
 from ackclock.metrics import Value
 from ackclock.result.result import Result
 from ackclock.run import address
+from ackclock.run.imports import spare_pandas
 from ackclock.run.memory import free_bytes
 from ackclock.scenario import Point, Scenario
-from ackclock.stationarity import judge
 from ackclock.sweeps import methods
 from ackclock.sweeps.methods import Runs, Simulated
 from ackclock.sweeps.plan import Batch, Key, Plan
 from ackclock.sweeps.time_limit import TimeLimit
+from ackclock.validity.stationarity import judge
 
 __all__ = ["Failure", "Report", "execute", "too_long"]
 

@@ -13,8 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import Result, plot
-from ackclock.estimators import rate_estimates
+from ackclock import Result, plot, rate_estimates
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ackclock import facts, units
+from ackclock import units
 from ackclock.advice.buffer.measures import mean_rate, values
+from ackclock.elements import facts
 from ackclock.errors import ScenarioError
 from ackclock.models import FlowPath, flow_path
 from ackclock.models.hstcp_response import kept_share

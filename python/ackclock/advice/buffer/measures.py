@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock import facts
+from ackclock.elements import facts
 from ackclock.metrics import Interval, Metric, by_replicate, hops, interval, metric
 from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time

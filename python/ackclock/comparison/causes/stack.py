@@ -6,8 +6,9 @@ The features, and the measured cost of each on five paths, are in docs/guides/fi
 from collections.abc import Mapping
 from typing import Any
 
-from ackclock import facts, units
+from ackclock import units
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
+from ackclock.elements import facts
 
 __all__ = [
     "BURSTS", "DELAYED_ACKS", "FRIENDLY_GROWTH", "HYSTART", "KERNEL_SETTINGS", "RECOVERY",

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from math import inf, isnan, nan, sqrt
 from typing import Any
 
-from ackclock import facts, units
+from ackclock import units
+from ackclock.elements import facts
 from ackclock.models.cell import Access, Answers, Cell, CellSender, Contender, Timing
 from ackclock.models.hstcp_response import kept_share
 from ackclock.models.path import Control, FlowPath

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import nan
 from typing import Any
 
-from ackclock import facts
+from ackclock.elements import facts
 from ackclock.models.path import Control, PathModel
 
 __all__ = ["control", "control_of"]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from math import inf, nan
 from typing import Any
 
-from ackclock import facts
+from ackclock.elements import facts
 from ackclock.models.path import Bottleneck, Competitor, Feedback, LinkStates, Loss, RoundTrip
 from ackclock.models.resolved.controls import control_of
 from ackclock.models.resolved.queues import (

@@ -3,7 +3,7 @@
 from math import inf, nan
 
 from ackclock import units
-from ackclock.facts import Facts
+from ackclock.elements.facts import Facts
 from ackclock.models.path import Coupling, Steering, Thresholds
 
 __all__ = ["coupling", "marks_above", "steering", "thresholds", "waiting_places"]

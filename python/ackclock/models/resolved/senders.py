@@ -4,7 +4,8 @@ from dataclasses import replace
 from math import ceil, inf
 from typing import Any
 
-from ackclock import facts, units
+from ackclock import units
+from ackclock.elements import facts
 from ackclock.models.path import Sender, Transfer
 from ackclock.models.resolved.controls import control_of
 from ackclock.models.resolved.topology import codepoint_of, counts_marks, latest

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any, NamedTuple
 
-from ackclock import facts, units
+from ackclock import units
+from ackclock.elements import facts
 from ackclock.models.path import Competitor
 from ackclock.models.resolved.controls import control_of
 

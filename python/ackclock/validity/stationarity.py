@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock import facts, units
+from ackclock import units
+from ackclock.elements import facts
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.flows import is_controlled
 from ackclock.result.result import Result

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ackclock import facts
+from ackclock.elements import facts
 from ackclock.result.result import Result
 from ackclock.table import assigned
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ackclock import engine
+from ackclock.elements.registry import registry
 from ackclock.errors import InputError
-from ackclock.registry import registry
 
 if TYPE_CHECKING:
     import numpy as np
