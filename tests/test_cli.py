@@ -16,7 +16,7 @@ import ackclock.cli as commands
 from ackclock import LackingError, Result, __version__, engine, predict
 from ackclock.cli import VERBS, cli
 from ackclock.cli.output import print_table
-from ackclock.cli.show import shown
+from ackclock.cli.records import shown
 from ackclock.elements.registry import registry
 from ackclock.models import MODELS
 from ackclock.report.run_tables import flow_rows, flow_table

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from ackclock import Result, plot, result
+from ackclock import Result, plot
 from ackclock.cli.plot import plot as command
 from ackclock.comparison import Comparison
 from ackclock.elements.registry import registry
 from ackclock.plot.figure import METHODS
+from ackclock.result.run_json import TABLES
 
 KINDS = pytest.mark.parametrize(
     "kind", plot.FIGURES, ids=lambda kind: f"{kind.name}-{kind.methods[0]}"
@@ -85,7 +86,7 @@ def test_a_record_says_what_is_so(kind: plot.FigureKind) -> None:
 
 
 def test_methods_are_those_of_results() -> None:
-    assert set(METHODS) == {*result._TABLES, "compare"}
+    assert set(METHODS) == {*TABLES, "compare"}
 
 
 def test_whatever_a_view_has_is_an_option_of_the_command() -> None:

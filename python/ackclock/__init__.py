@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ackclock.engine import version
-from ackclock.errors import CaptureError, InputError, Interrupted, LackingError, ScenarioError
+from ackclock.errors import CaptureError, InputError, LackingError, ScenarioError
+from ackclock.result.interrupted import Interrupted
 from ackclock.scenario import Point, Scenario, load
 
 if TYPE_CHECKING:

@@ -1,16 +1,12 @@
 """The errors that ackclock raises: a code and a field for programs, a sentence for people.
 
 The text of an error is one line, `field: what is wrong; what to do`. Codes are stable; sentences
-may change. `suggestion` ends a sentence about an unknown name. `Interrupted` is no error, but ends
-a run too.
+may change. `suggestion` ends a sentence about an unknown name.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Self
-
-if TYPE_CHECKING:
-    from ackclock.result.result import Result
+from typing import Any, Final, Self
 
 #: Every code and its meaning. The engine also raises the first eleven (`scenario/error.rs`).
 CODES: Final = {
@@ -120,28 +116,6 @@ class CaptureError(InputError):
 
 class LackingError(_CodedError, RuntimeError):
     """This machine cannot do what is asked for; attributes as in `InputError`."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, the stop button of a notebook, or a signal ended a run.
-
-    It is a `KeyboardInterrupt`, so that a loop around the run ends too.
-
-    Attributes:
-        result: What was run before; it is marked partial.
-    """
-
-    def __init__(self, result: "Result") -> None:
-        super().__init__("interrupted; the exception's attribute result has what was run")
-        self.result = result
-
-
-def partly(run: Callable[[], "Result"]) -> "Result":
-    """Returns the result of a run; of an interrupted one, the part of it."""
-    try:
-        return run()
-    except Interrupted as interrupted:
-        return interrupted.result
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -13,10 +13,11 @@ from ackclock.capture.connections import passed_over, reservations
 from ackclock.capture.estimators import Estimators, asked, described
 from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
-from ackclock.errors import CaptureError, InputError, Interrupted
+from ackclock.errors import CaptureError, InputError
 from ackclock.models import Model, chosen
 from ackclock.result.columns import table_of
 from ackclock.result.folder import RESULT, read_object, refuse_foreign_folder
+from ackclock.result.interrupted import Interrupted
 from ackclock.result.result import Result
 from ackclock.result.run_json import SCHEMA
 from ackclock.result.tables import TablesInFolder

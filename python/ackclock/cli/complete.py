@@ -19,7 +19,7 @@ def names_of(kind: str) -> Completion:
     """
 
     def complete(_context: click.Context, _parameter: click.Parameter, written: str) -> list[str]:
-        from ackclock.cli.show import records
+        from ackclock.cli.records import records
 
         before, comma, begun = written.rpartition(",")
         return [f"{before}{comma}{name}" for name in records(kind) if name.startswith(begun)]

@@ -59,7 +59,7 @@ def emulate(
     from dataclasses import replace
 
     from ackclock.cli.progress import progress
-    from ackclock.errors import partly
+    from ackclock.result.interrupted import partly
     from ackclock.run import emulation, time_budget
 
     read = read_scenario(scenario, assignments, seed, replicates)

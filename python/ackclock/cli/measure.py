@@ -90,7 +90,7 @@ def _measured(
     """Measures a capture with progress and warnings; returns the result and its folder."""
     from ackclock.capture import measurement, sources
     from ackclock.cli.progress import progress
-    from ackclock.errors import partly
+    from ackclock.result.interrupted import partly
 
     found = sources.find(source)
     folder = claim(

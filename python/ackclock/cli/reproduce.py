@@ -12,7 +12,7 @@ from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.progress import progress
-from ackclock.cli.show import experiment
+from ackclock.cli.records import experiment
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:

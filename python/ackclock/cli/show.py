@@ -1,7 +1,5 @@
-"""The command `show`: every registry as tables, those of the engine and of this package."""
+"""The command `show`: every registry as tables."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,102 +7,14 @@ import click
 from ackclock.cli.complete import names_shown
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
-from ackclock.elements.registry import kinds, registry, schema
+from ackclock.cli.records import SCHEMA, Records, records, shown
+from ackclock.elements.registry import schema
 from ackclock.errors import InputError, suggestion
 
 if TYPE_CHECKING:
-    from ackclock.reproduction import Experiment
     from ackclock.table import Table
 
-__all__ = ["experiment", "records", "show", "shown"]
-
-#: Plain data, by name.
-Records = dict[str, dict[str, Any]]
-
-_SCHEMA = "schema"
-
-
-def shown() -> list[str]:
-    """Returns the kinds that can be shown: elements, the other registries, and the schema."""
-    return [*_registries(), _SCHEMA]
-
-
-def _registries() -> dict[str, Callable[[], Records]]:
-    return {kind: partial(_elements, kind) for kind in kinds()} | {
-        "presets": _presets,
-        "models": _models,
-        "metrics": _metrics,
-        "figures": _figures,
-        "tables": partial(_elements, "tables"),
-        "counters": partial(_elements, "counters"),
-        "causes": _causes,
-        "experiments": _experiments,
-    }
-
-
-def records(kind: str) -> Records:
-    """Returns every record of a kind by name, as plain data."""
-    return _registries()[kind]()
-
-
-def _elements(kind: str) -> Records:
-    return {entry["name"]: entry for entry in registry()[kind]}
-
-
-def _presets() -> Records:
-    described = schema()["$defs"]["Preset"]["oneOf"]
-    summaries = {one["const"]: one.get("description", "") for one in described}
-    presets = registry()["presets"]
-    return {
-        name: {"name": name, "summary": summaries[name], "values": values}
-        for name, values in presets.items()
-    }
-
-
-def _models() -> Records:
-    from ackclock.models import MODELS
-
-    return {model.name: model.described() for model in MODELS}
-
-
-def _metrics() -> Records:
-    from ackclock.metrics import METRICS
-
-    return {
-        one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary}
-        for one in METRICS.values()
-    }
-
-
-def _figures() -> Records:
-    from ackclock.plot import catalogue
-
-    return catalogue()
-
-
-def _causes() -> Records:
-    from ackclock.comparison import CAUSES
-
-    return {one.name: {"name": one.name, "summary": one.sentence} for one in CAUSES}
-
-
-def _experiments() -> Records:
-    from ackclock.reproduction import experiments
-
-    return {one.name: experiment(one) for one in experiments()}
-
-
-def experiment(record: "Experiment") -> dict[str, Any]:
-    """Returns an experiment's record as plain data, without its computation."""
-    return {
-        "name": record.name,
-        "label": record.shows,
-        "summary": record.question,
-        "reference": record.source,
-        "group": record.group,
-        "says": record.says,
-        "cost_s": record.cost_s,
-    }
+__all__ = ["show"]
 
 
 @click.command()
@@ -118,7 +28,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     Example:
       ackclock show queues droptail
     """
-    if kind == _SCHEMA:
+    if kind == SCHEMA:
         print_json(schema())
         return
     listed = records(kind)

@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.errors import partly
 from ackclock.result.folder import ADDRESS
+from ackclock.result.interrupted import partly
 from ackclock.run import address, simulation
 from ackclock.run.finished import FinishedRuns, is_kept
 

@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from ackclock import engine, notebook
-from ackclock.errors import InputError, Interrupted
+from ackclock.errors import InputError
 from ackclock.result.columns import table_of
+from ackclock.result.interrupted import Interrupted
 from ackclock.result.result import Result
 from ackclock.result.run_json import read_run
 from ackclock.result.writer import GrowingResult

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import engine, notebook
-from ackclock.errors import Interrupted
+from ackclock.result.interrupted import Interrupted
 from ackclock.run.finished import FinishedRuns
 from ackclock.run.memory import free_bytes
 from ackclock.scenario import Scenario
