@@ -1,6 +1,7 @@
 //! The Python binding and nothing else. Trees, tables and arrays are passed as JSON text and raw
 //! columns.
 
+mod calls;
 mod capture;
 mod captures;
 mod emulate;
@@ -238,10 +239,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(twin::twin, module)?)?;
-    module.add_function(wrap_pyfunction!(twin::twin_calls, module)?)?;
-    module.add_function(wrap_pyfunction!(twin::twin_of_kernel, module)?)?;
-    module.add_function(wrap_pyfunction!(twin::kernel_control, module)?)?;
-    module.add_function(wrap_pyfunction!(twin::calls_beside, module)?)?;
+    module.add_function(wrap_pyfunction!(calls::twin_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(calls::twin_of_kernel, module)?)?;
+    module.add_function(wrap_pyfunction!(calls::kernel_control, module)?)?;
+    module.add_function(wrap_pyfunction!(calls::calls_beside, module)?)?;
     module.add_function(wrap_pyfunction!(check_simulation, module)?)?;
     module.add_function(wrap_pyfunction!(control_object, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::check_estimators, module)?)?;

@@ -62,37 +62,14 @@ pub fn simulate<'py>(
     let state = BatchProgress::default();
     let pcap_folder = pcap_folder.as_deref().map(Path::new);
     let ended = Ended::default();
-    let work = || {
-        if packets || pcap_folder.is_some() {
-            let listen =
-                |job: &Job<'_>, topology: &_| Listener::new(job, topology, packets, pcap_folder);
-            run_each(&jobs, threads, &state, listen, |position, outcome| {
-                ended.note_fault(&jobs[position], outcome.fault.as_ref(), &state);
-                ended.note(position, outcome, Listener::finish);
-            });
-        } else {
-            let listen = |_: &Job<'_>, _: &_| NoTrace;
-            run_each(&jobs, threads, &state, listen, |position, outcome| {
-                ended.note_fault(&jobs[position], outcome.fault.as_ref(), &state);
-                ended.note(position, outcome, |NoTrace| Ok(None));
-            });
-        }
-    };
-    let whole = || {
-        let (positions, tables) = merged(std::mem::take(&mut ended.lock().whole));
-        let keys: Vec<Key> = positions
-            .iter()
-            .map(|position| key(&jobs[*position]))
-            .collect();
-        (keys, tables)
-    };
+    let work = || run_all(&jobs, threads, &state, &ended, packets, pcap_folder);
     let mut told = 0;
     let tell = || {
         told += 1;
         if let Some(take) = &take
             && told % HAND_OVER == 0
         {
-            let (keys, tables) = whole();
+            let (keys, tables) = ended.take_whole(&jobs);
             if !keys.is_empty() {
                 take.call1((keys, by_name(py, &tables)?))?;
             }
@@ -103,6 +80,40 @@ pub fn simulate<'py>(
         }
     };
     watch(py, || state.stop(), tell, work)?;
+    result_of(py, &ended, &jobs)
+}
+
+/// Runs the jobs, and records the packets of each if asked to.
+fn run_all(
+    jobs: &[Job<'_>],
+    threads: usize,
+    state: &BatchProgress,
+    ended: &Ended,
+    packets: bool,
+    pcap_folder: Option<&Path>,
+) {
+    if packets || pcap_folder.is_some() {
+        let listen =
+            |job: &Job<'_>, topology: &_| Listener::new(job, topology, packets, pcap_folder);
+        run_each(jobs, threads, state, listen, |position, outcome| {
+            ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
+            ended.note(position, outcome, Listener::finish);
+        });
+    } else {
+        let listen = |_: &Job<'_>, _: &_| NoTrace;
+        run_each(jobs, threads, state, listen, |position, outcome| {
+            ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
+            ended.note(position, outcome, |NoTrace| Ok(None));
+        });
+    }
+}
+
+/// Returns what `simulate` does: the runs that were not handed over, and those that were stopped.
+fn result_of<'py>(
+    py: Python<'py>,
+    ended: &Ended,
+    jobs: &[Job<'_>],
+) -> PyResult<Bound<'py, PyDict>> {
     if let Some((_, fault)) = ended.lock().fault.take() {
         return Err(refuse(fault));
     }
@@ -111,7 +122,7 @@ pub fn simulate<'py>(
             "the capture cannot be written: {error}"
         )));
     }
-    let (keys, tables) = whole();
+    let (keys, tables) = ended.take_whole(jobs);
     let complete = ended.lock().count == jobs.len();
     let (_, stopped) = merged(std::mem::take(&mut ended.lock().stopped));
     let result = PyDict::new(py);
@@ -174,6 +185,16 @@ struct EndedRuns {
 impl Ended {
     fn lock(&self) -> MutexGuard<'_, EndedRuns> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the runs that reached their end, with their keys.
+    fn take_whole(&self, jobs: &[Job<'_>]) -> (Vec<Key>, Tables) {
+        let (positions, tables) = merged(std::mem::take(&mut self.lock().whole));
+        let keys = positions
+            .iter()
+            .map(|position| key(&jobs[*position]))
+            .collect();
+        (keys, tables)
     }
 
     /// Notes the fault of a control, and stops the runs.
