@@ -24,23 +24,29 @@ print(pandas.DataFrame({{"a": [1]}}).shape)
 """
 
 
-#: Imports the file of every verb, as `ackclock --help` does.
-HELP = """
+#: Runs a command that needs no result, and prints which of the slow packages it imported. Help
+#: imports the file of every verb.
+SHORT = """
 import sys
 from ackclock.cli import main
-sys.argv = ["ackclock", "--help"]
+sys.argv = {arguments}
 try:
     main()
 except SystemExit as ended:
     assert not ended.code, ended.code
-print(sorted({"numpy", "pyarrow", "scipy", "matplotlib", "jinja2", "rich"} & sys.modules.keys()))
+print(sorted({{"numpy", "pyarrow", "scipy", "matplotlib", "jinja2", "rich"}} & sys.modules.keys()))
 """
 
 
-def test_help_imports_nothing_slow(
-    run_python: Callable[..., subprocess.CompletedProcess],
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["check", str(EXAMPLE), "--json"], ["show", "queues", "--json"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_needs_no_result_imports_nothing_slow(
+    run_python: Callable[..., subprocess.CompletedProcess], arguments: list[str]
 ) -> None:
-    ended = run_python("-c", HELP)
+    ended = run_python("-c", SHORT.format(arguments=["ackclock", *arguments]))
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "[]"), ended.stderr
 
 

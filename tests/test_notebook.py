@@ -56,7 +56,7 @@ def test_a_result_shows_its_answer_shortly(result: Result, predicted: Result) ->
     assert repr(result) == "Result(simulate leaky pipe, 6 points, 3 replicates)"
     text = result._repr_html_()
     assert text.count("<tr>") == 7
-    assert "goodput, Mbit/s" in text
+    assert "goodput Mbit/s" in text
     assert "folder" not in text
     assert "square root" in predicted._repr_html_()
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ackclock.metrics import Interval
+from ackclock.metrics import Interval, in_shown_unit
 from ackclock.report.environment import environment
 from ackclock.table import (
     Column,
@@ -15,7 +15,6 @@ from ackclock.table import (
     assigned,
     brief,
     fixed,
-    in_shown_unit,
     scaled,
     swept_paths,
     table,

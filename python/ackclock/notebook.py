@@ -3,7 +3,6 @@
 Nothing here needs IPython, which is there if and only if a notebook runs.
 """
 
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +10,8 @@ from contextlib import contextmanager
 from html import escape
 from importlib import import_module
 from typing import Any
+
+from ackclock.table import Table
 
 __all__ = ["block", "progress"]
 
@@ -23,34 +24,32 @@ _PATIENCE_S, _EVERY_S = 1.0, 0.2
 # Rows that an object shows of its table.
 _MOST_ROWS = 12
 
-_NUMBER = re.compile(r"([+\-−]?[\d.,]+( [±%≠!*].*)?|[–∞])\s*")
 _RIGHT = "text-align:right;font-variant-numeric:tabular-nums"
 
 
-def block(
-    title: str, lines: Sequence[str], head: Sequence[str] = (), rows: Sequence[Sequence[str]] = ()
-) -> str:
-    """Returns HTML: a title, lines below it, and a table of at most twelve rows.
+def block(title: str, lines: Sequence[str], shown: Table | None = None) -> str:
+    """Returns HTML: a title, lines below it, and at most twelve rows of a table without its title.
 
     Args:
         title: What the object is.
         lines: What there is to say of it; empty ones are left out.
-        head: Names of columns.
-        rows: Cells; those that begin like a number stand on the right.
+        shown: The table; None for none.
     """
     parts = [f"<b>{escape(title)}</b>", *(escape(line) for line in lines if line)]
     text = f"<div>{'<br>'.join(parts)}</div>"
-    if not rows:
+    if shown is None or not shown.rows:
         return text
-    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    shown = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:_MOST_ROWS])
-    more = len(rows) - _MOST_ROWS
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in shown.head)
+    rows = "".join(
+        f"<tr>{''.join(map(_cell, row, shown.numeric))}</tr>" for row in shown.texts[:_MOST_ROWS]
+    )
+    more = len(shown.rows) - _MOST_ROWS
     left = f"<div>{more} more rows</div>" if more > 0 else ""
-    return f"{text}<table><thead><tr>{names}</tr></thead><tbody>{shown}</tbody></table>{left}"
+    return f"{text}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>{left}"
 
 
-def _cell(text: str) -> str:
-    style = f' style="{_RIGHT}"' if _NUMBER.fullmatch(text) else ""
+def _cell(text: str, is_number: bool) -> str:
+    style = f' style="{_RIGHT}"' if is_number else ""
     return f"<td{style}>{escape(text)}</td>"
 
 

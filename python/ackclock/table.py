@@ -14,12 +14,32 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ackclock.metrics import Interval, metric
-from ackclock.result.result import Result
-
 Rows = list[dict[str, Any]]
+
+
+class Interval(NamedTuple):
+    """A mean and its confidence interval.
+
+    Attributes:
+        mean: NaN if nothing is known.
+        half_width: NaN for fewer than two values, as one run has no spread.
+        replicates: Number of values.
+    """
+
+    mean: float
+    half_width: float
+    replicates: int
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.mean + self.half_width
+
 
 Value = str | int | float | Interval | None
 
@@ -242,14 +262,6 @@ def scaled(value: float | None, scale: float) -> float | None:
     return None if value is None else value * scale
 
 
-def in_shown_unit(interval: Interval | None, name: str) -> Interval | None:
-    """Converts an interval of a metric to the unit in which tables show it."""
-    if interval is None:
-        return None
-    scale = metric(name).shown_per_unit
-    return Interval(interval.mean * scale, interval.half_width * scale, interval.replicates)
-
-
 def plain(value: Any) -> Any:
     """Converts a value for JSON.
 
@@ -263,7 +275,7 @@ def plain(value: Any) -> Any:
             "high": plain(value.high),
             "replicates": value.replicates,
         }
-    if isinstance(value, np.generic):
+    if hasattr(value, "item"):
         return plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -365,18 +377,3 @@ def fixed(value: float, digits: int, *, sign: bool = False) -> str:
 def _digits(value: float, significant: int = 4) -> int:
     """Returns the decimal places that show so many significant digits."""
     return 0 if value == 0 else max(0, min(6, significant - 1 - math.floor(math.log10(abs(value)))))
-
-
-def averaging(result: Result) -> str:
-    """Returns the part of a title that says how the numbers of a result were averaged."""
-    count, unreliable = result.run["replicates"], len(result.unreliable)
-    one = "one replicate" if result.run["scenario"] else "one session"
-    words = (
-        f"means of {count} replicates ± 95 % confidence"
-        if count > 1
-        else f"{one}, no confidence interval"
-    )
-    if unreliable:
-        runs = f"{unreliable} unreliable run{'' if unreliable == 1 else 's'}"
-        words += f", {runs} {'left out' if result.left_out else 'taken in'}"
-    return f"interrupted, of what was run: {words}" if result.partial else words

@@ -11,7 +11,6 @@ from ackclock import Result, Scenario, emulate, plot, simulate
 from ackclock.metrics import METRICS, interval, summarise
 from ackclock.report import page
 from ackclock.report.run_tables import fidelity_rows, flow_rows, flow_table, hop_rows
-from ackclock.table import averaging
 
 from .pretended import LATE, Pretended
 
@@ -71,8 +70,8 @@ def test_where_all_are_unreliable_nothing_is_known(emulated: Result) -> None:
 
 
 def test_titles_say_so(emulated: Result) -> None:
-    assert averaging(emulated).endswith(", 4 unreliable runs left out")
-    assert averaging(replace(emulated, averages_unreliable=True)).endswith(
+    assert emulated.averaging.endswith(", 4 unreliable runs left out")
+    assert replace(emulated, averages_unreliable=True).averaging.endswith(
         ", 4 unreliable runs taken in"
     )
     assert "unreliable" in plot.cwnd(emulated, point=1, replicate=2).axes[0].get_title(loc="left")

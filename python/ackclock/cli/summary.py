@@ -36,7 +36,6 @@ def print_run(
     """
     from ackclock.report import run_tables, summary
     from ackclock.run import prediction
-    from ackclock.table import averaging
     from ackclock.validity import l4s, stationarity
 
     claimed = l4s.judge(result)
@@ -49,7 +48,7 @@ def print_run(
         answer = {"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops}
         print_json(answer | _verdicts(result, claimed))
         return
-    words = averaging(result)
+    words = result.averaging
     warmups = {point["scenario"]["warmup"] for point in result.points}
     if len(warmups) == 1 and warmups != {"0 s"}:
         words += f", from {warmups.pop()} on"

@@ -108,7 +108,7 @@ def _shown(result: "Result", rows: list[dict[str, Any]], metrics: tuple[str, ...
     """Returns the table for people: intervals in the units of tables, swept values as written."""
     from ackclock.metrics import METRICS, Interval
     from ackclock.metrics.frame import HALF_WIDTH, SUBJECT, swept
-    from ackclock.table import Column, averaging, scaled, short
+    from ackclock.table import Column, scaled, short
     from ackclock.table import table as made
     from ackclock.validity.stationarity import NOTE, judge, starred
 
@@ -142,5 +142,5 @@ def _shown(result: "Result", rows: list[dict[str, Any]], metrics: tuple[str, ...
         "subject",
         *(Column(what.label, what.shown_unit) for what in chosen),
     ]
-    title = f"{result.run['name']}: {averaging(result)}"
+    title = f"{result.run['name']}: {result.averaging}"
     return made(f"{title}. {NOTE}" if marked else title, head, cells)

@@ -7,9 +7,9 @@ from ackclock.comparison.column import Column as ComparedColumn
 from ackclock.comparison.explanation import Explanation
 from ackclock.comparison.rendering import identify, place, title
 from ackclock.comparison.table import EXCEEDS, Comparison, Residual, Row
-from ackclock.metrics import metric
+from ackclock.metrics import in_shown_unit, metric
 from ackclock.table import Cell as Shown
-from ackclock.table import Column, Table, Written, capital, in_shown_unit, number, table, text
+from ackclock.table import Column, Table, Written, capital, number, table, text
 from ackclock.validity.stationarity import NOTE, starred
 
 __all__ = [

@@ -4,19 +4,9 @@ from collections.abc import Sequence
 
 from ackclock.comparison.explanation import Explanation, numbers_of, written_residual
 from ackclock.comparison.table import Cell, Comparison, Row
-from ackclock.metrics import metric
+from ackclock.metrics import in_shown_unit, metric
 from ackclock.table import Cell as Shown
-from ackclock.table import (
-    Column,
-    Table,
-    Written,
-    capital,
-    in_shown_unit,
-    number,
-    short,
-    swept_paths,
-    table,
-)
+from ackclock.table import Column, Table, Written, capital, number, short, swept_paths, table
 from ackclock.validity.stationarity import NOTE, starred
 
 __all__ = [

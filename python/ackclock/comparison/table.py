@@ -191,7 +191,7 @@ class Comparison:
         if not named:
             return notebook.block(title, lines)
         shown = answer.marked_table(self, named[0])
-        return notebook.block(f"{title}: {shown.title}", lines, shown.head, shown.texts)
+        return notebook.block(f"{title}: {shown.title}", lines, shown)
 
     def reference_for(self, name: str) -> str | None:
         """Returns the column that a column is compared with; None for the reference itself."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ackclock.errors import InputError
 from ackclock.metrics import arrivals, estimates, flows, hops, sharing, smoothness
-from ackclock.metrics.confidence import Interval, difference, interval
+from ackclock.metrics.confidence import difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
@@ -41,6 +41,7 @@ from ackclock.metrics.smoothness import (
     shown_time_scales,
 )
 from ackclock.result.result import Result
+from ackclock.table import Interval
 
 __all__ = [
     "CONVERGED_SHARE",
@@ -65,6 +66,7 @@ __all__ = [
     "equivalence_ratio",
     "hurst_variance_time",
     "hurst_wavelet",
+    "in_shown_unit",
     "interval",
     "jain",
     "metric",
@@ -321,3 +323,11 @@ def by_replicate(result: Result, what: Metric) -> dict[tuple[int, str], dict[int
         if (value.point, value.replicate) not in result.left_out:
             values[value.replicate] = value.value
     return replicates
+
+
+def in_shown_unit(interval: Interval | None, name: str) -> Interval | None:
+    """Converts an interval of a metric to the unit in which tables show it."""
+    if interval is None:
+        return None
+    scale = metric(name).shown_per_unit
+    return Interval(interval.mean * scale, interval.half_width * scale, interval.replicates)

@@ -1,12 +1,12 @@
 """Means and differences of means with confidence intervals."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.errors import InputError
+from ackclock.table import Interval
 
 # Student's t for a confidence of 95 % and 1 to 30 degrees of freedom, as SciPy computes it. To
 # import SciPy for it takes more than a quarter of the time of a short command.
@@ -21,30 +21,6 @@ _USUAL_T = (
     2.0518305164802846, 2.0484071417952454, 2.045229642132703, 2.0422724563012378,
 )  # fmt: skip
 _USUAL_FREEDOM = range(1, len(_USUAL_T) + 1)
-
-
-class Interval(NamedTuple):
-    """A mean and its confidence interval.
-
-    Attributes:
-        mean: NaN if nothing is known.
-        half_width: NaN for fewer than two values, as one run has no spread.
-        replicates: Number of values.
-    """
-
-    mean: float
-    half_width: float
-    replicates: int
-
-    @property
-    def low(self) -> float:
-        """Lower end."""
-        return self.mean - self.half_width
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-        return self.mean + self.half_width
 
 
 def interval(values: ArrayLike, confidence: float = _USUAL_CONFIDENCE) -> Interval:

@@ -9,7 +9,7 @@ from ackclock.metrics import METRICS, summarise
 from ackclock.metrics.frame import SUBJECT, frame, swept
 from ackclock.plot.panels import UNSETTLED
 from ackclock.result.result import Result
-from ackclock.table import averaging, capital
+from ackclock.table import capital
 from ackclock.validity.stationarity import judge
 
 __all__ = ["bottleneck", "points_table", "subject_table"]
@@ -43,7 +43,7 @@ def subject_table(result: Result, metric: str, subject: str | None) -> tuple[pa.
     table = table.append_column(metric + UNSETTLED, pa.array(marks, pa.bool_()))
     label = METRICS[metric].label
     whose = f" at {subject}" if subject else ""
-    title = f"{capital(label)}{whose}: {result.run['name']}, {averaging(result)}"
+    title = f"{capital(label)}{whose}: {result.run['name']}, {result.averaging}"
     return table, title
 
 

@@ -20,7 +20,7 @@ from ackclock.plot.style import Style, control_styles, line_styles, reference_st
 from ackclock.plot.subject import bottleneck, points_table, subject_table
 from ackclock.result.flows import control_label, control_of
 from ackclock.result.result import Result
-from ackclock.table import averaging, capital
+from ackclock.table import capital
 from ackclock.validity.stationarity import Stationarity, judge
 
 __all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "sweep", "swept_axis"]
@@ -126,7 +126,7 @@ def sweep(
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
         entitle(
             axes,
-            f"{capital(what.label)}: {result.run['name']}, {averaging(result)}",
+            f"{capital(what.label)}: {result.run['name']}, {result.averaging}",
         )
         if drawn:
             set_scales(axes, axis.values, drawn)

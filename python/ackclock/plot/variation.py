@@ -16,7 +16,7 @@ from ackclock.plot.scales import set_scales
 from ackclock.plot.style import line_styles
 from ackclock.result.flows import control_label
 from ackclock.result.result import Result
-from ackclock.table import assigned, averaging, named
+from ackclock.table import assigned, named
 
 __all__ = ["MOST_LINES", "VARIATION", "variation", "variations"]
 
@@ -82,9 +82,7 @@ def variation(
         axes.set_xlabel("time scale (s)")
         axes.set_ylabel("coefficient of variation of the rate")
         where = assigned(result.points[point]["assignments"])
-        entitle(
-            axes, ", ".join([f"Variation of the rate: {shown.name}", *where, averaging(result)])
-        )
+        entitle(axes, ", ".join([f"Variation of the rate: {shown.name}", *where, result.averaging]))
         if drawn:
             set_scales(axes, scales, drawn)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

@@ -8,13 +8,13 @@ import numpy as np
 from ackclock import units
 from ackclock.comparison import Column, Comparison, Row, answer
 from ackclock.comparison.explanation import written_residual
-from ackclock.metrics import metric
+from ackclock.metrics import in_shown_unit, metric
 from ackclock.metrics.tables import grouped
 from ackclock.report import live
 from ackclock.report.asked import timing
 from ackclock.report.section import Live
 from ackclock.report.swept_figure import Mark, swept_figure
-from ackclock.table import assigned, in_shown_unit
+from ackclock.table import assigned
 
 __all__ = ["figures", "minus"]
 

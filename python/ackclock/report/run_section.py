@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ackclock.metrics import METRICS, by_replicate, metric, summarise
+from ackclock.metrics import METRICS, by_replicate, in_shown_unit, metric, summarise
 from ackclock.metrics.frame import swept
 from ackclock.models.told import best
 from ackclock.plot.subject import bottleneck
@@ -23,7 +23,7 @@ from ackclock.report.section import Asked, Live, Section
 from ackclock.report.swept_figure import Mark, swept_figure
 from ackclock.result.flows import control_of
 from ackclock.result.result import Result
-from ackclock.table import Rows, averaging, brief, capital, in_shown_unit, named, text
+from ackclock.table import Rows, brief, capital, named, text
 from ackclock.validity.stationarity import Stationarity, judge
 
 __all__ = ["section_of_run", "section_of_session"]
@@ -98,7 +98,7 @@ def _goodput(result: Result, rows: Rows) -> list[str]:
 
 
 def _tables(result: Result, predicted: Result | None, rows: Rows, hops: Rows) -> list[Any]:
-    words = averaging(result)
+    words = result.averaging
     words = capital(words)
     note = (
         f"{words}. Goodput (summed over a flow's instances), utilisation (of the busiest shared "

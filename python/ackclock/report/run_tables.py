@@ -7,21 +7,10 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ackclock.metrics import Interval, metric, summarise
+from ackclock.metrics import Interval, in_shown_unit, metric, summarise
 from ackclock.result.flows import control_label, control_of, rivals
 from ackclock.result.result import Result
-from ackclock.table import (
-    Column,
-    Rows,
-    Table,
-    Written,
-    in_shown_unit,
-    named,
-    scaled,
-    short,
-    swept_paths,
-    table,
-)
+from ackclock.table import Column, Rows, Table, Written, named, scaled, short, swept_paths, table
 from ackclock.validity.stationarity import NOTE, Stationarity, judge, starred
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")

@@ -4,6 +4,7 @@
 value that a method cannot know is null.
 """
 
+import math
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,11 +20,13 @@ from ackclock.errors import InputError
 from ackclock.result.folder import link_or_copy, refuse_foreign_folder, staged
 from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
 from ackclock.result.tables import Tables, TablesInFolder, matching, written_as
+from ackclock.table import Column, Interval, short, table
 
 __all__ = ["Result"]
 
-# Metrics that a notebook shows of a result, with their heads.
-_SHOWN = {"goodput": "goodput, Mbit/s", "rtt": "RTT, ms"}
+# Metrics that a notebook shows of a result: the column, and how many of its units are one of the
+# metric's.
+_SHOWN = {"goodput": (Column("goodput", "Mbit/s"), 1e-6), "rtt": (Column("RTT", "ms"), 1e3)}
 # Tables of a long capture that may be larger than memory: they are read on demand.
 _LARGE: dict[str, frozenset[str]] = {
     "measure": frozenset({"samples", "limit_periods", "rtt_histogram"})
@@ -102,6 +105,21 @@ class Result:
         """Point and replicate of each run that averages leave out."""
         return frozenset() if self.averages_unreliable else self.unreliable
 
+    @property
+    def averaging(self) -> str:
+        """The part of a title that says how its numbers were averaged."""
+        count, unreliable = self.run["replicates"], len(self.unreliable)
+        one = "one replicate" if self.run["scenario"] else "one session"
+        words = (
+            f"means of {count} replicates ± 95 % confidence"
+            if count > 1
+            else f"{one}, no confidence interval"
+        )
+        if unreliable:
+            runs = f"{unreliable} unreliable run{'' if unreliable == 1 else 's'}"
+            words += f", {runs} {'left out' if self.left_out else 'taken in'}"
+        return f"interrupted, of what was run: {words}" if self.partial else words
+
     def frame(self, *metrics: str, subject: str | None = None, by: str = "point") -> pa.Table:
         """Returns metrics as a tidy Arrow table, for pandas and polars.
 
@@ -147,20 +165,32 @@ class Result:
         lines = [", ".join(words), *doubts, kept]
         if "flows" not in self.tables or self.is_session:
             rows = self.tables["predictions"].to_pylist() if "predictions" in self.tables else []
+            goodput, scale = _SHOWN["goodput"]
             told = [
-                [row["flow"], row["label"], f"{row['goodput_bit_per_s'] * 1e-6:.4g}"]
+                [row["flow"], row["label"], row["goodput_bit_per_s"] * scale]
                 for row in rows
                 if row["goodput_bit_per_s"] is not None
             ]
-            return notebook.block(title, lines, ["flow", "model", "goodput, Mbit/s"], told)
+            return notebook.block(title, lines, table(title, ["flow", "model", goodput], told))
         shown = self.frame(*_SHOWN)
-        keys = [name for name in shown.column_names if not name.startswith((*_SHOWN, "point"))]
+        keys = [one for one in shown.schema if not one.name.startswith((*_SHOWN, "point"))]
         cells = [
-            [*(str(row[key]) for key in keys), *(_with_half(row, name) for name in _SHOWN)]
+            [
+                *(_written(row[key.name]) for key in keys),
+                *(self._interval(row, name, scale) for name, (_, scale) in _SHOWN.items()),
+            ]
             for row in shown.to_pylist()
         ]
-        heads = [*(key.replace("_", " ") for key in keys), *_SHOWN.values()]
-        return notebook.block(title, lines, heads, cells)
+        columns = [*_heads(keys), *(column for column, _ in _SHOWN.values())]
+        return notebook.block(title, lines, table(title, columns, cells))
+
+    def _interval(self, row: Mapping[str, Any], metric: str, scale: float) -> Interval | None:
+        """Returns a metric in a row of `frame`, in another unit; None if unknown."""
+        mean, half = row[metric], row[f"{metric}_half_width"]
+        if mean is None:
+            return None
+        half_width = math.nan if half is None else half * scale
+        return Interval(mean * scale, half_width, self.run["replicates"])
 
     def save(
         self,
@@ -233,10 +263,17 @@ class Result:
         return cls(run, tables)
 
 
-def _with_half(row: Mapping[str, Any], metric: str) -> str:
-    """Returns a mean and the half width of its interval, as far as they are known."""
-    scale = 1e-6 if metric == "goodput" else 1e3
-    mean, half = (row.get(f"{metric}{ending}") for ending in ("", "_half_width"))
-    if mean is None or mean != mean:
-        return "–"
-    return f"{mean * scale:.4g}" + (f" ± {half * scale:.2g}" if half and half == half else "")
+def _heads(fields: list[pa.Field]) -> list[Column]:
+    """Returns the columns of fields of `Result.frame`: swept paths, shortened, and subjects."""
+    about = [{"path": one.name, "unit": ""} | _text_of(one.metadata or {}) for one in fields]
+    names = short(one["path"] for one in about)
+    return [Column(name, one["unit"]) for name, one in zip(names, about, strict=True)]
+
+
+def _text_of(metadata: Mapping[bytes, bytes]) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in metadata.items()}
+
+
+def _written(value: Any) -> str:
+    """Returns a swept value or a subject as it is written in a scenario, without its unit."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

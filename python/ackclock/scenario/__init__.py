@@ -14,6 +14,7 @@ from typing import Any, overload
 
 from ackclock import engine, notebook
 from ackclock.errors import ScenarioError, suggestion
+from ackclock.table import table
 
 __all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load"]
 
@@ -272,7 +273,7 @@ class Scenario:
         ]
         lines = [str(tree.get("question", "")), ", ".join(times), sweep]
         name = f"Scenario {tree.get('name', '')}".strip()
-        return notebook.block(name, lines, ["", "name", "is"], rows)
+        return notebook.block(name, lines, table(name, ["", "name", "is"], rows))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from functools import cached_property
 
 from ackclock import units
 from ackclock.errors import InputError
-from ackclock.metrics.confidence import Interval, interval
+from ackclock.metrics.confidence import interval
+from ackclock.table import Interval
 
 __all__ = ["FIRST", "Precision", "look_sizes", "parse", "parse_replicates"]
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from ackclock.errors import InputError, suggestion
 from ackclock.metrics import Metric
-from ackclock.metrics.confidence import Interval, interval
+from ackclock.metrics.confidence import interval
 from ackclock.metrics.tables import grouped
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
-from ackclock.table import Column, Table, short, table
+from ackclock.table import Column, Interval, Table, short, table
 from ackclock.validity.stationarity import starred
 
 __all__ = ["bottleneck", "column_of", "frame", "shown", "where", "without_copies"]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ackclock import engine
 from ackclock.errors import InputError, suggestion
-from ackclock.metrics.confidence import Interval, interval
+from ackclock.metrics.confidence import interval
 from ackclock.result.folder import Contents, read_object, write_whole
 from ackclock.run import address
 from ackclock.scenario import Scenario
@@ -31,7 +31,7 @@ from ackclock.sweeps.search import objective as objectives
 from ackclock.sweeps.search.evaluation import Evaluator
 from ackclock.sweeps.search.optimiser import OPTIMISERS, Spent
 from ackclock.sweeps.search.shrinking import shrink
-from ackclock.table import json_text
+from ackclock.table import Interval, json_text
 
 __all__ = ["SEARCH", "Found", "Search", "is_begun", "run"]
 
