@@ -1,5 +1,6 @@
 """Objects in a notebook: what they show, progress by itself, and an interrupt that is raised."""
 
+import re
 import signal
 import sys
 from types import SimpleNamespace
@@ -56,7 +57,9 @@ def test_a_result_shows_its_answer_shortly(result: Result, predicted: Result) ->
     assert repr(result) == "Result(simulate leaky pipe, 6 points, 3 replicates)"
     text = result._repr_html_()
     assert text.count("<tr>") == 7
-    assert "goodput Mbit/s" in text
+    heads = re.findall(r'<th scope="col">([^<]*)</th>', text)
+    assert heads == ["control.kind", "probability %", "subject", "goodput Mbit/s", "RTT ms"]
+    assert '<td style="text-align:right' in text
     assert "folder" not in text
     assert "square root" in predicted._repr_html_()
 

@@ -275,7 +275,7 @@ def plain(value: Any) -> Any:
             "high": plain(value.high),
             "replicates": value.replicates,
         }
-    if hasattr(value, "item"):
+    if hasattr(value, "item"):  # A scalar of NumPy, which need not be imported to know it.
         return plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None

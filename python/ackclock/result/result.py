@@ -24,8 +24,8 @@ from ackclock.table import Column, Interval, short, table
 
 __all__ = ["Result"]
 
-# Metrics that a notebook shows of a result: the column, and how many of its units are one of the
-# metric's.
+# Metrics that a notebook shows of a result: the column, and the factor that converts the metric's
+# unit to the column's.
 _SHOWN = {"goodput": (Column("goodput", "Mbit/s"), 1e-6), "rtt": (Column("RTT", "ms"), 1e3)}
 # Tables of a long capture that may be larger than memory: they are read on demand.
 _LARGE: dict[str, frozenset[str]] = {
