@@ -40,6 +40,12 @@ DEMO_OUT := out/leaky-pipes
 # Of the demo's emulation: three replicates of its two points.
 DEMO_REAL_TIME := 36 s
 
+# Cargo counts its own processes, not make's.
+CARGO := MAKEFLAGS= cargo
+
+# Most modules of packages are never imported: each is compiled when it is.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
 # Where cargo keeps what it has fetched.
 REGISTRY := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src
 
@@ -53,7 +59,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-fast \
     test-rust test-computing test-waiting test-alone \
-    test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel lint docs docs-write site \
+    test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
+    lint lint-rust lint-python docs docs-generated docs-rust docs-write site \
     clean
 .DELETE_ON_ERROR:
 
@@ -80,20 +87,20 @@ test: $(QUICK) ## run all tests, on an engine that checks the physics
 	@echo 'The engine in $(VENV) has debug assertions and is slow; `make build` installs the fast one.'
 
 test-fast: $(QUICK) ## run the tests that take no real time, no other program and not long
-	cargo test --quiet $(RUST_TESTED) --lib
+	$(CARGO) test --quiet $(RUST_TESTED) --lib
 	$(BIN)/python -m pytest -q $(IN_PARALLEL) -m 'not (slow or real_time or peer)'
 
 # The loader of controls is a program and a workspace of its own: it needs libelf.
 KERNEL_TARGET := target/kernel
 KERNEL_NEEDS := libelf.h zlib.h
 
-kernel: $(TOOLS) ## build what loads controls into the running kernel, into .venv
+kernel: $(BIN)/python ## build what loads controls into the running kernel, into .venv
 	@for header in $(KERNEL_NEEDS); do \
 	  echo "#include <$$header>" | $${CC:-cc} -E -x c - > /dev/null 2>&1 || { \
 	    echo "make kernel needs a C compiler and $$header; on Debian and Ubuntu:" \
 	      "apt install gcc libelf-dev zlib1g-dev"; exit 1; }; \
 	done
-	cargo build --quiet --release --manifest-path crates/ackclock-kernel/Cargo.toml \
+	$(CARGO) build --quiet --release --manifest-path crates/ackclock-kernel/Cargo.toml \
 	  --target-dir $(KERNEL_TARGET)
 	install $(KERNEL_TARGET)/release/ackclock-kernel-host $(BIN)/
 
@@ -110,9 +117,8 @@ bpf: ## compile the controls for the kernel (clang 16)
 	  $(LLVM_STRIP) -g $${source%.c}.o; \
 	done
 
-# Cargo counts its own processes, not make's.
 test-rust: # run the tests of the Rust crates
-	@MAKEFLAGS= cargo test $(RUST_TESTED) > $(RUST_SAID) 2>&1; \
+	@$(CARGO) test $(RUST_TESTED) > $(RUST_SAID) 2>&1; \
 	  code=$$?; echo; echo 'Tests of the Rust crates:'; cat $(RUST_SAID); exit $$code
 
 test-computing: $(QUICK)
@@ -137,7 +143,7 @@ bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they m
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
 	$(BIN)/python benches/sweeps.py
-	cargo bench --package ackclock-bench --bench '*'
+	$(CARGO) bench --package ackclock-bench --bench '*'
 
 lab: $(TOOLS) ## build the engine of lab pages, WebAssembly, to be committed
 	$(BIN)/python tools/lab_engine.py
@@ -153,18 +159,27 @@ kernel-wheel: $(TOOLS) ## build the wheel of what loads controls into the kernel
 	$(BIN)/maturin build --release --manifest-path crates/ackclock-kernel/Cargo.toml \
 	  --target-dir $(KERNEL_TARGET) --out dist
 
-lint: $(EITHER) ## check format, lints, types and who imports whom
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+lint: lint-rust lint-python ## check format, lints, types and who imports whom
+
+# The binding's build asks the environment's Python which one it is.
+lint-rust: $(BIN)/python
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+lint-python: $(EITHER)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(EITHER) ## check that the generated pages are current, build the Rust documentation
+docs: docs-generated docs-rust ## check that generated pages are current, build Rust's documentation
+
+docs-generated: $(EITHER)
 	$(BIN)/python tools/reference.py --check
 	$(BIN)/python tools/exercise_notebooks.py --check
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+docs-rust: $(BIN)/python
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
 docs-write: $(EITHER) ## write the generated pages: docs/reference, schema, notebooks
 	$(BIN)/python tools/reference.py --write
@@ -180,24 +195,25 @@ clean: ## remove what was built, and the demo's results
 	rm -rf $(VENV) $(DEMO_OUT) python/ackclock/_native*.so
 	cargo clean
 
-# Python's tools and the packages that pyproject.toml asks for, without building ackclock itself.
-$(TOOLS): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "ackclock needs Python 3.11 or newer; for example: make PYTHON=python3.12" >&2; exit 1; }
 	@command -v cargo > /dev/null || { \
 	  echo "cargo not found; install Rust, for example from https://rustup.rs" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+# Python's tools and the packages that pyproject.toml asks for, without building ackclock itself.
+$(TOOLS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
 	  print(*project["build-system"]["requires"], *project["project"]["dependencies"], \
 	  *project["project"]["optional-dependencies"]["dev"], sep="\n")' > $(VENV)/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --requirement $(VENV)/requirements.txt
+	$(PIP_INSTALL) --requirement $(VENV)/requirements.txt
 	touch $@
 
 $(SITE_TOOLS): $(TOOLS)
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
 	  print(*project["project"]["optional-dependencies"]["docs"], sep="\n")' > $@.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $@.txt
+	$(PIP_INSTALL) --requirement $@.txt
 	touch $@
 
 # An editable install: changes to Python files need no build. Going from one profile to the other
@@ -212,4 +228,5 @@ $(RELEASE): $(TOOLS) $(RUST_SOURCES)
 	@rm -f $(QUICK)
 	touch $@
 
-install = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --profile $(1) --quiet
+install = MAKEFLAGS= VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 \
+  $(BIN)/maturin develop --profile $(1) --quiet

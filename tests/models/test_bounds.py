@@ -4,9 +4,11 @@ The work is counted, not timed: Python's function calls, and the memory that is 
 """
 
 import resource
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from cProfile import Profile
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,8 @@ from .test_record import every_model, given_of
 
 #: Function calls, Python's and compiled ones: some ten seconds.
 MOST_CALLS = 4_000_000
+#: Processor time in seconds after which an answer is not waited for: sixty times as long.
+GIVEN_UP_S = 600.0
 #: Memory in bytes that an answer may take in addition, compiled code included.
 MOST_MEMORY = 1_000_000_000
 EXTREMES = (1e-100, 1e-12, 1e-3, 1.0, 50.0, 1e6, 1e12, 1e100)
@@ -34,21 +38,28 @@ class TooMuchWorkError(AssertionError):
 
 def counted(ask: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Returns the answer, within the bounds."""
-    calls = 0
+    profile = Profile()
+    with memory_limited(), ended_after(GIVEN_UP_S):
+        answer = profile.runcall(ask)
+    if sum(function.callcount for function in profile.getstats()) > MOST_CALLS:
+        raise TooMuchWorkError
+    return answer
 
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-        if calls > MOST_CALLS:
-            sys.setprofile(None)
-            raise TooMuchWorkError
 
-    with memory_limited():
-        sys.setprofile(count)
-        try:
-            return ask()
-        finally:
-            sys.setprofile(None)
+@contextmanager
+def ended_after(seconds: float) -> Iterator[None]:
+    """Raises `TooMuchWorkError` within what takes more of the processor's time."""
+
+    def give_up(*_: object) -> None:
+        raise TooMuchWorkError
+
+    before = signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @contextmanager
@@ -127,6 +138,12 @@ def test_more_calls_than_any_answer_takes_are_refused(monkeypatch: pytest.Monkey
     assert counted(lambda: {"few": np.array([abs(-1) for _ in range(900)])})
     with pytest.raises(TooMuchWorkError):
         counted(lambda: {"many": np.array([abs(-1) for _ in range(1100)])})
+
+
+def test_an_answer_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "GIVEN_UP_S", 0.1)
+    with pytest.raises(TooMuchWorkError):
+        counted(lambda: {"for ever": np.array([0 for _ in iter(int, 1)])})
 
 
 @pytest.mark.parametrize("value", BEYOND)
