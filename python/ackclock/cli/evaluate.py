@@ -14,7 +14,7 @@ from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:
-    from ackclock.evaluation import Plan, Suite
+    from ackclock.controls.evaluation import Plan, Suite
 
 __all__ = ["evaluate"]
 
@@ -59,7 +59,7 @@ def evaluate(
       ackclock evaluate bbr1
       ackclock evaluate cubic --only policer,rate-up
     """
-    from ackclock import evaluation
+    from ackclock.controls import evaluation
 
     suite = evaluation.load(named)
     cases = suite.chosen(only)
@@ -95,8 +95,8 @@ def _command(control: str, named: str, only: str, seeds: int, *, full: bool) -> 
 
 
 def _run(plan: "Plan", folder: Path, as_json: bool) -> int:
-    from ackclock import evaluation
     from ackclock.cli.progress import progress
+    from ackclock.controls import evaluation
 
     with progress(f"evaluate {plan.control['kind']}") as tell:
         found, complete = evaluation.evaluate(plan, folder, tell)
@@ -111,7 +111,7 @@ def _run(plan: "Plan", folder: Path, as_json: bool) -> int:
 
 
 def _print(found: dict[str, Any], folder: Path, as_json: bool) -> None:
-    from ackclock.evaluation.page import answer, quotation, verdicts_table
+    from ackclock.controls.evaluation.page import answer, quotation, verdicts_table
 
     if as_json:
         print_json({"page": str(folder / "index.html"), **found})

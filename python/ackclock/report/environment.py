@@ -22,10 +22,10 @@ _NUMBER = re.compile(r"([+\-−]?\d+)(\.\d+)?(?:( ± )(\d+)(\.\d+)?)?(.*)", re.D
 def environment(*more: str) -> jinja2.Environment:
     """Returns an environment that escapes its input.
 
-    It finds templates in this folder and in those of other packages.
+    It finds templates in this folder and in others.
 
     Args:
-        more: Names of other packages of ackclock that hold templates in their folder.
+        more: Other folders of templates, relative to that of the package ackclock.
     """
     made = jinja2.Environment(
         loader=jinja2.ChoiceLoader(

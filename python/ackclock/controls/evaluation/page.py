@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ackclock.evaluation.verdict import Verdict
+from ackclock.controls.evaluation.verdict import Verdict
 from ackclock.report.environment import data_of, environment
 from ackclock.report.section import Live
 from ackclock.table import Column, Table, table
@@ -99,7 +99,7 @@ def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:
         for one in evaluation["cases"]
     ]
     drawn = [shown for section in sections for run in section["runs"] for shown in run["figures"]]
-    template = environment("evaluation").get_template("evaluation.html.jinja")
+    template = environment("controls/evaluation").get_template("evaluation.html.jinja")
     return template.render(
         title=f"{evaluation['control']['kind']}: {evaluation['suite']['title']}",
         one=evaluation,

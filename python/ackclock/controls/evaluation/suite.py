@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import units
+from ackclock.controls.evaluation.checks import KINDS, Check
+from ackclock.controls.evaluation.fields import Fields
+from ackclock.controls.evaluation.moments import NO_TIME, Duration, Moment
 from ackclock.errors import InputError, suggestion
-from ackclock.evaluation.checks import KINDS, Check
-from ackclock.evaluation.fields import Fields
-from ackclock.evaluation.moments import NO_TIME, Duration, Moment
 
 __all__ = [
     "ANY", "Assertion", "Case", "Dialect", "Event", "Origin", "Path_", "Policer", "Setup", "Share",
@@ -321,7 +321,7 @@ _FOLDER = "suites"
 
 def names() -> list[str]:
     """Returns the names of the suites that come with ackclock."""
-    folder = resources.files("ackclock.evaluation") / _FOLDER
+    folder = resources.files("ackclock.controls.evaluation") / _FOLDER
     return sorted(one.name.removesuffix(".toml") for one in folder.iterdir())
 
 
@@ -332,7 +332,9 @@ def load(name: str) -> Suite:
         InputError: There is none, or a mistake is in it; one line.
     """
     if name in names():
-        text = (resources.files("ackclock.evaluation") / _FOLDER / f"{name}.toml").read_bytes()
+        text = (
+            resources.files("ackclock.controls.evaluation") / _FOLDER / f"{name}.toml"
+        ).read_bytes()
         return _read(text, f"{name}.toml", name)
     path = Path(name)
     if path.suffix != ".toml":

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ackclock.evaluation.checks import Finding
-from ackclock.evaluation.suite import ANY, Assertion, Dialect, Origin, Setup
-from ackclock.evaluation.trace import DERIVED, PATH_VALUES, Trace
+from ackclock.controls.evaluation.checks import Finding
+from ackclock.controls.evaluation.suite import ANY, Assertion, Dialect, Origin, Setup
+from ackclock.controls.evaluation.trace import DERIVED, PATH_VALUES, Trace
 
 __all__ = ["Judged", "RunVerdict", "Verdict", "applying", "judge", "together"]
 

@@ -15,12 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
+from ackclock.controls.evaluation.setup import Cell, trace_of
+from ackclock.controls.evaluation.suite import Case, Dialect, Path_, Setup, Suite
+from ackclock.controls.evaluation.trace import Trace
+from ackclock.controls.evaluation.verdict import (
+    Judged,
+    RunVerdict,
+    Verdict,
+    applying,
+    judge,
+    together,
+)
 from ackclock.elements.registry import registry
 from ackclock.errors import InputError
-from ackclock.evaluation.setup import Cell, trace_of
-from ackclock.evaluation.suite import Case, Dialect, Path_, Setup, Suite
-from ackclock.evaluation.trace import Trace
-from ackclock.evaluation.verdict import Judged, RunVerdict, Verdict, applying, judge, together
 from ackclock.plot.series import Replicate
 from ackclock.report import time_figures
 from ackclock.report.section import Live
@@ -153,7 +160,7 @@ def evaluate(
             break
     evaluation = _evaluation(plan, records, complete=complete)
     write_whole(folder / EVALUATION.mark, json_text(evaluation))
-    from ackclock.evaluation.page import page
+    from ackclock.controls.evaluation.page import page
 
     write_whole(folder / "index.html", page(evaluation, _figures(folder, records)))
     return evaluation, complete

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ackclock.evaluation.suite import Dialect, Event, Path_, Setup, Share
-from ackclock.evaluation.trace import PathValues, Trace, of_rows
+from ackclock.controls.evaluation.suite import Dialect, Event, Path_, Setup, Share
+from ackclock.controls.evaluation.trace import PathValues, Trace, of_rows
 from ackclock.metrics.tables import column
 from ackclock.result.result import Result
 from ackclock.scenario import Scenario

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ackclock.evaluation.checks import KINDS
-from tests.evaluation.made_up import found, trace
+from ackclock.controls.evaluation.checks import KINDS
+from tests.controls.evaluation.made_up import found, trace
 from tests.refusals import refused
 
 UP_AND_DOWN = (("STARTUP", 20), ("DRAIN", 10), ("DOWN", 20), ("CRUISE", 30), ("DOWN", 20))

@@ -8,12 +8,12 @@ import pytest
 from click.testing import Result as Outcome
 
 from ackclock import __version__
-from ackclock.evaluation import Plan, load, runner
-from ackclock.evaluation.page import page
+from ackclock.controls.evaluation import Plan, load, runner
+from ackclock.controls.evaluation.page import page
 from ackclock.report.section import Live
 from tests.test_report import Checker
 
-from ..in_process import ackclock
+from ...in_process import ackclock
 
 CASES = "startup-plateau,drain-time,up-plateau,probe-rtt-in-startup"
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ackclock import units
+from ackclock.controls.evaluation.fields import Fields
+from ackclock.controls.evaluation.trace import Trace, Visit
 from ackclock.errors import InputError
-from ackclock.evaluation.fields import Fields
-from ackclock.evaluation.trace import Trace, Visit
 
 __all__ = ["NO_TIME", "Duration", "Moment", "Rows", "Span", "Visits"]
 
