@@ -8,10 +8,11 @@ import pytest
 from ackclock.elements import facts
 
 PACKAGE = Path(facts.__file__).parent.parent
-READERS = (
-    "advice", "capture", "cli", "comparison", "controls", "laboratory", "metrics", "models", "plot",
-    "report", "result", "run", "session", "sweeps", "validity",
-)  # fmt: skip
+#: Rooms whose subject elements are.
+OWNERS = {"elements", "scenario"}
+READERS = sorted(
+    {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()} - OWNERS
+)
 
 #: Places of elements in a resolved scenario. A row of a table may have a column `control`, so that
 #: name counts only in a transport.

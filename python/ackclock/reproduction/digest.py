@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ackclock import engine, units
+from ackclock.elements import facts
 from ackclock.reproduction.experiment import Experiment, Run
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _scheduled_s(tree: Mapping[str, Any]) -> Iterator[float]:
             times = flow[name] if isinstance(flow[name], list) else [flow[name]]
             yield from (units.seconds(time) for time in times if time != "end")
     for hop in tree["hops"]:
-        for element in (hop["link"], *hop["impairments"]):
+        for element in (facts.whole(hop, "link"), *facts.whole(hop, "impairments")):
             yield from (units.seconds(step["from"]) for step in element.get("steps", ()))
 
 

@@ -26,6 +26,7 @@ from ackclock.controls.evaluation.verdict import (
     judge,
     together,
 )
+from ackclock.elements import facts
 from ackclock.elements.registry import registry
 from ackclock.errors import InputError
 from ackclock.plot.series import Replicate
@@ -111,7 +112,7 @@ def control_of(written: str) -> dict[str, Any]:
     try:
         control: dict[str, Any] = engine.parse_scenario(f"control = {tree}")["control"]
         scenario = _stand_in(control)
-        found = scenario.resolve().tree["flows"][0]["transport"]["control"]
+        found = facts.whole(scenario.resolve().tree["flows"][0]["transport"], "control")
         engine.check_simulation(scenario.tree, scenario.folder)
     except InputError as error:
         raise type(error)(error.code, "CONTROL", error.message, error.value) from None
