@@ -95,9 +95,13 @@ def _written(path: Path) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests that emulate for real, and tests that only root may run.
 
+    Files beside this one come first: the longest tests are there, and at the end one process would
+    be busy with them alone.
+
     Raises:
         UsageError: `make test` would not find one of them.
     """
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if "emulation" in fixtures:
