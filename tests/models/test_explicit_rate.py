@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ackclock.models.explicit_rate import (
@@ -230,6 +230,7 @@ def test_feedback_pays_where_the_link_moves_slowly_and_buffers_matter_to_tcp_alo
     st.sampled_from([INSTCAP, ALONE, Unregulated(peak=True), ConstantRate(6.4), ConstantRate(9.0)]),
     st.floats(1, 100), st.floats(1, 100),
 )  # fmt: skip
+@example(4, 2, 1.5, 8, INSTCAP, 1.0, 1.0000000000000002)
 def test_laws_of_any_loop(
     delta: int, buffer: int, slowdown: float, window: int, source, psi: float, low_psi: float
 ) -> None:
