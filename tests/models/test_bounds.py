@@ -22,7 +22,7 @@ from .test_record import every_model, given_of
 
 #: Function calls, Python's and compiled ones: some ten seconds.
 MOST_CALLS = 4_000_000
-#: Processor time in seconds after which an answer is not waited for: sixty times as long.
+#: Processor time in seconds after which an answer is not waited for: sixty times that.
 GIVEN_UP_S = 600.0
 #: Memory in bytes that an answer may take in addition, compiled code included.
 MOST_MEMORY = 1_000_000_000
@@ -33,7 +33,7 @@ SIMULATED = {"hstcp_window_sim"}
 
 
 class TooMuchWorkError(AssertionError):
-    """Raised for more calls than any answer takes."""
+    """Raised for more calls, or more time, than any answer takes."""
 
 
 def counted(ask: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

@@ -230,7 +230,9 @@ def test_feedback_pays_where_the_link_moves_slowly_and_buffers_matter_to_tcp_alo
     st.sampled_from([INSTCAP, ALONE, Unregulated(peak=True), ConstantRate(6.4), ConstantRate(9.0)]),
     st.floats(1, 100), st.floats(1, 100),
 )  # fmt: skip
+# A state is reached by one move in 10^15 or fewer.
 @example(4, 2, 1.5, 8, INSTCAP, 1.0, 1.0000000000000002)
+@example(4, 2, 1.5, 8, INSTCAP, 1.0000000000000004, 1.0000000000000004)
 def test_laws_of_any_loop(
     delta: int, buffer: int, slowdown: float, window: int, source, psi: float, low_psi: float
 ) -> None:

@@ -316,13 +316,12 @@ class Suite:
         return tuple(case for case in self.cases if not asked or case in map(known.get, asked))
 
 
-_FOLDER = "suites"
+_SUITES = resources.files("ackclock.controls.evaluation") / "suites"
 
 
 def names() -> list[str]:
     """Returns the names of the suites that come with ackclock."""
-    folder = resources.files("ackclock.controls.evaluation") / _FOLDER
-    return sorted(one.name.removesuffix(".toml") for one in folder.iterdir())
+    return sorted(one.name.removesuffix(".toml") for one in _SUITES.iterdir())
 
 
 def load(name: str) -> Suite:
@@ -332,10 +331,8 @@ def load(name: str) -> Suite:
         InputError: There is none, or a mistake is in it; one line.
     """
     if name in names():
-        text = (
-            resources.files("ackclock.controls.evaluation") / _FOLDER / f"{name}.toml"
-        ).read_bytes()
-        return _read(text, f"{name}.toml", name)
+        file = f"{name}.toml"
+        return _read((_SUITES / file).read_bytes(), file, name)
     path = Path(name)
     if path.suffix != ".toml":
         remedy = suggestion(name, names())

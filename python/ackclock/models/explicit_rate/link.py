@@ -8,7 +8,6 @@ chain of four states.
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp
-from sys import float_info
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,7 @@ class TwoRateLink:
         """
         low_psi = psi if low_psi is None else low_psi
         check(psi=(psi, AT_LEAST_ONE), low_psi=(low_psi, AT_LEAST_ONE))
-        return cls(_leaving(psi), _leaving(low_psi))
+        return cls(1 / psi, 1 / low_psi)
 
     @classmethod
     def sampled(cls, psi: float) -> "TwoRateLink":
@@ -76,12 +75,3 @@ class TwoRateLink:
             for source in (HIGH, LOW):
                 matrix[2 * link + source, [2 * HIGH + link, 2 * LOW + link]] = self.step[link]
         return matrix
-
-
-def _leaving(mean: float) -> float:
-    """Returns the chance to leave, each round trip, what lasts that many on average.
-
-    It is one if the chance to stay is lost in rounding beside it: balance equations that have one
-    and not the other are singular.
-    """
-    return 1 / mean if 1 - 1 / mean > float_info.epsilon else 1.0

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
+# Probability of a move in a cycle that rounding may lose when others are eliminated.
+_RARE = 1e-12
+
+
 @dataclass(frozen=True, eq=False)
 class Renewal:
     """The process in steady state.
@@ -100,7 +104,7 @@ def solve(states: States, link: TwoRateLink) -> Renewal:
     # The window falls at a loss only. By window P is therefore nearly triangular, and its factors
     # have few more entries than P, fewest in the order by d of the orders that were tried.
     order = np.lexsort((-states.state.d[recurrent], states.state.window[recurrent]))
-    recurrent = recurrent[order]
+    recurrent = _with_common_last(P, recurrent[order])
     inner = P[recurrent][:, recurrent]
     law = np.zeros(P.shape[0])
     law[recurrent] = _stationary(inner)
@@ -142,6 +146,18 @@ def _recurrent(P: "csr_matrix") -> Indices:
     leaves = of[begin] != of[end]
     closed = np.setdiff1d(np.arange(count), of[begin[leaves]])
     return np.flatnonzero(of == closed[0])
+
+
+def _with_common_last(P: "csr_matrix", states: Indices) -> Indices:
+    """Returns the states with one at the end that is reached by moves that are not `_RARE`.
+
+    Relative to a state that is hardly ever reached, the law of the others is singular.
+    """
+    common = P[states][:, states]
+    common.data[common.data < _RARE] = 0
+    common.eliminate_zeros()
+    last = _recurrent(common)[-1]
+    return np.append(np.delete(states, last), states[last])
 
 
 def _stationary(P: "csr_matrix") -> Array:
