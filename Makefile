@@ -161,10 +161,13 @@ kernel-wheel: $(TOOLS) ## build the wheel of what loads controls into the kernel
 
 lint: lint-rust lint-python ## check format, lints, types and who imports whom
 
-# The binding's build asks the environment's Python which one it is.
+# The binding's build asks the environment's Python which one it is. Fuzz targets are checked and
+# not linked, so libFuzzer, which is C++, need not be built.
 lint-rust: $(BIN)/python
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	CUSTOM_LIBFUZZER_PATH=unbuilt/libfuzzer.a CARGO_TARGET_DIR=target \
+	  $(CARGO) check --quiet --manifest-path fuzz/Cargo.toml
 
 lint-python: $(EITHER)
 	$(BIN)/ruff check
