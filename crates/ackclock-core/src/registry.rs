@@ -192,20 +192,19 @@ fn selected<K: Kind, P: Element<K> + Factory<K>>(
     let facts = parameters.facts();
     Ok(Selection {
         name: P::NAME,
-        resolved: resolved(P::NAME, &parameters, &facts),
+        resolved: resolved(P::NAME, parse::to_tree(&parameters), parse::to_tree(&facts)),
         facts,
         recipe: Arc::new(parameters),
     })
 }
 
 /// Returns the resolved form of an element. Facts are the last field, unless the kind has none.
-fn resolved(name: &str, parameters: &impl Serialize, facts: &impl Serialize) -> Value {
+fn resolved(name: &str, parameters: Value, facts: Value) -> Value {
     let mut resolved = Map::new();
     resolved.insert("kind".into(), name.into());
-    if let Value::Object(rest) = parse::to_tree(parameters) {
+    if let Value::Object(rest) = parameters {
         resolved.extend(rest);
     }
-    let facts = parse::to_tree(facts);
     if facts.as_object().is_some_and(|facts| !facts.is_empty()) {
         resolved.insert(FACTS.into(), facts);
     }

@@ -6,6 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 use std::borrow::Cow;
+use std::mem;
 
 /// A struct with more mistakes than this is another struct.
 const MOST_MISTAKES: usize = 20;
@@ -41,29 +42,59 @@ pub(crate) fn checked<T: DeserializeOwned + JsonSchema>(
 pub(super) fn leniently<T: DeserializeOwned + JsonSchema>(
     tree: &Value,
 ) -> Result<(T, Option<Error>)> {
-    // Copied at the first mistake.
-    let mut tree = Cow::Borrowed(tree);
-    let mut mistakes: Vec<Error> = Vec::new();
-    let gathered = |mistakes: Vec<Error>| mistakes.into_iter().reduce(Error::and);
+    let mut reading = Reading {
+        tree: Cow::Borrowed(tree),
+        mistakes: Vec::new(),
+    };
     loop {
-        let (path, message) = match serde_path_to_error::deserialize::<_, T>(&*tree) {
-            Ok(read) => return Ok((read, gathered(mistakes))),
-            Err(error) => (steps(error.path()), error.inner().to_string()),
-        };
-        let schema = schema_for!(T).to_value();
-        let found = explain(&tree, &path, &message, &schema);
+        match serde_path_to_error::deserialize::<_, T>(&*reading.tree) {
+            Ok(read) => return Ok((read, gathered(reading.mistakes))),
+            Err(error) => {
+                let schema = schema_for!(T).to_value();
+                reading.take_out(steps(error.path()), &error.inner().to_string(), &schema)?;
+            }
+        }
+    }
+}
+
+fn gathered(mistakes: Vec<Error>) -> Option<Error> {
+    mistakes.into_iter().reduce(Error::and)
+}
+
+/// A tree that is read until nothing is wrong. Whatever the type, this is compiled once.
+struct Reading<'a> {
+    /// Copied at the first mistake.
+    tree: Cow<'a, Value>,
+    mistakes: Vec<Error>,
+}
+
+impl Reading<'_> {
+    /// Notes the mistake that serde met at `path`, and takes it out of the tree.
+    ///
+    /// # Errors
+    /// All mistakes, if this one leaves nothing to read.
+    fn take_out(&mut self, path: Vec<String>, message: &str, schema: &Value) -> Result<()> {
+        let found = explain(&self.tree, &path, message, schema);
         let way: Vec<String> = match found.code() {
             Code::Missing => found.field().split('.').map(String::from).collect(),
             _ => path,
         };
-        let is_new = mistakes.iter().all(|known| known.field() != found.field());
+        let is_new = self
+            .mistakes
+            .iter()
+            .all(|known| known.field() != found.field());
         let is_unknown = found.code() == Code::UnknownField;
-        mistakes.push(found);
-        let replacement = example(&schema, &way).filter(|_| !is_unknown);
-        if !is_new || mistakes.len() == MOST_MISTAKES || !mend(tree.to_mut(), &way, replacement) {
-            // There is one at least: the one that was just pushed.
-            return Err(gathered(mistakes).unwrap_or_else(|| Error::message("", message)));
+        self.mistakes.push(found);
+        let replacement = example(schema, &way).filter(|_| !is_unknown);
+        if is_new
+            && self.mistakes.len() < MOST_MISTAKES
+            && mend(self.tree.to_mut(), &way, replacement)
+        {
+            return Ok(());
         }
+        // There is one at least: the one that was just pushed.
+        let mistakes = gathered(mem::take(&mut self.mistakes));
+        Err(mistakes.unwrap_or_else(|| Error::message("", message)))
     }
 }
 
