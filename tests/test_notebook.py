@@ -58,7 +58,7 @@ def test_a_result_shows_its_answer_shortly(result: Result, predicted: Result) ->
     text = result._repr_html_()
     assert text.count("<tr>") == 7
     heads = re.findall(r'<th scope="col">([^<]*)</th>', text)
-    assert heads == ["control.kind", "probability %", "subject", "goodput Mbit/s", "RTT ms"]
+    assert heads == ["control.kind", "probability %", "subject", "goodput Mbit/s", "mean RTT ms"]
     assert '<td style="text-align:right' in text
     assert "folder" not in text
     assert "square root" in predicted._repr_html_()
@@ -70,6 +70,13 @@ def test_a_result_from_a_folder_names_it(result: Result, tmp_path: Any) -> None:
     read = Result.load(result.save(tmp_path / "run"))
     assert read.folder == tmp_path / "run"
     assert f"folder {tmp_path / 'run'}" in read._repr_html_()
+
+
+def test_a_result_marks_what_has_not_settled(leaky_pipe: Scenario) -> None:
+    lossless = {"sweep": {}, "hops.wireless.impairments": [], "duration": "3 s", "warmup": "1 s"}
+    text = simulate(leaky_pipe.replace(**lossless))._repr_html_()
+    assert re.search(r">[0-9.]+ ± [0-9.]+\*</td>", text)
+    assert "* has not settled" in text
 
 
 def test_a_comparison_shows_its_sentences_and_numbers(leaky_pipe: Scenario) -> None:

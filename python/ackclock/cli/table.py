@@ -1,5 +1,6 @@
 """The command `table`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from ackclock.errors import InputError
 from ackclock.result.folder import write_whole
 
 if TYPE_CHECKING:
-    from ackclock.result.result import Result
     from ackclock.table import Table
 
 _FORMATS = (".csv", ".tex", ".json", ".parquet")
@@ -49,6 +49,7 @@ def table(
     """
     from ackclock.errors import suggestion
     from ackclock.metrics import METRICS
+    from ackclock.validity.metric_table import metric_table
 
     for name in metrics:
         if name not in METRICS:
@@ -68,12 +69,14 @@ def table(
         raise error.at(f"--{error.field}" if error.field else f"{run}") from None
     rows: list[dict[str, Any]] = frame.to_pylist()
     if output is not None:
-        _write(output, frame, rows, _shown(result, rows, metrics))
+        _write(output, frame, rows, metric_table(result, metrics, frame))
         say(f"table: {output}")
     elif as_json:
         print_json(rows)
     else:
-        print_table(_shown(result, rows, metrics))
+        shown = metric_table(result, metrics, frame)
+        title = f"{shown.title}. {shown.note}" if shown.note else shown.title
+        print_table(replace(shown, title=title))
 
 
 def _write(output: Path, frame: Any, rows: list[dict[str, Any]], shown: "Table") -> None:
@@ -95,52 +98,3 @@ def _write(output: Path, frame: Any, rows: list[dict[str, Any]], shown: "Table")
         write_whole(output, plain_table("", names, [list(row.values()) for row in rows]).to_csv())
     else:
         write_whole(output, shown.to_latex())
-
-
-def _plain(value: Any) -> Any:
-    """Returns a swept value as it was written: 0.25 rather than 0.2500."""
-    from ackclock.table import Written
-
-    return Written(value, f"{value:g}") if isinstance(value, float) else value
-
-
-def _shown(result: "Result", rows: list[dict[str, Any]], metrics: tuple[str, ...]) -> "Table":
-    """Returns the table for people: intervals in the units of tables, swept values as written."""
-    from ackclock.metrics import METRICS, Interval
-    from ackclock.metrics.frame import HALF_WIDTH, SUBJECT, swept
-    from ackclock.table import Column, scaled, short
-    from ackclock.table import table as made
-    from ackclock.validity.stationarity import NOTE, judge, starred
-
-    judged = judge(result)
-    columns = swept(result.points)
-    names = short(one.path for one in columns)
-    by_replicate = bool(rows) and "replicate" in rows[0]
-    chosen = [METRICS[name] for name in dict.fromkeys(metrics)]
-    marked = False
-    cells = []
-    for row in rows:
-        line: list[Any] = [_plain(row[one.name]) for one in columns]
-        line += [row["replicate"]] if by_replicate else []
-        line.append(row[SUBJECT])
-        for what in chosen:
-            scale = what.shown_per_unit
-            if by_replicate or row[what.name] is None:
-                line.append(scaled(row[what.name], scale))
-                continue
-            half = row[what.name + HALF_WIDTH]
-            interval = Interval(
-                row[what.name] * scale, float("nan") if half is None else half * scale, 0
-            )
-            star = judged.marks(what.name, row["point"], row[SUBJECT])
-            marked = marked or star
-            line.append(starred(interval, star))
-        cells.append(line)
-    head: list[Column | str] = [
-        *(Column(name, one.unit) for name, one in zip(names, columns, strict=True)),
-        *(["replicate"] if by_replicate else []),
-        "subject",
-        *(Column(what.label, what.shown_unit) for what in chosen),
-    ]
-    title = f"{result.run['name']}: {result.averaging}"
-    return made(f"{title}. {NOTE}" if marked else title, head, cells)

@@ -4,7 +4,6 @@
 value that a method cannot know is null.
 """
 
-import math
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,13 +19,12 @@ from ackclock.errors import InputError
 from ackclock.result.folder import link_or_copy, refuse_foreign_folder, staged
 from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
 from ackclock.result.tables import Tables, TablesInFolder, matching, written_as
-from ackclock.table import Column, Interval, short, table
+from ackclock.table import Column, table
 
 __all__ = ["Result"]
 
-# Metrics that a notebook shows of a result: the column, and the factor that converts the metric's
-# unit to the column's.
-_SHOWN = {"goodput": (Column("goodput", "Mbit/s"), 1e-6), "rtt": (Column("RTT", "ms"), 1e3)}
+# Metrics that a notebook shows of a result.
+_SHOWN = ("goodput", "rtt")
 # Tables of a long capture that may be larger than memory: they are read on demand.
 _LARGE: dict[str, frozenset[str]] = {
     "measure": frozenset({"samples", "limit_periods", "rtt_histogram"})
@@ -165,32 +163,17 @@ class Result:
         lines = [", ".join(words), *doubts, kept]
         if "flows" not in self.tables or self.is_session:
             rows = self.tables["predictions"].to_pylist() if "predictions" in self.tables else []
-            goodput, scale = _SHOWN["goodput"]
             told = [
-                [row["flow"], row["label"], row["goodput_bit_per_s"] * scale]
+                [row["flow"], row["label"], row["goodput_bit_per_s"] * 1e-6]
                 for row in rows
                 if row["goodput_bit_per_s"] is not None
             ]
-            return notebook.block(title, lines, table(title, ["flow", "model", goodput], told))
-        shown = self.frame(*_SHOWN)
-        keys = [one for one in shown.schema if not one.name.startswith((*_SHOWN, "point"))]
-        cells = [
-            [
-                *(_written(row[key.name]) for key in keys),
-                *(self._interval(row, name, scale) for name, (_, scale) in _SHOWN.items()),
-            ]
-            for row in shown.to_pylist()
-        ]
-        columns = [*_heads(keys), *(column for column, _ in _SHOWN.values())]
-        return notebook.block(title, lines, table(title, columns, cells))
+            shown = table(title, ["flow", "model", Column("goodput", "Mbit/s")], told)
+            return notebook.block(title, lines, shown)
+        from ackclock.validity.metric_table import metric_table
 
-    def _interval(self, row: Mapping[str, Any], metric: str, scale: float) -> Interval | None:
-        """Returns a metric in a row of `frame`, in another unit; None if unknown."""
-        mean, half = row[metric], row[f"{metric}_half_width"]
-        if mean is None:
-            return None
-        half_width = math.nan if half is None else half * scale
-        return Interval(mean * scale, half_width, self.run["replicates"])
+        shown = metric_table(self, _SHOWN, self.frame(*_SHOWN))
+        return notebook.block(title, [*lines, shown.note], shown)
 
     def save(
         self,
@@ -261,19 +244,3 @@ class Result:
                 "file", f"{folder}", f"{str(error).splitlines()[0]}; {run_again(run)}"
             ) from None
         return cls(run, tables)
-
-
-def _heads(fields: list[pa.Field]) -> list[Column]:
-    """Returns the columns of fields of `Result.frame`: swept paths, shortened, and subjects."""
-    about = [{"path": one.name, "unit": ""} | _text_of(one.metadata or {}) for one in fields]
-    names = short(one["path"] for one in about)
-    return [Column(name, one["unit"]) for name, one in zip(names, about, strict=True)]
-
-
-def _text_of(metadata: Mapping[bytes, bytes]) -> dict[str, str]:
-    return {name.decode(): value.decode() for name, value in metadata.items()}
-
-
-def _written(value: Any) -> str:
-    """Returns a swept value or a subject as it is written in a scenario, without its unit."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
