@@ -18,12 +18,24 @@ use std::sync::LazyLock;
 #[expect(dead_code, reason = "unit tests use the rest")]
 mod testing;
 use crate::variants::variants;
+use crate::worked_example::Gentle;
 use testing::{AckClock, Bottleneck, MSS, context};
 
 fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
     ControlKind::entries()
         .iter()
         .filter(|entry| entry.simulated)
+}
+
+/// The worked example of CONTRIBUTING.md.
+pub const EXAMPLE: Entry<ControlKind> = Entry::of::<Gentle>();
+
+#[test]
+fn the_worked_example_is_that_of_the_guide() {
+    let guide = include_str!("../../../../CONTRIBUTING.md");
+    let (_, rest) = guide.split_once("```rust\n").unwrap();
+    let (example, _) = rest.split_once("```\n").unwrap();
+    assert_eq!(example, include_str!("worked_example.rs"));
 }
 
 /// A control as a scenario chooses it.
@@ -33,7 +45,7 @@ struct Choice {
 }
 
 /// Returns the variants of every control that the engine makes, programs for the kernel included
-/// that call none of its functions. They are read once, as a scenario is for all of its flows: to
+/// that call none of its functions, and of the worked example. They are read once, as a scenario is for all of its flows: to
 /// read a program takes longer than most of what it is then asked.
 fn choices() -> &'static [Choice] {
     static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| {
@@ -46,6 +58,10 @@ fn choices() -> &'static [Choice] {
                 Choice { tree, chosen }
             })
             .filter(|choice| choice.chosen.is_simulated())
+            .chain([Choice {
+                tree: json!({ "kind": EXAMPLE.name }),
+                chosen: EXAMPLE.read(json!({}), &NoFiles).unwrap(),
+            }])
             .collect()
     });
     &CHOICES

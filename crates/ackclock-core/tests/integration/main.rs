@@ -8,3 +8,4 @@ mod media;
 mod rate_controls;
 mod scenario;
 mod variants;
+mod worked_example;
