@@ -430,6 +430,17 @@ pub enum Preset {
 }
 
 impl Preset {
+    /// All presets, the default first.
+    pub const ALL: [Preset; 7] = [
+        Preset::Linux,
+        Preset::L4s,
+        Preset::Linux2012,
+        Preset::RfcModern,
+        Preset::Rfc,
+        Preset::Ns2Of2002,
+        Preset::Jacobson1988,
+    ];
+
     /// Returns the parameters of the preset.
     pub fn parameters(self) -> TcpParameters {
         match self {

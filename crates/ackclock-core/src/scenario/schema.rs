@@ -25,17 +25,6 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-/// All presets, the default first.
-const PRESETS: [Preset; 7] = [
-    Preset::Linux,
-    Preset::L4s,
-    Preset::Linux2012,
-    Preset::RfcModern,
-    Preset::Rfc,
-    Preset::Ns2Of2002,
-    Preset::Jacobson1988,
-];
-
 /// Returns the JSON schema (draft 2020-12) of a whole scenario.
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
@@ -56,7 +45,7 @@ pub fn registry() -> Value {
     let mut all = Map::new();
     all.insert("kinds".into(), KINDS.iter().map(kind).collect());
     all.extend(KINDS.iter().map(|kind| (kind.name.into(), catalogue(kind))));
-    all.insert("presets".into(), PRESETS.iter().map(preset).collect());
+    all.insert("presets".into(), Preset::ALL.iter().map(preset).collect());
     all.insert("tables".into(), TABLES.iter().map(table).collect());
     all.insert("counters".into(), COUNTERS.iter().map(counter).collect());
     all.into()

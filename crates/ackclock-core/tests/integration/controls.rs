@@ -219,6 +219,13 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
             (Mark, ignored(facts.kept_after_mark)),
             (Timeout, false),
         ];
+        if let (Some(reacts), Some(kept)) = (facts.reacts_to_loss, facts.kept_after_loss) {
+            let keeps_all = kept == KeptShare::None;
+            assert_eq!(
+                reacts, !keeps_all,
+                "{tree}: reacts_to_loss, kept_after_loss"
+            );
+        }
         for (kind, _) in ignored.into_iter().filter(|(_, ignored)| !ignored) {
             let mut clock = without_bottleneck(chosen, 2 * PRODUCT as u64, Some(1));
             clock.bottleneck = Some(bottleneck(8, Loss)); // nothing overflows, even in a startup
@@ -236,6 +243,24 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
             });
             assert!(falls, "{tree} {kind:?}: {before}");
         }
+    }
+}
+
+/// The windows of controls that state a constant growth grow by it in each round trip.
+#[test]
+fn windows_grow_by_what_is_stated() {
+    const ROUNDS: u32 = 20;
+    for Choice { tree, chosen } in choices() {
+        let Some(stated) = chosen.facts.growth_segments_per_rtt else {
+            continue;
+        };
+        let mut clock = without_bottleneck(chosen, PRODUCT as u64, Some(1));
+        (0..ROUNDS).for_each(|_| clock.round());
+        let found = (clock.cwnd() - PRODUCT) / f64::from(ROUNDS);
+        assert!(
+            (found / stated - 1.0).abs() < 0.1,
+            "{tree}: {found} of {stated}"
+        );
     }
 }
 
@@ -278,6 +303,11 @@ fn what_reordering_has_cost_is_given_back() {
         let (before, reduced) = (before.max(clock.cwnd()), reduced.min(clock.cwnd()));
         clock.react(CongestionKind::SpuriousLoss);
         assert!(clock.cwnd() >= reduced, "{tree}");
+        assert!(
+            clock.cwnd() >= 0.9 * before,
+            "{tree}: {} of {before}",
+            clock.cwnd()
+        );
         assert!(
             clock.cwnd() <= before,
             "{tree}: {} of {before}",

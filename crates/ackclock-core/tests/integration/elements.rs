@@ -2,12 +2,13 @@
 //! the contract of every registry. A new element is checked once it is registered: its parameters
 //! come from the examples of its schema, or from the fields that its schema requires.
 
+use crate::station::Station;
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
 use ackclock_core::kinds::{ElementRecord, KINDS, KindRecord};
 use ackclock_core::link::{Link, LinkContext, LinkKind};
-use ackclock_core::observe::{Context, DropReason, Observer};
-use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
-use ackclock_core::queue::{Discipline, FlowLabels, Occupancy, QueueContext, QueueKind};
+use ackclock_core::observe::DropReason;
+use ackclock_core::packet::{FlowId, Packet, PacketKind};
+use ackclock_core::queue::QueueKind;
 use ackclock_core::registry::samples::{SampleFiles, samples};
 use ackclock_core::registry::{FACTS, Kind, Selection, StreamScope, choose};
 use ackclock_core::streams::Streams;
@@ -15,7 +16,8 @@ use ackclock_core::traffic::{Traffic, TrafficContext, TrafficKind, Transports, W
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::fs::read_to_string;
+use std::path::Path;
 
 /// Returns the samples of an element, as written in a scenario.
 fn samples_of(element: &ElementRecord) -> Vec<Value> {
@@ -92,6 +94,48 @@ fn check_sample(kind: &KindRecord, sample: &Value) {
     );
 }
 
+/// An element that no list has is in no scenario.
+#[test]
+fn every_element_is_in_the_list_of_its_kind() {
+    let listed: Vec<&str> = KINDS
+        .iter()
+        .flat_map(|kind| (kind.elements)())
+        .map(|element| element.name)
+        .collect();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut found = 0;
+    while let Some(folder) = folders.pop() {
+        for path in folder
+            .read_dir()
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+        {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = read_to_string(&path).unwrap_or_default();
+            let (program, _tests) = text
+                .split_once("#[cfg(test)]\nmod tests {")
+                .unwrap_or((&text, ""));
+            for element in program.split("\nimpl Element<").skip(1) {
+                let (_, name) = element.split_once("const NAME: &'static str = \"").unwrap();
+                let (name, _) = name.split_once('"').unwrap();
+                let path = path.display();
+                assert!(
+                    listed.contains(&name),
+                    "{path}: add {name} to the list in mod.rs"
+                );
+                found += 1;
+            }
+        }
+    }
+    assert!(
+        found > listed.len() / 2,
+        "elements are written in another form"
+    );
+}
+
 #[test]
 fn every_kind_is_complete() {
     let mut kinds: Vec<&str> = KINDS
@@ -123,7 +167,7 @@ fn every_kind_is_complete() {
     }
 }
 
-fn at_place<R>(seed: u64, build: impl FnOnce(StreamScope<'_>) -> R) -> R {
+pub fn at_place<R>(seed: u64, build: impl FnOnce(StreamScope<'_>) -> R) -> R {
     let streams = Streams::new(seed, 0);
     build(StreamScope {
         streams: &streams,
@@ -151,153 +195,6 @@ fn impairment(chosen: &Selection<ImpairmentKind>, seed: u64) -> Box<dyn Impairme
 }
 fn traffic(chosen: &Selection<TrafficKind>, seed: u64, mss: Bytes) -> Box<dyn Traffic> {
     at_place(seed, |place| chosen.build(TrafficContext { place, mss }))
-}
-
-#[derive(Default)]
-struct Drops(Vec<(u64, DropReason)>);
-impl Observer for Drops {
-    fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
-        self.0.push((packet.sequence, reason));
-    }
-    fn marked(&mut self, _now: Time, _packet: &Packet) {}
-}
-
-/// A discipline, a server that takes one packet at a time, and the fates of the packets.
-struct Station {
-    discipline: Discipline,
-    pool: PacketPool,
-    drops: Drops,
-    served: Vec<u64>,
-    serving: Backlog,
-    /// Time since which the packet in service has been the first.
-    since: Time,
-    /// The packet in service and, for a discipline that keeps the order of arrival, all packets
-    /// that wait behind it.
-    line: VecDeque<PacketId>,
-}
-
-impl Station {
-    const RATE: BitRate = BitRate::from_bit_per_s(10_000_000);
-
-    fn new(chosen: &Selection<QueueKind>, seed: u64) -> Self {
-        let constant = json!({ "kind": "constant", "rate": Self::RATE });
-        let link = link(&choose::<LinkKind>(&constant, &SampleFiles).unwrap(), seed);
-        Station {
-            // The hop's shortcut for drop-tail is not part of the contract.
-            discipline: match at_place(seed, |place| {
-                chosen.build(QueueContext {
-                    labels: &FlowLabels::default(),
-                    place,
-                    link: &*link,
-                })
-            }) {
-                Discipline::DropTail(queue) => Discipline::InOrder(Box::new(queue)),
-                other => other,
-            },
-            pool: PacketPool::new(),
-            drops: Drops::default(),
-            served: Vec::new(),
-            serving: Backlog::default(),
-            since: Time::ZERO,
-            line: VecDeque::new(),
-        }
-    }
-
-    fn waiting(&self) -> Backlog {
-        match &self.discipline {
-            Discipline::Scheduled(queue) => queue.backlog(),
-            Discipline::DropTail(_) | Discipline::InOrder(_) => {
-                let waiting = self.line.iter().skip(1);
-                Backlog {
-                    packets: waiting.len() as u64,
-                    bytes: Bytes(waiting.map(|id| self.pool[*id].bytes().0).sum()),
-                }
-            }
-        }
-    }
-
-    fn arrive(&mut self, now: Time, sequence: u64, size: u16) {
-        let (waiting, in_service) = (self.waiting(), self.serving);
-        let id = self.pool.insert(Packet::new(
-            PacketKind::Data,
-            FlowId(0),
-            sequence,
-            size,
-            now,
-        ));
-        let mut context = Context {
-            packets: &mut self.pool,
-            observer: &mut self.drops,
-        };
-        match &mut self.discipline {
-            Discipline::Scheduled(queue) => queue.enqueue(now, id, in_service, &mut context),
-            Discipline::DropTail(_) => unreachable!("boxed when the station was made"),
-            Discipline::InOrder(admission) => {
-                let residual_service = Self::RATE.serialization(in_service.bytes) / 2;
-                let occupancy = Occupancy {
-                    waiting,
-                    in_service,
-                    residual_service,
-                    wait: residual_service + Self::RATE.serialization(waiting.bytes),
-                    idle: Span::ZERO,
-                };
-                if admission.admit(now, id, &occupancy, &mut context) {
-                    self.line.push_back(id);
-                }
-            }
-        }
-        if self.serving.packets == 0 {
-            self.start(now);
-        }
-    }
-
-    fn start(&mut self, now: Time) {
-        let mut context = Context {
-            packets: &mut self.pool,
-            observer: &mut self.drops,
-        };
-        self.since = now;
-        if let Discipline::Scheduled(queue) = &mut self.discipline {
-            self.line.extend(queue.dequeue(now, &mut context));
-        }
-        self.serving = self
-            .line
-            .front()
-            .map_or_else(Backlog::default, |id| Backlog {
-                packets: 1,
-                bytes: self.pool[*id].bytes(),
-            });
-    }
-
-    /// When a queue that holds its packets back, if it does, lets the next one go.
-    fn ready_at(&self) -> Time {
-        match &self.discipline {
-            Discipline::Scheduled(queue) if self.serving.packets == 0 => queue.ready_at(),
-            _ => Time::NEVER,
-        }
-    }
-
-    /// Serves the packets that a queue held back until now.
-    fn wake(&mut self, now: Time) {
-        let ready = self.ready_at();
-        if ready <= now {
-            self.start(ready);
-        }
-    }
-
-    /// Removes the packet in service, if there is one, as sent.
-    fn complete(&mut self, now: Time) {
-        if let Some(id) = self.line.pop_front() {
-            self.served.push(self.pool[id].sequence);
-            self.pool.remove(id);
-            if let Discipline::InOrder(admission) = &mut self.discipline
-                && admission.observes_service()
-            {
-                admission.note_service(self.since, now);
-            }
-        }
-        self.start(now);
-    }
 }
 
 /// A century.
@@ -402,7 +299,7 @@ proptest! {
                     station.complete(now);
                 }
                 let (waiting, serving) = (station.waiting(), station.serving);
-                let gone = station.served.len() + station.drops.0.len();
+                let gone = station.served.len() + station.log.drops.len();
                 prop_assert_eq!(
                     arrived,
                     gone as u64 + waiting.packets + serving.packets,
@@ -424,11 +321,11 @@ proptest! {
                 }
             }
             let mut all = station.served;
-            all.extend(station.drops.0.iter().map(|(sequence, _)| *sequence));
+            all.extend(station.log.drops.iter().map(|(sequence, _)| *sequence));
             all.sort_unstable();
             prop_assert!(all.into_iter().eq(0..arrived), "{}: each packet once", chosen.name);
             prop_assert!(
-                station.drops.0.iter().all(|(_, reason)| *reason != DropReason::Impairment)
+                station.log.drops.iter().all(|(_, reason)| *reason != DropReason::Impairment)
             );
             prop_assert_eq!(station.pool.live(), 0);
         }

@@ -1,15 +1,18 @@
-//! The facts that elements state about themselves. Every element states some, all are true, and
-//! nobody needs the names of its parameters.
+//! The facts that elements state about themselves. Every element states some, and nobody needs the
+//! names of its parameters. What a bench can see is true: what is kept, grows, is lost, dropped,
+//! marked, delayed, reordered, and how fast.
 
 use crate::controls::EXAMPLE;
+use crate::station::{Log, Station};
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::{
     Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
 };
-use ackclock_core::impairment::{Impairment, ImpairmentKind, Verdict};
+use ackclock_core::impairment::{Applies, Impairment, ImpairmentKind, Overtaking, Verdict};
 use ackclock_core::kinds::{KINDS, KindRecord};
 use ackclock_core::link::{LinkContext, LinkKind};
-use ackclock_core::packet::{FlowId, Packet, PacketKind};
+use ackclock_core::observe::DropReason;
+use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
 use ackclock_core::queue::facts::{Capacity, Drops, QueueFacts};
 use ackclock_core::queue::{Discipline, FlowLabels, QueueContext, QueueKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
@@ -333,14 +336,44 @@ fn impairments_do_what_they_state_and_nothing_else() {
         let (facts, mut built): (_, Box<dyn Impairment>) =
             (&chosen.facts, at_place(|place| chosen.build(place)));
         let (mut dropped, mut delayed, mut duplicated) = (0, false, false);
+        let (mut pairs, mut lost_before) = (0, false);
+        let (mut releases, mut behind) = (Vec::new(), Time::ZERO);
         for number in 0..PACKETS {
             let packet = Packet::new(PacketKind::Data, FlowId(0), number, 1500, Time::ZERO);
-            match built.judge(Time::from_nanos(number * 1_000_000), &packet) {
+            let now = Time::from_nanos(number * 1_000_000);
+            let verdict = built.judge(now, &packet);
+            let lost = matches!(verdict, Verdict::Drop);
+            pairs += u32::from(lost && lost_before);
+            lost_before = lost;
+            match verdict {
                 Verdict::Drop => dropped += 1,
-                Verdict::Delay { .. } => delayed = true,
+                Verdict::Delay { by, overtaken } => {
+                    delayed = true;
+                    releases.push(behind.max(now + by));
+                    if overtaken == Overtaking::Forbidden {
+                        behind = behind.max(now + by);
+                    }
+                }
                 Verdict::Duplicate => duplicated = true,
-                Verdict::Pass => {}
+                Verdict::Pass => releases.push(behind.max(now)),
             }
+        }
+        let arrivals_in_order = releases.is_sorted();
+        if let Some(reorders) = facts.reorders {
+            assert_eq!(reorders, !arrivals_in_order, "{}", chosen.resolved);
+        }
+        // Losses that come alone follow each other as often as any two packets are lost.
+        let (follow, alone) = (
+            f64::from(pairs) / f64::from(dropped),
+            f64::from(dropped) / 1e5,
+        );
+        if let (Some(bursty), Some(_), true) = (facts.bursty, facts.mean_loss, dropped >= 100) {
+            assert_eq!(
+                bursty,
+                follow > 1.5 * alone,
+                "{}: {follow}",
+                chosen.resolved
+            );
         }
         assert_eq!(facts.side, Some(built.side()), "{}", chosen.name);
         assert_eq!(
@@ -388,6 +421,133 @@ fn sources_send_what_they_state() {
         );
         if let (Some(size), Some(write)) = (facts.packet_bytes, first) {
             assert_eq!(write, Write::Bytes(Bytes(size)), "{}", chosen.name);
+        }
+    }
+}
+
+/// Packets of a burst are kept up to the capacity. Where the tail is dropped, little of it is left.
+#[test]
+fn a_burst_fills_queues_to_their_capacity() {
+    const SIZE: u64 = 1500;
+    for chosen in all::<QueueKind>() {
+        let Some(Capacity::Limit {
+            limit,
+            counts_packet_in_service,
+        }) = chosen.facts.capacity
+        else {
+            continue;
+        };
+        let most = match limit {
+            QueueLimit::Packets(packets) => packets,
+            QueueLimit::Bytes(bytes) => bytes.0 / SIZE,
+            QueueLimit::Time(_) | QueueLimit::Unlimited => continue,
+        };
+        let mut station = Station::new(&chosen, 1);
+        let arrivals = 2 * most + 10;
+        for number in 0..arrivals {
+            station.flow = FlowId((number % 512) as u32); // a flow may have a limit of its own
+            station.arrive(Time::ZERO, number, SIZE as u16);
+        }
+        let counted = u64::from(counts_packet_in_service) * station.serving.packets;
+        let kept = station.waiting().packets + counted;
+        assert!(kept <= most, "{}: {kept} of {most}", chosen.resolved);
+        let gone = |number| station.log.drops.iter().any(|(one, _)| *one == number);
+        match chosen.facts.drops {
+            Some(Drops::Tail) => {
+                // Limits of single flows may leave less than a packet each.
+                let least = most * 9 / 10;
+                assert!(kept >= least, "{}: {kept}", chosen.resolved);
+                assert!(gone(arrivals - 1), "{}", chosen.resolved);
+                let full = |(_, reason): &(u64, DropReason)| *reason == DropReason::QueueFull;
+                assert!(station.log.drops.iter().all(full), "{}", chosen.resolved);
+            }
+            Some(Drops::Early) => assert!(gone(arrivals - 1), "{}", chosen.resolved),
+            Some(Drops::Head) | None => {}
+        }
+    }
+}
+
+/// Offers a queue that multiple of what it and its link let pass, for 20 s.
+fn loaded(chosen: &Selection<QueueKind>, load: f64, ecn: Ecn) -> Station {
+    let service = Station::RATE.serialization(Bytes(1500));
+    let highest = chosen.facts.highest_bit_per_s.unwrap_or(u64::MAX);
+    let highest = Station::RATE.as_bit_per_s().min(highest);
+    let gap = Span::from_seconds(1500.0 * 8.0 / (load * highest as f64));
+    let mut station = Station::new(chosen, 1);
+    station.ecn = ecn;
+    let (mut now, mut number, mut done) = (Time::ZERO, 0, Time::ZERO + service);
+    while now < Time::from_seconds(20.0) {
+        station.arrive(now, number, 1500);
+        number += 1;
+        now = now + gap;
+        while done <= now {
+            if station.serving.packets > 0 {
+                station.complete(done);
+            }
+            station.wake(done);
+            done = done + service;
+        }
+    }
+    station
+}
+
+/// In an overload, queues mark if they state so, and drop before they are full if they state so.
+#[test]
+fn queues_mark_and_drop_as_they_state() {
+    for chosen in all::<QueueKind>() {
+        let facts = &chosen.facts;
+        let overloaded = |ecn| loaded(&chosen, 1.5, ecn).log;
+        // A mild overload, too: some mark only at low probabilities.
+        let mild = |ecn| loaded(&chosen, 1.05, ecn).log;
+        let marks =
+            [Ecn::Capable, Ecn::CapableL4s].map(|ecn| overloaded(ecn).marks + mild(ecn).marks);
+        if let Some(stated) = facts.marks {
+            assert_eq!(
+                marks.iter().any(|marks| *marks > 0),
+                stated,
+                "{}",
+                chosen.resolved
+            );
+        }
+        let Log { drops, marks } = overloaded(Ecn::NotCapable);
+        assert_eq!(marks, 0, "{}", chosen.resolved);
+        if facts.drops == Some(Drops::Tail) {
+            let early = drops.iter().any(|(_, reason)| *reason == DropReason::Aqm);
+            assert!(!early, "{}", chosen.resolved);
+        }
+    }
+}
+
+/// Nothing but the link limits a queue that states no rate; one that states a rate lets no more
+/// pass, and nearly that.
+#[test]
+fn queues_limit_the_rate_as_they_state() {
+    for chosen in all::<QueueKind>() {
+        let stated = chosen.facts.highest_bit_per_s;
+        let load = if stated.is_some() { 1.5 } else { 0.9 };
+        let station = loaded(&chosen, load, Ecn::NotCapable);
+        let found = station.served.len() as f64 * 1500.0 * 8.0 / 20.0;
+        let offered = 0.9 * Station::RATE.as_bit_per_s() as f64;
+        let expected = stated.map_or(offered, |highest| highest as f64);
+        let deviates = (found / expected - 1.0).abs();
+        assert!(deviates < 0.1, "{}: {found} of {expected}", chosen.resolved);
+    }
+}
+
+#[test]
+fn impairments_judge_the_packets_that_they_state() {
+    for chosen in all::<ImpairmentKind>() {
+        for (kind, others) in [
+            (PacketKind::Data, Applies::Acks),
+            (PacketKind::Ack, Applies::Data),
+        ] {
+            let mut built: Box<dyn Impairment> = at_place(|place| chosen.build(place));
+            let passes = (0..100_000).all(|number| {
+                let packet = Packet::new(kind, FlowId(0), number, 1500, Time::ZERO);
+                built.judge(Time::from_nanos(number * 1_000_000), &packet) == Verdict::Pass
+            });
+            let states = chosen.facts.applies_to.unwrap();
+            assert_eq!(passes, states == others, "{} {kind:?}", chosen.resolved);
         }
     }
 }

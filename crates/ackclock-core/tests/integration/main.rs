@@ -7,5 +7,6 @@ mod facts;
 mod media;
 mod rate_controls;
 mod scenario;
+mod station;
 mod variants;
 mod worked_example;

@@ -856,7 +856,7 @@ fn the_catalogue_has_every_preset_as_it_is_resolved() {
         .iter()
         .map(|choice| choice["const"].as_str().unwrap())
         .collect();
-    assert_eq!(presets.len(), named.len());
+    assert_eq!(presets.len(), named.len(), "Preset::ALL has all");
     for (name, parameters) in presets {
         assert!(named.contains(&name.as_str()));
         let transport = json!({ "kind": "tcp", "control": { "kind": "reno" }, "preset": name });
