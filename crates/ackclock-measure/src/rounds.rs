@@ -6,6 +6,7 @@ use crate::limits::{
 };
 use crate::undecided::{Depends, Undecided};
 use ackclock_core::units::Span;
+use std::mem;
 
 /// Shortest round trip used. Shorter ones, of a hundred microseconds, would make more rows than
 /// packets. A wait of at least this length, for the receiver's window or the application, is a
@@ -14,6 +15,9 @@ const SHORTEST: Span = Span::from_millis(10);
 
 /// Length of a round trip before the first sample.
 const UNKNOWN: Span = Span::from_millis(100);
+
+/// Periods that are held until an ACK answers: of more than 3 s, and nothing else is that long.
+const MOST_UNANSWERED: usize = 300;
 
 /// A period with one limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -248,6 +252,10 @@ pub struct Rounds {
     /// it, unless ACKs release more right after it.
     doubted: Option<Stretch>,
     least_round_trip: Option<Span>,
+    /// True if an ACK of data has been seen.
+    answered: bool,
+    /// Periods before the first ACK.
+    unanswered: Vec<Stretch>,
     stretch: Option<Stretch>,
     finished: Vec<Stretch>,
     /// Time with each limit, in nanoseconds.
@@ -431,6 +439,11 @@ impl Rounds {
         if let Some(span) = quickest {
             self.least_round_trip =
                 Some(self.least_round_trip.map_or(span, |least| least.min(span)));
+        }
+        if !self.answered {
+            self.answered = true;
+            let answered = mem::take(&mut self.unanswered);
+            answered.into_iter().for_each(|period| self.push(period));
         }
         let Some(round) = &mut self.round else {
             return;
@@ -623,7 +636,27 @@ impl Rounds {
         }
     }
 
+    /// Adds a period. Without any ACK, whatever limits is unknown: how much is in flight is, too.
     fn append(&mut self, next: Stretch) {
+        if self.answered {
+            return self.push(next);
+        }
+        self.unanswered.push(next);
+        if self.unanswered.len() >= MOST_UNANSWERED {
+            self.give_up_answers();
+        }
+    }
+
+    fn give_up_answers(&mut self) {
+        for period in mem::take(&mut self.unanswered) {
+            self.push(Stretch {
+                limit: LimitingFactor::Unknown,
+                ..period
+            });
+        }
+    }
+
+    fn push(&mut self, next: Stretch) {
         self.totals[next.limit as usize] += next.end - next.start;
         match &mut self.stretch {
             Some(stretch) if stretch.limit == next.limit => stretch.join(&next),
@@ -637,6 +670,7 @@ impl Rounds {
         self.end_wait(now.max(self.now), smoothed);
         self.close(now);
         self.release();
+        self.give_up_answers();
         self.finished.extend(self.stretch.take());
     }
 
@@ -826,6 +860,7 @@ mod tests {
     #[test]
     fn silence_with_data_outstanding_waits_for_a_timer() {
         let mut rounds = Rounds::default();
+        rounds.acknowledge(0, None, None);
         send(&mut rounds, 0, 1_000);
         rounds.advance(1_000 * MS, TRIP);
         rounds.finish(1_000 * MS, TRIP);
@@ -834,6 +869,20 @@ mod tests {
             .map(|stretch| stretch.limit.name())
             .collect();
         assert_eq!(limits, ["slow_start", "recovery"]);
+    }
+
+    /// A capture of one direction: the data in flight only seems to grow.
+    #[test]
+    fn what_no_ack_answers_is_unknown_however_long() {
+        for segments in [1, 20, 1_000] {
+            let mut rounds = Rounds::default();
+            (0..segments).for_each(|one| send(&mut rounds, one * 20, (one + 1) * 1_000));
+            rounds.finish(segments * 20 * MS, TRIP);
+            assert_eq!(rounds.dominant(), Some((LimitingFactor::Unknown, 1.0)));
+            let periods: Vec<Stretch> = rounds.take_finished().collect();
+            assert_eq!(periods.len(), 1);
+            assert_eq!((periods[0].start, periods[0].end), (0, segments * 20 * MS));
+        }
     }
 
     #[test]
