@@ -72,6 +72,10 @@ pub mod westwood_re;
 mod window;
 mod windowed_maximum;
 
+/// Most segments of an initial window, or of one that a program asks for. They may all leave at one
+/// moment, and each takes memory.
+pub(crate) const LARGEST_WINDOW: u32 = 10_000_000;
+
 /// Event: a segment has been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentSent {

@@ -7,8 +7,8 @@
 //! inflates it (`endpoint/prr.rs`). Global variables belong to one connection each.
 
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, RateSample,
-    SegmentSent, SendLimit, SenderState,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState,
+    LARGEST_WINDOW, RateSample, SegmentSent, SendLimit, SenderState,
 };
 use crate::units::{BitRate, Bytes, Span, Time};
 use ackclock_bpf::layout::{ack_sample, rate_sample, socket};
@@ -18,7 +18,7 @@ use std::fmt::Debug;
 
 /// ssthresh that is not set (`TCP_INFINITE_SSTHRESH`).
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
-/// Largest window (`snd_cwnd_clamp`).
+/// Largest window that a kernel takes (`snd_cwnd_clamp`).
 const LARGEST: u64 = u32::MAX as u64;
 /// Local address of every connection, 10.0.0.1 in the order of the network.
 const ADDRESS: u64 = 0x0100_000a;
@@ -195,9 +195,22 @@ impl<A: Algorithm> ProgramControl<A> {
             self.begun = true;
             self.machine.call(Callback::Init, &[Argument::Socket])
         };
-        if let Err(fault) = begun.and_then(|_| act(self)) {
+        let acted = begun.and_then(|_| act(self));
+        if let Err(fault) = acted.and_then(|()| self.window_is_bounded()) {
             self.fault = Some(fault);
         }
+    }
+
+    /// Refuses a window that only a mistake makes, before it is sent.
+    fn window_is_bounded(&mut self) -> Result<(), String> {
+        let segments = self.get(socket::SND_CWND);
+        if segments <= LARGEST_WINDOW.into() {
+            return Ok(());
+        }
+        self.set_cwnd(1);
+        Err(format!(
+            "its window: {segments} segments are more than {LARGEST_WINDOW}, the most that are sent"
+        ))
     }
 
     /// Sets cwnd, and the tick at which that happened.
@@ -618,7 +631,7 @@ mod tests {
         }
     }
 
-    fn listening(fails_at: Option<Callback>) -> (AckClock, Arc<Mutex<Vec<String>>>) {
+    fn listening(fails_at: Option<Callback>, window: u64) -> (AckClock, Arc<Mutex<Vec<String>>>) {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let listener = Listener {
             heard: Arc::clone(&heard),
@@ -626,7 +639,7 @@ mod tests {
             fails_at,
         };
         let streams = Streams::new(1, 0);
-        let control = ProgramControl::new(listener, &context(&streams, 10, None));
+        let control = ProgramControl::new(listener, &context(&streams, window, None));
         let clock = AckClock::of(Box::new(control), Span::from_millis(100));
         heard.lock().unwrap().clear();
         (clock, heard)
@@ -647,7 +660,7 @@ mod tests {
     /// The order in `tcp_input.c` of Linux 6.18.
     #[test]
     fn a_program_hears_what_the_kernel_would_tell_it_in_its_order() {
-        let (mut clock, heard) = listening(None);
+        let (mut clock, heard) = listening(None, 10);
         let hear = |expected: &[&str]| {
             let said = std::mem::take(&mut *heard.lock().unwrap());
             assert_eq!(said, expected);
@@ -690,8 +703,17 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_fills_the_memory_is_a_fault() {
+        let (mut clock, _) = listening(None, 20_000_000);
+        clock.control.on_open(clock.now, None);
+        let fault = clock.control.fault().unwrap();
+        assert!(fault.contains("20000000 segments"), "{fault}");
+        assert_eq!(clock.cwnd(), 1.0);
+    }
+
+    #[test]
     fn after_a_fault_nothing_is_called_and_the_window_stays() {
-        let (mut clock, heard) = listening(Some(Callback::Ssthresh));
+        let (mut clock, heard) = listening(Some(Callback::Ssthresh), 10);
         tell(&mut clock, CongestionKind::Loss);
         assert!(clock.control.may_fail());
         assert_eq!(clock.control.fault(), Some("ssthresh: it fails".into()));

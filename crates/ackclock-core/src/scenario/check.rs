@@ -9,6 +9,7 @@ use super::{
     FlowDescription, HopDescription, Instances, MediumDescription, Range, Scenario, Scope,
     Transport,
 };
+use crate::congestion::LARGEST_WINDOW;
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery, RecoveryWindow};
@@ -26,8 +27,6 @@ const MOST_FLOWS: u64 = 10_000_000;
 const MOST_REPLICATES: u32 = 1_000_000;
 /// Most samples of one time series.
 const MOST_SAMPLES: u64 = 10_000_000;
-/// Most segments of an initial window: they all leave at the first moment, and each takes memory.
-const LARGEST_INITIAL_WINDOW: u32 = 10_000_000;
 /// Largest header and payload of a packet: the length field of IP has 16 bits.
 const LARGEST_PACKET: u64 = 65_535;
 /// Shortest retransmission timeout: with a timeout of zero, virtual time would stand still.
@@ -427,7 +426,7 @@ pub(super) fn check_tcp(tcp: &TcpParameters) -> Result<()> {
         in_range(count.0 > 0, field, &count, remedy)
     });
     let window = tcp.initial_window;
-    let too_large = format!("is too large; the most is \"{LARGEST_INITIAL_WINDOW} packets\"");
+    let too_large = format!("is too large; the most is \"{LARGEST_WINDOW} packets\"");
     let timeouts = [
         ("rto_minimum", tcp.rto_minimum),
         ("rto_initial", tcp.rto_initial),
@@ -440,7 +439,7 @@ pub(super) fn check_tcp(tcp: &TcpParameters) -> Result<()> {
     let values = [
         check_sizes(tcp.mss, tcp.header),
         in_range(
-            window.0 <= LARGEST_INITIAL_WINDOW,
+            window.0 <= LARGEST_WINDOW,
             "initial_window",
             &window,
             &too_large,
