@@ -16,8 +16,8 @@ __all__ = ["sentences", "subject", "title"]
 # A link that is busy for this share of the time is always busy, as far as digits show it.
 _ALWAYS = 0.995
 
-# A round trip that is longer than without queues by this factor is worth a sentence.
-_LONGER = 1.1
+# A queueing delay of this share of the shortest round trip is noticeable.
+_NOTICEABLE = 0.1
 
 
 def title(result: Result) -> str:
@@ -89,27 +89,28 @@ def _of_point(result: Result, rows: Rows, hops: Rows) -> list[str]:
         share = most["utilisation"].mean
         often = "always busy" if share >= _ALWAYS else f"busy {100 * share:.3g} % of the time"
         said.append(f"{link} is {often}.")
-    known = [row["rtt"].mean for row in rows if not math.isnan(row["rtt"].mean)]
-    least = _least_rtt(result)
-    if known and least is not None:
-        mean = 1e3 * sum(known) / len(known)
-        if mean > _LONGER * least:
-            said.append(f"Queues lengthen the round trip from {least:.3g} to {mean:.3g} ms.")
-            if len(busy) == 1 and busy[0]["utilisation"].mean >= _ALWAYS:
-                said.append("How small a buffer would do: ackclock advise buffer.")
-        else:
-            said.append(f"Queues are short: the round trip stays near {least:.3g} ms.")
+        said += _queueing(rows, crossed, busy)
     fairness: Interval | None = rows[0]["fairness"]
     if fairness is not None and not math.isnan(fairness.mean):
         said.append(f"Jain's fairness index of the flows is {fairness.mean:.3g}.")
     return said
 
 
-def _least_rtt(result: Result) -> float | None:
-    """The shortest round trip of any flow, in ms."""
-    values = result.tables["flows"].to_pydict().get("rtt_min_s", [])
-    known = [value for value in values if value is not None and not math.isnan(value)]
-    return 1e3 * min(known) if known else None
+def _queueing(rows: Rows, crossed: set[str], busy: Rows) -> list[str]:
+    """Returns a sentence about the longest queue, and how to shorten a full one."""
+    delays = [hop for hop in busy if not math.isnan(hop["queueing_delay"].mean)]
+    trips = [row["rtt"].mean for row in rows if not math.isnan(row["rtt"].mean)]
+    if not delays or not trips:
+        return []
+    most = max(delays, key=lambda hop: float(hop["queueing_delay"].mean))
+    delay_s = most["queueing_delay"].mean
+    of = "" if len(crossed) == 1 else f" of {most['hop']}"
+    is_short = delay_s < _NOTICEABLE * min(trips)
+    lead = "Queues are short: the" if is_short else "The"
+    said = [f"{lead} mean queueing delay{of} is {1e3 * delay_s:.3g} ms."]
+    if not is_short and len(busy) == 1 and busy[0]["utilisation"].mean >= _ALWAYS:
+        said.append("How small a buffer would do: ackclock advise buffer.")
+    return said
 
 
 def _of_sweep(run: dict[str, Any], rows: Rows) -> list[str]:
