@@ -1,11 +1,14 @@
 import re
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
 from ackclock import Result, load, simulate
 from ackclock.report import run_tables, summary
+from ackclock.report.certainty import of_result
 from ackclock.scenario import Scenario
+from ackclock.validity.stationarity import judge
 
 FIRST = Path(__file__).parents[1] / "examples" / "first.toml"
 
@@ -81,3 +84,39 @@ def test_a_full_buffer_is_a_queueing_delay_that_advice_may_shorten() -> None:
     assert delay_ms(text) == pytest.approx(48, abs=10)  # of at most 60 ms: 50 packets at 10 Mbit/s
     assert "short" not in text
     assert "ackclock advise buffer" in text
+
+
+def interrupted(result: Result, cut: int, ended_s: float) -> Result:
+    """A result as it is if run `cut` was cut short, and no later one was begun."""
+    kept = {}
+    for name, table in result.tables.items():
+        rows = table.filter(pc.less_equal(table["replicate"], cut))
+        if "time_s" in rows.column_names:
+            is_whole = pc.less(rows["replicate"], cut)
+            rows = rows.filter(pc.or_(is_whole, pc.less(rows["time_s"], ended_s)))
+        kept[name] = rows
+    return Result(result.run | {"partial": True}, kept)
+
+
+def test_an_interrupted_result_counts_the_runs_that_it_holds() -> None:
+    whole = simulate(first(replicates=7))
+    assert (whole.replicates, whole.counted, whole.cut_short) == ((7, 7), "7", "")
+    partial = interrupted(whole, cut=2, ended_s=7)
+    assert partial.replicates == (3, 3)
+    assert partial.lasted_s[0, 2] < 7
+    for words in (partial.averaging, summary.title(partial)):
+        assert "3 r" in words
+        assert "1 of them cut short" in words
+    [few] = [one for one in of_result(partial, judge(partial)) if "replicates" in one.lead]
+    assert (few.good, few.rest[:2]) == (False, "3 ")
+
+
+def test_points_of_an_interrupted_sweep_may_have_different_numbers_of_runs() -> None:
+    scenario = first(duration="6 s").replace({"sweep": {"hops.bottleneck.delay": ["1 ms", "2 ms"]}})
+    whole = simulate(scenario)
+    hops = whole.tables["hops"]
+    last = pc.and_(pc.equal(hops["point"], 1), pc.equal(hops["replicate"], 1))
+    tables = {**whole.tables, "hops": hops.filter(pc.invert(last))}
+    assert Result(whole.run | {"partial": True}, tables).counted == "1 to 2"
+    tables["hops"] = hops.filter(pc.equal(hops["point"], 0))
+    assert Result(whole.run | {"partial": True}, tables).counted == "up to 2"

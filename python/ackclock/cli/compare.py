@@ -228,7 +228,7 @@ def _title(comparison: "Comparison") -> str:
         return str(comparison.run["name"])
     from ackclock.report.summary import subject
 
-    counts = [f"{result.run['replicates']} {method}" for method, result in run.items()]
+    counts = [f"{result.counted} {method}" for method, result in run.items()]
     each = " at each point" if len(comparison.points) > 1 else ""
     return f"{subject(next(iter(run.values())))}; runs{each}: {', '.join(counts)}"
 

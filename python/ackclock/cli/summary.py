@@ -82,10 +82,7 @@ def _verdicts(result: "Result", claimed: "L4s") -> dict[str, Any]:
 
 def _virtual(result: "Result") -> float:
     """The seconds that were simulated, of all runs."""
-    from ackclock import units
-
-    lasted = (units.seconds(point["scenario"]["duration"]) for point in result.points)
-    return sum(lasted) * int(result.run["replicates"])
+    return sum(result.lasted_s.values())
 
 
 def _brief(table: "Table") -> "Table":

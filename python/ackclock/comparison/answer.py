@@ -204,11 +204,11 @@ def speaker(comparison: Comparison, name: str) -> str:
 def cautions(comparison: Comparison) -> list[str]:
     """Returns sentences about few replicates and unreliable runs."""
     few = [
-        f"{column.result.run['replicates']} of {_SPEAKERS[column.method]}"
+        f"{column.result.counted} of {_SPEAKERS[column.method]}"
         for column in comparison.columns.values()
         if column.result is not None
         and column.method in ("simulate", "emulate")
-        and column.result.run["replicates"] < _FEW
+        and column.result.replicates[0] < _FEW
     ]
     said = [f"Caution: few replicates ({', '.join(few)})."] if few else []
     reliable, runs = reliability(comparison)

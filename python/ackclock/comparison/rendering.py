@@ -203,7 +203,4 @@ def _size(comparison: Comparison, name: str) -> str:
     points = f"{len(result.points)} of {len(comparison.points)} points"
     if name == "predict":
         return points
-    return (
-        f"{points}, {result.run['replicates']} "
-        f"replicate{'' if result.run['replicates'] == 1 else 's'}"
-    )
+    return f"{points}, {result.counted} replicate{'' if result.replicates[1] == 1 else 's'}"

@@ -108,20 +108,22 @@ def _reliable(emulated: Result) -> Sure:
 
 def _replicates(results: dict[str, Result]) -> Sure:
     """Returns the number of runs of each method; few are a reason for caution."""
-    counts = {name: int(result.run["replicates"]) for name, result in results.items()}
-    if not counts:
+    if not results:
         return Sure(True, "Computed, without randomness.")
     several = any(len(result.points) > 1 for result in results.values())
     at = " at each point" if several else ""
+    counts = {name: f"{result.counted}{result.cut_short}" for name, result in results.items()}
+    fewest = min(result.replicates[0] for result in results.values())
     if len(set(counts.values())) == 1:
-        count = next(iter(counts.values()))
-        each = " of each method" if len(counts) > 1 else ""
-        words = f"{count} replicate{'' if count == 1 else 's'}{each}{at}."
+        [result, *others] = results.values()
+        noun = f"replicate{'' if result.replicates[1] == 1 else 's'}"
+        each = " of each method" if others else ""
+        words = f"{result.counted} {noun}{result.cut_short}{each}{at}."
     else:
         words = f"{', '.join(f'{count} of {name}' for name, count in counts.items())}{at}."
-    if min(counts.values()) == 1:
+    if fewest < 2:
         return Sure(False, "No interval:", words)
-    if min(counts.values()) < _FEW:
+    if fewest < _FEW:
         return Sure(False, "Few replicates:", f"{words} Smaller differences cannot be seen.")
     return Sure(True, "Enough replicates:", words)
 

@@ -29,7 +29,7 @@ def of_comparison(comparison: Comparison) -> Made:
     command = f"ackclock compare {file} --methods {methods}"
     facts: dict[str, Any] = {"versions": _versions(run["versions"]), "seed": run["seed"]}
     facts["replicates"] = ", ".join(
-        f"{one.result.run['replicates']} {one.method}"
+        f"{one.result.counted} {one.method}"
         for one in comparison.columns.values()
         if one.result is not None and one.method in ("simulate", "emulate")
     )
@@ -57,7 +57,7 @@ def of_result(result: Result, more: dict[str, Any]) -> Made:
     method = run["method"]
     facts: dict[str, Any] = {"method": method, "versions": _versions(run["versions"])} | more
     if scenario is not None:
-        facts |= {"seed": run["seed"], "replicates": run["replicates"]}
+        facts |= {"seed": run["seed"], "replicates": result.counted}
         facts |= {"points": len(result.points)}
         facts["duration"] = timing(point["scenario"] for point in result.points)
     facts |= run.get("machine", {})

@@ -22,12 +22,11 @@ _NOTICEABLE = 0.1
 
 def title(result: Result) -> str:
     """A line such as `first: one CUBIC flow, 10 Mbit/s, 40 ms; 5 runs of 30 s`."""
-    count = result.run["replicates"]
-    runs = "1 run" if count == 1 else f"{count} runs"
+    runs = "1 run" if result.replicates[1] == 1 else f"{result.counted} runs"
     each = " at each" if len(result.points) > 1 else ""
     durations = {point["scenario"]["duration"] for point in result.points}
     of = f" of {durations.pop()}" if len(durations) == 1 else ""
-    return f"{subject(result)}; {runs}{of}{each}"
+    return f"{subject(result)}; {runs}{of}{each}{result.cut_short}"
 
 
 def subject(result: Result) -> str:

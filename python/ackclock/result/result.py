@@ -5,6 +5,7 @@ value that a method cannot know is null.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock import notebook
+from ackclock import notebook, units
 from ackclock.errors import InputError
 from ackclock.result.folder import link_or_copy, refuse_foreign_folder, staged
 from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
@@ -103,15 +104,54 @@ class Result:
         """Point and replicate of each run that averages leave out."""
         return frozenset() if self.averages_unreliable else self.unreliable
 
+    @cached_property
+    def lasted_s(self) -> dict[tuple[int, int], float]:
+        """Time that each run covers, by point and replicate; less than asked if it was cut short.
+
+        Empty if the tables do not tell.
+        """
+        if "hops" not in self.tables:
+            return {}
+        last = self.tables["hops"].group_by(["point", "replicate"]).aggregate([("time_s", "max")])
+        return {(row["point"], row["replicate"]): row["time_s_max"] for row in last.to_pylist()}
+
+    @property
+    def replicates(self) -> tuple[int, int]:
+        """The least and the largest number of replicates that a point has."""
+        if not self.partial or not self.lasted_s:
+            return self.run["replicates"], self.run["replicates"]
+        counts = Counter(point for point, _ in self.lasted_s)
+        each = [counts[point] for point in range(len(self.points))]
+        return min(each), max(each)
+
+    @property
+    def counted(self) -> str:
+        """The number of replicates of a point: `5`, `3 to 5`, or `up to 5` if a point has none."""
+        least, most = self.replicates
+        if least == most:
+            return str(most)
+        return f"{least} to {most}" if least else f"up to {most}"
+
+    @property
+    def cut_short(self) -> str:
+        """Words about the runs that were cut short, in brackets; empty if there are none."""
+        if not self.partial:
+            return ""
+        ends = [units.seconds(point["scenario"]["duration"]) for point in self.points]
+        cut = sum(lasted < ends[point] for (point, _), lasted in self.lasted_s.items())
+        if not cut:
+            return ""
+        return " (cut short)" if len(self.lasted_s) == 1 else f" ({cut} of them cut short)"
+
     @property
     def averaging(self) -> str:
         """The part of a title that says how its numbers were averaged."""
-        count, unreliable = self.run["replicates"], len(self.unreliable)
+        unreliable = len(self.unreliable)
         one = "one replicate" if self.run["scenario"] else "one session"
         words = (
-            f"means of {count} replicates ± 95 % confidence"
-            if count > 1
-            else f"{one}, no confidence interval"
+            f"means of {self.counted} replicates{self.cut_short} ± 95 % confidence"
+            if self.replicates[1] > 1
+            else f"{one}{self.cut_short}, no confidence interval"
         )
         if unreliable:
             runs = f"{unreliable} unreliable run{'' if unreliable == 1 else 's'}"
@@ -148,10 +188,10 @@ class Result:
 
     def _words(self) -> list[str]:
         """Returns the method, the name and the size, and whether it is partial."""
-        points, replicates = len(self.points), self.run["replicates"]
+        points = len(self.points)
         size = [f"{points} points"] if points > 1 else []
         if self.run["method"] != "predict":  # which has no randomness
-            size.append(f"{replicates} replicate{'' if replicates == 1 else 's'}")
+            size.append(f"{self.counted} replicate{'' if self.replicates[1] == 1 else 's'}")
         return [f"{self.run['method']} {self.run['name']}", *size,
                 *(["partial"] if self.partial else [])]  # fmt: skip
 
