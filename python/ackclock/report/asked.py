@@ -17,6 +17,8 @@ Tree = dict[str, Any]
 _WIDTH, _HEIGHT, _MOST_HOPS = 372, 118, 2
 # Width of a host and of a queue, left edge of the first queue.
 _HOST, _QUEUE, _FIRST = 60, 22, 67
+# Words that say nothing, unless another point has others.
+_USUAL = frozenset({"0 ms", "0 %", "drop tail"})
 # More swept values than this are given by their ends.
 _MOST_VALUES = 4
 
@@ -52,25 +54,37 @@ def timing(scenarios: Iterable[Tree]) -> str:
 
 
 def several(values: Iterable[str], most: int = _MOST_VALUES) -> str:
-    """Returns `0.5, 2 or 5 %` for values with one unit; the least and the greatest of many."""
+    """Returns `0.5, 2 or 5 %` for values with one unit; the least and the greatest of many.
+
+    Many values that have no order, such as names, are counted.
+    """
     values = list(values)
     if len(values) < 2:
         return "".join(values)
     numbers, endings = zip(*(value.partition(" ")[::2] for value in values), strict=True)
     unit = f" {endings[0]}" if len(set(endings)) == 1 and endings[0] else ""
-    shown = list(numbers if unit else values)
+    shown = dict(zip(values, numbers if unit else values, strict=True))
     if len(shown) > most:
-        ends = sorted(shown, key=float) if unit else shown
-        return f"{ends[0]} to {ends[-1]}{unit}"
-    return f"{', '.join(shown[:-1])} or {shown[-1]}{unit}"
+        try:
+            # Words may follow a unit, such as `on average`.
+            read = {value: units.parse(" ".join(value.split()[:2])) for value in values}
+        except ValueError:
+            return f"{len(values)} values"
+        if len({quantity.base for quantity in read.values()}) > 1:
+            return f"{len(values)} values"
+        ends = (end(values, key=lambda value: read[value].amount) for end in (min, max))
+        return f"{' to '.join(shown[value] for value in ends)}{unit}"
+    *others, last = shown.values()
+    return f"{', '.join(others)} or {last}{unit}"
 
 
 def _each(
     scenarios: list[Tree], hop: str, words: Callable[[Tree], str], most: int = _MOST_VALUES
 ) -> str:
-    """Returns the words about a hop at all points."""
+    """Returns the words about a hop at all points; nothing if they are usual at all."""
     hops = [next(one for one in tree["hops"] if one["name"] == hop) for tree in scenarios]
-    return several(dict.fromkeys(filter(None, map(words, hops))), most)
+    said = dict.fromkeys(filter(None, map(words, hops)))
+    return "" if said.keys() <= _USUAL else several(said, most)
 
 
 def _amount(amount: float, base: str) -> str:
@@ -96,28 +110,31 @@ def _buffer(hop: Tree) -> str:
 
 def _discipline(hop: Tree) -> str:
     name, stated = facts.queue(hop)
-    return "" if stated["drops"] == "tail" else name.replace("_", " ")
+    return "drop tail" if stated["drops"] == "tail" else name.replace("_", " ")
 
 
 def _delay(hop: Tree) -> str:
-    return "" if units.seconds(hop["delay"]) == 0 else str(hop["delay"])
+    return "0 ms" if units.seconds(hop["delay"]) == 0 else str(hop["delay"])
 
 
 def _loss(hop: Tree) -> str:
-    lost = [stated["mean_loss"] for _, stated in facts.impairments(hop) if stated["mean_loss"]]
-    return f"{100 * sum(lost):.3g} %" if lost else ""
+    lost = (stated["mean_loss"] or 0 for _, stated in facts.impairments(hop))
+    return f"{100 * sum(lost):.3g} %"
 
 
 def _words(scenarios: list[Tree], hop: str) -> list[str]:
     """Returns what is known of a hop."""
     loss = _each(scenarios, hop, _loss)
-    kinds = [
-        name.replace("_", " ")
-        for one in scenarios[0]["hops"]
+    impairments = [
+        impairment
+        for tree in scenarios
+        for one in tree["hops"]
         if one["name"] == hop
-        for name, stated in facts.impairments(one)
-        if not stated["mean_loss"]
+        for impairment in facts.impairments(one)
     ]
+    lossy = {name for name, stated in impairments if stated["mean_loss"]}
+    others = dict.fromkeys(name for name, _ in impairments if name not in lossy)
+    kinds = [name.replace("_", " ") for name in others]
     known = [_each(scenarios, hop, words) for words in (_rate, _buffer, _discipline, _delay)]
     return [one for one in [*known, f"loses {loss}" if loss else "", *kinds] if one]
 

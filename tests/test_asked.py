@@ -1,0 +1,54 @@
+import html
+from pathlib import Path
+
+import pytest
+
+from ackclock import load
+from ackclock.report.asked import asked, several
+
+FIRST = Path(__file__).parents[1] / "examples" / "first.toml"
+
+
+def path_of(swept: dict[str, list[object]]) -> str:
+    """The words about the path of the first example with a sweep."""
+    scenario = load(FIRST).replace({"sweep": swept})
+    points = [
+        {"assignments": point.assignments, "scenario": point.scenario.resolve().tree}
+        for point in scenario.expand()
+    ]
+    run = {"controls": []}
+    return html.unescape(asked(points, run).drawing)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["0 ms", "5 ms", "10 ms", "20 ms", "40 ms"], "0 to 40 ms"),
+        (["20 ms", "5 ms", "1 s", "100 us", "2 ms"], "100 us to 1 s"),
+        (["3 Mbit/s on average", "1 Gbit/s on average", "2 Mbit/s on average"] + ["8 Mbit/s", "9 Mbit/s"],
+         "2 Mbit/s on average to 1 Gbit/s on average"),
+        (["1 packet", "0.5 BDP", "1 BDP", "2 BDP", "3 BDP"], "5 values"),
+        (["a", "b", "c", "d", "e"], "5 values"),
+        (["2 %", "0 %", "1 %"], "2, 0 or 1 %"),
+    ],
+)  # fmt: skip
+def test_many_values_are_given_by_the_least_and_the_greatest(values: list[str], said: str) -> None:
+    assert several(values) == said
+
+
+def test_zero_is_a_swept_value() -> None:
+    text = path_of({"hops.bottleneck.delay": ["0 ms", "5 ms", "10 ms", "20 ms", "80 ms"]})
+    assert "0 to 80 ms" in text
+    lossy = [[{"kind": "iid_loss", "probability": one}] for one in ("0 %", "2 %")]
+    text = path_of({"hops.bottleneck.impairments": lossy})
+    assert "loses 0 or 2 %" in text
+    assert "iid loss" not in text
+    codel = [{"kind": "droptail", "limit": "50 packets"}, {"kind": "codel", "limit": "50 packets"}]
+    assert "drop tail or codel" in path_of({"hops.bottleneck.queue": codel})
+
+
+def test_what_no_point_has_is_not_said() -> None:
+    text = path_of({"hops.bottleneck.delay": ["0 ms", "0 s"]})
+    assert ">0 ms<" not in text
+    assert "loses" not in text
+    assert "drop tail" not in text
