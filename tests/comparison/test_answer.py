@@ -3,8 +3,9 @@
 import pytest
 
 from ackclock import Scenario
-from ackclock.comparison import Comparison, answer
-from ackclock.comparison.explanation import explanations
+from ackclock.comparison import SLIGHT, WITHIN, Comparison, answer
+from ackclock.comparison.explanation import explanations, tally
+from ackclock.report.certainty import of_comparison
 
 from .made_up import SWEEP, compared, made_up
 
@@ -71,3 +72,33 @@ def test_explanations_of_a_method_begin_with_the_largest_difference(two: Compari
             if one.column == column
         ]
         assert sizes == sorted(sizes, reverse=True)
+
+
+def test_terminal_and_page_say_the_same_of_differences_below_1_percent(
+    leaky_pipe: Scenario,
+) -> None:
+    scenario = leaky_pipe.replace(sweep=SWEEP)
+    halves = [one / 2 for one in ENGINES]
+    slight = compared(
+        scenario,
+        "dctcp_step",
+        simulate=made_up("simulate", scenario, [ENGINES, halves]),
+        emulate=made_up("emulate", scenario, [[1.004 * one for one in ENGINES], halves]),
+    )
+    found = [row.residuals["emulate"].standing for row in slight.rows if row.metric == "goodput"]
+    assert found == [SLIGHT, WITHIN]
+    [said] = [one for one in answer.findings(slight, ["goodput"]) if one.startswith("Linux")]
+    assert "1 %" in said
+    sure = of_comparison(slight)[-1]
+    assert (sure.good, "1 %" in sure.lead, sure.rest) == (True, True, tally(slight))
+
+
+def test_a_method_without_intervals_is_not_said_to_agree(leaky_pipe: Scenario) -> None:
+    scenario = leaky_pipe.replace(sweep=SWEEP)
+    once = compared(
+        scenario,
+        "square_root",
+        simulate=made_up("simulate", scenario, [[5.0], [2.5]]),
+        emulate=made_up("emulate", scenario, [[5.1], [2.4]]),
+    )
+    assert not any(one.startswith("Linux") for one in answer.findings(once, ["goodput"]))

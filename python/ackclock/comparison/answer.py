@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ackclock.comparison.column import Column as ComparedColumn
 from ackclock.comparison.explanation import Explanation
 from ackclock.comparison.rendering import identify, place, title
-from ackclock.comparison.table import EXCEEDS, Comparison, Residual, Row
+from ackclock.comparison.table import EXCEEDS, SLIGHT, UNSURE, Comparison, Residual, Row
 from ackclock.metrics import in_shown_unit, metric
 from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, capital, number, table, text
@@ -185,13 +185,15 @@ def _percent(residual: Residual) -> str:
 
 
 def _agreement(comparison: Comparison, rows: Sequence[Row], column: str) -> str:
-    """Says that no difference exceeds its interval, if any was compared."""
+    """Says that no difference exceeds its interval, or 1 %, if all compared have an interval."""
     against = comparison.reference_for(column)
-    if against is None or not any(column in row.residuals for row in rows):
+    standings = {row.residuals[column].standing for row in rows if column in row.residuals}
+    if against is None or not standings or UNSURE in standings:
         return ""
+    most = "less than 1 % or " if SLIGHT in standings else ""
     who, whose = speaker(comparison, column), speaker(comparison, against)
     what = metric(rows[0].metric).label
-    return capital(f"{who} and {whose} differ in {what} by no more than the 95 % interval.")
+    return capital(f"{who} and {whose} differ in {what} by {most}no more than the 95 % interval.")
 
 
 def speaker(comparison: Comparison, name: str) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, answer
+from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, Comparison, answer
+from ackclock.comparison.explanation import tally
 from ackclock.report.section import Sure
 from ackclock.result.result import Result
 from ackclock.table import capital
@@ -148,16 +149,14 @@ def _explained(comparison: Comparison) -> Sure:
     residuals = [one for row in comparison.rows for one in row.residuals.values()]
     if not residuals:
         return Sure(False, "Nothing to compare:", "fewer than two methods have a number.")
-    counts = {kind: sum(one.standing == kind for one in residuals) for kind in (WITHIN, SLIGHT)}
-    exceed = sum(one.standing == EXCEEDS for one in residuals)
+    standings = [one.standing for one in residuals]
+    exceed = standings.count(EXCEEDS)
     unexplained = sum(one.is_unexplained for one in residuals)
-    rest = f"{len(residuals)} compared, {counts[WITHIN]} within their 95 % interval"
-    rest += f", {counts[SLIGHT]} below 1 %." if counts[SLIGHT] else "."
-    unsure = sum(one.standing == UNSURE for one in residuals)
-    if unsure:
-        words = f"{len(residuals)} compared, {unsure} without a 95 % interval."
-        return Sure(False, "Differences may be chance:", words, "tables")
+    rest = tally(comparison)
+    if UNSURE in standings:
+        return Sure(False, "Differences may be chance:", rest, "tables")
     if not exceed:
-        return Sure(True, "No difference exceeds its interval.", rest, "tables")
+        of = " of 1 % or more" if SLIGHT in standings else ""
+        return Sure(True, f"No difference{of} exceeds its interval.", rest, "tables")
     lead = f"{exceed - unexplained} of {exceed} differences explained."
     return Sure(unexplained == 0, lead, rest, "why")
