@@ -4,7 +4,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pytest
 
-from ackclock import Result, load, simulate
+from ackclock import Result, load, predict, simulate
 from ackclock.report import run_tables, summary
 from ackclock.report.certainty import of_result
 from ackclock.scenario import Scenario
@@ -120,3 +120,20 @@ def test_points_of_an_interrupted_sweep_may_have_different_numbers_of_runs() -> 
     assert Result(whole.run | {"partial": True}, tables).counted == "1 to 2"
     tables["hops"] = hops.filter(pc.equal(hops["point"], 0))
     assert Result(whole.run | {"partial": True}, tables).counted == "up to 2"
+
+
+def test_a_prediction_with_a_violated_assumption_is_marked() -> None:
+    quick = {"duration": "6 s", "replicates": 1, "hops.bottleneck.queue.limit": "100 packets"}
+    greedy = load(FIRST).replace({**quick, "flows.download.transport.control.kind": "reno"})
+    source = {"kind": "cbr", "rate": "300 kbit/s"}
+    for scenario, violated in (
+        (greedy, {}),
+        (greedy.replace({"flows.download.traffic": source}), {"saw-tooth": ["greedy"]}),
+    ):
+        result = simulate(scenario)
+        rows = run_tables.flow_rows(result, predict(result, "sawtooth"))
+        assert [row["violated"] for row in rows] == [violated]
+        assert run_tables.violated_models(rows) == set(violated)
+        table = run_tables.flow_table(rows)
+        assert table.texts[0][-1].endswith("?") == bool(violated)
+        assert (run_tables.VIOLATED in table.note) == bool(violated)

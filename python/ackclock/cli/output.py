@@ -68,11 +68,14 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(visible(text), columns, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def print_rows(table: "Table", note: str = "") -> None:
+def print_rows(table: "Table", note: str = "") -> "Table":
     """Prints a table with units below names and rules above and below its rows.
 
     Spare columns that do not fit are left out. A table with keys continues below, with its keys
     repeated. A name stands over the columns without a name that follow; `note` stands below.
+
+    Returns:
+        The table without the columns that were left out.
     """
     columns = width()
     shown = table if columns is None else _fitting(table, columns, under=True)
@@ -88,6 +91,7 @@ def print_rows(table: "Table", note: str = "") -> None:
     left_out = [column.head for column in table.columns if column not in shown.columns]
     if left_out:
         say_wrapped(f"left out at {columns} columns: {', '.join(left_out)}; --json has all")
+    return shown
 
 
 def _print_part(table: "Table") -> None:

@@ -53,9 +53,11 @@ def print_run(
     if len(warmups) == 1 and warmups != {"0 s"}:
         words += f", from {warmups.pop()} on"
     words = words.replace("± 95 % confidence", "± 95 % confidence where the digits show it")
-    print_rows(_brief(run_tables.flow_table(rows, summary.title(result))), words)
+    shown = print_rows(_brief(run_tables.flow_table(rows, summary.title(result))), words)
     if judged.marked:
         say_wrapped(stationarity.NOTE)
+    if run_tables.violated_models(rows) & {column.name for column in shown.columns}:
+        say_wrapped(run_tables.VIOLATED)
     sentences = summary.sentences(result, rows, hops)
     if claimed.sentence:
         sentences = [*sentences, claimed.sentence]

@@ -10,7 +10,19 @@ from typing import Any
 from ackclock.metrics import Interval, in_shown_unit, metric, summarise
 from ackclock.result.flows import control_label, control_of, rivals
 from ackclock.result.result import Result
-from ackclock.table import Column, Rows, Table, Written, named, scaled, short, swept_paths, table
+from ackclock.table import (
+    Cell,
+    Column,
+    Rows,
+    Table,
+    Written,
+    named,
+    scaled,
+    short,
+    swept_paths,
+    table,
+    text,
+)
 from ackclock.validity.stationarity import NOTE, Stationarity, judge, starred
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")
@@ -35,6 +47,9 @@ _HOP_COLUMNS = {
     "backlog": Column("backlog", "packets"),
     "queueing_delay": Column("queueing delay", "ms"),
 }
+#: Meaning of the mark at a model's number.
+VIOLATED = "? violates an assumption of the model; ackclock predict says which"
+
 # Columns besides goodput whose means are marked where a flow has not settled.
 _MARKED = frozenset({"utilisation", "rtt", "retransmissions", "loss_rate"})
 # Columns of numbers in the table of fidelity, each with its scale.
@@ -64,13 +79,14 @@ def flow_rows(
         fairness: Among all instances of the point under a control; None for fewer than two.
         stationarity: Verdict on whether its means have settled; None if the flow is not judged.
         predicted: Goodput in bit/s by the model's label.
+        violated: Names of the assumptions that the flow violates by the model's label.
     """
     judged = judged or judge(result)
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
     of_arrivals = {name: _by_subject(result, name) for name in ARRIVAL_METRICS}
     utilisation = _by_subject(result, "utilisation")
     fairness = {point: interval for (point, _), interval in _by_subject(result, "fairness").items()}
-    says = _predictions(predicted)
+    says, violated = _predictions(predicted)
     rows = []
     for index, point in enumerate(result.points):
         flows = point["scenario"]["flows"]
@@ -100,6 +116,7 @@ def flow_rows(
                 | {
                     "fairness": fairness.get(index) if rivals(flows) > 1 else None,
                     "predicted": says.get(key, {}),
+                    "violated": violated.get(key, {}),
                 }
             )
     return rows
@@ -197,11 +214,24 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
                 starred(in_shown_unit(row[name], name), name in _MARKED and _unsettled(row))
                 for name in metrics
             ),
-            *(scaled(row["predicted"].get(model), 1e-6) for model in models),
+            *(_told(row, model) for model in models),
         ]
         for row in rows
     )
-    return table(title, columns, cells, _noted(note, any(map(_unsettled, rows))))
+    noted = _noted(note, any(map(_unsettled, rows)))
+    noted = f"{noted} {VIOLATED}.".lstrip() if violated_models(rows) else noted
+    return table(title, columns, cells, noted)
+
+
+def violated_models(rows: Rows) -> set[str]:
+    """Returns the labels of the models of which a flow violates an assumption."""
+    return {model for row in rows for model in row["violated"]}
+
+
+def _told(row: dict[str, Any], model: str) -> Cell:
+    """Returns the goodput that a model tells a flow, marked if an assumption is violated."""
+    told = scaled(row["predicted"].get(model), 1e-6)
+    return Written(told, f"{text(told)}?") if model in row["violated"] else told
 
 
 def hop_table(rows: Rows, title: str = "Hops", note: str = "") -> Table:
@@ -307,11 +337,16 @@ def _by_subject(result: Result, name: str) -> dict[tuple[int, str], Interval]:
     return {(one.point, one.subject): one.interval for one in summarise(result, metric(name))}
 
 
-def _predictions(predicted: Result | None) -> dict[tuple[int, str], dict[str, float]]:
+def _predictions(
+    predicted: Result | None,
+) -> tuple[dict[tuple[int, str], dict[str, float]], dict[tuple[int, str], dict[str, list[str]]]]:
+    """Returns the goodput and the violated assumptions of each flow, by the model's label."""
     says: dict[tuple[int, str], dict[str, float]] = {}
+    violated: dict[tuple[int, str], dict[str, list[str]]] = {}
     for row in predicted.tables["predictions"].to_pylist() if predicted else []:
+        key = row["point"], row["flow"]
         if row["goodput_bit_per_s"] is not None:
-            says.setdefault((row["point"], row["flow"]), {})[row["label"]] = row[
-                "goodput_bit_per_s"
-            ]
-    return says
+            says.setdefault(key, {})[row["label"]] = row["goodput_bit_per_s"]
+            if row["violated"]:
+                violated.setdefault(key, {})[row["label"]] = row["violated"]
+    return says, violated
