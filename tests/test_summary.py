@@ -111,6 +111,19 @@ def test_an_interrupted_result_counts_the_runs_that_it_holds() -> None:
     assert (few.good, few.rest[:2]) == (False, "3 ")
 
 
+def test_identical_replicates_are_no_evidence() -> None:
+    same = simulate(first(flows__download__start="0 s", replicates=5))
+    assert same.identical == {0}
+    assert "identical" in same.averaging
+    assert "±" not in same.averaging
+    [said] = [one for one in of_result(same, judge(same)) if "replicates" in one.lead]
+    assert (said.good, said.lead) == (False, "Identical replicates:")
+    differ = simulate(first(replicates=5))
+    assert differ.identical == frozenset()
+    assert any(one.lead == "Enough replicates:" for one in of_result(differ, judge(differ)))
+    assert simulate(first(flows__download__start="0 s", replicates=1)).identical == frozenset()
+
+
 def test_points_of_an_interrupted_sweep_may_have_different_numbers_of_runs() -> None:
     scenario = first(duration="6 s").replace({"sweep": {"hops.bottleneck.delay": ["1 ms", "2 ms"]}})
     whole = simulate(scenario)

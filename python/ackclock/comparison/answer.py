@@ -204,7 +204,7 @@ def speaker(comparison: Comparison, name: str) -> str:
 
 
 def cautions(comparison: Comparison) -> list[str]:
-    """Returns sentences about few replicates and unreliable runs."""
+    """Returns sentences about few or identical replicates and unreliable runs."""
     few = [
         f"{column.result.counted} of {_SPEAKERS[column.method]}"
         for column in comparison.columns.values()
@@ -213,6 +213,11 @@ def cautions(comparison: Comparison) -> list[str]:
         and column.result.replicates[0] < _FEW
     ]
     said = [f"Caution: few replicates ({', '.join(few)})."] if few else []
+    said += [
+        f"Nothing random affects {_SPEAKERS[column.method]}: its replicates are identical."
+        for column in comparison.columns.values()
+        if column.result is not None and len(column.result.identical) == len(column.result.points)
+    ]
     reliable, runs = reliability(comparison)
     return [*said, f"{reliable} of {runs} runs of Linux are reliable."] if reliable < runs else said
 

@@ -122,11 +122,21 @@ def _replicates(results: dict[str, Result]) -> Sure:
         words = f"{result.counted} {noun}{result.cut_short}{each}{at}."
     else:
         words = f"{', '.join(f'{count} of {name}' for name, count in counts.items())}{at}."
+    repeated = [_repeated(*one) for one in results.items() if one[1].identical]
+    if repeated:
+        return Sure(False, "Identical replicates:", " ".join(repeated))
     if fewest < 2:
         return Sure(False, "No interval:", words)
     if fewest < _FEW:
         return Sure(False, "Few replicates:", f"{words} Smaller differences cannot be seen.")
     return Sure(True, "Enough replicates:", words)
+
+
+def _repeated(name: str, result: Result) -> str:
+    """Says that the replicates do not tell a spread."""
+    points = len(result.points)
+    at = f" at {len(result.identical)} of {points} points" if points > 1 else ""
+    return f"nothing random affects those of {name}{at}, so that they count as one."
 
 
 def _violated(comparison: Comparison) -> str:

@@ -143,6 +143,21 @@ class Result:
             return ""
         return " (cut short)" if len(self.lasted_s) == 1 else f" ({cut} of them cut short)"
 
+    @cached_property
+    def identical(self) -> frozenset[int]:
+        """Points whose replicates are one simulation repeated, as nothing random affects it."""
+        if self.run["method"] != "simulate" or "flows" not in self.tables:
+            return frozenset()
+        return frozenset(point for point in range(len(self.points)) if self._repeats(point))
+
+    def _repeats(self, point: int) -> bool:
+        flows = self.rows("flows", point=point)
+        first, *others = (
+            matching(flows, {"replicate": replicate}).drop_columns("replicate")
+            for replicate in flows["replicate"].unique().to_pylist() or [0]
+        )
+        return bool(others) and all(other.equals(first) for other in others)
+
     @property
     def averaging(self) -> str:
         """The part of a title that says how its numbers were averaged."""
@@ -153,6 +168,11 @@ class Result:
             if self.replicates[1] > 1
             else f"{one}{self.cut_short}, no confidence interval"
         )
+        if len(self.identical) == len(self.points):
+            words = (
+                f"{self.counted} identical replicates (nothing random affects them), "
+                "no confidence interval"
+            )
         if unreliable:
             runs = f"{unreliable} unreliable run{'' if unreliable == 1 else 's'}"
             words += f", {runs} {'left out' if self.left_out else 'taken in'}"
