@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 import pytest
 
 from ackclock import Result, load, predict, simulate
-from ackclock.report import run_tables, summary
+from ackclock.report import run_tables, summary, time_figures, value_figures
 from ackclock.report.certainty import of_result
 from ackclock.scenario import Scenario
 from ackclock.validity.stationarity import judge
@@ -150,3 +150,25 @@ def test_a_prediction_with_a_violated_assumption_is_marked() -> None:
         table = run_tables.flow_table(rows)
         assert table.texts[0][-1].endswith("?") == bool(violated)
         assert (run_tables.VIOLATED in table.note) == bool(violated)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"flows__download__start": ["20 s", "30 s"]}, "starts after the end"),
+        ({"flows__download__traffic": {"kind": "transfer", "size": "100 kB"}}, "within the warm"),
+    ],
+)
+def test_a_flow_without_means_has_a_reason(change: dict[str, object], why: str) -> None:
+    result = simulate(first(**change))
+    assert why in said(result)
+    leads = [one.lead for one in of_result(result, judge(result))]
+    assert "Nothing was measured:" in leads
+    assert not any("replicates" in lead for lead in leads)
+
+
+def test_a_flow_that_never_begins_has_no_figures() -> None:
+    late = simulate(first(flows__download__start="20 s"))
+    assert time_figures.of_run(late, is_key=True) == []
+    assert value_figures.of_result(late) == []
+    assert time_figures.of_run(simulate(first()), is_key=True) != []

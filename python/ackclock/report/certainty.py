@@ -1,9 +1,11 @@
 """The certainty of numbers: reliable runs, replicates, settled means, explained differences."""
 
+import math
 from collections.abc import Sequence
 
 from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, Comparison, answer
 from ackclock.comparison.explanation import tally
+from ackclock.metrics import metric, summarise
 from ackclock.report.section import Sure
 from ackclock.result.result import Result
 from ackclock.table import capital
@@ -64,7 +66,11 @@ def of_result(result: Result, judged: Stationarity) -> list[Sure]:
         found.append(_reliable(result))
     if result.run["method"] in ("simulate", "emulate"):
         found += _l4s([l4s.judge(result)])
-        found.append(_replicates({"this run": result}))
+        goodput = summarise(result, metric("goodput"))
+        if all(math.isnan(one.interval.mean) for one in goodput):
+            found.append(Sure(False, "Nothing was measured:", "no flow has a mean."))
+        else:
+            found.append(_replicates({"this run": result}))
         if judged.warning:
             found.append(Sure(False, "Not settled:", f"{_sentence(judged.warning)}"))
         elif any(verdict.settled for verdict in judged.verdicts.values()):

@@ -1,11 +1,13 @@
 """A run in sentences: what was run, and what stands out in its numbers."""
 
 import math
+from collections import Counter
 from typing import Any
 
 from ackclock import units
 from ackclock.elements import facts
 from ackclock.metrics import Interval
+from ackclock.metrics.tables import column
 from ackclock.models import flow_path
 from ackclock.result.flows import control_label, control_of
 from ackclock.result.result import Result
@@ -72,7 +74,35 @@ def sentences(result: Result, rows: Rows, hops: Rows) -> list[str]:
     """
     if not rows:
         return []
-    return _of_sweep(result.run, rows) if len(result.points) > 1 else _of_point(result, rows, hops)
+    swept = len(result.points) > 1
+    said = _of_sweep(result.run, rows) if swept else _of_point(result, rows, hops)
+    return [*said, *_unmeasured(result, rows)]
+
+
+def _unmeasured(result: Result, rows: Rows) -> list[str]:
+    """Returns a sentence for each flow without means, and for each reason."""
+    reasons = Counter(
+        (row["flow"], _why_unmeasured(result, row["point"], row["flow"]))
+        for row in rows
+        if math.isnan(row["goodput"].mean)
+    )
+    points = len(result.points)
+    return [
+        f"{flow} has no means{f' at {count} of {points} points' if points > 1 else ''}: {why}."
+        for (flow, why), count in reasons.items()
+        if why
+    ]
+
+
+def _why_unmeasured(result: Result, point: int, flow: str) -> str:
+    scenario, lived = result.points[point]["scenario"], result.rows("flows", point=point, flow=flow)
+    if not lived.num_rows:
+        return "none of it arrived"
+    if (column(lived, "start_s") >= units.seconds(scenario["duration"])).all():
+        return f"it starts after the end ({scenario['duration']})"
+    if (column(lived, "end_s") <= units.seconds(scenario["warmup"])).all():
+        return f"it ends within the warm-up ({scenario['warmup']})"
+    return ""
 
 
 def _of_point(result: Result, rows: Rows, hops: Rows) -> list[str]:

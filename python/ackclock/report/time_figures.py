@@ -129,11 +129,13 @@ def _line(series: str, draw: str, time: Any, values: Any, most: int) -> list[Ser
 def _window(run: Replicate) -> Live | None:
     if run.method not in ("simulate", "emulate"):
         return None
-    lines, left = _lines(run, "cwnd_bytes", "ssthresh_bytes")
+    lines, left = _lines(run, "cwnd_bytes", "ssthresh_bytes", "sent_packets")
     most = live.span_of(2 * len(lines))
     panels = []
     for line in lines:
         time = line.rows["time_s"]
+        if not line.rows["sent_packets"].any():
+            continue  # It never began.
         series = _line(run.method, "line", time, line.rows["cwnd_bytes"] / line.mss_bytes, most)
         threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
         threshold[threshold > _FAR * np.nanmax(line.rows["cwnd_bytes"] / line.mss_bytes)] = np.nan
@@ -170,7 +172,7 @@ def _throughput(run: Replicate) -> Live | None:
     for line in lines:
         every = max(1, line.rows["time_s"].size // _INTERVALS)
         time, delivered = line.rows["time_s"][::every], line.rows["delivered_bytes"][::every]
-        if time.size > 1:
+        if time.size > 1 and delivered.any():
             rate = np.diff(delivered) * 8e-6 / np.diff(time)
             middle = (time[1:] + time[:-1]) / 2
             series = _line(run.method, "line", middle, rate, _INTERVALS + 10)

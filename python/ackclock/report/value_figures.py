@@ -30,11 +30,12 @@ def of_result(result: Result) -> list[Live]:
     """Returns the figures that a result has: distribution of delay, variation, bursts."""
     view = View()
     known = ((CDF, _distribution), (VARIATION, _variation), (BURSTS, _bursts))
-    return [
+    drawn = [
         draw(result)
         for kind, draw in known
         if result.run["method"] in kind.methods and kind.why_not(result, view) is None
     ]
+    return [one for one in drawn if one is not None]
 
 
 def heat_map(result: Result) -> list[HeatMap]:
@@ -57,7 +58,8 @@ def _looks(result: Result, names: list[str], name: str) -> str:
     return method if len(names) == 1 and method in live.KEYS else live.ordered(names, name)
 
 
-def _distribution(result: Result) -> Live:
+def _distribution(result: Result) -> Live | None:
+    """Returns the distribution of the delay; None if there never is one."""
     label, found = quantiles(result)
     what = label.rpartition(" (")[0]
     names = list(dict.fromkeys(name for _, lines in found for name, _ in lines))
@@ -74,6 +76,8 @@ def _distribution(result: Result) -> Live:
         for title, lines in found
     ]  # fmt: skip
     most = max(float(values[-1]) for _, lines in found for _, values in lines)
+    if most <= 0:
+        return None
     spec = {
         "title": f"Share of the time in which the {what} is at most as large",
         "description": f"Lines: {', '.join(filter(None, names)) or what}.",
@@ -94,7 +98,8 @@ def _distribution(result: Result) -> Live:
     )
 
 
-def _variation(result: Result) -> Live:
+def _variation(result: Result) -> Live | None:
+    """Returns the variation of the rate; None if no flow has one."""
     scales, found = variations(result, 0)
     flows = described(result, 0).flows
     names = [named(flow, flows[flow].instances) for flow, _ in found[:MOST_LINES]]
@@ -108,7 +113,9 @@ def _variation(result: Result) -> Live:
         }
         for name, (_, told) in zip(names, found, strict=False)
     ]
-    known = [value for one in series for value in one["y"]]
+    known = [value for one in series for value in one["y"] if value is not None]
+    if not known:
+        return None
     where = ", ".join(assigned(result.points[0]["assignments"]))
     spec = {
         "title": "Coefficient of variation of the rate against the time scale",
