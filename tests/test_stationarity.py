@@ -113,6 +113,16 @@ def test_what_has_no_epochs_is_not_asked_for_them() -> None:
     assert (limited.settled, limited.epochs) == (True, None)
 
 
+def test_a_congestion_window_beyond_the_receive_window_does_not_grow(unsettled: Result) -> None:
+    assert judge(unsettled).verdicts[0, "main"].settled is False
+    scenario = unsettled.points[0]["scenario"]
+    [flow] = scenario["flows"]
+    limited = {**flow, "transport": {**flow["transport"], "receive_window": "50000 bytes"}}
+    point = {**unsettled.points[0], "scenario": {**scenario, "flows": [limited]}}
+    seen = replace(unsettled, run={**unsettled.run, "points": [point]})
+    assert judge(seen).verdicts[0, "main"].epochs is None
+
+
 def test_reactions_within_one_recovery_are_one_epoch(settled: Result) -> None:
     events = settled.tables["events"]
     again = events.slice(0, 0)

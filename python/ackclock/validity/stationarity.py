@@ -268,6 +268,11 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
     }
     reactions = _reactions(result, names) if result.run["method"] == "simulate" else None
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
+    limits = {
+        (index, flow["name"]): _receive_window(flow["transport"])
+        for index, point in enumerate(result.points)
+        for flow in point["scenario"]["flows"]
+    }
     found: dict[tuple[int, str], list[_Instance]] = {}
     for key, rows in grouped(result.rows("samples", flow=names), _KEYS, _READ["samples"]):
         point, replicate, flow, _ = key
@@ -284,7 +289,8 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
         else:
             times = reactions.get(key, np.empty(0))
             epochs = float(np.count_nonzero((times > from_s) & (times <= to_s)))
-        delivered, grows = late["delivered_bytes"].astype(float), _grows(late["cwnd_bytes"])
+        delivered = late["delivered_bytes"].astype(float)
+        grows = _grows(np.minimum(late["cwnd_bytes"], limits[point, flow]))
         instance = _Instance(epochs, late["time_s"], delivered, grows, float(from_s))
         found.setdefault((point, flow), []).append(instance)
     return found
@@ -317,9 +323,18 @@ def _recoveries(rows: Columns) -> float:
     return float(np.count_nonzero(np.diff(when, prepend=-math.inf) > apart))
 
 
-def _grows(cwnd: NDArray[np.float64]) -> bool:
+def _receive_window(transport: Mapping[str, Any]) -> float:
+    """Returns the most bytes in flight that the receiver permits.
+
+    A sender's congestion window may grow beyond it without a limit.
+    """
+    mss = units.data_bytes(transport["mss"])
+    return mss * units.window_packets(transport.get("receive_window", "unlimited"), mss)
+
+
+def _grows(window: NDArray[np.float64]) -> bool:
     """Returns True if the window is larger at the end than in the middle, or if it is unknown."""
-    known = cwnd[~np.isnan(cwnd)]
+    known = window[~np.isnan(window)]
     return known.size < 2 or bool(known[-1] > known[known.size // 2])
 
 
