@@ -1,5 +1,6 @@
 """Pages in a browser: nothing wider than the window, figures that answer to keys and pointer."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from matplotlib.figure import Figure
 
-from ackclock import Result, Scenario, plot
+from ackclock import Result, Scenario, load, plot, simulate
 from ackclock.cli import cli
 from ackclock.report import page
 from ackclock.report.comparison import page_of_comparison
@@ -141,6 +142,32 @@ def test_nothing_is_wider_than_the_window_nor_drawn_over_its_edge(
         assert value(browser, outside) == 0, scheme
         assert value(browser, texts) >= 11, scheme
         assert value(browser, paper) == colour
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_long_titles_of_panels_do_not_overlap(browser: Browser, tmp_path: Path, width: int) -> None:
+    swept = {
+        "flows.download.transport.control.kind": ["reno", "cubic"],
+        "hops.bottleneck.delay,hops.return.delay": [["5 ms"] * 2, ["20 ms"] * 2],
+        "hops.bottleneck.queue.limit": ["20 packets", "40 packets", "80 packets"],
+    }
+    first = load(Path(__file__).parents[1] / "examples" / "first.toml")
+    quick = {"duration": "2 s", "warmup": "1 s", "replicates": 1, "sweep": swept}
+    path = tmp_path / "long.html"
+    path.write_text(page([(simulate(first.replace(quick)), None)]), encoding="utf-8")
+    browser.open(path, width)
+    boxes = """[...document.querySelectorAll('.live svg')].map(svg =>
+        [...svg.querySelectorAll('text.title')].map(title => {
+            const {left, right, top, bottom} = title.getBoundingClientRect();
+            return [left, right, top, bottom, svg.getBoundingClientRect().right];
+        })).filter(one => one.length > 3)"""
+    figures = value(browser, boxes)
+    assert figures
+    for figure in figures:
+        assert all(right <= edge for _, right, _, _, edge in figure)
+        for one, other in itertools.combinations(figure, 2):
+            apart = one[1] <= other[0] or other[1] <= one[0]
+            assert apart or one[3] <= other[2] + 3 or other[3] <= one[2] + 3
 
 
 def test_answer_certainty_and_figure_are_on_the_first_screen(

@@ -11,6 +11,8 @@
   const LEFT = 48,
     TOP = 26,
     BOTTOM = 44,
+    LINE = 16, // of a title, and the width of one of its letters
+    LETTER = 7.6,
     GAP = 18,
     NARROW = 215,
     STRIP = 12;
@@ -371,7 +373,9 @@
         );
       const rows = Math.ceil(count / columns),
         each = (width - LEFT - GAP * (columns - 1) - 8) / columns;
-      const height = spec.height,
+      const titles = spec.panels.map((p) => wrapped(p.title, each)),
+        above = TOP + LINE * (Math.max(...titles.map((lines) => lines.length)) - 1),
+        height = spec.height + above - TOP,
         [least, most] = heights(),
         x = breadth();
       svg.replaceChildren();
@@ -382,13 +386,14 @@
       const yTicks = (spec.y.kind === "log" ? logTicks : linearTicks)(
         least,
         most,
-        Math.max(3, Math.round((height - TOP - BOTTOM) / 38)),
+        Math.max(3, Math.round((spec.height - TOP - BOTTOM) / 38)),
       );
       const xTicks = ticksOfX(x, each);
       places = spec.panels.map((p, i) => {
         const x0 = LEFT + (i % columns) * (each + GAP),
-          y0 = Math.floor(i / columns) * height + TOP;
-        const place = { p, x0, x1: x0 + each, y0, y1: y0 + height - TOP - BOTTOM };
+          y0 = Math.floor(i / columns) * height + above;
+        const title = titles[i],
+          place = { p, title, x0, x1: x0 + each, y0, y1: y0 + spec.height - TOP - BOTTOM };
         place.X = scale(along, x, place.x0, place.x1);
         place.Y = scale(spec.y.kind, [least, most], place.y1 - (p.bands ? STRIP + 4 : 0), place.y0);
         const clip = `${id}-c${i}`,
@@ -409,6 +414,18 @@
         return place;
       });
       if (cursor != null) point(cursor);
+    }
+    function wrapped(words, room) {
+      // a title as lines that fit above a panel
+      return words.split(" ").reduce(
+        (lines, word) => {
+          const longer = `${lines.at(-1)} ${word}`.trim();
+          return LETTER * longer.length > room && lines.at(-1)
+            ? [...lines, word]
+            : [...lines.slice(0, -1), longer];
+        },
+        [""],
+      );
     }
     function ticksOfX(x, each) {
       if (spec.x.ticks) {
@@ -431,7 +448,7 @@
       return ticks.map((t, i) => [t, names[i]]);
     }
     function axes(place, yTicks, xTicks, isFirst, isLast) {
-      const { p, x0, x1, y0, y1, X, Y } = place,
+      const { p, title, x0, x1, y0, y1, X, Y } = place,
         group = add(svg, "g", {});
       const block = (kind, from, to, y, height) => {
         const a = Math.max(x0, X(from)),
@@ -439,7 +456,10 @@
         if (b > a) add(group, "rect", { class: kind, x: a, y, width: b - a, height });
       };
       if (p.shade) block("shade", ...p.shade, y0, y1 - y0);
-      if (p.title) add(group, "text", { class: "title", x: x0, y: y0 - 11 }, p.title);
+      title.forEach((line, i) => {
+        const y = y0 - 11 - LINE * (title.length - 1 - i);
+        if (line) add(group, "text", { class: "title", x: x0, y }, line);
+      });
       const yNames = labels(yTicks, spec.y.kind);
       yTicks.forEach((t, i) => {
         add(group, "line", { class: "grid", x1: x0, x2: x1, y1: Y(t), y2: Y(t) });
