@@ -6,6 +6,7 @@ import matplotlib.colors
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
@@ -111,6 +112,17 @@ def test_a_heat_map_leaves_out_what_is_unknown_and_marks_what_has_not_settled() 
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert [("*" in text) for text in texts] == [True, False, False]
     assert any("not settled" in axes.get_title(loc="right") for axes in figure.axes)
+
+
+def test_the_label_of_the_colour_bar_is_within_the_figure() -> None:
+    flat = table(controls=("reno",), rates=(1.0,))
+    shown = flat.append_column("queueing_delay_p99", flat["utilisation"])
+    figure = plot.heat_map(shown, "queueing_delay_p99")
+    FigureCanvasAgg(figure).draw()
+    label = figure.axes[-1].yaxis.label.get_window_extent()
+    assert label.y0 >= 0
+    assert label.y1 <= figure.bbox.y1
+    assert label.x1 <= figure.bbox.x1
 
 
 def test_values_of_many_magnitudes_have_a_logarithmic_scale() -> None:

@@ -1,6 +1,7 @@
 """Heat maps: a metric over two swept values, a panel for each combination of the others."""
 
 import math
+import textwrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,8 +58,8 @@ _NUMBER_WIDTH, _CELL_HEIGHT, _FRAME_HEIGHT, _FRAME_WIDTH = 0.28, 0.26, 0.55, 1.3
 # Points, and inches of a character of that size.
 _NUMBER_SIZE, _CHARACTER = 7.0, 0.058
 
-# Inches of a character of a tick's label.
-_TICK_CHARACTER = 0.066
+# Inches of a character of a tick's label, and on average of an axis label.
+_TICK_CHARACTER, _LABEL_CHARACTER = 0.066, 0.06
 
 
 class _Scale(NamedTuple):
@@ -147,7 +148,9 @@ def heat_map(
         bar.outline.set_visible(False)
         for solid in bar.ax.collections:
             solid.set_rasterized(False)  # there is no image within a vector file
-        bar.set_label(metric_label(metric))
+        # The label stands upright beside the panels and is no longer than they are high.
+        most = int(panel_height * len(made.row_values) / _LABEL_CHARACTER)
+        bar.set_label(textwrap.fill(metric_label(metric), most))
         if isinstance(scale.norm, LogNorm):  # 20 and 50 rather than powers of ten
             bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             bar.ax.yaxis.set_minor_locator(NullLocator())
