@@ -3,9 +3,14 @@
 import ast
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
+from ackclock import Result, load, predict, simulate
 from ackclock.elements import facts
+from ackclock.report import page, summary
+from ackclock.validity import l4s
+from tests.models.restated import facts_in, without_facts
 
 PACKAGE = Path(facts.__file__).parent.parent
 #: Rooms whose subject elements are.
@@ -73,3 +78,36 @@ def test_what_is_not_stated_is_unknown() -> None:
     assert (stated["growth"], stated["kept_after_loss"], stated["beta"]) == ("linear", None, None)
     assert facts.element(None)["growth"] is None
     assert facts.control({"kind": "udp"}) == ("", {})
+
+
+@pytest.fixture(scope="module", params=["leaky-pipe", "l4s-coexistence"])
+def short(request: pytest.FixtureRequest) -> Result:
+    """A result of two points with cross traffic, losses, and queues of several kinds."""
+    short = {"duration": "2 s", "warmup": "1 s", "replicates": 1}
+    return simulate(load(Path("examples") / f"{request.param}.toml").replace(short))
+
+
+def restated(result: Result, count: int, *names: str) -> Result:
+    """Returns the first points of a result, whose elements do not state facts of these names."""
+    points = without_facts(result.points[:count], *names)
+    tables = {
+        name: table.filter(pc.field("point") < count) for name, table in result.tables.items()
+    }
+    return Result(result.run | {"points": points}, tables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_report_needs_no_fact(short: Result, count: int) -> None:
+    for names in [(), *((name,) for name in sorted(facts_in(short.points)))]:
+        result = restated(short, count, *names)
+        assert summary.title(result)
+        assert page([(result, predict(result, "usual"))]), names
+        l4s.judge(result)
+
+
+def test_a_heading_has_no_rate_that_is_not_stated(result: Result) -> None:
+    assert "bit/s" in summary.subject(restated(result, 1, "no fact"))
+    for name in ("varies", "mean_bit_per_s"):
+        assert "bit/s" not in summary.subject(restated(result, 1, name))
+    assert "of buffer" not in summary.subject(restated(result, 1, "capacity"))

@@ -8,7 +8,7 @@ import pytest
 
 from ackclock import load, models
 from ackclock.capture import predictions as capture_predictions
-from tests.models.restated import without_facts
+from tests.models.restated import facts_in, without_facts
 
 Tree = dict[str, Any]
 
@@ -56,6 +56,15 @@ def test_of_elements_that_state_nothing_models_know_nothing(example: str) -> Non
         table = answers(without_facts(tree))
         assert set(table["verdict"]) == {"does not apply"}
         assert set(table["goodput_bit_per_s"]) == {None}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_any_one_fact_may_be_unknown(example: str) -> None:
+    for tree in points(example)[:2]:
+        for name in sorted(facts_in(tree)):
+            notes = answers(without_facts(tree, name))["note"]
+            assert not [note for note in notes if "nan" in note.split()], name
 
 
 @pytest.mark.parametrize("name", ["dcf", "edca"])

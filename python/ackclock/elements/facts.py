@@ -6,11 +6,12 @@ facts and never the parameters, whose meaning only the element itself knows. A f
 stated is None, which means unknown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 __all__ = [
     "Facts",
+    "constant_rates",
     "control",
     "element",
     "impairments",
@@ -74,6 +75,14 @@ def traffic(flow: Tree) -> Facts:
 def link(hop: Tree) -> tuple[str, Facts]:
     """Returns name and facts of a hop's link."""
     return _of(hop, "link")
+
+
+def constant_rates(hops: Iterable[Tree]) -> list[float]:
+    """Returns the rates of the hops' links, in bit/s; empty if one is not known to be constant."""
+    stated = [link(hop)[1] for hop in hops]
+    steady = all(one["varies"] is False and not one["contends"] for one in stated)
+    rates = [float(one["mean_bit_per_s"]) for one in stated if one["mean_bit_per_s"] is not None]
+    return rates if steady and len(rates) == len(stated) else []
 
 
 def queue(hop: Tree) -> tuple[str, Facts]:

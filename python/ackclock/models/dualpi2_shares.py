@@ -23,6 +23,7 @@ from ackclock.models.assumptions import (
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
     needs_tcp,
+    not_cubic,
     rate_varies,
     unless,
 )
@@ -124,7 +125,7 @@ def _misplaced(low: list[Competitor], classic: list[Competitor]) -> str:
         if not one.is_scalable:
             return f"{one.name} joins the low-latency queue and is not known to be scalable"
     for one in classic:
-        if not (one.control.is_reno or one.control.growth == "cubic"):
+        if not one.control.is_reno and not_cubic(one.control):
             return f"{one.name} joins the classic queue and is not known to be Reno or CUBIC"
     return ""
 

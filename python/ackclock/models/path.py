@@ -7,7 +7,7 @@ scenario, and `ackclock.models.capture` from a capture.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, nan
+from math import inf, isnan, nan
 from typing import NamedTuple
 
 from ackclock.models.cell import Cell, CellSender, Contender
@@ -192,7 +192,7 @@ class Control:
             constant.
         least_rtt_s: Round-trip time as if which flows with a shorter one grow and are reduced; NaN
             if there is none.
-        cubic_c: CUBIC's C in segments per cubic second; NaN for other controls.
+        cubic_c: CUBIC's C in segments per cubic second; NaN if unknown, and for other controls.
         kept: Rule for the share kept after a loss: `constant`, `by_window`, `by_estimate`, or
             `none` for a control that does not react; None if unknown.
         kept_share: Share of the window or the rate kept after a loss; NaN if unknown or not
@@ -255,6 +255,8 @@ class Control:
         """The part of its response to losses that it does not state; empty if it states all."""
         if self.growth is None:
             return f"{self.name} does not state how its window grows"
+        if isnan({"linear": self.growth_segments, "cubic": self.cubic_c}.get(self.growth, 0.0)):
+            return f"{self.name} does not state how fast its window grows"
         return (
             ""
             if self.kept is not None

@@ -10,7 +10,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import OF_RANDOM_LOSS_ALONE, needs_aimd, needs_loss_and_round_trip
+from ackclock.models.assumptions import (
+    OF_RANDOM_LOSS_ALONE,
+    needs_aimd,
+    needs_loss_and_round_trip,
+    not_aimd,
+)
 from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath, loss_and_rtt
@@ -76,7 +81,8 @@ def inputs_of(path: FlowPath) -> dict[str, float]:
 def _refusal(path: FlowPath) -> str:
     """Returns the reason why it does not apply: no AIMD on the window, or on the rate for UDP."""
     of_a_rate = path.sender.transport != "tcp" and path.control.is_aimd
-    return needs_loss_and_round_trip(path) if of_a_rate else needs_aimd(path)
+    of_rates = needs_loss_and_round_trip(path) or not_aimd(path.control)
+    return of_rates if of_a_rate else needs_aimd(path)
 
 
 #: The inputs of all models of any AIMD besides loss rate and round-trip time.

@@ -97,10 +97,12 @@ def _rate(hop: Tree) -> str:
     kind, link = facts.link(hop)
     if link["contends"]:
         return "shared medium"
-    rate = link["mean_bit_per_s"] or link["highest_bit_per_s"]
-    if rate is None:
-        return kind.replace("_", " ")
-    return f"{_amount(rate, 'bit/s')}{' on average' if link['varies'] else ''}"
+    mean, highest = link["mean_bit_per_s"], link["highest_bit_per_s"]
+    if mean is not None:
+        return f"{_amount(mean, 'bit/s')}{'' if link['varies'] is False else ' on average'}"
+    if highest is not None:
+        return f"{'' if link['varies'] is False else 'at most '}{_amount(highest, 'bit/s')}"
+    return kind.replace("_", " ")
 
 
 def _buffer(hop: Tree) -> str:

@@ -51,16 +51,17 @@ def _flows(run: dict[str, Any], scenario: dict[str, Any], *, swept: bool) -> str
 def _path(scenario: dict[str, Any]) -> list[str]:
     """Rate, round trip and buffer of the slowest link of the first flow, as far as fixed."""
     flow = scenario["flows"][0]
-    hops = {hop["name"]: hop for hop in scenario["hops"]}
-    links = {name: facts.link(hops[name])[1] for name in flow["route"]}
-    if any(link["varies"] is not False or link["contends"] for link in links.values()):
+    named = {hop["name"]: hop for hop in scenario["hops"]}
+    hops = [named[name] for name in flow["route"]]
+    rates = facts.constant_rates(hops)
+    if not rates:
         return []
-    slowest = min(links, key=lambda name: float(links[name]["highest_bit_per_s"]))
-    amounts = [(links[slowest]["highest_bit_per_s"], "bit/s")]
+    slowest = hops[rates.index(min(rates))]
+    amounts = [(min(rates), "bit/s")]
     if not isinstance(flow["access_delay"], list):
         amounts.append((flow_path(scenario, flow).round_trip.propagation_s, "s"))
     words = [units.shown(*amount).replace(".0 ", " ") for amount in amounts]
-    capacity = facts.queue(hops[slowest])[1]["capacity"] or {}
+    capacity = facts.queue(slowest)[1]["capacity"] or {}
     return [*words, f"{capacity['limit']} of buffer"] if capacity.get("kind") == "limit" else words
 
 

@@ -194,14 +194,11 @@ def _limit(metric: str, tree: dict[str, Any], flow: dict[str, Any]) -> tuple[flo
             return None
         return 1e3 * flow_path(tree, flow).round_trip.base_s, "without queueing"
     hops = [hop for hop in tree["hops"] if hop["name"] in flow["route"]]
-    links = [facts.link(hop)[1] for hop in hops]
-    if not links or any(one["varies"] is not False or one["contends"] for one in links):
+    rates = facts.constant_rates(hops)
+    if not rates:
         return None
-    rate, hop = min(
-        ((float(one["mean_bit_per_s"]), hop) for one, hop in zip(links, hops, strict=True)),
-        key=lambda pair: pair[0],
-    )
-    count = flow["count"] if hop["scope"] == "per_flow" else 1
+    rate = min(rates)
+    count = flow["count"] if hops[rates.index(rate)]["scope"] == "per_flow" else 1
     words = units.shown(rate, "bit/s").replace(".0 ", " ")
     text = f"link rate {words}" if count == 1 else f"{count} links of {words}"
     return count * rate * 1e-6, text
