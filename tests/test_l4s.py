@@ -83,8 +83,8 @@ def test_a_run_as_claimed_says_what_was_seen() -> None:
         ({"flows.scalable.transport.ecn": False}, "nothing is marked", True),
         ({"flows.scalable.transport.ecn_codepoint": "ect0"}, "joins the classic queue", False),
         ({"flows.scalable.transport.control": {"kind": "cubic"}}, "as it would a loss", False),
-        ({"hops.line.queue": {"kind": "droptail", "limit": "50 packets"}}, "marks; choose", False),
-        ({"hops.line.queue": {"kind": "codel", "ecn": True}}, "no low-latency queue", False),
+        ({"hops.line.queue": {"kind": "droptail", "limit": "50 packets"}}, "known to mark", False),
+        ({"hops.line.queue": {"kind": "codel", "ecn": True}}, "known to have a", False),
         ({"hops.line.queue": STEP}, "one queue for it and for classic", False),
         (
             {"hops.line.queue.low_latency": "any_ect", "flows.classic.transport.ecn": True},
@@ -98,8 +98,7 @@ def test_what_is_not_as_claimed_comes_first(changes: Tree, said: str, fallback: 
         changes = changes | {"flows.scalable.traffic": {"kind": "transfer", "size": "100 kB"}}
     found = verdict(changes)
     assert not found.holds
-    words = said.replace("no low-latency queue", "no hop of its route has a low-latency queue")
-    assert words in found.complaints[0]
+    assert said in found.complaints[0]
     assert found.fallback is fallback
 
 

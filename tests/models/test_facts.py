@@ -67,6 +67,25 @@ def test_any_one_fact_may_be_unknown(example: str) -> None:
             assert not [note for note in notes if "nan" in note.split()], name
 
 
+@pytest.mark.parametrize(
+    ("model", "queue", "fact"),
+    [
+        ("steered_queue", {"kind": "pi2"}, "steering"),
+        ("codel_cycle", {"kind": "codel"}, "steering"),
+        ("dualpi2_shares", {"kind": "dualpi2"}, "low_latency"),
+        ("sawtooth", {"kind": "droptail", "limit": "50 packets"}, "highest_bit_per_s"),
+    ],
+)
+def test_of_a_queue_models_say_what_is_known(resolved, model: str, queue: Tree, fact: str) -> None:
+    tree = resolved(**{"hops.wireless.impairments": [], "hops.wireless.queue": queue})
+    [before], [note] = (
+        answers(tree, model)["note"],
+        answers(without_facts(tree, fact), model)["note"],
+    )
+    assert "known" not in before
+    assert "not known" in note
+
+
 @pytest.mark.parametrize("name", ["dcf", "edca"])
 def test_what_a_loss_leaves_of_a_window_is_not_guessed_in_a_cell(name: str) -> None:
     [tree] = points("wifi-cell.toml")[:1]

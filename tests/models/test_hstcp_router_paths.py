@@ -78,7 +78,8 @@ def test_a_scenarios_numbers(path: FlowPath) -> None:
             row["outputs"]["utilisation"] * 11e6 * 1000 / 1040, rel=0.03
         )
     assert (
-        said("hstcp_red", path)["note"] == "the bottleneck's queue is not RED with fixed thresholds"
+        said("hstcp_red", path)["note"]
+        == "the bottleneck's queue is not known to be RED with fixed thresholds"
     )
 
 
@@ -113,7 +114,7 @@ def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
     )
     assert "not_gentle" in row["violated"]
     assert {said(name, red)["note"] for name in OF_DROP_TAIL} == {
-        "the bottleneck's queue is not drop-tail"
+        "the bottleneck has no drop-tail queue with a limit"
     }
 
 
@@ -165,12 +166,15 @@ def test_thresholds_that_move_are_not_given(resolved) -> None:
             {"bottleneck.competitors": (competitor("reno", "linear", "constant"),)},
             "the bottleneck is shared with reno",
         ),
-        ({"bottleneck.varies": True}, "the bottleneck has no constant rate"),
+        ({"bottleneck.varies": True}, "the bottleneck's rate varies"),
         ({"bottleneck.varies": None}, "it is not known whether the bottleneck's rate varies"),
-        ({"bottleneck.drops": "head"}, "the bottleneck's queue is not drop-tail"),
+        ({"bottleneck.drops": "head"}, "the bottleneck has no drop-tail queue with a limit"),
         ({"bottleneck.drops": None}, "droptail does not state which packets it drops"),
         ({"bottleneck.buffer_segments": float("nan")}, "droptail does not state how much it holds"),
-        ({"bottleneck.buffer_segments": float("inf")}, "the bottleneck's queue has no limit"),
+        (
+            {"bottleneck.buffer_segments": float("inf")},
+            "the bottleneck has no drop-tail queue with a limit",
+        ),
         (
             {"sender.receive_window_segments": 40.0},
             "the receive window keeps the queue from overflowing",

@@ -81,7 +81,7 @@ def test_a_scenario_is_answered_and_what_it_lacks_is_said() -> None:
         ({"sender": replace(path.sender, counts_marks=False)}, "does not learn"),
         (
             {"bottleneck": path.bottleneck.with_droptail(100)},
-            "no queue that marks all packets above a threshold",
+            "not known to mark all packets above a threshold",
         ),
         (
             {"bottleneck": replace(path.bottleneck, buffer_segments=41.0)},

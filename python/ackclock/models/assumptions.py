@@ -202,7 +202,8 @@ def needs_equation(path: FlowPath, loss: str, name: str) -> str:
     if path.sender.transport == "tcp" or not path.control.name:
         return "no rate control"
     if path.control.equation != loss:
-        return f"{path.control.name} is not {name}"
+        known = "" if path.control.equation else "known to be "
+        return f"{path.control.name} is not {known}{name}"
     return needs_loss_and_round_trip(path)
 
 
@@ -263,7 +264,9 @@ def rate_varies(bottleneck: Bottleneck) -> str:
 
 def no_droptail(bottleneck: Bottleneck) -> str:
     """Returns the reason why the bottleneck is not known to be a drop-tail queue with a limit."""
-    if bottleneck.queue and bottleneck.drops is None:
+    if not bottleneck.queue:
+        return "the bottleneck's queue is not known"
+    if bottleneck.drops is None:
         return f"{bottleneck.queue} does not state which packets it drops"
     if bottleneck.drops == "tail" and isnan(bottleneck.buffer_segments):
         return f"{bottleneck.queue} does not state how much it holds"

@@ -82,11 +82,11 @@ def _refusal(path: FlowPath) -> str:
     if found := needs_tcp(path) or rate_varies(bottleneck):
         return found
     if control.kept_after_mark != "by_marks" or control.growth_segments != 1:
-        return f"{control.name} is not DCTCP"
+        return f"{control.name} is not known to be DCTCP"
     if not path.sender.counts_marks:
         return "the sender does not learn the share of marks"
     if np.isnan(bottleneck.marks_above_segments):
-        return "the bottleneck has no queue that marks all packets above a threshold"
+        return "the bottleneck is not known to mark all packets above a threshold"
     room = bottleneck.buffer_segments - bottleneck.marks_above_segments
     return unless(room > bottleneck.flows, "the queue overflows before all marks have an effect")
 

@@ -106,7 +106,8 @@ def _refusal(path: FlowPath) -> str:
     if known := needs_tcp(path) or rate_varies(bottleneck):
         return known
     if bottleneck.coupling is None:
-        return f"{bottleneck.queue or 'the queue'} has no queue for low latency coupled to it"
+        queue = bottleneck.queue or "the queue"
+        return f"{queue} is not known to have a queue for low latency coupled to it"
     low, classic = _classes(bottleneck)
     return (
         _misplaced(low, classic)

@@ -317,11 +317,11 @@ class Bottleneck:
         queue: Name of the queue; empty if the bottleneck is unknown.
         drops: Packets that the queue drops: `tail`, `early` or `head`; None if unknown.
         limit_moves: True if the limit of the queue changes; None if unknown.
-        thresholds: Fixed thresholds of random drops, if the queue has any.
-        steering: The law that steers its delay; None if there is none, or if flows have their own.
+        thresholds: Fixed thresholds of random drops; None if none are known.
+        steering: The law that steers its delay; None if unknown, or if flows have their own.
         marks_above_segments: Queue, without the packet being sent, above which every packet is
-            marked; NaN if there is no such threshold.
-        coupling: The queue for low latency beside its queue; None if there is none.
+            marked; NaN if no such threshold is known.
+        coupling: The queue for low latency beside its queue; None if none is known.
         varies: True if the rate of a link towards the receiver varies; None if unknown.
         link_states: The rates of a Markov link.
         feedback: Feedback of its rate to a host before it; None if there is no feedback.

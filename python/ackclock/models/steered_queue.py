@@ -75,7 +75,7 @@ def _refusal(path: FlowPath) -> str:
     if known := needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck):
         return known
     if steering is None or steering.law != "random":
-        return f"{bottleneck.queue or 'the queue'} does not steer its mean delay to a target"
+        return f"{bottleneck.queue or 'the queue'} is not known to steer its delay to a target"
     return ""
 
 

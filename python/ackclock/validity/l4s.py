@@ -242,11 +242,11 @@ def _without_queue(scenario: Tree, flow: Tree) -> Iterator[str]:
         return
     if any(facts.queue(hop)[1]["marks"] for hop in hops):
         yield (
-            "no hop of its route has a low-latency queue, so that it is marked as classic flows "
-            "are, and answers less; choose dualpi2"
+            "no hop of its route is known to have a low-latency queue, so that it is marked as "
+            "classic flows are, and answers less; choose dualpi2"
         )
     else:
-        yield "no hop of its route marks; choose a queue that does, for example dualpi2"
+        yield "no hop of its route is known to mark; choose a queue that does, for example dualpi2"
 
 
 def _of_marks(hop: Tree, low: _Counts) -> Iterator[str]:

@@ -58,17 +58,17 @@ def red_of(path: FlowPath) -> dict[str, float]:
 
 def refusal_at_drop_tail(path: FlowPath) -> str:
     """Returns the reason why the models of a drop-tail queue do not apply."""
-    bottleneck = path.bottleneck
-    if bottleneck.queue and bottleneck.drops is None:
-        return _refusal(path, no_droptail(bottleneck))
-    return _refusal(path, unless(bottleneck.is_droptail, "the bottleneck's queue is not drop-tail"))
+    return _refusal(path, no_droptail(path.bottleneck))
 
 
 def refusal_at_red(path: FlowPath) -> str:
     """Returns the reason why the model of RED does not apply."""
     has_thresholds = path.bottleneck.thresholds is not None
     return _refusal(
-        path, unless(has_thresholds, "the bottleneck's queue is not RED with fixed thresholds")
+        path,
+        unless(
+            has_thresholds, "the bottleneck's queue is not known to be RED with fixed thresholds"
+        ),
     )
 
 
@@ -79,12 +79,10 @@ def _refusal(path: FlowPath, of_queue: str) -> str:
         return reason
     if other := next((one.name for one in _others(path)), ""):
         return f"the bottleneck is shared with {other}"
-    if bottleneck.varies is not False or not 0 < bottleneck.segments_per_s < inf:
-        return (
-            "the bottleneck has no constant rate"
-            if bottleneck.varies is not None
-            else rate_varies(bottleneck)
-        )
+    if reason := rate_varies(bottleneck) or unless(
+        0 < bottleneck.segments_per_s < inf, "the bottleneck's rate is not known"
+    ):
+        return reason
     if isnan(bottleneck.buffer_segments):
         of_queue = of_queue or f"{bottleneck.queue} does not state how much it holds"
     if reason := of_queue or unless(
