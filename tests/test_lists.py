@@ -1,0 +1,73 @@
+"""What a file of the laboratory defines is in the list through which it is reached."""
+
+import ast
+import pkgutil
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ackclock import metrics, models, plot
+from ackclock.comparison import causes
+from ackclock.comparison.causes import Cause
+
+PACKAGES = Path(models.__file__).parents[2]
+
+
+def modules(package: ModuleType) -> Iterator[ModuleType]:
+    """Yields all modules below a package, and then the package."""
+    for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        yield import_module(one.name)
+    yield package
+
+
+def file_of(module: ModuleType) -> str:
+    return f"python/{Path(str(module.__file__)).relative_to(PACKAGES).as_posix()}"
+
+
+def unlisted(package: ModuleType, kind: type, listed: Iterable[Any]) -> list[str]:
+    """Returns file and name of each record of a kind that is not in a list."""
+    known = {id(one) for one in listed}
+    return [
+        f"{name} of {file_of(module)}"
+        for module in modules(package)
+        for name, value in vars(module).items()
+        for one in (value if isinstance(value, tuple) else (value,))
+        if isinstance(one, kind) and id(one) not in known
+    ]
+
+
+@pytest.mark.parametrize(
+    ("package", "kind", "listed", "name"),
+    [
+        (plot, plot.FigureKind, plot.FIGURES, "FIGURES"),
+        (metrics, metrics.Metric, metrics.METRICS.values(), "_ALL"),
+        (models, models.Model, models.MODELS, "MODELS"),
+        (causes, Cause, causes.CAUSES, "CAUSES"),
+    ],
+    ids=lambda one: one.__name__ if isinstance(one, ModuleType) else "",
+)
+def test_every_record_is_in_its_list(
+    package: ModuleType, kind: type, listed: Iterable[Any], name: str
+) -> None:
+    for one in unlisted(package, kind, listed):
+        pytest.fail(f"{one} is not in the list; add it to {name} in {file_of(package)}")
+
+
+@pytest.mark.slow
+def test_every_file_of_the_models_is_used() -> None:
+    imported = {
+        name
+        for path in PACKAGES.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for name in (node.module, *(f"{node.module}.{one.name}" for one in node.names))
+    }
+    for module in modules(models):
+        assert module.__name__ in imported, (
+            f"nothing imports {file_of(module)}; give it a record, MODEL, and add that to MODELS "
+            f"in {file_of(models)}"
+        )
