@@ -4,7 +4,7 @@ Answers go to standard output, progress, warnings and errors (one line each) to 
 codes: 0 fine, 2 bad input, 3 this machine lacks what is needed, 4 the result is unreliable, 130
 interrupted, 143 ended by SIGTERM.
 
-Each verb is a file of this folder that defines a command of the same name, and an entry of `VERBS`.
+Each verb is a file of this folder that defines a command of the same name, and an entry of `TASKS`.
 """
 
 from importlib import import_module
