@@ -7,7 +7,7 @@ import pytest
 from ackclock.elements import registry
 from ackclock.models import MODELS
 from ackclock.report import publications
-from ackclock.reproduction import experiments
+from ackclock_reproductions import EXPERIMENTS
 
 KERNEL = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree"
 
@@ -47,7 +47,7 @@ def test_what_is_not_known_stays_text() -> None:
 def references() -> set[str]:
     """Returns what models, elements and experiments cite, each publication by itself."""
     whole = [model.reference for model in MODELS]
-    whole += [experiment.source for experiment in experiments()]
+    whole += [experiment.source for experiment in EXPERIMENTS]
     for kind in registry.kinds():
         whole += [one["reference"] for one in registry.registry()[kind]]
     return {part for one in whole for part in re.split(r";\s*", one)}

@@ -2,13 +2,18 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import reference
 from ackclock import plot
 from ackclock.elements.registry import kinds, registry, schema
+from ackclock.reproduction import catalogue
+from ackclock_reproductions import EXPERIMENTS
+from reference_pages import experiments
 from reference_pages.kinds import KINDS
 from reference_pages.schemas import anchor, assignment
 
@@ -284,6 +289,22 @@ def test_a_folder_that_is_not_the_repository_is_refused(tmp_path: Path) -> None:
 
 def test_the_pages_that_are_checked_in_are_current() -> None:
     assert reference.differences(ROOT, reference.pages(registry(), schema())) == []
+
+
+def test_the_page_of_experiments_has_none_of_other_packages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = replace(EXPERIMENTS[0], name="other-table-1", group="other")
+    entry = SimpleNamespace(name="other", module="other", load=lambda: (other,))
+    catalogue.experiments.cache_clear()
+    try:
+        monkeypatch.setattr(catalogue, "entry_points", lambda **_group: [entry])
+        assert catalogue.experiments()[0].name == "other-table-1"
+        page = experiments.text(registry(), schema())
+    finally:
+        catalogue.experiments.cache_clear()
+    assert "other-table-1" not in page
+    assert EXPERIMENTS[0].name in page
 
 
 def anchors_of(text: str) -> set[str]:

@@ -49,6 +49,9 @@ from ackclock_reproductions.own import (
 
 DOCS = Path(__file__).parents[2] / "docs"
 
+#: Experiments of this project, whatever other packages announce.
+OURS = [one for one in experiments() if one.package == "ackclock_reproductions"]
+
 # Our verdicts, which change only on purpose.
 VERDICTS = {
     "markov-table-7.2": Kind.PARTLY,
@@ -301,14 +304,14 @@ F_TEXT = [
     ),
 ]
 
-every_record = pytest.mark.parametrize("experiment", experiments(), ids=lambda one: one.name)
+every_record = pytest.mark.parametrize("experiment", OURS, ids=lambda one: one.name)
 
 # Files written by `make reproduce-check`.
 RECORDED_IN = Path(__file__).parent / "recorded"
 RECORDED = Recorded(RECORDED_IN)
 #: Largest cost, in seconds, of an experiment without stored tables that tests still run.
 CHEAP_S = 5
-OWNED = list(digests.owned(experiments()))
+OWNED = list(digests.owned(OURS))
 
 
 class Concluded:
@@ -346,7 +349,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(
     scope="module",
-    params=[concluded_by_tests(one) for one in experiments() if one.name not in EMULATED],
+    params=[concluded_by_tests(one) for one in OURS if one.name not in EMULATED],
 )
 def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
     """Each experiment in turn, for all its tests: from stored tables, or if these are large, a run.
@@ -363,10 +366,8 @@ def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
 
 
 def test_every_table_and_figure_is_there_once() -> None:
-    assert [one.name for one in experiments()] == list(
-        dict.fromkeys(one.name for one in experiments())
-    )
-    assert {one.name for one in experiments()} == set(VERDICTS) | EMULATED
+    assert [one.name for one in OURS] == list(dict.fromkeys(one.name for one in OURS))
+    assert {one.name for one in OURS} == set(VERDICTS) | EMULATED
     told = [*PAGES, *F_TABLE, *(name for name, *_ in [*F_TEXT, *SAID])]
     assert set(told) <= VERDICTS.keys()
 
@@ -470,7 +471,7 @@ def test_runs_give_the_tables_that_are_stored(name: str) -> None:
 
 @pytest.mark.parametrize(
     "experiment",
-    [one for one in experiments() if not is_concluded_by_tests(one)],
+    [one for one in OURS if not is_concluded_by_tests(one)],
     ids=lambda one: one.name,
 )
 def test_what_concludes_from_tables_that_are_not_stored_did_not_change(
@@ -588,10 +589,7 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
 
 
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
-    names = [
-        one.name
-        for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], experiments())
-    ]
+    names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], OURS)]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
     groups = [
         "markov",
@@ -614,7 +612,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "l4s",
         "dctcp",
     ]
-    assert len(chosen(groups, experiments())) == len(experiments())
+    assert len(chosen(groups, OURS)) == len(OURS)
 
 
 @pytest.mark.parametrize(
@@ -629,7 +627,7 @@ def test_a_wrong_name_gets_the_nearest(name: str, near: str) -> None:
     with pytest.raises(
         ValueError, match=re.escape(f'unknown experiment or group "{name}"')
     ) as refused:
-        chosen([name], experiments())
+        chosen([name], OURS)
     assert near in str(refused.value)
     assert "\n" not in str(refused.value)
 

@@ -1,7 +1,7 @@
 """The page of experiments."""
 
 from ackclock.report.publications import markdown
-from ackclock.reproduction import experiments
+from ackclock_reproductions import EXPERIMENTS
 from reference_pages.page import Page
 from reference_pages.schemas import Json
 
@@ -17,9 +17,9 @@ def text(registered: Json, _described: Json) -> str:
         "is [Reproducing published results](../guides/reproduce.md)."
     )
     page.contents()
-    for group in dict.fromkeys(one.group for one in experiments()):
+    for group in dict.fromkeys(one.group for one in EXPERIMENTS):
         page.heading(2, group)
-        members = [one for one in experiments() if one.group == group]
+        members = [one for one in EXPERIMENTS if one.group == group]
         for source in dict.fromkeys(one.source for one in members):
             page.paragraph(f"{markdown(source)}.")
             rows = []
