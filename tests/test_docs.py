@@ -133,6 +133,12 @@ def environment_for(document: Path, command: Path) -> dict[str, str]:
     return os.environ | {"PATH": os.pathsep.join(places)}
 
 
+def test_the_experiment_of_a_package_reads_no_file_of_the_folder() -> None:
+    guide = (ROOT / "docs" / "guides" / "reproduce.md").read_text(encoding="utf-8")
+    [text] = [block.text for block in blocks(guide) if "Experiment(" in block.text]
+    assert "load(" not in text
+
+
 @pytest.mark.parametrize("document", [as_parameter(path) for path in DOCUMENTS])
 def test_a_documents_commands_and_snippets_run(
     document: Path, tmp_path: Path, no_emulation: str | None, command: Path

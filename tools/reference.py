@@ -33,7 +33,7 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     texts |= {
         f"docs/reference/{name}.md": text(registered, described) for name, text in PAGES.items()
     }
-    texts["docs/reference/README.md"] = _index(texts)
+    texts["docs/reference/README.md"] = _index(texts, registered)
     texts["schema/scenario.schema.json"] = (
         json.dumps(described, indent=2, ensure_ascii=False) + "\n"
     )
@@ -89,10 +89,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _index(texts: Mapping[str, str]) -> str:
+def _index(texts: Mapping[str, str], registered: Json) -> str:
     """Returns a page with links to all others, by group."""
     pages = {Path(name).stem: text for name, text in texts.items() if name.endswith(".md")}
     titles = {name: text.partition("\n# ")[2].partition("\n")[0] for name, text in pages.items()}
+    labels = {
+        kind["name"]: ", ".join(one["label"] for one in registered[kind["name"]])
+        for kind in registered["kinds"]
+    }
     parts = [
         MARK,
         "# Reference",
@@ -101,7 +105,7 @@ def _index(texts: Mapping[str, str]) -> str:
     ]
     for group, lines in INDEX.items():
         listed = [
-            f"- [{titles.pop(name)}]({name}.md): {line}"
+            f"- [{titles.pop(name)}]({name}.md): {line.format(labels=labels.get(name))}"
             for name, line in lines.items()
             if name in titles
         ]

@@ -307,6 +307,13 @@ def test_the_page_of_experiments_has_none_of_other_packages(
     assert EXPERIMENTS[0].name in page
 
 
+@pytest.mark.parametrize("kind", ["traffic", "impairments"])
+def test_the_index_names_every_element_of_a_kind_without_a_sentence(kind: str) -> None:
+    index = reference.pages(registry(), schema())["docs/reference/README.md"]
+    [line] = [line for line in index.splitlines() if f"({kind}.md)" in line]
+    assert [one["label"] for one in registry()[kind] if one["label"] not in line] == []
+
+
 def anchors_of(text: str) -> set[str]:
     """Returns the anchors on a page."""
     headings = [line.lstrip("# ").strip("`") for line in text.splitlines() if line.startswith("#")]

@@ -32,12 +32,13 @@ PAGES: dict[str, Callable[[Json, Json], str]] = {
     "advice": advice.text,
 }
 
-#: Contents of all pages, by group, in the order in which a user needs them.
+#: Contents of all pages, by group, in the order in which a user needs them. In the line of a kind,
+#: `{labels}` stands for the labels of its elements.
 INDEX: dict[str, dict[str, str]] = {
     "Describe a scenario": {
         "scenario": "All fields of a scenario: hops, flows, transports, times and the sweep.",
         "presets": "Values of the TCP parameters in each preset, side by side.",
-        "traffic": "Sources: bulk data, single transfers, constant bit rate, on-off.",
+        "traffic": "Sources of data: {labels}.",
         "sizes": "Distributions of transfer sizes.",
         "controls": "Congestion controls of TCP, with parameters and what each does at a loss.",
         "rate_controls": "Controls of the sending rate over UDP.",
@@ -45,7 +46,7 @@ INDEX: dict[str, dict[str, str]] = {
         "queues": "Queue disciplines of a hop, and when they drop or mark packets.",
         "links": "Links of constant, scheduled, random or recorded rate, and wireless stations.",
         "media": "Wireless cells, for which several hops contend.",
-        "impairments": "Random loss, jitter and duplication.",
+        "impairments": "What befalls packets at a hop: {labels}.",
         "feedback": "Algorithms that turn a link's capacity into the rate fed back to a host.",
     },
     "Read results": {

@@ -11,10 +11,10 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of figures, with the methods and options of each."""
     page = Page("Figures", registered)
     page.paragraph(
-        "These are the figures of `ackclock plot` and of reports. By default `plot` draws all for "
-        "which the result has data. With `--kind` it draws one, or says why it cannot. Without "
-        "options a figure shows the first point, the first replicate, the connection with the most "
-        "payload, and the whole time."
+        "These are the figures of `ackclock plot`; reports have their own. By default `plot` draws "
+        "all for which the result has data. With `--kind` it draws one, or says why it cannot. "
+        "Without options a figure shows the first point, the first replicate, the connection with "
+        "the most payload, and the whole time."
     )
     rows = [
         (

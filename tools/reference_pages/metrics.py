@@ -15,9 +15,9 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of metrics, those with parameters last."""
     page = Page("Metrics", registered)
     page.paragraph(
-        "Tables, figures (`ackclock plot --metric`) and reports show these metrics as means over "
-        "replicates, with 95 % Student-t intervals. A metric covers the time after the warm-up, "
-        "unless it says otherwise."
+        "`ackclock table`, `ackclock plot --metric` and sweeps show any of these metrics as means "
+        "over replicates, with 95 % Student-t intervals; reports show some of them. A metric "
+        "covers the time after the warm-up, unless it says otherwise."
     )
     rows = [
         (f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS.values()

@@ -45,7 +45,7 @@ __all__ = [
     "variation", "why_not", "width_in",
 ]  # fmt: skip
 
-#: Every kind of figure, in the order of a report.
+#: Every kind of figure, in the order in which `ackclock plot` draws them.
 FIGURES: tuple[FigureKind, ...] = (
     SWEEP, HEAT_MAP, OUTSTANDING, SEQUENCE, RATE_ESTIMATES, CWND, STATES, THROUGHPUT, QUEUE, RTT,
     CDF, BOX, LOSS_EVENT_RATE, VARIATION, BURSTS, COMPARED_SWEEP, COMPARED_THROUGHPUT,
@@ -75,7 +75,7 @@ def catalogue() -> dict[str, dict[str, Any]]:
 
 
 def available(subject: Subject, view: View) -> list[FigureKind]:
-    """Returns the figures available for a result or a comparison, in the order of a report."""
+    """Returns the figures available for a result or a comparison, in the order of `FIGURES`."""
     return [kind for kind in FIGURES if kind.why_not(subject, view) is None]
 
 
