@@ -40,11 +40,14 @@ OF = {
 def given_of(model: Model) -> dict[str, float]:
     given = GIVEN | OF.get(model.name, {})
     chosen = OF.get(model.name, {})
-    return {
-        one.name: given[one.name]
-        for one in model.inputs
-        if one.default is None or one.name in chosen
-    }
+    needed = [one.name for one in model.inputs if one.default is None or one.name in chosen]
+    if missing := [name for name in needed if name not in given]:
+        pytest.fail(
+            f"{model.name} requires {', '.join(missing)}; add a value to GIVEN in "
+            "tests/models/test_record.py, or to OF if other models need another",
+            pytrace=False,
+        )
+    return {name: given[name] for name in needed}
 
 
 every_model = pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
@@ -305,6 +308,7 @@ def test_one_name_is_one_thing_with_one_default() -> None:
                 (first[2], first[1].unit, first[1].on_wire),
             )
             assert ours == theirs, f"{name} of {model} and {first[0]}"
-            assert any(term in one.meaning for term in TERMS[name]), (
-                f"{name} of {model}: {one.meaning}"
+            assert any(term in one.meaning for term in TERMS.get(name, ())), (
+                f"{name} of {model}: {one.meaning}; if that is what all models mean by {name}, add "
+                "it to TERMS in tests/models/test_record.py"
             )
