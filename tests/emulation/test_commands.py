@@ -29,6 +29,18 @@ def test_a_summary_and_a_folder(scenario_file: Path, pretended: Pretended) -> No
     assert pretended.asked["emulate"]["device"] == "automatic"
 
 
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize("verb", ["simulate", "emulate"])
+def test_an_emulation_is_replaced_only_by_force(scenario_file: Path, verb: str) -> None:
+    ackclock("emulate", scenario_file, *QUICK)
+    before = Path("out/leaky/run.json").read_bytes()
+    arguments = (verb, scenario_file, *QUICK)
+    check_refusal(ackclock(*arguments), "file", "out/leaky", "emulation", "--force")
+    assert Path("out/leaky/run.json").read_bytes() == before
+    ackclock(*arguments, "--force")
+    assert Result.load("out/leaky").run["method"] == verb
+
+
 def test_as_json(scenario_file: Path, pretended: Pretended) -> None:
     pretended.verdicts = {(0, 1): LATE}
     outcome = ackclock(
@@ -66,7 +78,7 @@ def test_an_unreliable_run_is_one_line_and_exit_code_4(
         "ackclock: unreliable: 1 of 2 runs; averages leave them out; --unreliable includes them",
     ]
     assert "1 unreliable run left out" in " ".join(outcome.stdout.split())
-    taken_in = ackclock("emulate", scenario_file, *QUICK, "--unreliable")
+    taken_in = ackclock("emulate", scenario_file, *QUICK, "--unreliable", "--force")
     assert taken_in.exit_code == 4
     assert "1 unreliable run taken in" in " ".join(taken_in.stdout.split())
 

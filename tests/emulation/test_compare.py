@@ -254,7 +254,9 @@ def test_what_is_there_is_used_again(
     assert f"emulate: taken from {FOLDER / 'emulate'}" in again.stderr
     assert {path: path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()} == files
     # Another seed or another number of replicates is another run.
-    ackclock("compare", scenario_file, *QUICK, "--seed", 2)
+    other = ("compare", scenario_file, *QUICK, "--seed", 2)
+    check_refusal(ackclock(*other), "file", str(FOLDER), "--force")
+    ackclock(*other, "--force")
     assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, True)
     # What was damaged, or replaced by another command, is made again.
     (FOLDER / "simulate/flows.parquet").unlink()

@@ -1,6 +1,7 @@
 """`ackclock measure` with a stand-in for the capture: output and exit codes."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -231,6 +232,22 @@ def test_one_command_leads_from_capture_to_page(pretended: Pretended) -> None:
         "warning: interrupted: what had been read by then was measured",
     ]
     assert Path("page.html").exists()
+
+
+@pytest.mark.usefixtures("here", "pretended")
+def test_only_a_measurement_of_the_same_capture_is_replaced_unasked() -> None:
+    folder, capture = "out/web-measured", Path("web.pcap")
+    again = ("measure", "web.pcap")
+    ackclock(*again)
+    assert ackclock(*again).exit_code == 0
+    elsewhere = Path("elsewhere/web.pcap")
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(capture.read_bytes())
+    check_refusal(ackclock("measure", elsewhere), "file", folder, "measurement", "--force")
+    check_refusal(ackclock("report", elsewhere), "file", folder, "ackclock measure")
+    later = Path(folder, "run.json").stat().st_mtime + 1
+    os.utime(capture, (later, later))
+    check_refusal(ackclock(*again), "file", folder, "measurement")
 
 
 @pytest.mark.slow

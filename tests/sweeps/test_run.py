@@ -103,11 +103,16 @@ def test_the_same_command_and_resume_go_on(small: Path) -> None:
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_another_sweep_in_the_folder_is_not_replaced_unasked(small: Path) -> None:
-    answer("sweep", "run", small, "-o", "s", "--replicates", 1)
-    check_refusal(ackclock("sweep", "run", small, "-o", "s"), "file", "s", "--force")
-    answer("sweep", "run", small, "-o", "s", "--force")
-    assert len(contents(Path("s"))["runs"]) == 12
+@pytest.mark.parametrize(
+    ("output", "folder"), [((), "out/small-sweep"), (("-o", "s"), "s")], ids=["default", "asked"]
+)
+def test_another_sweep_in_the_folder_is_not_replaced_unasked(
+    small: Path, output: tuple[str, ...], folder: str
+) -> None:
+    answer("sweep", "run", small, *output, "--replicates", 1)
+    check_refusal(ackclock("sweep", "run", small, *output), "file", folder, "sweep", "--force")
+    answer("sweep", "run", small, *output, "--force")
+    assert len(contents(Path(folder))["runs"]) == 12
 
 
 @pytest.mark.slow

@@ -107,12 +107,25 @@ def measure(
 
 
 def is_partial(folder: Path) -> bool:
-    """Returns true if a folder holds an interrupted measurement.
+    """Returns true if the measurement in a folder was interrupted."""
+    return bool(read_object(folder / RESULT.mark).get("partial"))
 
-    Its captures still exist and can be measured again.
+
+def is_repeatable(source: str | Path, folder: Path) -> bool:
+    """Returns true if a folder holds a measurement of the same captures.
+
+    They must not have changed since. What came from standard input is gone.
     """
-    run = read_object(folder / RESULT.mark)
-    return run.get("method") == "measure" and bool(run.get("partial"))
+    mark = folder / RESULT.mark
+    run = read_object(mark)
+    of_same = run.get("method") == "measure" and (
+        Path(run["source"]).resolve() == Path(source).resolve()
+    )
+    if not of_same or str(source) == STANDARD_INPUT:
+        return False
+    measured = mark.stat().st_mtime
+    files = [Path(file) for one in find(source).captures for file in one.files]
+    return all(file.stat().st_mtime <= measured for file in files)
 
 
 def _flows_and_warmup(run: dict[str, Any], capture: Capture) -> tuple[list[tuple[str, int]], float]:

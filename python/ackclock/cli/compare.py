@@ -119,6 +119,7 @@ def compare(
         force=force,
         may_hold=each_method.COMPARISON,
         goes_on=partial(each_method.is_of, read),
+        repeatable=each_method.is_repeatable,
     )
     comparison = each_method.compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,

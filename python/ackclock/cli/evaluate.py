@@ -82,6 +82,7 @@ def evaluate(
         force=force,
         may_hold=evaluation.EVALUATION,
         goes_on=lambda place: evaluation.continues(plan, place),
+        repeatable=lambda _: True,
     )
     return _run(plan, folder, as_json)
 

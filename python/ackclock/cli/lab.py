@@ -128,7 +128,7 @@ def export(
     from ackclock.laboratory import page
 
     begin = _beginning(scenario, assignments, seed)
-    folder = claim(output, Path("page"), force=force, may_hold=page.PAGE)
+    folder = claim(output, Path("page"), force=force, may_hold=page.PAGE, repeatable=lambda _: True)
     page.export(begin, folder)
     say(f"{folder}")
     say(f"to look at it: python -m http.server --directory {folder}", err=True)

@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from ackclock.capture import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import checked_time, json_option, models_option
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
-from ackclock.cli.place import claim, force_option
+from ackclock.cli.place import REMEDY, claim, force_option
 
 if TYPE_CHECKING:
     from ackclock.result.result import Result
@@ -80,12 +81,17 @@ def is_capture(path: Path) -> bool:
 
 def measured_for_page(source: Path) -> Path:
     """Measures a capture, with the segments for a page; returns the folder of the result."""
-    _, folder = _measured(source, None, segments=True)
-    return folder
+    remedy = f"measure into another: ackclock measure {shlex.quote(str(source))} -o FOLDER"
+    return _measured(source, None, remedy=remedy, segments=True)[1]
 
 
 def _measured(
-    source: Path, output: Path | None, *, force: bool = False, **options: Any
+    source: Path,
+    output: Path | None,
+    *,
+    force: bool = False,
+    remedy: str = REMEDY,
+    **options: Any,
 ) -> tuple["Result", Path]:
     """Measures a capture with progress and warnings; returns the result and its folder."""
     from ackclock.capture import measurement, sources
@@ -93,9 +99,11 @@ def _measured(
     from ackclock.result.interrupted import partly
 
     found = sources.find(source)
+    repeatable = partial(measurement.is_repeatable, source)
     folder = claim(
-        output, Path("out") / f"{found.stem}-measured", force=force, goes_on=measurement.is_partial
-    )
+        output, Path("out") / f"{found.stem}-measured", force=force, repeatable=repeatable,
+        goes_on=lambda one: measurement.is_partial(one) and repeatable(one), remedy=remedy,
+    )  # fmt: skip
     with progress(f"measure {source}") as tell:
         result = partly(
             lambda: measurement.measure(

@@ -7,11 +7,34 @@ import click
 
 from ackclock.cli.output import say
 from ackclock.errors import InputError
-from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.result.folder import (
+    RESULT,
+    Contents,
+    read_object,
+    refuse_foreign_folder,
+    refuse_unwritable_folder,
+)
 
-__all__ = ["claim", "force_option"]
+__all__ = ["REMEDY", "claim", "force_option", "is_simulation"]
 
 force_option = click.option("--force", is_flag=True, help="Replace another result in the folder.")
+
+#: What to do about a result that is not replaced.
+REMEDY = "choose another folder with -o, or replace it with --force"
+
+# What a result is called, by its method.
+_NOUNS = {
+    "predict": "prediction",
+    "simulate": "simulation",
+    "emulate": "emulation",
+    "measure": "measurement",
+    "send": "session",
+    "receive": "session",
+}
+
+
+def _no(_folder: Path) -> bool:
+    return False
 
 
 def claim(
@@ -20,18 +43,22 @@ def claim(
     *,
     force: bool,
     may_hold: Contents = RESULT,
-    goes_on: Callable[[Path], bool] = lambda _folder: False,
+    goes_on: Callable[[Path], bool] = _no,
+    repeatable: Callable[[Path], bool] = _no,
+    remedy: str = REMEDY,
 ) -> Path:
     """Returns the folder that a command writes to.
 
     Args:
         output: The folder that was asked for.
-        default: The folder to use otherwise. An earlier result of the command there is replaced,
-            with a message.
-        force: True to replace another result in the folder that was asked for as well.
+        default: The folder to use otherwise. What is repeatable there is replaced, with a message.
+        force: True to replace whatever result the folder holds.
         may_hold: What the folder may hold.
         goes_on: Returns true if the command continues the contents of a folder instead of replacing
             them.
+        repeatable: Returns true if a folder holds a result of the same command, which can be
+            computed again.
+        remedy: What to do about a result that is not replaced.
 
     Raises:
         InputError: The folder holds something that is not ackclock's, or another result.
@@ -42,11 +69,22 @@ def claim(
     refuse_unwritable_folder(folder)
     if not (folder / may_hold.mark).exists() or goes_on(folder):
         return folder
-    if output is not None and not force:
-        raise InputError(
-            "file",
-            f"{folder}",
-            f"holds another {may_hold.noun}; choose another folder, or replace it with --force",
-        )
+    if not (force or (output is None and repeatable(folder))):
+        raise InputError("file", f"{folder}", f"holds {_held(folder, may_hold)}; {remedy}")
     say(f"replaces the {may_hold.noun} in {folder}", err=True)
     return folder
+
+
+def _held(folder: Path, contents: Contents) -> str:
+    """Returns what a folder holds, with its article."""
+    run = read_object(folder / contents.mark)
+    noun = _NOUNS.get(str(run.get("method"))) if contents is RESULT else None
+    if noun is None:
+        return f"another {contents.noun}"
+    noun = f"interrupted {noun}" if run.get("partial") else noun
+    return f"{'an' if noun[0] in 'aei' else 'a'} {noun}"
+
+
+def is_simulation(folder: Path) -> bool:
+    """Returns true if a folder holds the result of a simulation."""
+    return read_object(folder / RESULT.mark).get("method") == "simulate"

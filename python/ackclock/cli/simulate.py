@@ -13,7 +13,7 @@ from ackclock.cli.options import (
     read_scenario,
     scenario_options,
 )
-from ackclock.cli.place import claim, force_option
+from ackclock.cli.place import claim, force_option, is_simulation
 from ackclock.cli.summary import print_run, print_warnings
 
 
@@ -53,7 +53,10 @@ def simulate(
 
     read = read_scenario(scenario, assignments, seed, replicates)
     asked = cache.Simulation(read, captures=pcap, packets=packets)
-    folder = claim(output, Path("out") / scenario.stem, force=force, goes_on=asked.is_begun)
+    folder = claim(
+        output, Path("out") / scenario.stem, force=force, goes_on=asked.is_begun,
+        repeatable=is_simulation,
+    )  # fmt: skip
     result, lasted_s = asked.known(folder), None
     if result is None:
         started = time.monotonic()

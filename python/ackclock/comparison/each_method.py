@@ -171,6 +171,11 @@ def is_of(scenario: Scenario, folder: Path) -> bool:
     return found is not None and found.get("scenario", scenario.tree) == scenario.tree
 
 
+def is_repeatable(folder: Path) -> bool:
+    """Returns true if all results of the comparison in a folder can be computed again."""
+    return not (folder / "emulate").exists()
+
+
 def _leave_nothing(folder: Path) -> None:
     """Removes what `prepare` made if nothing was added to it."""
     if [path.name for path in folder.iterdir()] == [COMPARISON.mark]:
