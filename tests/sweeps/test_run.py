@@ -190,6 +190,12 @@ def test_a_value_that_no_point_can_have_is_refused_at_once(small: Path) -> None:
     assert not Path("s").exists()
 
 
+def test_a_shard_that_is_not_one_is_refused_before_anything_is_written(small: Path) -> None:
+    outcome = ackclock("sweep", "run", small, "-o", "s", "--shard", "4/3")
+    check_refusal(outcome, "out-of-range", "--shard", "4/3")
+    assert not Path("s").exists()
+
+
 @pytest.mark.usefixtures("in_this_process")
 def test_a_failing_point_is_isolated_named_and_run_again(small: Path) -> None:
     # A warm-up of 2 s does not fit into 1 s.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ackclock.sweeps.driver import Progress
     from ackclock.sweeps.plan import Plan
     from ackclock.sweeps.search import Found
-    from ackclock.sweeps.store import Store
+    from ackclock.sweeps.store import Shard, Store
     from ackclock.sweeps.where import GoOn
     from ackclock.table import Cell, Table
 
@@ -54,10 +54,16 @@ def _methods(_context: click.Context, _option: click.Parameter, names: str) -> l
     return [name.strip() for name in names.split(",")]
 
 
+def _shard(_context: click.Context, _option: click.Parameter, written: str | None) -> "Shard":
+    from ackclock.sweeps.store import WHOLE, Shard
+
+    return WHOLE if written is None else Shard.parse(written)
+
+
 def _shard_option(command: _Command) -> _Command:
     """Adds the option for a part of the points."""
     return click.option(
-        "--shard", metavar="K/N",
+        "--shard", metavar="K/N", callback=_shard,
         help="Run only every N-th point, from the K-th on; others may run the rest.",
     )(command)  # fmt: skip
 
@@ -135,7 +141,7 @@ def run(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, vary: tuple[str, ...],
     design: str, methods: list[str], models: str, metrics: tuple[str, ...], until: str | None,
     replicates: str | None, keep: str, independent: bool, output: Path | None, force: bool,
-    place: str, shard: str | None, side_by_side: int, time_limit: str | None, as_json: bool,
+    place: str, shard: "Shard", side_by_side: int, time_limit: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Begin a sweep, or go on with it.
 
@@ -227,7 +233,7 @@ def _of(option: str) -> Iterator[None]:
 @side_by_side_option
 @_place_options
 def resume(
-    folder: Path, place: str, shard: str | None, side_by_side: int, time_limit: str | None,
+    folder: Path, place: str, shard: "Shard", side_by_side: int, time_limit: str | None,
     as_json: bool,
 ) -> int:  # fmt: skip
     """Run what is left of a sweep.
@@ -252,7 +258,7 @@ def resume(
 @side_by_side_option
 @_place_options
 def retry(
-    folder: Path, failed: bool, points: tuple[int, ...], place: str, shard: str | None,
+    folder: Path, failed: bool, points: tuple[int, ...], place: str, shard: "Shard",
     side_by_side: int, time_limit: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run again what failed.
@@ -279,15 +285,13 @@ def retry(
 
 
 def _go_on(
-    store: "Store", go_on: "GoOn", shard: str | None, time_limit: str | None, as_json: bool
+    store: "Store", go_on: "GoOn", shard: "Shard", time_limit: str | None, as_json: bool
 ) -> int:
     """Runs what is left, with progress, and prints how it ended."""
     from ackclock import units
     from ackclock.cli.progress import progress
-    from ackclock.sweeps.store import WHOLE, Shard
 
     limit_s = None if time_limit is None else units.seconds(time_limit)
-    part = WHOLE if shard is None else Shard.parse(shard)
     last: list[Progress] = []
     with progress(f"sweep {store.folder.name}") as tell:
 
@@ -297,7 +301,7 @@ def _go_on(
             tell(now.share, f"{now.ended} of {now.wanted} runs{failed}")
 
         try:
-            done = go_on(store, part, told, limit_s)
+            done = go_on(store, shard, told, limit_s)
         except KeyboardInterrupt:
             kept = f"; {last[0].ended} of {last[0].wanted} runs are kept" if last else ""
             raise KeyboardInterrupt(
