@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from ackclock import simulate
+from ackclock import simulate, sweep
 from ackclock.metrics import metric
 from ackclock.sweeps import driver, places
 from ackclock.sweeps.places.here import Here
@@ -187,6 +187,18 @@ def test_a_value_that_no_point_can_have_is_refused_at_once(small: Path) -> None:
         "sweep", "run", small, "--vary", "flows.a.transport.mss=1000,100000 bytes", "-o", "s",
     )  # fmt: skip
     check_refusal(outcome, "out-of-range", "flows.a.transport.mss", "100000")
+    assert not Path("s").exists()
+
+
+@pytest.mark.parametrize("paths", [("hops.b.delay", "hops.b.delay"), ("seed,seed",)], ids=str)
+def test_a_path_that_is_varied_twice_is_refused(small: Path, paths: tuple[str, ...]) -> None:
+    given = [word for path in paths for word in ("--vary", f"{path}=1,2")]
+    outcome = ackclock("sweep", "run", small, *given, "-o", "s")
+    check_refusal(outcome, "contradiction", "--vary", paths[0].partition(",")[0])
+    with refused("contradiction", "vary"):
+        sweep(scenario(), "s", vary={"seed,seed": "1,2"})
+    with refused("unknown-name", "metrics"):
+        sweep(scenario(), "s", metrics=["goodput(nobody)"])
     assert not Path("s").exists()
 
 

@@ -157,6 +157,7 @@ class Plan:
         """
         vary = parameters.of_each(vary, scenario.tree)
         read = [parameters.parse(text) for text in vary]
+        _refuse_twice([path for one in read for path in one.paths])
         firsts = {path: ("--vary", one.over.levels(2)[0]) for one in read for path in one.paths}
         try:
             base = scenario.changed(firsts)
@@ -303,6 +304,16 @@ class Plan:
                     # A value that only does not fit to others is a failure of those points.
                     if error.code != "contradiction":
                         raise
+
+
+def _refuse_twice(paths: Sequence[str]) -> None:
+    """Raises an error if two parameters have the same path: points would not differ."""
+    for at, path in enumerate(paths):
+        if path in paths[:at]:
+            raise InputError(
+                "contradiction", "--vary", f'"{path}" is there twice; give it one range or list',
+                path,
+            )  # fmt: skip
 
 
 def _known(methods: Sequence[str]) -> Sequence[str]:

@@ -1,13 +1,14 @@
 """Sweeps from Python."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from ackclock.errors import InputError
+from ackclock.errors import InputError, ScenarioError
 from ackclock.scenario import Scenario, load
 from ackclock.sweeps import precision, summary, where
 from ackclock.sweeps.driver import Progress
@@ -112,25 +113,42 @@ def sweep(
         KeyboardInterrupt: It was interrupted; the same call goes on.
     """
     read = scenario if isinstance(scenario, Scenario) else load(scenario)
-    goal = None
-    if until is not None:
-        goal = precision.parse(until, [asked(one).metric.unit for one in metrics])
-    plan = Plan.of(
-        read,
-        vary=[f"{path}={values}" for path, values in (vary or {}).items()],
-        design=design,
-        methods=methods,
-        models=models,
-        metrics=metrics,
-        keep=keep,
-        replicates=replicates,
-        until=goal,
-        independent=independent,
-    )
+    with _named_as_arguments():
+        goal = None
+        if until is not None:
+            goal = precision.parse(until, [asked(one).metric.unit for one in metrics])
+        plan = Plan.of(
+            read,
+            vary=[f"{path}={values}" for path, values in (vary or {}).items()],
+            design=design,
+            methods=methods,
+            models=models,
+            metrics=metrics,
+            keep=keep,
+            replicates=replicates,
+            until=goal,
+            independent=independent,
+        )
+        go_on = where.parse(on, plan, side_by_side)
     folder = Path(folder)
     if folder.exists() and any(folder.iterdir()) and not is_begun(folder, plan):
         raise InputError("file", f"{folder}", "holds something else; choose another folder")
-    go_on = where.parse(on, plan, side_by_side)
     store = Store.begin(folder, plan)
     go_on(store, WHOLE, progress, run_limit_s)
     return Sweep(store)
+
+
+# Arguments that are not called as the options of the command are.
+_ARGUMENTS = {"--metric": "metrics", "--method": "methods"}
+
+
+@contextmanager
+def _named_as_arguments() -> Iterator[None]:
+    """Makes errors from within name an argument instead of the command's option."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except InputError as error:
+        name = _ARGUMENTS.get(error.field, error.field.removeprefix("--"))
+        raise error.at(name) from None
