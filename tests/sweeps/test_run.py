@@ -187,7 +187,15 @@ def test_a_value_that_no_point_can_have_is_refused_at_once(small: Path) -> None:
         "sweep", "run", small, "--vary", "flows.a.transport.mss=1000,100000 bytes", "-o", "s",
     )  # fmt: skip
     check_refusal(outcome, "out-of-range", "flows.a.transport.mss", "100000")
+    # A warm-up of 3 s does not fit into any of the durations.
+    longer = ("sweep", "run", small, "--vary", "warmup=0.5..3 s", "--vary")
+    outcome = ackclock(*longer, "duration=1,2 s", "-o", "s")
+    check_refusal(outcome, "contradiction", "warmup", "3 s")
     assert not Path("s").exists()
+    outcome = ackclock(
+        *longer, "duration=1,9 s", "--design", "grid:2", "--method", "predict", "-o", "s"
+    )
+    assert "failed" in outcome.stderr
 
 
 @pytest.mark.parametrize("paths", [("hops.b.delay", "hops.b.delay"), ("seed,seed",)], ids=str)

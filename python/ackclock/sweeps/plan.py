@@ -4,6 +4,7 @@ A plan is plain data. It is the file `sweep.json` of the sweep's folder, and a w
 is.
 """
 
+import contextlib
 import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,6 +50,9 @@ RUN_LIMIT_S = 600.0
 
 # Points beyond which a sweep is refused: they are in memory, about 0.3 kB each.
 _MOST_POINTS = 1_000_000
+
+# Combinations of ends at which a value is tried, 0.5 ms each. If there are more, it is not refused.
+_MOST_CORNERS = 1000
 
 #: Point and replicate of a run.
 Key = tuple[int, int]
@@ -293,17 +297,35 @@ class Plan:
                 )  # fmt: skip
 
     def _check_ends(self, base: Scenario, own: dict[str, Any]) -> None:
-        """Raises an error if an end of a range, or a listed value, is wrong in itself."""
-        for text in self.vary:
-            one = parameters.parse(text)
+        """Raises an error if an end of a range, or a listed value, is wrong at every point.
+
+        A value that only does not fit to some of the others is a failure of those points.
+        """
+        read = [parameters.parse(text) for text in self.vary]
+        for one in read:
+            others = [other for other in read if other is not one]
             for value in one.over.levels(2):
-                changed = {**own, **one.assignments(value)}
+                assigned = one.assignments(value)
+                changed = {path: ("--vary", to) for path, to in {**own, **assigned}.items()}
                 try:
-                    base.changed({path: ("--vary", to) for path, to in changed.items()}).check()
+                    base.changed(changed).check()
                 except InputError as error:
-                    # A value that only does not fit to others is a failure of those points.
-                    if error.code != "contradiction":
+                    if error.code != "contradiction" or not self._fits(base, assigned, others):
                         raise
+
+    def _fits(
+        self, base: Scenario, assigned: dict[str, Any], others: Sequence[parameters.Parameter]
+    ) -> bool:
+        """Returns true if values are good with some ends of the other parameters."""
+        ends = designs.Design("grid", 2).points(others, self.seed)
+        corners = itertools.product([point.assignments for point in base.expand()], ends)
+        for tried, (rest, end) in enumerate(corners):
+            if tried == _MOST_CORNERS:
+                return True
+            with contextlib.suppress(InputError):
+                self.base.replace({**rest, **end, **assigned}).check()
+                return True
+        return False
 
 
 def _refuse_twice(paths: Sequence[str]) -> None:
