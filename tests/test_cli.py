@@ -327,6 +327,7 @@ def test_a_bad_command_is_one_line(
         (("-o", "x.svg"), "contradiction", "-o"),
         (("--kind", "pie"), "unknown-name", "--kind"),
         (("--kind", "sequence"), "no-data", "--kind"),
+        (("--kind", "sweep", "--subject", "nobody"), "unknown-name", "--subject"),
         (("--kind", "variation", "--from", "1s"), "contradiction", "--from"),
     ],
 )

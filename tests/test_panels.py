@@ -226,6 +226,9 @@ def test_a_distribution_is_of_the_subject_that_is_asked_for(lab: Result) -> None
     assert min(np.min(values) for values in drawn) >= 1e3 * low
     with refused("unknown-name", "--subject", "nobody"):
         plot.box(lab, subject="nobody")
+    for nobody in ("nobody", "b"):  # A hop has no goodput.
+        with refused("unknown-name", "--subject", nobody):
+            plot.sweep(lab, metric="goodput", subject=nobody)
 
 
 @pytest.mark.parametrize(

@@ -155,3 +155,5 @@ def test_what_is_no_design_is_refused(text: str, code: str) -> None:
 def test_a_design_that_cannot_end_is_refused() -> None:
     with pytest.raises(InputError):
         designs.parse("grid:1000").count([parse(f"p{at}=0..1") for at in range(3)])
+    with refused("out-of-range", "--design"):
+        designs.parse("latin:1000001")

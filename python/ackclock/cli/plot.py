@@ -207,9 +207,11 @@ def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[Fig
     if kind == _ALL:
         raise InputError("no-data", str(run), others)
     reason = why_not(subject, kind, view) or ""
-    raise InputError(
-        "no-data", "--kind", f"{run} {reason}{'' if ';' in reason else f'; {others}'}", kind
-    )
+    remedy = "" if ";" in reason else f"; {others}"
+    whole = replace(view, subject=None)
+    if view.subject and why_not(subject, kind, whole) is None:
+        raise InputError("unknown-name", "--subject", f"{run} {reason}{remedy}", view.subject)
+    raise InputError("no-data", "--kind", f"{run} {reason}{remedy}", kind)
 
 
 def _check_options(

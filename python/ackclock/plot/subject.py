@@ -5,6 +5,7 @@ import math
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS, summarise
 from ackclock.metrics.frame import SUBJECT, frame, swept
 from ackclock.plot.panels import UNSETTLED
@@ -29,14 +30,17 @@ def subject_table(result: Result, metric: str, subject: str | None) -> tuple[pa.
     Raises:
         InputError: There is no such subject.
     """
-    table = frame(result, [metric], subject=subject)
+    table = frame(result, [metric])
+    valid = table.filter(pc.is_valid(table[metric]))
     if subject is None:
-        known = table.filter(pc.is_valid(table[metric]))
         busiest = bottleneck(result)
-        if busiest in known[SUBJECT].to_pylist():
-            subject, table = busiest, frame(result, [metric], subject=busiest)
-        else:
-            table = known
+        subject = busiest if busiest in valid[SUBJECT].to_pylist() else None
+    elif subject not in (known := table[SUBJECT].unique().to_pylist()):
+        raise InputError(
+            "unknown-name", "--subject",
+            f'has no {metric} of "{subject}"; {suggestion(subject, known)}', subject,
+        )  # fmt: skip
+    table = valid if subject is None else table.filter(pc.equal(table[SUBJECT], subject))
     judged = judge(result)
     rows = table.select(["point", SUBJECT]).to_pylist()
     marks = [judged.marks(metric, row["point"], row[SUBJECT]) for row in rows]

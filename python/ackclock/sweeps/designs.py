@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from ackclock.errors import InputError, suggestion
 from ackclock.sweeps.parameters import Parameter
 
-__all__ = ["DESIGNS", "Design", "parse"]
+__all__ = ["DESIGNS", "Design", "parse", "within_most"]
 
 # Levels of a range in a grid that does not say: a first look at a curve.
 _LEVELS = 5
 
-# Points beyond which a design is refused: 10⁷ runs of 2 ms take five hours of one processor.
-_MOST_POINTS = 10_000_000
+# Points beyond which a sweep is refused: they are in memory, about 0.3 kB each.
+_MOST_POINTS = 1_000_000
 
 #: Takes number of points, dimensions and seed; returns an array of points by dimensions.
 Cube = Callable[[int, int, int], NDArray[np.float64]]
@@ -102,11 +102,20 @@ class Design:
             if self.kind == "grid"
             else self.size
         )
-        if count > _MOST_POINTS:
-            raise InputError(
-                "out-of-range", "--design", f"has {count} points; the most is {_MOST_POINTS}"
-            )
-        return count
+        return within_most(count)
+
+
+def within_most(count: int) -> int:
+    """Returns a number of points.
+
+    Raises:
+        InputError: There are too many.
+    """
+    if count > _MOST_POINTS:
+        raise InputError(
+            "out-of-range", "--design", f"has {count} points; the most is {_MOST_POINTS}", count
+        )
+    return count
 
 
 def _together(parameters: Sequence[Parameter], values: Sequence[Any]) -> dict[str, Any]:
@@ -133,7 +142,7 @@ def parse(text: str) -> Design:
         raise InputError(
             "out-of-range", "", f'"{text}" has no number of points; for example {kind}:64', text
         )
-    count = int(size)
+    count = within_most(int(size))
     if kind == "sobol" and count & (count - 1):
         near = 2 ** round(math.log2(count))
         raise InputError(

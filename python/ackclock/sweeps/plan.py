@@ -48,9 +48,6 @@ METRICS_BY_DEFAULT = ("goodput", "utilisation", "queueing_delay", "rtt", "loss_r
 #: Longest duration of a run, in seconds, as long as no run has ended. A guess.
 RUN_LIMIT_S = 600.0
 
-# Points beyond which a sweep is refused: they are in memory, about 0.3 kB each.
-_MOST_POINTS = 1_000_000
-
 # Combinations of ends at which a value is tried, 0.5 ms each. If there are more, it is not refused.
 _MOST_CORNERS = 1000
 
@@ -246,11 +243,7 @@ class Plan:
         own = [point.assignments for point in Scenario(self.scenario, Path(self.folder)).expand()]
         read = [parameters.parse(text) for text in self.vary]
         design = designs.parse(self.design)
-        count = len(own) * design.count(read)
-        if count > _MOST_POINTS:
-            raise InputError(
-                "out-of-range", "--design", f"has {count} points; the most is {_MOST_POINTS}"
-            )
+        designs.within_most(len(own) * design.count(read))
         varied = list(design.points(read, self.seed))
         return [{**one, **other} for one, other in itertools.product(own, varied)]
 

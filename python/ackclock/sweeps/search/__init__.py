@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import engine
-from ackclock.errors import InputError, suggestion
+from ackclock.errors import InputError, ScenarioError, suggestion
 from ackclock.metrics.confidence import interval
 from ackclock.result.folder import Contents, read_object, write_whole
 from ackclock.run import address
@@ -102,7 +102,12 @@ class Search:
         metrics = [f"{name}({subject})" for name, subject in wanted.measures]
         vary = parameters.of_each(vary, base.tree)
         # A plan checks that the scenario, the parameters and the metrics go together.
-        Plan.of(base, vary=vary, design="grid:2", metrics=metrics, keep=[], replicates=(1, 1))
+        try:
+            Plan.of(base, vary=vary, design="grid:2", metrics=metrics, keep=[], replicates=(1, 1))
+        except ScenarioError:
+            raise
+        except InputError as error:
+            raise error.at(error.field.replace("--metric", "--minimise")) from None
         plan = Plan.of(base, metrics=metrics, keep=[], replicates=(1, 1))
         if budget < 2 * replicates:
             raise InputError(
