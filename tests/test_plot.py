@@ -213,8 +213,11 @@ def test_figures_over_time_may_be_of_a_part_of_it(result: Result, name: str) -> 
 
 
 def test_a_point_that_is_not_there_is_named(result: Result) -> None:
-    with refused("out-of-range", "", 9, 6):
+    with refused("out-of-range", "point", 9, 5):
         plot.cwnd(result, point=9)
+    for replicate in (-1, 9):
+        with refused("out-of-range", "replicate", replicate):
+            plot.cwnd(result, replicate=replicate)
 
 
 @pytest.mark.slow

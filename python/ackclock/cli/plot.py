@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -132,6 +133,7 @@ def plot(
       ackclock plot out/lab --kind heatmap --metric utilisation --width column -o u.pdf
     """
     from ackclock.plot import Paper, View
+    from ackclock.plot.figure import check_numbers
     from ackclock.result.result import Result
 
     drawn_from = (
@@ -145,7 +147,8 @@ def plot(
         None, metric, point, replicate, connection, _span(begin, end), x, y, subject,
         paper,
     )  # fmt: skip
-    _check_view(drawn_from, view)
+    with _of_option(run):
+        check_numbers(drawn_from, point=point, replicate=replicate)
     chosen = _chosen(drawn_from, kind, view, run)
     _check_options(context, chosen, kind, run)
     if isinstance(drawn_from, Result):
@@ -238,23 +241,16 @@ def _view_options() -> Iterator[tuple[click.Parameter, str]]:
             yield option, name
 
 
-def _check_view(subject: "Subject", view: "View") -> None:
-    """Refuses a point, replicate or connection that does not exist."""
-    from ackclock.capture.connections import largest
-    from ackclock.result.result import Result
+@contextmanager
+def _of_option(run: Path) -> Iterator[None]:
+    """Makes errors from within name an option, or the result if none is wrong."""
+    from ackclock.plot import OPTIONS
 
-    counts = {"point": len(subject.points), "replicate": subject.run["replicates"]}
-    if view.connection and isinstance(subject, Result) and "connections" in subject.tables:
-        where = {"point": view.point, "replicate": view.replicate}
-        counts["connection"] = len(largest(subject, columns=("flow",), **where))
-    for name, count in counts.items():
-        asked = getattr(view, name)
-        if asked >= count:
-            raise InputError(
-                "out-of-range",
-                f"--{name}",
-                f"{asked} does not exist; {name}s are numbered from 0 to {count - 1}",
-            )
+    try:
+        yield
+    except InputError as error:
+        field = f"--{error.field}" if error.field in OPTIONS else error.field
+        raise error.at(field if field.startswith("--") else f"{run}") from None
 
 
 def _draw(
@@ -269,10 +265,8 @@ def _draw(
     drawn = []
     with progress("plot") as tell:
         for position, kind in enumerate(chosen):
-            try:
+            with _of_option(run):
                 drawn.append(printed(kind.drawn(subject, view), paper))
-            except InputError as error:
-                raise (error if error.field.startswith("--") else error.at(str(run))) from None
             tell(0.5 * (position + 1) / len(chosen))
         for position, (figure, path) in enumerate(zip(drawn, paths, strict=True)):
             save(figure, path)

@@ -16,7 +16,7 @@ from ackclock.errors import InputError
 from ackclock.metrics import Metric
 from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import entitle, looks, mark_unsettled, new
-from ackclock.plot.figure import FigureKind, View
+from ackclock.plot.figure import FigureKind, View, check_numbers
 from ackclock.plot.scales import set_scales
 from ackclock.plot.style import Style, reference_style, style
 from ackclock.plot.sweep import NOTHING_SWEPT, Axis, swept_axis
@@ -81,14 +81,9 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
         replicate: Index of the replicate.
 
     Raises:
-        ValueError: The comparison has no such point.
+        InputError: The comparison has no such point or replicate.
     """
-    if not 0 <= point < len(comparison.points):
-        raise InputError(
-            "out-of-range",
-            "",
-            f"point {point} does not exist; there are {len(comparison.points)}, numbered from 0",
-        )
+    check_numbers(comparison, point=point, replicate=replicate)
     scenario = comparison.points[point]["scenario"]
     flows = scenario["flows"][:_MOST_PANELS]
     columns = _over_time(comparison, point)

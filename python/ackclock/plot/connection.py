@@ -11,7 +11,7 @@ from ackclock.capture.estimates import KEYS
 from ackclock.capture.limiting_factor import heading
 from ackclock.errors import InputError
 from ackclock.plot.canvas import Span, between, entitle
-from ackclock.plot.figure import View
+from ackclock.plot.figure import View, check_numbers
 from ackclock.result.result import Result
 
 __all__ = ["TAKES", "Connection", "connection_of", "lacks_payload"]
@@ -63,14 +63,16 @@ def connection_of(result: Result, point: int, replicate: int, number: int) -> Co
     """Returns the connection of that number; 0 has the most payload.
 
     Raises:
-        ValueError: There are fewer connections; one line.
+        InputError: There are fewer connections, points or replicates.
     """
+    check_numbers(result, point=point, replicate=replicate)
     rows = largest(result, number + 1, point=point, replicate=replicate)
     if len(rows) <= number:
         raise InputError(
             "out-of-range",
-            "",
-            f"connection {number} does not exist; {len(rows)} carry payload, numbered from 0",
+            "connection",
+            f"{number} does not exist; {len(rows)} carry payload, numbered from 0",
+            number,
         )
     return Connection(result, rows[number])
 

@@ -12,7 +12,16 @@ from ackclock.plot.canvas import Span
 from ackclock.plot.paper import AS_DRAWN, Paper
 from ackclock.result.result import Result
 
-__all__ = ["METHODS", "OPTIONS", "FigureKind", "Subject", "View", "method_of", "refusal"]
+__all__ = [
+    "METHODS",
+    "OPTIONS",
+    "FigureKind",
+    "Subject",
+    "View",
+    "check_numbers",
+    "method_of",
+    "refusal",
+]
 
 #: Subjects of figures.
 Subject = Result | Comparison
@@ -117,6 +126,23 @@ class FigureKind:
 def method_of(subject: Subject) -> str:
     """Returns the method that wrote a result, from `METHODS`."""
     return "compare" if isinstance(subject, Comparison) else str(subject.run["method"])
+
+
+def check_numbers(subject: Subject, **numbers: int) -> None:
+    """Raises `InputError` if there is no such point or replicate.
+
+    Args:
+        subject: The result or comparison.
+        numbers: Any of `point` and `replicate`; the error names it.
+    """
+    counts = {"point": len(subject.points), "replicate": int(subject.run["replicates"])}
+    for name, number in numbers.items():
+        if not 0 <= number < counts[name]:
+            raise InputError(
+                "out-of-range", name,
+                f"{number} does not exist; {name}s are numbered from 0 to {counts[name] - 1}",
+                number,
+            )  # fmt: skip
 
 
 def refusal(arrange: Callable[[], object]) -> str | None:

@@ -15,6 +15,7 @@ from ackclock.capture.connections import largest
 from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
+from ackclock.plot.figure import check_numbers
 from ackclock.plot.flows import Described, described
 from ackclock.plot.style import Style, control_styles, style
 from ackclock.result.flows import control_label
@@ -75,7 +76,7 @@ class Replicate:
     """One replicate of one point, as figures show it.
 
     Raises:
-        ValueError: The result has no such point; one line.
+        InputError: The result has no such point or replicate.
 
     Attributes:
         result: The result that holds it.
@@ -90,13 +91,7 @@ class Replicate:
     span: Span | None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.point < len(self.result.points):
-            raise InputError(
-                "out-of-range",
-                "",
-                f"point {self.point} does not exist; this result has {len(self.result.points)}, "
-                f"numbered from 0",
-            )
+        check_numbers(self.result, point=self.point, replicate=self.replicate)
 
     @property
     def method(self) -> str:

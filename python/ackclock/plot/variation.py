@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ackclock.errors import InputError
 from ackclock.metrics import Summary, rate_cov, shown_time_scales, summarise
 from ackclock.plot.canvas import entitle, looks, new
-from ackclock.plot.figure import FigureKind, View
+from ackclock.plot.figure import FigureKind, View, check_numbers
 from ackclock.plot.flows import described
 from ackclock.plot.scales import set_scales
 from ackclock.plot.style import line_styles
@@ -53,6 +53,7 @@ def variation(
     Raises:
         ValueError: The samples are too coarse for a time scale, or for all usual ones; one line.
     """
+    check_numbers(result, point=point)
     scales, known = variations(result, point, time_scales_s, of)
     shown = described(result, point)
     controls = [shown.flows[flow].control for flow, _ in known[:MOST_LINES]]
