@@ -12,7 +12,8 @@ from ackclock import load
 from ackclock.laboratory import LabState, decode, encode
 from ackclock.laboratory.links import LIMIT, PREFIX
 
-from ..refusals import refused
+from ..in_process import ackclock
+from ..refusals import check_refusal, refused
 from .conftest import EXAMPLES
 
 TREE: dict[str, Any] = {"schema": 1, "name": "µ </script> ‮"}
@@ -76,6 +77,11 @@ def test_too_long_a_link_is_refused() -> None:
 def test_what_is_not_a_link_is_refused(link: str) -> None:
     with refused("syntax", "link"):
         decode(link)
+
+
+@pytest.mark.parametrize("address", ["http://x/#garbage", "#v0.x"])
+def test_an_address_is_not_taken_for_a_file(address: str) -> None:
+    check_refusal(ackclock("lab", address), "syntax", "link")
 
 
 def test_text_in_a_link_is_data() -> None:

@@ -8,7 +8,7 @@ import click
 
 from ackclock import units
 from ackclock.cli.options import json_option, read_scenario, scenario_options
-from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.output import counted, print_json, print_table, say
 from ackclock.elements import facts
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def check(
         return
     tree, replicates = points[0][1], points[0][1]["replicates"]
     arriving = sum("arrivals" in flow for flow in tree["flows"])
-    flows = _count(sum(flow.get("count", 0) for flow in tree["flows"]), "flow")
+    flows = counted(sum(flow.get("count", 0) for flow in tree["flows"]), "flow")
     flows += f" and {arriving} whose instances arrive" if arriving else ""
-    path = f"{_count(len(tree['hops']), 'hop')}, {flows}"
-    runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
-    total = f"{_count(len(points) * replicates, 'run')} of {_durations(points)}"
+    path = f"{counted(len(tree['hops']), 'hop')}, {flows}"
+    runs = f"{counted(len(points), 'point')}, {counted(replicates, 'replicate')} of each"
+    total = f"{counted(len(points) * replicates, 'run')} of {_durations(points)}"
     say(f"{scenario}: fine. {path}; {runs}: {total}{_only_emulated(points)}")
     if any(derived):
         say()
@@ -94,7 +94,3 @@ def _only_emulated(points: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     controls = [facts.control(flow["transport"]) for _, tree in points for flow in tree["flows"]]
     named = dict.fromkeys(title for title, stated in controls if facts.only_in_kernel(stated))
     return f"; only ackclock emulate runs {', '.join(named)}" if named else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

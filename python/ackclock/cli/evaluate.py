@@ -9,7 +9,7 @@ import click
 from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import json_option
-from ackclock.cli.output import print_json, print_table, say, say_wrapped
+from ackclock.cli.output import counted, print_json, print_table, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 
@@ -104,7 +104,7 @@ def _run(plan: "Plan", folder: Path, as_json: bool) -> int:
     _print(found, folder, as_json)
     if not complete:
         return complain(
-            f"interrupted; {len(found['cases'])} cases done: the same command continues",
+            f"interrupted; {counted(len(found['cases']), 'case')} done: the same command continues",
             INTERRUPTED,
         )
     failed = found["failed"]

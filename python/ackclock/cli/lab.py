@@ -73,7 +73,7 @@ def open_page(
       ackclock lab examples/first.toml --no-browser
     """
     from ackclock.laboratory import page
-    from ackclock.laboratory.links import PREFIX
+    from ackclock.laboratory.links import is_address
     from ackclock.laboratory.server import LabServer
 
     if saved is not None:
@@ -81,7 +81,7 @@ def open_page(
     link = ""
     if scenario is None:
         begin = _template(saved)
-    elif PREFIX in scenario:
+    elif is_address(scenario):
         begin, link = _linked(scenario, saved)
     else:
         begin = _beginning(Path(scenario), assignments, None, saved)

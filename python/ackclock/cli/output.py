@@ -239,3 +239,8 @@ def _widths(table: "Table") -> list[int]:
 def _total(wide: list[int], columns: list[int]) -> int:
     """Returns the width of these columns side by side."""
     return sum(wide[position] for position in columns) + 2 * (len(columns) - 1)
+
+
+def counted(number: int, noun: str) -> str:
+    """Returns a number and a noun, in the plural unless the number is 1."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -13,6 +13,7 @@ from ackclock.result.folder import (
     read_object,
     refuse_foreign_folder,
     refuse_unwritable_folder,
+    with_article,
 )
 
 __all__ = ["REMEDY", "claim", "force_option", "is_simulation"]
@@ -81,8 +82,7 @@ def _held(folder: Path, contents: Contents) -> str:
     noun = _NOUNS.get(str(run.get("method"))) if contents is RESULT else None
     if noun is None:
         return f"another {contents.noun}"
-    noun = f"interrupted {noun}" if run.get("partial") else noun
-    return f"{'an' if noun[0] in 'aei' else 'a'} {noun}"
+    return with_article(f"interrupted {noun}" if run.get("partial") else noun)
 
 
 def is_simulation(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from ackclock.cli.options import (
     read_scenario,
     side_by_side_option,
 )
-from ackclock.cli.output import print_json, print_rows, say, say_wrapped
+from ackclock.cli.output import counted, print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 
@@ -322,11 +322,11 @@ def _conclude(store: "Store", done: "Progress", as_json: bool) -> int:
         say(f"  next    ackclock sweep show {folder}")
     more = f"ackclock sweep status {shlex.quote(str(store.folder))}"
     if done.failed:
-        return complain(f"{done.failed} runs failed: {more}", UNRELIABLE)
+        return complain(f"{counted(done.failed, 'run')} failed: {more}", UNRELIABLE)
     doubtful = _unreliable(runs.to_pylist())
     if doubtful:
         return complain(
-            f"unreliable: {len(doubtful)} runs; averages leave them out: {more}", UNRELIABLE
+            f"unreliable: {counted(len(doubtful), 'run')} left out of averages: {more}", UNRELIABLE
         )
     return 0
 
@@ -337,7 +337,7 @@ def _unreliable(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _sentence(store: "Store", done: "Progress") -> str:
     points = store.points.num_rows
-    words = f"{store.folder}: {done.ended} of {done.wanted} runs, {points} points"
+    words = f"{store.folder}: {done.ended} of {done.wanted} runs, {counted(points, 'point')}"
     if store.plan.precision is not None:
         words += f"; the interval of {done.narrow} is narrow enough"
         if done.at_limit:

@@ -14,7 +14,7 @@ from typing import Any
 from ackclock.errors import InputError
 from ackclock.run.address import named_files
 
-__all__ = ["LIMIT", "PREFIX", "LabState", "decode", "encode"]
+__all__ = ["LIMIT", "PREFIX", "LabState", "decode", "encode", "is_address"]
 
 #: The first characters of a link; a later format has another number.
 PREFIX = "#v1."
@@ -78,6 +78,11 @@ def encode(state: LabState) -> str:
             f"gives a link of {len(link):,} characters, the most is {LIMIT:,}; send the file",
         )
     return link
+
+
+def is_address(text: str) -> bool:
+    """Returns true for a link or another address of a page, false for the name of a file."""
+    return PREFIX in text or text.startswith("#") or "://" in text
 
 
 def decode(link: str) -> LabState:

@@ -17,7 +17,8 @@ from ackclock.errors import InputError
 
 __all__ = [
     "ADDRESS", "RESULT", "UNFINISHED", "Contents", "link_or_copy", "read_object",
-    "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged", "write_whole",
+    "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged", "with_article",
+    "write_whole",
 ]  # fmt: skip
 
 # File in a result's folder that states the inputs of the result: see `ackclock.run.cache`.
@@ -73,7 +74,8 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
         raise InputError(
             "file",
             f"{folder}",
-            f"is not empty and does not hold a {may_hold.noun} of ackclock; choose another folder",
+            f"is not empty and does not hold {with_article(may_hold.noun)} of ackclock; choose "
+            "another folder",
         )
     foreign = next((name for name in contents if not may_hold.names.fullmatch(name)), None)
     if foreign is not None:
@@ -82,6 +84,11 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
             f"{folder}",
             f"holds {foreign}, which ackclock did not write; move it away or choose another folder",
         )
+
+
+def with_article(noun: str) -> str:
+    """Returns a noun with its indefinite article."""
+    return f"{'an' if noun[0] in 'aei' else 'a'} {noun}"
 
 
 def refuse_unwritable_folder(folder: str | Path) -> None:

@@ -14,6 +14,7 @@ from ackclock.report.section import Live
 from tests.test_report import Checker
 
 from ...in_process import ackclock
+from ...refusals import check_refusal
 
 CASES = "startup-plateau,drain-time,up-plateau,probe-rtt-in-startup"
 
@@ -138,12 +139,25 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Mon
     arguments = ("evaluate", "reno", "--only", "1,5", "--seeds", 1, "-o", tmp_path / "reno")
     outcome = ackclock(*arguments)
     assert outcome.exit_code == 130
-    assert "1 cases done: the same command continues" in outcome.stderr
+    assert "1 case done: the same command continues" in outcome.stderr
     found = json.loads((tmp_path / "reno" / "evaluation.json").read_text())
     assert (found["partial"], len(found["cases"])) == (True, 1)
     assert "interrupted" in (tmp_path / "reno" / "index.html").read_text()
     monkeypatch.setattr(runner, "simulate", simulate)
     assert ackclock(*arguments).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("control", "code", "field"),
+    [
+        ("bbr9", "unknown-name", "CONTROL"),
+        ('{ kind = "bbr9" }', "unknown-name", "CONTROL.kind"),
+        ('{ kind = "bbr1", bandwidth_round = 5 }', "unknown-field", "CONTROL.bandwidth_round"),
+        ("{ kind =", "syntax", "CONTROL"),
+    ],
+)
+def test_a_control_that_is_none_is_refused(control: str, code: str, field: str) -> None:
+    check_refusal(ackclock("evaluate", control), code, field)
 
 
 def test_another_evaluation_is_not_replaced_unasked(evaluated) -> None:

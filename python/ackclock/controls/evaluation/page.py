@@ -43,10 +43,9 @@ def answer(evaluation: Record) -> str:
         one["verdict"] == Verdict.FAIL for one in shown
     )
     names += f" Failures on the other paths: {elsewhere}." if len(evaluation["paths"]) > 1 else ""
-    return (
-        f"{evaluation['control']['label']} on path {first}, {len(shown)} cases: "
-        f"{', '.join(parts)}.{names}"
-    )
+    cases = f"{len(shown)} case{'' if len(shown) == 1 else 's'}"
+    label = evaluation["control"]["label"]
+    return f"{label} on path {first}, {cases}: {', '.join(parts)}.{names}"
 
 
 def verdicts_table(evaluation: Record) -> Table:

@@ -115,7 +115,10 @@ def control_of(written: str) -> dict[str, Any]:
         found = facts.whole(scenario.resolve().tree["flows"][0]["transport"], "control")
         engine.check_simulation(scenario.tree, scenario.folder)
     except InputError as error:
-        raise type(error)(error.code, "CONTROL", error.message, error.value) from None
+        # A table's own field, without the path of the scenario that it stands in.
+        within = error.field.partition("transport.control")[2] if text.startswith("{") else ""
+        field = f"CONTROL{within}"
+        raise type(error)(error.code, field, error.message, error.value) from None
     found.pop("facts", None)
     return {str(name): value for name, value in found.items()}
 
