@@ -1,3 +1,4 @@
+import errno
 import json
 import math
 import os
@@ -8,6 +9,7 @@ import pytest
 from ackclock import Result, Scenario, simulate
 from ackclock.comparison.each_method import COMPARISON
 from ackclock.reproduction.runner import GALLERY
+from ackclock.result import folder
 from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, staged, write_whole
 
 from .refusals import refused
@@ -220,3 +222,21 @@ def test_a_large_table_is_read_when_it_is_asked_for(leaky_pipe: Scenario, tmp_pa
     (folder / "flows.parquet").write_bytes(b"junk")
     with refused("file", str(folder), "ackclock simulate"):
         Result.load(folder)
+
+
+def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    def write() -> None:
+        with folder.whole(tmp_path / "full") as aside:
+            aside.write_text("begun", encoding="utf-8")
+            raise OSError(errno.ENOSPC, "Error writing bytes to file")
+
+    with pytest.raises(OSError, match="full") as caught:
+        write()
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path / "full"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_another_file_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught, folder.naming(tmp_path):
+        (tmp_path / "source").read_bytes()
+    assert caught.value.filename == str(tmp_path / "source")

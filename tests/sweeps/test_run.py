@@ -177,6 +177,7 @@ def test_a_sweep_is_drawn_as_lines_or_as_a_heat_map(small: Path) -> None:
     assert float(width) == pytest.approx(7.0 * 72, rel=0.05)
     means = {row["queueing_delay"] for row in json.loads(ackclock(*shown, "--json").stdout)}
     assert len(means) == 8, "two controls, buffers and delays"
+    check_refusal(ackclock(*shown, "-o", "/proc/x.csv"), "file", "/proc/x.csv")
     refused = ackclock(*shown, "--by", "hops.b.queue.limit", "-o", "no.svg")
     assert refused.exit_code == 2
     assert not Path("no.svg").exists()

@@ -601,7 +601,7 @@ def _draw(
 
 def _write(output: Path, tidy: Any) -> None:
     """Writes a tidy table."""
-    from ackclock.result.folder import UNFINISHED
+    from ackclock.result.folder import whole
 
     kind = output.suffix[1:].lower()
     if kind not in ("csv", "parquet"):
@@ -612,9 +612,8 @@ def _write(output: Path, tidy: Any) -> None:
     from pyarrow import csv, parquet
 
     output.parent.mkdir(parents=True, exist_ok=True)
-    aside = output.with_name(f"{UNFINISHED}{output.name}")
-    if kind == "csv":
-        csv.write_csv(tidy, aside)
-    else:
-        parquet.write_table(tidy, aside)
-    aside.replace(output)
+    with whole(output) as aside:
+        if kind == "csv":
+            csv.write_csv(tidy, aside)
+        else:
+            parquet.write_table(tidy, aside)

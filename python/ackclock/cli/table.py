@@ -10,7 +10,7 @@ from ackclock.cli.complete import names_of
 from ackclock.cli.options import json_option, read_result, unreliable_option
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
-from ackclock.result.folder import write_whole
+from ackclock.result.folder import whole, write_whole
 
 if TYPE_CHECKING:
     from ackclock.table import Table
@@ -88,9 +88,8 @@ def _write(output: Path, frame: Any, rows: list[dict[str, Any]], shown: "Table")
     if output.suffix == ".parquet":
         from pyarrow import parquet
 
-        aside = output.with_name(f".{output.name}.unfinished")
-        parquet.write_table(frame, aside)
-        aside.replace(output)
+        with whole(output) as aside:
+            parquet.write_table(frame, aside)
     elif output.suffix == ".json":
         write_whole(output, json_text(rows))
     elif output.suffix == ".csv":

@@ -30,6 +30,7 @@ from ackclock.result.folder import (
     read_object,
     refuse_foreign_folder,
     refuse_unwritable_folder,
+    whole,
     write_whole,
 )
 from ackclock.result.result import Result
@@ -371,7 +372,8 @@ def _write_tables(folder: Path, comparison: Comparison) -> None:
     types |= {"point": pa.int64(), "replicates": pa.int64(), "unsettled": pa.bool_()}
     types |= dict.fromkeys(("causes", "explanations"), pa.list_(pa.string()))
     table = pa.Table.from_pylist(rows(comparison), pa.schema(types))
-    parquet.write_table(table, folder / "comparison.parquet", compression=COMPRESSION)
+    with whole(folder / "comparison.parquet") as aside:
+        parquet.write_table(table, aside, compression=COMPRESSION)
     write_whole(
         folder / COMPARISON.mark, json_text({**comparison.run, **found, "columns": columns})
     )

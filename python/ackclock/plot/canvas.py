@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ackclock.errors import InputError
+from ackclock.result.folder import whole
 
 #: Start and end, in seconds.
 Span = tuple[float, float]
@@ -157,7 +158,8 @@ def save(figure: Figure, path: str | Path) -> Path:
         )
     data = render(figure, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+    with whole(path) as aside:
+        aside.write_bytes(data)
     return path
 
 

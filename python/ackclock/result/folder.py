@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from ackclock.errors import InputError
 
 __all__ = [
-    "ADDRESS", "RESULT", "UNFINISHED", "Contents", "link_or_copy", "read_object",
-    "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged", "with_article",
-    "write_whole",
+    "ADDRESS", "RESULT", "UNFINISHED", "Contents", "link_or_copy", "naming", "read_object",
+    "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged", "whole",
+    "with_article", "write_whole",
 ]  # fmt: skip
 
 # File in a result's folder that states the inputs of the result: see `ackclock.run.cache`.
@@ -151,11 +151,43 @@ def read_object(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Makes errors of the system from within name `path`, unless they name a file of the user's.
+
+    An error of writing, as on a full disk, names no file.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or UNFINISHED not in str(error.filename or UNFINISHED):
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+
+
+@contextlib.contextmanager
+def whole(path: Path, aside: Path | None = None) -> Iterator[Path]:
+    """Yields a file that replaces `path` at the end, or is deleted on an error.
+
+    Args:
+        path: The file to write.
+        aside: The file until then; by default one beside it.
+    """
+    aside = aside or path.with_name(f"{UNFINISHED}{path.name}")
+    with naming(path):
+        try:
+            yield aside
+            aside.replace(path)
+        except (Exception, KeyboardInterrupt):
+            with contextlib.suppress(OSError):
+                aside.unlink()
+            raise
+
+
 def write_whole(path: Path, text: str) -> None:
     """Writes a file completely or not at all."""
-    aside = path.with_name(f"{UNFINISHED}{path.name}")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
+    with whole(path) as aside:
+        aside.write_text(text, encoding="utf-8")
 
 
 def _umask() -> int:

@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 
 from ackclock import notebook, units
 from ackclock.errors import InputError
-from ackclock.result.folder import link_or_copy, refuse_foreign_folder, staged
+from ackclock.result.folder import link_or_copy, naming, refuse_foreign_folder, staged
 from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
 from ackclock.result.tables import Tables, TablesInFolder, matching, written_as
 from ackclock.table import Column, table
@@ -255,7 +255,7 @@ class Result:
         folder = Path(folder)
         refuse_foreign_folder(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with staged(folder) as staging:
+        with naming(folder), staged(folder) as staging:
             (staging / "run.json").write_text(run_json(self.run), encoding="utf-8")
             for name, table in self.tables.items():
                 path = staging / f"{name}.parquet"

@@ -10,7 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock.result.folder import write_whole
+from ackclock.result.folder import naming, write_whole
 from ackclock.result.result import Result
 from ackclock.result.run_json import run_json
 from ackclock.result.tables import written_as
@@ -98,6 +98,9 @@ class GrowingResult:
             spool.close()
         if kind is KeyboardInterrupt and self.begun:
             raise KeyboardInterrupt(f"interrupted; {self._folder} holds {self._left}") from None
+        if isinstance(error, OSError):
+            with naming(self._folder):
+                raise error
 
 
 class _Spool:
@@ -135,8 +138,7 @@ class _Spool:
 
     def close(self) -> None:
         """Closes the file, complete or not."""
-        with contextlib.suppress(
-            OSError, pa.ArrowException
-        ):  # A full disk has already been reported.
-            self._writer.close()
-        self._file.close()
+        for one in (self._writer, self._file):
+            # A full disk has already been reported.
+            with contextlib.suppress(OSError, pa.ArrowException):
+                one.close()

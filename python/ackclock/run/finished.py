@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.result.folder import ADDRESS, UNFINISHED, link_or_copy, write_whole
+from ackclock.result.folder import ADDRESS, UNFINISHED, link_or_copy, naming, write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,8 +73,9 @@ class FinishedRuns:
             self.begin()
         batch = self._folder / f"{len(self._batches):06}"
         batch.mkdir(exist_ok=True)
-        for name, table in tables.items():
-            parquet.write_table(table, batch / f"{name}.parquet")
+        with naming(self._folder.parent):
+            for name, table in tables.items():
+                parquet.write_table(table, batch / f"{name}.parquet")
         described = batch.with_suffix(".json")
         write_whole(described, json.dumps([list(key) for key in keys]))
         self._batches.append(described)

@@ -37,7 +37,7 @@ import pyarrow.parquet as parquet
 from numpy.typing import NDArray
 
 from ackclock.errors import InputError
-from ackclock.result.folder import UNFINISHED, Contents, read_object, write_whole
+from ackclock.result.folder import UNFINISHED, Contents, read_object, whole, write_whole
 from ackclock.result.tables import COMPRESSION
 from ackclock.run import address
 from ackclock.sweeps import parameters
@@ -256,8 +256,8 @@ class Store:
         # Nobody else uses this name, even on another machine.
         mine = f"{socket.gethostname()}-{os.getpid()}"
         aside = self.folder / f"{UNFINISHED}{mine}-{place.parent.name}-{place.name}"
-        parquet.write_table(table, aside, compression=COMPRESSION)
-        aside.replace(place)
+        with whole(place, aside):
+            parquet.write_table(table, aside, compression=COMPRESSION)
 
     def forget(self, runs: Iterable[tuple[str, int, int]]) -> None:
         """Forgets failed runs, so that the sweep runs them again.
