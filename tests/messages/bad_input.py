@@ -258,7 +258,7 @@ file            leaky.bpf.c     controls check leaky.bpf.c
 out-of-range    leaky.toml      controls check leaky.toml
 missing         CONTROL         evaluate
 unknown-name    CONTROL         evaluate bbr4
-unsupported     CONTROL         evaluate '{ kind = "kernel", name = "bbr" }'
+unsupported     CONTROL.name    evaluate '{ kind = "kernel", name = "bbr" }'
 unknown-name    --suite         evaluate bbr1 --suite bbr-drift
 file            nothing.toml    evaluate bbr1 --suite nothing.toml
 unknown-name    --only          evaluate bbr1 --only polcer
@@ -311,7 +311,7 @@ missing         --minimise      sweep search leaky.toml
 syntax          --minimise      sweep search leaky.toml --minimise goodput
 unknown-name    --minimise      sweep search leaky.toml --minimise 'goodputs(main)'
 missing         --vary          sweep search leaky.toml --minimise 'goodput(main)'
-unknown-name    --metric        sweep search leaky.toml --minimise 'goodput(x)' --vary 'hops.wired.delay=1..2 ms'
+unknown-name    --minimise      sweep search leaky.toml --minimise 'goodput(x)' --vary 'hops.wired.delay=1..2 ms'
 """
 
 # Python expressions with the names that `ackclock` exports.

@@ -45,8 +45,8 @@ struct Choice {
 }
 
 /// Returns the variants of every control that the engine makes, programs for the kernel included
-/// that call none of its functions, and of the worked example. They are read once, as a scenario is for all of its flows: to
-/// read a program takes longer than most of what it is then asked.
+/// that call none of its functions, and of the worked example. They are read once, as a scenario is
+/// for all of its flows: to read a program takes longer than most of what it is then asked.
 fn choices() -> &'static [Choice] {
     static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| {
         let program = |one: &Shipped| json!({ "kind": "kernel", "shipped": one.name });
