@@ -402,7 +402,7 @@ def test_a_full_disk_is_the_machines_fault(
     monkeypatch.setattr("pyarrow.parquet.write_table", full)
     outcome = ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     assert outcome.exit_code == 3
-    check(error_of(outcome), "file", "this machine", "No space left on device")
+    check(error_of(outcome), "file", "run", "No space left on device")
     assert list(Path().iterdir()) == [scenario_file]
 
 
