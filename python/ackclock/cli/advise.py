@@ -335,10 +335,11 @@ def _print_buffer_paths(
 
     say()
     if output is not None:
-        written = sum(path.stat().st_size for path in (output / RUNS).rglob("*") if path.is_file())
+        runs = output / RUNS
+        written = sum(path.stat().st_size for path in runs.rglob("*") if path.is_file())
         say(f"  figure  {output / 'trade-off.png'}")
         say(f"  result  {output / 'advice.json'}")
-        say(f"  runs    {output / RUNS}   {shown(written, 'bytes')}; see: ackclock report FOLDER")
+        say(f"  runs    {runs}   {shown(written, 'bytes')}; page: ackclock report {runs}/NAME")
     queue = advised_queue(advice)
     if queue is not None:
         changes = [*assignments, f"hops.{advice.hop.name}.queue={queue}"]
