@@ -16,7 +16,8 @@ const SHORTEST: Span = Span::from_millis(10);
 /// Length of a round trip before the first sample.
 const UNKNOWN: Span = Span::from_millis(100);
 
-/// Periods that are held until an ACK answers: of more than 3 s, and nothing else is that long.
+/// Most periods that wait for the first ACK. Together they last 3 s or more, as each has at least
+/// [`SHORTEST`]; whatever comes later still waits for it.
 const MOST_UNANSWERED: usize = 300;
 
 /// A period with one limit.
@@ -636,7 +637,8 @@ impl Rounds {
         }
     }
 
-    /// Adds a period. Without any ACK, whatever limits is unknown: how much is in flight is, too.
+    /// Adds a period. As long as nothing was acknowledged, nobody knows how much is in flight, and
+    /// so what limits: the period waits for the first ACK.
     fn append(&mut self, next: Stretch) {
         if self.answered {
             return self.push(next);
@@ -647,6 +649,7 @@ impl Rounds {
         }
     }
 
+    /// Adds the periods that waited for an ACK in vain.
     fn give_up_answers(&mut self) {
         for period in mem::take(&mut self.unanswered) {
             self.push(Stretch {

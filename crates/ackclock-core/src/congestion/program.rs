@@ -196,13 +196,13 @@ impl<A: Algorithm> ProgramControl<A> {
             self.machine.call(Callback::Init, &[Argument::Socket])
         };
         let acted = begun.and_then(|_| act(self));
-        if let Err(fault) = acted.and_then(|()| self.window_is_bounded()) {
+        if let Err(fault) = acted.and_then(|()| self.bound_window()) {
             self.fault = Some(fault);
         }
     }
 
-    /// Refuses a window that only a mistake makes, before it is sent.
-    fn window_is_bounded(&mut self) -> Result<(), String> {
+    /// Refuses a window that only a mistake makes, and leaves a segment of it to send.
+    fn bound_window(&mut self) -> Result<(), String> {
         let segments = self.get(socket::SND_CWND);
         if segments <= LARGEST_WINDOW.into() {
             return Ok(());
