@@ -74,8 +74,11 @@ def test_the_rule_lets_the_rest_be(source: str) -> None:
 
 
 def test_what_is_not_stated_is_unknown() -> None:
-    stated = facts.element({"kind": "fresh", "beta": 4.0, "facts": {"growth": "linear"}})
-    assert (stated["growth"], stated["kept_after_loss"], stated["beta"]) == ("linear", None, None)
+    growth = {"kind": "linear", "least_rtt_s": {"kind": "none"}}
+    stated = facts.element({"kind": "fresh", "beta": 4.0, "facts": {"growth": growth}})
+    assert (stated["growth"]["kind"], stated["growth"]["segments_per_rtt"]) == ("linear", None)
+    assert (stated["kept_after_loss"], stated["beta"]) == (None, None)
+    assert stated["growth"]["least_rtt_s"] is facts.NONE
     assert facts.element(None)["growth"] is None
     assert facts.control({"kind": "udp"}) == ("", {})
 

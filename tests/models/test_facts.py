@@ -15,6 +15,9 @@ Tree = dict[str, Any]
 EXAMPLES = sorted(path.name for path in Path("examples").glob("*.toml"))
 OF_ELEMENTS = ("control", "link", "queue", "traffic")
 
+#: What a queue states that leaves the rate to its link.
+OWN_RATE = {"highest_bit_per_s": {"kind": "none"}}
+
 #: A delay-based control: its beta is a number of segments, not a share of the window.
 VEGAS_LIKE = {"kind": "vegas_like", "alpha": 2.0, "beta": 4.0}
 
@@ -82,8 +85,8 @@ def test_of_a_queue_models_say_what_is_known(resolved, model: str, queue: Tree, 
         answers(tree, model)["note"],
         answers(without_facts(tree, fact), model)["note"],
     )
-    assert "known" not in before
-    assert "not known" in note
+    assert "does not state" not in before
+    assert "does not state" in note
 
 
 @pytest.mark.parametrize("name", ["dcf", "edca"])
@@ -124,7 +127,9 @@ def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
     assert answers(tree, "sawtooth")["verdict"] == ["applies"]
     flow["control"] = VEGAS_LIKE
     assert answers(tree, "sawtooth")["note"] == ["vegas_like does not state how its window grows"]
-    flow["control"] = VEGAS_LIKE | {"facts": {"growth": "linear", "growth_segments_per_rtt": 1.0}}
+    flow["control"] = VEGAS_LIKE | {
+        "facts": {"growth": {"kind": "linear", "segments_per_rtt": 1.0}}
+    }
     assert answers(tree, "sawtooth")["note"] == [
         "vegas_like does not state what share of the window a loss leaves"
     ]
@@ -141,19 +146,72 @@ def test_a_buffer_is_known_by_what_the_queue_states(resolved) -> None:
     hop["queue"] = {
         "kind": "fresh",
         "places": "57 packets",
-        "facts": {"capacity": capacity, "drops": "tail"},
+        "facts": OWN_RATE | {"capacity": capacity, "drops": "tail"},
     }
     [path] = models.flow_paths(tree)
     assert (path.bottleneck.buffer_segments, path.bottleneck.is_droptail) == (56, True)
     assert answers(tree, "sawtooth")["inputs"][0]["buffer"] == 56
-    hop["queue"] = {"kind": "fresh", "places": "57 packets", "facts": {"drops": "tail"}}
+    hop["queue"] = {"kind": "fresh", "places": "57 packets", "facts": OWN_RATE | {"drops": "tail"}}
     [path] = models.flow_paths(tree)
     assert math.isnan(path.bottleneck.buffer_segments)
     assert answers(tree, "sawtooth,short_transfer")["note"] == [
         "not a transfer of a given size", "fresh does not state how much it holds",
     ]  # fmt: skip
-    hop["queue"] = {"kind": "fresh", "limit": "57 packets"}
+    hop["queue"] = {"kind": "fresh", "limit": "57 packets", "facts": OWN_RATE}
     assert answers(tree, "sawtooth")["note"] == ["fresh does not state which packets it drops"]
+
+
+def test_a_queue_that_does_not_state_a_rate_may_be_the_bottleneck(resolved) -> None:
+    tree = resolved(**{"hops.wireless.impairments": []})
+    hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
+    hop["queue"] = {"kind": "fresh", "rate": "1 Mbit/s", "facts": {"drops": "tail"}}
+    assert (
+        answers(tree, "sawtooth,codel_cycle")["note"]
+        == ["the bottleneck is not known: fresh does not state whether it limits the rate"] * 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("marks", "said"),
+    [
+        (False, ""),
+        (True, "fresh marks packets before it is full"),
+        (None, "it is not known whether fresh marks packets before it is full"),
+    ],
+)
+def test_a_queue_that_marks_has_no_saw_tooth(resolved, marks: bool | None, said: str) -> None:
+    tree = resolved(**{"hops.wireless.impairments": [], "flows.main.transport.ecn": True})
+    hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
+    hop["queue"]["kind"] = "fresh"
+    hop["queue"]["facts"]["marks"] = marks
+    assert answers(tree, "sawtooth")["note"] == [said]
+    tree["flows"][0]["transport"]["ecn"] = False
+    assert answers(tree, "sawtooth")["verdict"] == ["applies"], "nothing is marked without ECN"
+
+
+def test_a_mark_that_is_not_answered_as_a_loss_is_said(resolved) -> None:
+    codel = {"kind": "codel", "limit": "1000 packets", "ecn": True}
+    gentle = {"kind": "reno", "beta_after_mark": 0.85}
+    same = {"hops.wireless.impairments": [], "flows.main.transport.ecn": True}
+    tree = resolved(**same, **{"hops.wireless.queue": codel})
+    assert "a mark" not in answers(tree, "codel_cycle")["note"][0]
+    changes = {"hops.wireless.queue": codel, "flows.main.transport.control": gentle}
+    tree = resolved(**same, **changes)
+    said = "the queue marks, and reno does not answer a mark as it does a loss"
+    assert said in answers(tree, "codel_cycle")["note"][0]
+    next(hop for hop in tree["hops"] if hop["name"] == "wireless")["queue"]["facts"]["marks"] = None
+    said = "it is not known whether the queue marks packets"
+    assert said in answers(tree, "codel_cycle")["note"][0]
+
+
+def test_feedback_that_is_not_stated_may_be_there(resolved) -> None:
+    tree = resolved()
+    for hop in tree["hops"]:
+        del hop["link"]["facts"]["feedback"]
+    assert answers(tree, "instcap,tcp_alone")["note"] == [
+        "there is not known to be feedback of the link's rate to the sender's host",
+        "it is not known whether the sender's host follows a fed-back rate",
+    ]
 
 
 def test_a_loss_rate_that_is_not_stated_is_not_zero(resolved) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from ackclock import models
+from ackclock.elements import facts
 from ackclock.models.path import Competitor, Control, FlowPath, Thresholds
 from tests.models.changed_paths import changed
 
@@ -78,8 +79,7 @@ def test_a_scenarios_numbers(path: FlowPath) -> None:
             row["outputs"]["utilisation"] * 11e6 * 1000 / 1040, rel=0.03
         )
     assert (
-        said("hstcp_red", path)["note"]
-        == "the bottleneck's queue is not known to be RED with fixed thresholds"
+        said("hstcp_red", path)["note"] == "droptail does not have fixed thresholds of random drops"
     )
 
 
@@ -143,7 +143,7 @@ def test_thresholds_that_move_are_not_given(resolved) -> None:
     adaptive = {"kind": "adaptive_red", "limit": "100 packets"}
     assert (
         models.flow_paths(resolved(**{"hops.wireless.queue": adaptive}))[0].bottleneck.thresholds
-        is None
+        is facts.NONE
     )
 
 

@@ -149,7 +149,7 @@ def test_the_flows_of_a_scenario_are_put_into_their_queues() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"queue": 'kind = "pi2"'}, "pi2 is not known to have a queue"),
+        ({"queue": 'kind = "pi2"'}, "pi2 does not have a coupled queue"),
         ({"classic": 'preset = "l4s", control = { kind = "prague" }'}, "no classic flow"),
         (
             {"classic": 'preset = "linux", control = { kind = "bbr3" }'},

@@ -194,7 +194,8 @@ class Page:
         self.paragraph(
             "Facts are properties that an element states about itself. ackclock computes them from "
             "the parameters and adds them to the resolved scenario as `facts`. A fact that is "
-            "unknown is null. A scenario need not state facts."
+            'unknown is null. It is `{ kind = "none" }` if the element does not have such a thing; '
+            "the examples list these in a comment. A scenario need not state facts."
         )
         rows = [
             (f"`{name}`", self._written(field, "—"), field.get("description", ""))
@@ -204,12 +205,16 @@ class Page:
 
     def _facts(self, entry: Json, of: str) -> None:
         """Adds the known facts of an element, or a link to another one with the same."""
-        known = {name: fact for name, fact in entry["facts"].items() if fact is not None}
-        lines = "\n".join(assignment(f"{name} = {{}}", fact) for name, fact in known.items())
-        first = self._stated.setdefault(lines, entry["name"])
+        stated = {name: fact for name, fact in entry["facts"].items() if fact is not None}
+        none = [name for name, fact in stated.items() if fact == {"kind": "none"}]
+        lines = [assignment(f"{name} = {{}}", stated[name]) for name in stated if name not in none]
+        if none:
+            lines.append("# none: " + ", ".join(none))
+        text = "\n".join(lines)
+        first = self._stated.setdefault(text, entry["name"])
         if first == entry["name"]:
             self.paragraph(f"[Facts](#facts) {of}:")
-            self.paragraph(f"```toml\n{lines}\n```")
+            self.paragraph(f"```toml\n{text}\n```")
         else:
             self.paragraph(f"[Facts](#facts) {of}: those of [`{first}`](#{anchor(first)}).")
 

@@ -77,6 +77,7 @@ pub mod routes;
 pub mod sampling;
 pub mod scenario;
 pub mod size;
+pub mod stated;
 pub mod streams;
 mod token_bucket;
 pub mod traffic;

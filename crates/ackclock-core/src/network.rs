@@ -293,7 +293,7 @@ pub fn build_link(
     let measured = scenario
         .hops
         .iter()
-        .find(|hop| description.link.facts.measures.as_ref() == Some(&hop.name));
+        .find(|hop| description.link.facts.measures.some() == Some(&hop.name));
     description.link.build(LinkContext {
         measured: measured.map(|hop| build_link(scenario, hop, streams, &place_of_hop(hop))),
         place: StreamScope {
@@ -335,7 +335,7 @@ impl HopBuilder<'_> {
         let id = link
             .facts
             .contends
-            .as_ref()
+            .some()
             .map(|contention| self.join_medium(contention, network, (name, owner)));
         let link = build_link(self.scenario, self.description, streams, place);
         let queue = queue.build(QueueContext {
@@ -378,7 +378,7 @@ impl HopBuilder<'_> {
             unreachable!("the scenario's check finds the medium");
         };
         let shared = &mut network.media[number];
-        let station = shared.station(owner, contention.station.as_ref());
+        let station = shared.station(owner, contention.station.some());
         let stream = self
             .place
             .streams

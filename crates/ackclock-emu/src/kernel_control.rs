@@ -6,7 +6,7 @@
 
 use crate::emulation::{Failure, Options};
 use crate::workload::LoadedNames;
-use ackclock_core::congestion::facts::ControlProgram;
+use ackclock_core::congestion::facts::{ControlProgram, ProgramSource};
 use ackclock_core::job::Job;
 use ackclock_core::scenario::error::{Code, Error};
 use ackclock_core::scenario::{Scenario, Transport};
@@ -216,13 +216,13 @@ impl Drop for Running {
 
 impl Refused {
     fn failure(self, field: &str, program: &ControlProgram) -> Failure {
-        let place = match (self.blame, &program.shipped) {
+        let place = match (self.blame, &program.source) {
             (Blame::Machine, _) => {
                 return Failure::Lacking(format!("{}, or simulate", self.reason));
             }
             (Blame::Parameters, _) => "parameters",
-            (Blame::Control, Some(_)) => "shipped",
-            (Blame::Control, None) => "file",
+            (Blame::Control, ProgramSource::Shipped { .. }) => "shipped",
+            (Blame::Control, ProgramSource::File { .. }) => "file",
         };
         Error::message(&format!("{field}.{place}"), self.reason)
             .coded(Code::File)
@@ -236,7 +236,7 @@ fn programs_of(scenario: &Scenario) -> impl Iterator<Item = (String, &ControlPro
         let Transport::Tcp { control, .. } = &flow.transport else {
             return None;
         };
-        let program = control.facts.linux.as_ref()?.program.as_deref()?;
+        let program = control.facts.linux.some()?.program.some()?.as_ref();
         Some((format!("flows.{}.transport.control", flow.name), program))
     })
 }

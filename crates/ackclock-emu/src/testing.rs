@@ -180,7 +180,7 @@ pub mod networks {
             },
         ]);
         let all = every::<LinkKind>(more).into_iter();
-        all.filter(|link| link.facts.contends.is_none())
+        all.filter(|link| !link.facts.contends.is_some())
             .map(|link| link.resolved)
             .collect()
     }

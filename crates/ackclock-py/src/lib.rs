@@ -189,7 +189,7 @@ fn control_object(tree_json: &str, folder: &str) -> PyResult<Vec<u8>> {
         .flows
         .iter()
         .find_map(|flow| match &flow.transport {
-            Transport::Tcp { control, .. } => control.facts.linux.as_ref()?.program.as_deref(),
+            Transport::Tcp { control, .. } => control.facts.linux.some()?.program.some(),
             Transport::Udp { .. } | Transport::Controlled { .. } => None,
         });
     let missing = || error::Error::missing("control", "the scenario has no control of a program");

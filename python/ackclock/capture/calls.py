@@ -183,7 +183,7 @@ def answered(
 def _standing_for(name: str) -> str:
     """Returns the control of the engine that is to do what the kernel's control `name` does."""
     for entry in registry()["controls"]:
-        linux = (entry["facts"] or {}).get("linux")
+        linux = facts.element(entry)["linux"]
         if entry["simulated"] and linux and linux["name"] == name:
             return str(entry["name"])
     raise ValueError(f"object calls the kernel's {name}, which the engine has not")

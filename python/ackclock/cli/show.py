@@ -157,10 +157,15 @@ def _choices(described: dict[str, Any]) -> str:
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[list[str]]:
-    """Returns name and value of each field that is known, those of tables within included."""
+    """Returns name and value of each field that is known, those of tables within included.
+
+    A table with nothing but its kind is that word.
+    """
     rows = []
     for name, value in values.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and set(value) == {"kind"}:
+            rows.append([prefix + name, value["kind"]])
+        elif isinstance(value, dict):
             rows += _flat(value, f"{prefix}{name}.")
         elif value is not None:
             rows.append([prefix + name, _text(value)])

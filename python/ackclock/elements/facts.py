@@ -3,14 +3,16 @@
 An element is a control, queue, link, impairment, source of traffic or medium. The engine computes
 its facts from its parameters and writes them under `facts`, next to the parameters. Readers use the
 facts and never the parameters, whose meaning only the element itself knows. A fact that is not
-stated is None, which means unknown.
+stated is None, which means unknown. It is `NONE` if the element states that it has no such thing.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final, Literal
 
 __all__ = [
+    "NONE",
     "Facts",
+    "Nothing",
     "constant_rates",
     "control",
     "element",
@@ -26,12 +28,38 @@ __all__ = [
 Tree = Mapping[str, Any]
 
 
-class Facts(dict[str, Any]):
-    """Facts by name; None for a fact that is not stated."""
+class Nothing:
+    """What an element states about something that it does not have. It is false, and no number."""
 
-    def __missing__(self, _name: str) -> None:
-        """Returns None, for unknown."""
-        return
+    def __bool__(self) -> Literal[False]:
+        """Returns False: there is nothing."""
+        return False
+
+    def __repr__(self) -> str:
+        """Returns the name of its only instance."""
+        return "NONE"
+
+
+NONE: Final = Nothing()
+
+
+class Facts(dict[str, Any]):
+    """Facts by name: None for a fact that is not stated, `NONE` for what the element lacks.
+
+    Facts within facts are read alike.
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        """Returns a fact."""
+        return _read(self.get(name))
+
+
+def _read(fact: Any) -> Any:
+    if isinstance(fact, list):
+        return [_read(one) for one in fact]
+    if not isinstance(fact, dict):
+        return fact
+    return NONE if fact == {"kind": "none"} else Facts(fact)
 
 
 def element(tree: Tree | None) -> Facts:
@@ -61,10 +89,10 @@ def control(transport: Tree) -> tuple[str, Facts]:
 def only_in_kernel(stated: Facts) -> bool:
     """Returns true if only the Linux kernel can run a control with these facts."""
     linux = stated["linux"]
-    if linux is None or not stated["title"]:
+    if not linux or not stated["title"]:
         return False
-    program = linux.get("program")
-    return program is None or program["object"] is None
+    program = linux["program"]
+    return not program or not program["object"]
 
 
 def traffic(flow: Tree) -> Facts:
@@ -80,7 +108,7 @@ def link(hop: Tree) -> tuple[str, Facts]:
 def constant_rates(hops: Iterable[Tree]) -> list[float]:
     """Returns the rates of the hops' links, in bit/s; empty if one is not known to be constant."""
     stated = [link(hop)[1] for hop in hops]
-    steady = all(one["varies"] is False and not one["contends"] for one in stated)
+    steady = all(one["varies"] is False and one["contends"] is NONE for one in stated)
     rates = [float(one["mean_bit_per_s"]) for one in stated if one["mean_bit_per_s"] is not None]
     return rates if steady and len(rates) == len(stated) else []
 

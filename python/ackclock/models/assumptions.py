@@ -6,6 +6,7 @@ tell.
 
 from math import inf, isnan, sqrt
 
+from ackclock.elements.facts import NONE
 from ackclock.models.model import Assumption
 from ackclock.models.path import Bottleneck, Control, FlowPath
 
@@ -133,6 +134,25 @@ FEW_TIMEOUTS = Assumption(
     ),
 )
 
+
+def _marks_unlike_losses(path: FlowPath) -> str:
+    control = path.control
+    after_loss = control.kept, control.kept_share
+    if not path.sender.codepoint or after_loss == (
+        control.kept_after_mark,
+        control.kept_share_after_mark,
+    ):
+        return ""
+    return violated_if(
+        path.bottleneck.marks,
+        f"the queue marks, and {control.name} does not answer a mark as it does a loss",
+        "the queue marks packets",
+    )
+
+
+MARKS_AS_LOSSES = Assumption(
+    "marks_as_losses", "a mark leaves as much of the window as a loss", _marks_unlike_losses
+)
 NO_RANDOM_LOSS = Assumption(
     "no_random_loss",
     "segments are lost only if the queue overflows",
@@ -202,7 +222,7 @@ def needs_equation(path: FlowPath, loss: str, name: str) -> str:
     if path.sender.transport == "tcp" or not path.control.name:
         return "no rate control"
     if path.control.equation != loss:
-        known = "" if path.control.equation else "known to be "
+        known = "known to be " if path.control.equation is None else ""
         return f"{path.control.name} is not {known}{name}"
     return needs_loss_and_round_trip(path)
 
@@ -264,14 +284,40 @@ def rate_varies(bottleneck: Bottleneck) -> str:
 
 def no_droptail(bottleneck: Bottleneck) -> str:
     """Returns the reason why the bottleneck is not known to be a drop-tail queue with a limit."""
-    if not bottleneck.queue:
-        return "the bottleneck's queue is not known"
+    if unknown := _unknown_queue(bottleneck):
+        return unknown
     if bottleneck.drops is None:
         return f"{bottleneck.queue} does not state which packets it drops"
     if bottleneck.drops == "tail" and isnan(bottleneck.buffer_segments):
         return f"{bottleneck.queue} does not state how much it holds"
     limited = bottleneck.is_droptail and bottleneck.buffer_segments < inf
-    return unless(limited, "the bottleneck has no drop-tail queue with a limit")
+    return unless(limited, "the bottleneck has no drop-tail queue with a limit") or violated_if(
+        bottleneck.marks_flows,
+        f"{bottleneck.queue} marks packets before it is full",
+        f"{bottleneck.queue} marks packets before it is full",
+    )
+
+
+def lacks(bottleneck: Bottleneck, what: object, named: str) -> str:
+    """Returns the reason why the bottleneck is not known to have something; empty if it has it.
+
+    Args:
+        bottleneck: The bottleneck.
+        what: What it states about it: a record, `NONE`, or None if it states nothing.
+        named: The name of it, with an article.
+    """
+    if unknown := _unknown_queue(bottleneck):
+        return unknown
+    if what is None:
+        return f"{bottleneck.queue} does not state whether it has {named}"
+    return unless(what is not NONE, f"{bottleneck.queue} does not have {named}")
+
+
+def _unknown_queue(bottleneck: Bottleneck) -> str:
+    """Returns the reason why the bottleneck's queue is not known; empty if it is."""
+    if bottleneck.unknown:
+        return f"the bottleneck is not known: {bottleneck.unknown}"
+    return unless(bool(bottleneck.queue), "the bottleneck's queue is not known")
 
 
 def needs_aimd(path: FlowPath) -> str:

@@ -100,7 +100,7 @@ def _ignores_losses(control: Control) -> str:
     """Returns the reason why only the cap limits a control; empty if only the cap does."""
     if control.kept is None:
         return control.unstated
-    if control.kept != "none":
+    if control.kept != "all":
         return f"{control.name} reacts to losses, so not only its in-flight cap limits it"
     keeps = control.path_model is not None and control.path_model.rtt_probe_share > 0
     return f"{control.name} keeps data in the queue while it measures the RTT" if keeps else ""

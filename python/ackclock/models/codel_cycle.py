@@ -17,8 +17,10 @@ from ackclock.models.assumptions import (
     AN_ACK_EACH,
     GREEDY,
     LONG_RUN,
+    MARKS_AS_LOSSES,
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
+    lacks,
     needs_tcp,
     not_aimd,
     rate_varies,
@@ -71,8 +73,10 @@ def _refusal(path: FlowPath) -> str:
     steering = bottleneck.steering
     if known := needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck):
         return known
-    if steering is None or steering.law != "controlled_delay":
-        return f"{bottleneck.queue or 'the queue'} is not known to have CoDel's control law"
+    if not steering:
+        return lacks(bottleneck, steering, "a law that steers its delay to a target")
+    if steering.law != "controlled_delay":
+        return f"{bottleneck.queue} has another control law than CoDel's"
     if bottleneck.flows != 1:
         return f"{bottleneck.flows} flows share the queue, and the model knows one"
     return ""
@@ -80,7 +84,7 @@ def _refusal(path: FlowPath) -> str:
 
 def _one_signal(path: FlowPath) -> str:
     steering = path.bottleneck.steering
-    if steering is None:
+    if not steering:
         return ""
     longest = path.round_trip.base_s + steering.target_s
     return unless(
@@ -135,6 +139,7 @@ period = about mu T^2 / 2 for alpha = 1, beta = 1/2 and a small B""",
         ),
         GREEDY,
         LONG_RUN,
+        MARKS_AS_LOSSES,
         NO_RANDOM_LOSS,
         AN_ACK_EACH,
         QUEUE_ALONE_DELAYS,

@@ -22,6 +22,7 @@ from ackclock.models.assumptions import (
     LONG_RUN,
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
+    lacks,
     needs_tcp,
     not_cubic,
     rate_varies,
@@ -76,14 +77,14 @@ def _classes(bottleneck: Bottleneck) -> tuple[list[Competitor], list[Competitor]
     """Returns the competitors in the queue for low latency, and those in the classic one."""
     classes: tuple[list[Competitor], list[Competitor]] = [], []
     for one in bottleneck.competitors:
-        joins = bottleneck.coupling is not None and bottleneck.coupling.takes(one.codepoint)
+        joins = bottleneck.coupling and bottleneck.coupling.takes(one.codepoint)
         classes[0 if joins else 1].append(one)
     return classes
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     bottleneck, coupling = path.bottleneck, path.bottleneck.coupling
-    if coupling is None:
+    if not coupling:
         return {}  # the record asks for inputs only of flows that it does not refuse
     low, classic = _classes(bottleneck)
     inputs = {
@@ -105,9 +106,8 @@ def _refusal(path: FlowPath) -> str:
     bottleneck = path.bottleneck
     if known := needs_tcp(path) or rate_varies(bottleneck):
         return known
-    if bottleneck.coupling is None:
-        queue = bottleneck.queue or "the queue"
-        return f"{queue} is not known to have a queue for low latency coupled to it"
+    if not bottleneck.coupling:
+        return lacks(bottleneck, bottleneck.coupling, "a coupled queue for low latency")
     low, classic = _classes(bottleneck)
     return (
         _misplaced(low, classic)

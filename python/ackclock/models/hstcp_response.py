@@ -99,7 +99,7 @@ def kept_share(control: Control, window: float) -> float:
     """
     if control.is_highspeed:
         return 1 - float(decrease(max(window, 1.0)))
-    return 1.0 if control.kept == "none" else control.kept_share
+    return 1.0 if control.kept == "all" else control.kept_share
 
 
 def _evaluate(loss: Array, rtt: Array) -> dict[str, Array]:

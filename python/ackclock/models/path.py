@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, isnan, nan
 from typing import NamedTuple
 
+from ackclock.elements.facts import NONE, Nothing
 from ackclock.models.cell import Cell, CellSender, Contender
 
 
@@ -188,13 +189,13 @@ class Control:
         name: Name of the control; empty for plain UDP.
         growth: The law by which the window or the rate grows: `linear`, `cubic`, `highspeed` (RFC
             3649), `by_path_model`, or another; None if unknown.
-        growth_segments: Growth in segments per round trip with b = 1; NaN if unknown or not
-            constant.
-        least_rtt_s: Round-trip time as if which flows with a shorter one grow and are reduced; NaN
-            if there is none.
+        growth_segments: Growth in segments per round trip with b = 1; NaN if unknown, not constant,
+            or less in short round trips.
+        least_rtt_s: Round-trip time as if which flows with a shorter one grow and are reduced; 0 if
+            there is none, NaN if unknown.
         cubic_c: CUBIC's C in segments per cubic second; NaN if unknown, and for other controls.
         kept: Rule for the share kept after a loss: `constant`, `by_window`, `by_estimate`, or
-            `none` for a control that does not react; None if unknown.
+            `all` for a control that does not react; None if unknown.
         kept_share: Share of the window or the rate kept after a loss; NaN if unknown or not
             constant.
         kept_after_mark: The same rule after an ECN mark; `by_marks` if the share of marks sets it.
@@ -203,8 +204,8 @@ class Control:
         slow_start_ends_early: True if slow start may end before a loss, as by HyStart; None if
             unknown.
         equation: Loss rate that its throughput equation uses: `loss_intervals` (TFRC), `last_round`
-            (TFRCP); None without an equation, or if unknown.
-        path_model: Gains of its model of the path; None without such a model, or if unknown.
+            (TFRCP); `NONE` without an equation, None if unknown.
+        path_model: Gains of its model of the path; None if `growth` is another, or if unknown.
     """
 
     name: str = ""
@@ -218,7 +219,7 @@ class Control:
     kept_share_after_mark: float = nan
     reacts_to_delay: bool | None = None
     slow_start_ends_early: bool | None = None
-    equation: str | None = None
+    equation: str | Nothing | None = None
     path_model: PathModel | None = None
 
     @property
@@ -304,8 +305,10 @@ class Bottleneck:
 
     An instance counts as often as it crosses. A hop of scope `per_flow` is crossed by its own
     instance alone. The rate is the highest that a link states; a link that follows another's rate
-    does not count. If a link contends for a medium or states no rate, as a trace does not, the
-    bottleneck is unknown, and the other hops only cap.
+    does not count. If a link contends for a medium or states no rate, as a trace does not, or a
+    queue does not state whether it limits the rate, the bottleneck is unknown, and the other hops
+    only cap. An attribute is None if it is unknown, and
+    `NONE` for what the hop does not have.
 
     Attributes:
         link_bit_per_s: The cap on payload: the share of the slowest hop.
@@ -315,16 +318,19 @@ class Bottleneck:
             limit, NaN if unknown. A limit in time is converted at the link's rate; an adaptive
             limit counts with its maximum.
         queue: Name of the queue; empty if the bottleneck is unknown.
+        unknown: The reason why the bottleneck is unknown; empty if it is known, and for a capture.
         drops: Packets that the queue drops: `tail`, `early` or `head`; None if unknown.
         limit_moves: True if the limit of the queue changes; None if unknown.
-        thresholds: Fixed thresholds of random drops; None if none are known.
-        steering: The law that steers its delay; None if unknown, or if flows have their own.
+        thresholds: Fixed thresholds of random drops.
+        steering: The law that steers its delay; `NONE` if there is none, or if flows have their
+            own.
+        marks: True if the queue marks ECN-capable packets instead of dropping them.
         marks_above_segments: Queue, without the packet being sent, above which every packet is
             marked; NaN if no such threshold is known.
-        coupling: The queue for low latency beside its queue; None if none is known.
+        coupling: The queue for low latency beside its queue.
         varies: True if the rate of a link towards the receiver varies; None if unknown.
         link_states: The rates of a Markov link.
-        feedback: Feedback of its rate to a host before it; None if there is no feedback.
+        feedback: Feedback of its rate to a host before it.
         competitors: All instances that cross it, including this flow's; empty if unknown.
     """
 
@@ -332,15 +338,17 @@ class Bottleneck:
     segments_per_s: float = inf
     buffer_segments: float = inf
     queue: str = ""
+    unknown: str = ""
     drops: str | None = None
     limit_moves: bool | None = None
-    thresholds: Thresholds | None = None
-    steering: Steering | None = None
+    thresholds: Thresholds | Nothing | None = None
+    steering: Steering | Nothing | None = None
+    marks: bool | None = None
     marks_above_segments: float = nan
-    coupling: Coupling | None = None
+    coupling: Coupling | Nothing | None = None
     varies: bool | None = False
-    link_states: LinkStates | None = None
-    feedback: Feedback | None = None
+    link_states: LinkStates | Nothing | None = None
+    feedback: Feedback | Nothing | None = None
     competitors: tuple[Competitor, ...] = ()
 
     @property
@@ -367,6 +375,11 @@ class Bottleneck:
         return self.drops == "tail" and self.limit_moves is False
 
     @property
+    def marks_flows(self) -> bool | None:
+        """True if its queue marks packets of a flow that crosses it; None if unknown."""
+        return self.marks if any(one.codepoint for one in self.competitors) else False
+
+    @property
     def drain_s(self) -> float:
         """Time that the link takes to send a full buffer."""
         return self.buffer_segments / self.segments_per_s if 0 < self.segments_per_s < inf else 0.0
@@ -379,10 +392,11 @@ class Bottleneck:
             queue="droptail",
             drops="tail",
             limit_moves=False,
-            thresholds=None,
-            steering=None,
+            thresholds=NONE,
+            steering=NONE,
+            marks=False,
             marks_above_segments=nan,
-            coupling=None,
+            coupling=NONE,
         )
 
 

@@ -13,9 +13,11 @@ from ackclock.models import square_root
 from ackclock.models.assumptions import (
     GREEDY,
     LONG_RUN,
+    MARKS_AS_LOSSES,
     NO_RANDOM_LOSS,
     SAME_ROUND_TRIPS,
     jitter,
+    lacks,
     needs_tcp,
     not_aimd,
     rate_varies,
@@ -74,14 +76,16 @@ def _refusal(path: FlowPath) -> str:
     steering = bottleneck.steering
     if known := needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck):
         return known
-    if steering is None or steering.law != "random":
-        return f"{bottleneck.queue or 'the queue'} is not known to steer its delay to a target"
+    if not steering:
+        return lacks(bottleneck, steering, "a law that steers its delay to a target")
+    if steering.law != "random":
+        return f"{bottleneck.queue} does not drop at random to steer its delay"
     return ""
 
 
 def _small_windows(path: FlowPath) -> str:
     bottleneck = path.bottleneck
-    if bottleneck.steering is None:
+    if not bottleneck.steering:
         return ""
     delay = path.round_trip.base_s + bottleneck.steering.target_s
     window = bottleneck.segments_per_s * delay / bottleneck.flows
@@ -135,6 +139,7 @@ C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))""",
         Assumption("few_timeouts", "windows are large: there are no timeouts", _small_windows),
         GREEDY,
         LONG_RUN,
+        MARKS_AS_LOSSES,
         NO_RANDOM_LOSS,
         SAME_ROUND_TRIPS,
         Assumption("steady_rtt", "the round-trip time is nearly constant", jitter),

@@ -139,8 +139,8 @@ def _claims(flow: Tree) -> bool:
     transport = flow["transport"]
     if transport["kind"] != "tcp":
         return False
-    asked = facts.control(transport)[1]["ecn"] or {}
-    return _sends_ect1(transport) or asked.get("codepoint") == _CODEPOINT
+    asked = facts.control(transport)[1]["ecn"]
+    return _sends_ect1(transport) or (bool(asked) and asked["codepoint"] == _CODEPOINT)
 
 
 def _sends_ect1(transport: Tree) -> bool:
@@ -209,14 +209,14 @@ def _of_feedback(transport: Tree, refused: str) -> Iterator[str]:
 def _of_control(transport: Tree) -> Iterator[str]:
     """Yields what its codepoint promises and its control does not keep, and the reverse."""
     name, stated = facts.control(transport)
-    kept = (stated["kept_after_mark"] or {}).get("kind")
+    kept = stated["kept_after_mark"]
     if not _sends_ect1(transport):
         if transport.get("ecn"):
             yield (
                 f"{name} sends {str(transport.get('ecn_codepoint')).upper()} and joins the classic "
                 f'queue; choose ecn_codepoint = "{_CODEPOINT}"'
             )
-    elif kept is not None and kept != _SCALES:
+    elif kept is not None and kept["kind"] != _SCALES:
         yield (
             f"{name} answers a mark as it would a loss, in a queue that marks often; choose a "
             "scalable control, for example prague"
@@ -286,8 +286,8 @@ def _classic_at(scenario: Tree, hop: Tree) -> list[Tree]:
     for flow in scenario["flows"]:
         if hop["name"] not in flow["route"] or flow["transport"]["kind"] != "tcp":
             continue
-        kept = (facts.control(flow["transport"])[1]["kept_after_mark"] or {}).get("kind")
-        if kept not in (None, _SCALES):
+        kept = facts.control(flow["transport"])[1]["kept_after_mark"]
+        if kept is not None and kept["kind"] != _SCALES:
             found.append(flow)
     return found
 

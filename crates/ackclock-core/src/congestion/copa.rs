@@ -70,13 +70,13 @@ impl Element<ControlKind> for Copa {
     fn facts(&self) -> ControlFacts {
         ControlFacts {
             growth: Some(GrowthLaw::ByDelay),
-            kept_after_loss: Some(KeptShare::None),
-            kept_after_mark: Some(KeptShare::None),
+            kept_after_loss: Some(KeptShare::All),
+            kept_after_mark: Some(KeptShare::All),
             reacts_to_loss: Some(false),
             reacts_to_delay: Some(true),
             paces: Some(true),
             slow_start_ends_early: Some(true),
-            ..ControlFacts::default()
+            ..ControlFacts::of_the_engine()
         }
     }
 }

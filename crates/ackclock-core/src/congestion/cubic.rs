@@ -13,6 +13,7 @@ use crate::endpoint::parameters::Arithmetic;
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,14 +131,15 @@ impl Element<ControlKind> for Cubic {
             ..LinuxControl::new("cubic", self, &kernel)
         };
         ControlFacts {
-            growth: Some(GrowthLaw::Cubic),
-            cubic_c: Some(self.c),
+            growth: Some(GrowthLaw::Cubic {
+                c: Some(self.c),
+                reno_friendly_speedup: self.friendly_speedup,
+            }),
             kept_after_mark: Some(KeptShare::Constant {
                 share: self.after_mark(),
             }),
-            reno_friendly_speedup: self.friendly_speedup,
             slow_start_ends_early: self.slow_start_exit.map(SlowStartExit::is_early),
-            linux: Some(linux),
+            linux: Stated::Some(linux),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }
     }

@@ -19,6 +19,7 @@ use crate::endpoint::parameters::{Arithmetic, EcnCodepoint, EcnFeedback};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,11 +91,11 @@ impl Element<ControlKind> for Dctcp {
         };
         ControlFacts {
             kept_after_mark: Some(KeptShare::ByMarks),
-            ecn: Some(EcnUse {
+            ecn: Stated::Some(EcnUse {
                 codepoint: EcnCodepoint::Ect0,
                 feedback: EcnFeedback::Dctcp,
             }),
-            linux: Some(LinuxControl::new("dctcp", self, &kernel)),
+            linux: Stated::Some(LinuxControl::new("dctcp", self, &kernel)),
             ..ControlFacts::linear(1.0, KeptShare::Constant { share: 0.5 })
         }
     }

@@ -2,6 +2,7 @@
 //! controls.
 
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
+use crate::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -10,27 +11,16 @@ use std::collections::BTreeMap;
 /// known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ControlFacts {
-    /// Name in tables; null if it is that of its kind.
-    pub title: Option<String>,
+    /// Name in tables; none if it is that of its kind.
+    pub title: Stated<String>,
     /// Law by which congestion avoidance opens the congestion window.
     pub growth: Option<GrowthLaw>,
-    /// Growth of the congestion window per round trip in congestion avoidance, in segments; null if
-    /// it is not a constant.
-    pub growth_segments_per_rtt: Option<f64>,
-    /// Round-trip time, in seconds, as if which flows with a shorter one grow and are reduced; null
-    /// if the control has no such time.
-    pub least_rtt_s: Option<f64>,
-    /// CUBIC's C in segments per cubic second (RFC 9438 section 4.1), if growth is cubic.
-    pub cubic_c: Option<f64>,
-    /// True if the Reno-friendly window grows by one segment per round trip above the last maximum
-    /// (RFC 9438 section 4.3).
-    pub reno_friendly_speedup: Option<bool>,
     /// Share of the congestion window that is kept after a loss.
     pub kept_after_loss: Option<KeptShare>,
     /// Share of the congestion window that is kept after an ECN mark.
     pub kept_after_mark: Option<KeptShare>,
-    /// ECN that it asks for; null if it takes that of the transport.
-    pub ecn: Option<EcnUse>,
+    /// ECN that it asks for; none if it takes that of the transport.
+    pub ecn: Stated<EcnUse>,
     /// True if a loss makes it send less.
     pub reacts_to_loss: Option<bool>,
     /// True if longer round trips make it send less.
@@ -40,12 +30,10 @@ pub struct ControlFacts {
     /// True if a sign of a queue, such as longer round trips, may end the first slow start before a
     /// loss.
     pub slow_start_ends_early: Option<bool>,
-    /// Its random draws; null if it makes none.
-    pub draws: Option<Draws>,
-    /// Gains of a control that sends by a model of the path; null if it has no such model.
-    pub path_model: Option<PathModelFacts>,
-    /// The same control in Linux; null if Linux has none.
-    pub linux: Option<LinuxControl>,
+    /// Its random draws.
+    pub draws: Stated<Draws>,
+    /// The same control in Linux, or in a kernel made from it.
+    pub linux: Stated<LinuxControl>,
 }
 
 /// The ECN that a control asks for. A flow has it unless its transport says otherwise.
@@ -67,13 +55,24 @@ pub struct Draws {
 }
 
 /// The law by which a window or a rate grows while nothing is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum GrowthLaw {
     /// Constant per round trip.
-    Linear,
+    Linear {
+        /// Segments per round trip; for a rate, packets per round-trip time.
+        segments_per_rtt: Option<f64>,
+        /// Round-trip time, in seconds, as if which flows with a shorter one grow and are reduced.
+        least_rtt_s: Stated<f64>,
+    },
     /// Cubic function of the time since the last loss (RFC 9438).
-    Cubic,
+    Cubic {
+        /// C in segments per cubic second (section 4.1).
+        c: Option<f64>,
+        /// True if the Reno-friendly window grows by one segment per round trip above the last
+        /// maximum (section 4.3).
+        reno_friendly_speedup: Option<bool>,
+    },
     /// a(w) of HighSpeed TCP (RFC 3649 section 5).
     Highspeed,
     /// Another function of the window.
@@ -81,7 +80,10 @@ pub enum GrowthLaw {
     /// Function of the round-trip time.
     ByDelay,
     /// Multiple of the bandwidth-delay product that the control estimates (BBR).
-    ByPathModel,
+    ByPathModel {
+        /// Gains of its rate and its window.
+        gains: Option<PathModelFacts>,
+    },
     /// Growth to the rate of a throughput equation.
     ByEquation,
 }
@@ -134,7 +136,7 @@ pub enum KeptShare {
     /// Set by an estimate of the data that the path holds.
     ByEstimate,
     /// All of it: the control does not react.
-    None,
+    All,
 }
 
 /// A control in the Linux kernel. A socket selects it by name and cannot set its parameters.
@@ -142,9 +144,8 @@ pub enum KeptShare {
 pub struct LinuxControl {
     /// Name of the kernel module; empty for a program, whose name a run chooses.
     pub name: String,
-    /// The program that a run loads into the kernel; absent for a control of the kernel itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub program: Option<Box<ControlProgram>>,
+    /// The program that a run loads into the kernel; none for a control of the kernel itself.
+    pub program: Stated<Box<ControlProgram>>,
     /// Parameters whose values differ in the kernel.
     pub differences: Vec<String>,
     /// True if the module may end slow start before a loss (HyStart).
@@ -158,16 +159,30 @@ pub struct LinuxControl {
 /// user's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct ControlProgram {
-    /// Name of a program that comes with ackclock.
-    pub shipped: Option<String>,
-    /// File of the user's program, as written in the scenario.
-    pub file: Option<String>,
+    /// Where it comes from.
+    pub source: ProgramSource,
     /// Values of its parameters.
     pub parameters: BTreeMap<String, i64>,
-    /// Digest of the program with its parameters; null if the engine cannot run it.
-    pub object: Option<String>,
+    /// Digest of the program with its parameters; none if the engine cannot run it.
+    pub object: Stated<String>,
     /// True if simulations can record its calls: its source includes `ackclock.bpf.h`.
     pub records_calls: bool,
+}
+
+/// The origin of a program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ProgramSource {
+    /// It comes with ackclock.
+    Shipped {
+        /// Its name.
+        name: String,
+    },
+    /// It is the user's.
+    File {
+        /// The file, as written in the scenario.
+        file: String,
+    },
 }
 
 impl LinuxControl {
@@ -179,7 +194,7 @@ impl LinuxControl {
         let different = fields.filter(|(field, value)| kernel.get(field) != Some(value));
         LinuxControl {
             name: name.into(),
-            program: None,
+            program: Stated::None,
             differences: different.map(|(field, _)| field.clone()).collect(),
             slow_start_ends_early: Some(false),
             reno_friendly_speedup: Some(false),
@@ -192,8 +207,7 @@ impl ControlFacts {
     /// pacing to the transport.
     pub(super) fn linear(segments_per_rtt: f64, kept: KeptShare) -> Self {
         ControlFacts {
-            growth: Some(GrowthLaw::Linear),
-            growth_segments_per_rtt: Some(segments_per_rtt),
+            growth: Some(GrowthLaw::linear(segments_per_rtt)),
             ..ControlFacts::loss_based(kept)
         }
     }
@@ -208,7 +222,29 @@ impl ControlFacts {
             reacts_to_delay: Some(false),
             paces: Some(false),
             slow_start_ends_early: Some(false),
+            ..ControlFacts::of_the_engine()
+        }
+    }
+
+    /// A control with the name of its kind that leaves ECN to the transport, draws nothing at
+    /// random, and that Linux does not have. How it grows and reacts is unknown.
+    pub(super) fn of_the_engine() -> Self {
+        ControlFacts {
+            title: Stated::None,
+            ecn: Stated::None,
+            draws: Stated::None,
+            linux: Stated::None,
             ..ControlFacts::default()
+        }
+    }
+}
+
+impl GrowthLaw {
+    /// Growth by a constant per round trip, whatever the round-trip time is.
+    pub const fn linear(segments_per_rtt: f64) -> Self {
+        GrowthLaw::Linear {
+            segments_per_rtt: Some(segments_per_rtt),
+            least_rtt_s: Stated::None,
         }
     }
 }

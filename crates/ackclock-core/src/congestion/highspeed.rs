@@ -5,6 +5,7 @@ use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::slow_start::SlowStartExit;
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
+use crate::stated::Stated;
 use crate::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,7 @@ impl Element<ControlKind> for HighSpeed {
         ControlFacts {
             growth: Some(GrowthLaw::Highspeed),
             slow_start_ends_early: Some(self.slow_start_exit.is_early()),
-            linux: Some(LinuxControl::new("highspeed", self, &kernel)),
+            linux: Stated::Some(LinuxControl::new("highspeed", self, &kernel)),
             ..ControlFacts::loss_based(KeptShare::ByWindow)
         }
     }

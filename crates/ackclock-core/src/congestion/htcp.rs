@@ -21,6 +21,7 @@ use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,7 +92,7 @@ impl Element<ControlKind> for Htcp {
         };
         // Growth is a function of time, which no law of the list is.
         ControlFacts {
-            linux: Some(LinuxControl::new("htcp", self, &kernel)),
+            linux: Stated::Some(LinuxControl::new("htcp", self, &kernel)),
             ..ControlFacts::loss_based(KeptShare::ByEstimate)
         }
     }

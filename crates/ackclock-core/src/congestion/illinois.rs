@@ -22,6 +22,7 @@ use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::Segments;
+use crate::stated::Stated;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ impl Element<ControlKind> for Illinois {
     fn facts(&self) -> ControlFacts {
         ControlFacts {
             growth: Some(GrowthLaw::ByDelay),
-            linux: Some(LinuxControl::new("illinois", self, &Illinois::default())),
+            linux: Stated::Some(LinuxControl::new("illinois", self, &Illinois::default())),
             ..ControlFacts::loss_based(KeptShare::ByEstimate)
         }
     }

@@ -1,11 +1,12 @@
 //! A control that the Linux kernel runs: one of its own, or a BPF program that ackclock loads.
 
-use super::facts::{ControlFacts, ControlProgram, LinuxControl};
+use super::facts::{ControlFacts, ControlProgram, LinuxControl, ProgramSource};
 use super::program::ProgramControl;
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Code, Error, Result, consistent, every, in_range};
 use crate::scenario::files::{Files, check_digest, read_checked};
+use crate::stated::Stated;
 use ackclock_bpf::{Callback, Machine, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,11 +138,11 @@ impl Element<ControlKind> for Kernel {
             Run::InKernel | Run::Refused(_) => None,
         };
         ControlFacts {
-            title: Some(title),
+            title: Stated::Some(title),
             paces: runs.map(|program| program.has(Callback::CongControl)),
-            linux: Some(LinuxControl {
+            linux: Stated::Some(LinuxControl {
                 name: self.name.clone().unwrap_or_default(),
-                program: program.map(Box::new),
+                program: program.map(Box::new).into(),
                 differences: Vec::new(),
                 slow_start_ends_early: None,
                 reno_friendly_speedup: None,
@@ -178,13 +179,19 @@ impl Factory<ControlKind> for Kernel {
 impl Kernel {
     /// Returns the program that a run loads; `None` for a control that the kernel has.
     fn program(&self) -> Option<ControlProgram> {
-        self.name.is_none().then(|| ControlProgram {
-            shipped: self.shipped.clone(),
-            file: self.file.clone(),
+        let source = match (&self.name, &self.shipped) {
+            (Some(_), _) => return None,
+            (None, Some(name)) => ProgramSource::Shipped { name: name.clone() },
+            (None, None) => ProgramSource::File {
+                file: self.file.clone()?,
+            },
+        };
+        Some(ControlProgram {
+            source,
             parameters: self.parameters.clone(),
             object: match &self.run {
-                Run::Program(program) => Some(format!("{:016x}", program.digest())),
-                Run::InKernel | Run::Refused(_) => None,
+                Run::Program(program) => Stated::Some(format!("{:016x}", program.digest())),
+                Run::InKernel | Run::Refused(_) => Stated::None,
             },
             records_calls: match &self.run {
                 Run::Program(program) => program.records(),
@@ -303,10 +310,14 @@ fn object(files: &dyn Files, file: &str) -> Result<Vec<u8>> {
 impl ControlProgram {
     /// Returns the name in tables: that of the program, or of its file without the end.
     pub fn title(&self) -> &str {
-        let file = self.file.as_deref().unwrap_or_default();
-        let base = file.rsplit('/').next().unwrap_or_default();
-        let stem = base.strip_suffix(SOURCE).or(base.strip_suffix(OBJECT));
-        self.shipped.as_deref().or(stem).unwrap_or(base)
+        match &self.source {
+            ProgramSource::Shipped { name } => name,
+            ProgramSource::File { file } => {
+                let base = file.rsplit('/').next().unwrap_or_default();
+                let stem = base.strip_suffix(SOURCE).or(base.strip_suffix(OBJECT));
+                stem.unwrap_or(base)
+            }
+        }
     }
 
     /// Returns the compiled object.
@@ -314,10 +325,9 @@ impl ControlProgram {
     /// # Errors
     /// The file cannot be read or compiled, or no such program comes with ackclock.
     pub fn object(&self, files: &dyn Files) -> Result<Vec<u8>> {
-        match (&self.shipped, &self.file) {
-            (Some(name), _) => Ok(find(name)?.object.to_vec()),
-            (None, Some(file)) => object(files, file),
-            (None, None) => Err(Error::missing("file", "name a program")),
+        match &self.source {
+            ProgramSource::Shipped { name } => Ok(find(name)?.object.to_vec()),
+            ProgramSource::File { file } => object(files, file),
         }
     }
 }
@@ -407,7 +417,12 @@ mod tests {
     fn a_program_is_titled_by_its_name_or_its_file() {
         let title = |mut tree: serde_json::Value| {
             tree["kind"] = "kernel".into();
-            choose::<ControlKind>(&tree, &Programs).unwrap().facts.title
+            choose::<ControlKind>(&tree, &Programs)
+                .unwrap()
+                .facts
+                .title
+                .some()
+                .cloned()
         };
         assert_eq!(title(json!({ "shipped": "aimd" })).unwrap(), "bpf:aimd");
         assert_eq!(
@@ -437,12 +452,12 @@ mod tests {
         let chosen = choose::<ControlKind>(&tree, &NoFiles).unwrap();
         assert!(!chosen.is_simulated());
         let known = ControlFacts {
-            title: Some("kernel:cubic".into()),
+            title: Stated::Some("kernel:cubic".into()),
             linux: chosen.facts.linux.clone(),
             ..ControlFacts::default()
         };
         assert_eq!(chosen.facts, known);
-        let linux = known.linux.unwrap();
+        let linux = known.linux.some().unwrap();
         assert_eq!((&*linux.name, linux.differences.len()), ("cubic", 0));
         assert_eq!(
             (linux.slow_start_ends_early, linux.reno_friendly_speedup),

@@ -15,7 +15,7 @@
 //! With few segments the state is the rate instead of the window (`rate_mode_below`).
 //! docs/deviations.md says what is left out.
 
-use super::facts::{ControlFacts, EcnUse, GrowthLaw, KeptShare};
+use super::facts::{ControlFacts, EcnUse, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::check_positive;
 use super::reno_linux::{RenoLinux, Shares};
 use super::{
@@ -27,6 +27,7 @@ use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::Segments;
+use crate::stated::Stated;
 use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,13 +99,16 @@ impl Element<ControlKind> for Prague {
 
     fn facts(&self) -> ControlFacts {
         ControlFacts {
-            growth: Some(GrowthLaw::Linear),
-            // One segment per round trip only from the target on.
-            growth_segments_per_rtt: (self.target_rtt == Span::ZERO).then_some(1.0),
-            least_rtt_s: Some(self.target_rtt.as_seconds()),
+            growth: Some(GrowthLaw::Linear {
+                segments_per_rtt: Some(1.0),
+                least_rtt_s: match self.target_rtt {
+                    Span::ZERO => Stated::None,
+                    target => Stated::Some(target.as_seconds()),
+                },
+            }),
             kept_after_loss: Some(KeptShare::Constant { share: 0.5 }),
             kept_after_mark: Some(KeptShare::ByMarks),
-            ecn: Some(EcnUse {
+            ecn: Stated::Some(EcnUse {
                 codepoint: EcnCodepoint::Ect1,
                 feedback: EcnFeedback::Accurate,
             }),
@@ -112,7 +116,8 @@ impl Element<ControlKind> for Prague {
             reacts_to_delay: Some(false),
             paces: Some(true),
             slow_start_ends_early: Some(false),
-            ..ControlFacts::default()
+            linux: Stated::Some(LinuxControl::new("prague", self, &Prague::default())),
+            ..ControlFacts::of_the_engine()
         }
     }
 }

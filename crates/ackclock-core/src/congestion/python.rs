@@ -6,6 +6,7 @@ use super::{CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Code, Error, Result, every, in_range};
 use crate::scenario::files::{Class, Files, read_checked};
+use crate::stated::Stated;
 use ackclock_bpf::{Argument, Callback};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,7 @@ impl Element<ControlKind> for Python {
 
     fn facts(&self) -> ControlFacts {
         ControlFacts {
-            title: Some(format!("{}:{}", Self::NAME, self.class)),
+            title: Stated::Some(format!("{}:{}", Self::NAME, self.class)),
             ..ControlFacts::default() // unknown
         }
     }

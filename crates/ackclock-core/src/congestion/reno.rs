@@ -33,6 +33,7 @@ use crate::endpoint::parameters::Arithmetic;
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -129,7 +130,7 @@ impl Element<ControlKind> for Reno {
                 share: self.after_mark(),
             }),
             slow_start_ends_early: Some(self.slow_start_exit.is_early()),
-            linux: Some(LinuxControl::new("reno", self, &kernel)),
+            linux: Stated::Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
         }
     }

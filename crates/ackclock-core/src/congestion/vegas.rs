@@ -36,6 +36,7 @@ use super::{ControlState, RecoveryPhase};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ impl Element<ControlKind> for Vegas {
             growth: Some(GrowthLaw::ByDelay),
             reacts_to_delay: Some(true),
             slow_start_ends_early: Some(true),
-            linux: Some(LinuxControl {
+            linux: Stated::Some(LinuxControl {
                 slow_start_ends_early: Some(true),
                 ..LinuxControl::new("vegas", self, &Vegas::default())
             }),

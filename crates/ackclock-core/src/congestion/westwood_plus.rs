@@ -9,6 +9,7 @@ use crate::estimator::{EstimatorKind, westwood_plus};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +66,7 @@ impl Element<ControlKind> for WestwoodPlus {
             growth: Growth::PerWindow,
         };
         ControlFacts {
-            linux: Some(LinuxControl::new("westwood", self, &kernel)),
+            linux: Stated::Some(LinuxControl::new("westwood", self, &kernel)),
             ..ControlFacts::linear(1.0, KeptShare::ByEstimate)
         }
     }

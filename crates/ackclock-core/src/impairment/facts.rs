@@ -1,18 +1,18 @@
 //! The facts of an impairment.
 
 use super::{Applies, Side};
+use crate::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The facts that an impairment states about itself. An unknown field is null.
+/// The facts that an impairment states about itself. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ImpairmentFacts {
-    /// Long-run share of packets that it loses, from 0 to 1; null if that changes at given times or
-    /// depends on the traffic.
-    pub mean_loss: Option<f64>,
-    /// Loss probabilities from given times on; null if there are none. There is no loss before the
-    /// first, and the last one holds for ever.
-    pub loss_steps: Option<Vec<LossStep>>,
+    /// Long-run share of packets that it loses, from 0 to 1; none if that changes at given times.
+    pub mean_loss: Stated<f64>,
+    /// Loss probabilities from given times on. There is no loss before the first, and the last one
+    /// holds for ever.
+    pub loss_steps: Stated<Vec<LossStep>>,
     /// Packets to which it applies.
     pub applies_to: Option<Applies>,
     /// Position in the hop.
@@ -42,8 +42,8 @@ impl ImpairmentFacts {
     /// Returns the facts of an impairment that does nothing to the packets to which it applies.
     pub(super) fn of(applies: Applies, side: Side) -> Self {
         ImpairmentFacts {
-            mean_loss: Some(0.0),
-            loss_steps: None,
+            mean_loss: Stated::Some(0.0),
+            loss_steps: Stated::None,
             applies_to: Some(applies),
             side: Some(side),
             bursty: Some(false),

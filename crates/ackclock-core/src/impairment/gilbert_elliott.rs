@@ -5,6 +5,7 @@ use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use crate::registry::{Element, Factory, StreamScope};
+use crate::stated::Stated;
 use crate::streams::Stream;
 use crate::units::{Probability, Time};
 use schemars::JsonSchema;
@@ -49,7 +50,7 @@ impl Element<ImpairmentKind> for GilbertElliott {
         let bad = self.share_of_bad().get();
         let mean_loss = (1.0 - bad) * self.loss_in_good.get() + bad * self.loss_in_bad.get();
         ImpairmentFacts {
-            mean_loss: Some(mean_loss),
+            mean_loss: Stated::Some(mean_loss),
             bursty: Some(true),
             ..ImpairmentFacts::of(self.applies, self.side)
         }

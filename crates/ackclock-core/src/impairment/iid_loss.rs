@@ -4,6 +4,7 @@ use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use crate::registry::{Element, Factory, StreamScope};
+use crate::stated::Stated;
 use crate::streams::Stream;
 use crate::units::{Probability, Time};
 use schemars::JsonSchema;
@@ -32,7 +33,7 @@ impl Element<ImpairmentKind> for IidLoss {
 
     fn facts(&self) -> ImpairmentFacts {
         ImpairmentFacts {
-            mean_loss: Some(self.probability.get()),
+            mean_loss: Stated::Some(self.probability.get()),
             ..ImpairmentFacts::of(self.applies, self.side)
         }
     }

@@ -59,7 +59,7 @@ impl Element<ImpairmentKind> for PeriodicLoss {
     fn facts(&self) -> ImpairmentFacts {
         let always = !self.changes();
         ImpairmentFacts {
-            mean_loss: always.then_some(1.0 / self.every as f64),
+            mean_loss: always.then_some(1.0 / self.every as f64).into(),
             changes: Some(!always),
             ..ImpairmentFacts::of(self.applies, self.side)
         }

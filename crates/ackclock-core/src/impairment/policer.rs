@@ -6,6 +6,7 @@ use crate::packet::Packet;
 use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::token_bucket::TokenBucket;
 use crate::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
@@ -60,7 +61,7 @@ impl Element<ImpairmentKind> for Policer {
 
     fn facts(&self) -> ImpairmentFacts {
         ImpairmentFacts {
-            mean_loss: None,
+            mean_loss: Stated::Unknown, // depends on the traffic
             bursty: Some(true),
             ..ImpairmentFacts::of(self.applies, self.side)
         }

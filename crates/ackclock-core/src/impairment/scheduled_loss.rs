@@ -7,6 +7,7 @@ use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::steps;
+use crate::stated::Stated;
 use crate::streams::Stream;
 use crate::units::{Probability, Span, Time};
 use schemars::JsonSchema;
@@ -65,8 +66,8 @@ impl Element<ImpairmentKind> for ScheduledLoss {
             probability: step.probability.get(),
         };
         ImpairmentFacts {
-            mean_loss: None,
-            loss_steps: Some(self.steps.iter().map(step).collect()),
+            mean_loss: Stated::None,
+            loss_steps: Stated::Some(self.steps.iter().map(step).collect()),
             changes: Some(true),
             ..ImpairmentFacts::of(self.applies, self.side)
         }

@@ -24,10 +24,9 @@ impl Element<LinkKind> for Constant {
 
     fn facts(&self) -> LinkFacts {
         LinkFacts {
-            varies: Some(false),
             mean_bit_per_s: Some(self.rate.as_bit_per_s() as f64),
             highest_bit_per_s: Some(self.rate.as_bit_per_s()),
-            ..LinkFacts::default()
+            ..LinkFacts::own(false)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Contention parameters of a link at a medium.
 
 use crate::scenario::error::{Result, consistent, every, in_range};
+use crate::stated::Stated;
 use crate::units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,8 +11,8 @@ use serde::Serialize;
 pub struct Contention {
     /// Name of the medium.
     pub medium: String,
-    /// Name of the station that the queue belongs to; null for a station of its own.
-    pub station: Option<String>,
+    /// Name of the station that the queue belongs to; none for a station of its own.
+    pub station: Stated<String>,
     /// Rate of its data frames, in bit/s.
     pub bit_per_s: u64,
     /// AIFSN: slots after SIFS for which the medium must have been idle.

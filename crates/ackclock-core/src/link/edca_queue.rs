@@ -15,6 +15,7 @@ use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::BitRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,16 +124,15 @@ impl Element<LinkKind> for EdcaQueue {
             given.map_or(default, |window| ContentionWindow::Constant { window })
         };
         LinkFacts {
-            varies: Some(true),
-            contends: Some(Contention {
+            contends: Stated::Some(Contention {
                 medium: self.medium.clone(),
-                station: self.station.clone(),
+                station: self.station.clone().into(),
                 bit_per_s: self.rate.as_bit_per_s(),
                 aifsn: self.aifsn.unwrap_or(aifsn),
                 cw_min: or_given(cw_min, self.cw_min),
                 cw_max: or_given(cw_max, self.cw_max),
             }),
-            ..LinkFacts::default()
+            ..LinkFacts::own(true)
         }
     }
 }
@@ -156,7 +156,8 @@ mod tests {
         tree.as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
-        choose::<LinkKind>(&tree, &NoFiles).map(|chosen| chosen.facts.contends.unwrap())
+        choose::<LinkKind>(&tree, &NoFiles)
+            .map(|chosen| chosen.facts.contends.some().unwrap().clone())
     }
 
     /// Table 9-137 for OFDM (aCWmin 15) and for DSSS (31).

@@ -1,10 +1,11 @@
 //! The facts of a link.
 
 use super::contention::Contention;
+use crate::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The facts that a link states about itself. An unknown field is null.
+/// The facts that a link states about itself. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LinkFacts {
     /// True if its rate changes.
@@ -13,16 +14,16 @@ pub struct LinkFacts {
     pub mean_bit_per_s: Option<f64>,
     /// Highest rate, in bit/s.
     pub highest_bit_per_s: Option<u64>,
-    /// States of a rate that a Markov chain chooses; null also for other links.
-    pub states: Option<LinkStates>,
-    /// Rates from given times on, the last one for ever; null also for other links.
-    pub steps: Option<Vec<RateStep>>,
-    /// Contention for a medium; null if the hop has its own link.
-    pub contends: Option<Contention>,
-    /// Name of the hop whose link it follows; null if it follows none.
-    pub measures: Option<String>,
+    /// States of a rate that a Markov chain chooses.
+    pub states: Stated<LinkStates>,
+    /// Rates from given times on, the last one for ever.
+    pub steps: Stated<Vec<RateStep>>,
+    /// Contention for a medium; none if the hop has its own link.
+    pub contends: Stated<Contention>,
+    /// Name of the hop whose link it follows.
+    pub measures: Stated<String>,
     /// Feedback from the link that it follows.
-    pub feedback: Option<FeedbackFacts>,
+    pub feedback: Stated<FeedbackFacts>,
 }
 
 /// The states of a Markov link.
@@ -30,8 +31,8 @@ pub struct LinkFacts {
 pub struct LinkStates {
     /// Rates, in bit/s.
     pub bit_per_s: Vec<u64>,
-    /// Mean time in each state, in seconds; null if it is never left.
-    pub sojourns_s: Vec<Option<f64>>,
+    /// Mean time in each state, in seconds; none if it is never left.
+    pub sojourns_s: Vec<Stated<f64>>,
     /// The state changes only at multiples of this, in seconds; zero if it may change at any time.
     pub step_s: f64,
 }
@@ -58,4 +59,20 @@ pub struct FeedbackFacts {
     pub share: f64,
     /// Lowest rate, in bit/s.
     pub lowest_bit_per_s: u64,
+}
+
+impl LinkFacts {
+    /// Returns the facts of a hop's own link, of whose rate nothing is known but whether it varies.
+    pub(super) const fn own(varies: bool) -> Self {
+        LinkFacts {
+            varies: Some(varies),
+            mean_bit_per_s: None,
+            highest_bit_per_s: None,
+            states: Stated::None,
+            steps: Stated::None,
+            contends: Stated::None,
+            measures: Stated::None,
+            feedback: Stated::None,
+        }
+    }
 }

@@ -28,6 +28,7 @@ use crate::feedback::{FeedbackAlgorithm, FeedbackKind};
 use crate::registry::{Element, Factory, Selection, choose};
 use crate::scenario::error::{Result, both, every, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::{BitRate, Bytes, Probability, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -154,10 +155,9 @@ impl Element<LinkKind> for Feedback {
             lowest_bit_per_s: self.minimum_rate.as_bit_per_s(),
         });
         LinkFacts {
-            varies: Some(true),
-            measures: Some(self.from.clone()),
-            feedback,
-            ..LinkFacts::default()
+            measures: Stated::Some(self.from.clone()),
+            feedback: feedback.into(),
+            ..LinkFacts::own(true)
         }
     }
 }

@@ -20,6 +20,7 @@ use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, both, consistent};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::streams::{Stream, Streams};
 use crate::units::{BitRate, Probability, Span, Time};
 use schemars::JsonSchema;
@@ -155,16 +156,16 @@ impl Element<LinkKind> for Markov {
 
     fn facts(&self) -> LinkFacts {
         let rates: Vec<u64> = self.rates.iter().map(|rate| rate.as_bit_per_s()).collect();
+        let varies = rates.iter().any(|rate| *rate != rates[0]);
         LinkFacts {
-            varies: Some(rates.iter().any(|rate| *rate != rates[0])),
             mean_bit_per_s: Some(self.chain.mean_bit_per_s()),
             highest_bit_per_s: rates.iter().copied().max(),
-            states: Some(LinkStates {
+            states: Stated::Some(LinkStates {
                 bit_per_s: rates,
-                sojourns_s: self.sojourns_s(),
+                sojourns_s: self.sojourns_s().into_iter().map(Stated::from).collect(),
                 step_s: self.step.map_or(0.0, Span::as_seconds),
             }),
-            ..LinkFacts::default()
+            ..LinkFacts::own(varies)
         }
     }
 }

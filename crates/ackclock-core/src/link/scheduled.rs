@@ -8,6 +8,7 @@ use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::steps;
+use crate::stated::Stated;
 use crate::units::{BitRate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,15 +73,13 @@ impl Element<LinkKind> for Scheduled {
             bit_per_s: step.rate.as_bit_per_s(),
         };
         let steps: Vec<RateStep> = self.steps.iter().map(step).collect();
+        let varies = steps
+            .iter()
+            .any(|step| step.bit_per_s != steps[0].bit_per_s);
         LinkFacts {
-            varies: Some(
-                steps
-                    .iter()
-                    .any(|step| step.bit_per_s != steps[0].bit_per_s),
-            ),
             highest_bit_per_s: steps.iter().map(|step| step.bit_per_s).max(),
-            steps: Some(steps),
-            ..LinkFacts::default()
+            steps: Stated::Some(steps),
+            ..LinkFacts::own(varies)
         }
     }
 }

@@ -147,9 +147,8 @@ impl Element<LinkKind> for Trace {
     /// depends on the interval.
     fn facts(&self) -> LinkFacts {
         LinkFacts {
-            varies: Some(self.varies()),
             mean_bit_per_s: self.mean().map(|rate| rate.as_bit_per_s() as f64),
-            ..LinkFacts::default()
+            ..LinkFacts::own(self.varies())
         }
     }
 }

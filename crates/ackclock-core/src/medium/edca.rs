@@ -184,7 +184,7 @@ impl Element<MediumKind> for Edca {
             ack_bytes: self.ack_size.0,
             retries: self.retry_limit,
             eifs: self.eifs,
-            rts_bytes: self.rts_threshold.map(|size| size.0),
+            rts_bytes: self.rts_threshold.map(|size| size.0).into(),
             cw_min: phy.cw.0,
             cw_max: phy.cw.1,
         };

@@ -1,9 +1,10 @@
 //! The facts of a medium.
 
+use crate::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The facts that a medium states about itself. An unknown field is null.
+/// The facts that a medium states about itself. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MediumFacts {
     /// Timing of a medium whose stations contend as in IEEE 802.11.
@@ -37,8 +38,8 @@ pub struct Timing {
     pub retries: u32,
     /// True if all stations wait after a collision as if it had been answered.
     pub eifs: bool,
-    /// Size, header included, from which on RTS and CTS precede a frame, in bytes; null for never.
-    pub rts_bytes: Option<u64>,
+    /// Size, header included, from which on RTS and CTS precede a frame, in bytes; none for never.
+    pub rts_bytes: Stated<u64>,
     /// Smallest contention window of the physical layer (aCWmin).
     pub cw_min: u32,
     /// Largest contention window of the physical layer (aCWmax).

@@ -105,7 +105,7 @@ impl RouteBuilder<'_> {
                     builder.add(network, std::mem::take(&mut extra), Some(id));
                     Stop::hop(
                         network.hops.len() - 1,
-                        description.link.facts.contends.is_none(),
+                        !description.link.facts.contends.is_some(),
                     )
                 }
             });

@@ -124,7 +124,7 @@ impl Element<QueueKind> for AdaptiveRed {
     /// States neither the thresholds, which follow from the link, nor the drop probability at the
     /// upper one, which is adapted.
     fn facts(&self) -> QueueFacts {
-        QueueFacts::early(self.limit, self.ecn, None)
+        QueueFacts::early(self.limit, self.ecn)
     }
 }
 

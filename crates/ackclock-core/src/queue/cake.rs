@@ -159,7 +159,7 @@ impl Element<QueueKind> for Cake {
 
     fn facts(&self) -> QueueFacts {
         QueueFacts {
-            highest_bit_per_s: self.rate.map(BitRate::as_bit_per_s),
+            highest_bit_per_s: self.rate.map(BitRate::as_bit_per_s).into(),
             ..QueueFacts::head(self.limit, self.ecn)
         }
     }

@@ -1,6 +1,6 @@
 //! A FIFO queue that drops, on arrival, the packets that do not fit.
 
-use super::facts::{Capacity, Drops, QueueFacts};
+use super::facts::{Capacity, QueueFacts};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
@@ -30,15 +30,10 @@ impl Element<QueueKind> for DropTail {
     const REFERENCE: &'static str = "RFC 7567 section 2 (tail drop)";
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts {
-            capacity: Some(Capacity::Limit {
-                limit: self.limit,
-                counts_packet_in_service: self.counts_packet_in_service,
-            }),
-            drops: Some(Drops::Tail),
-            marks: Some(false),
-            ..QueueFacts::default()
-        }
+        QueueFacts::tail(Capacity::Limit {
+            limit: self.limit,
+            counts_packet_in_service: self.counts_packet_in_service,
+        })
     }
 }
 

@@ -83,10 +83,7 @@ impl Element<QueueKind> for Drr {
 
     /// The capacity is that of all queues; one queue may have less.
     fn facts(&self) -> QueueFacts {
-        QueueFacts {
-            drops: Some(super::facts::Drops::Tail),
-            ..QueueFacts::early(self.limit, false, None)
-        }
+        QueueFacts::fixed(self.limit)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::QueueLimit;
+use crate::stated::Stated;
 use crate::streams::Stream;
 use crate::units::{Bytes, Probability, Span, Time};
 use schemars::JsonSchema;
@@ -136,7 +137,7 @@ impl Element<QueueKind> for DualPi2 {
 
     fn facts(&self) -> QueueFacts {
         QueueFacts {
-            low_latency: Some(LowLatency {
+            low_latency: Stated::Some(LowLatency {
                 joins: self.low_latency,
                 coupling: self.coupling,
                 classic_target_s: self.target.as_seconds(),

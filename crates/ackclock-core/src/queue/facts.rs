@@ -1,11 +1,12 @@
 //! The facts of a queue.
 
 use crate::scenario::quantity::QueueLimit;
+use crate::stated::Stated;
 use crate::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The facts that a queue states about itself. An unknown field is null.
+/// The facts that a queue states about itself. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct QueueFacts {
     /// Capacity of the queue.
@@ -14,17 +15,17 @@ pub struct QueueFacts {
     pub drops: Option<Drops>,
     /// True if it marks ECN-capable packets instead of dropping them.
     pub marks: Option<bool>,
-    /// Fixed thresholds of random drops; null also if there are none, or if the queue adapts them.
-    pub thresholds: Option<Thresholds>,
-    /// Queue above which it marks what arrives; null if it marks by another rule or not at all.
-    pub marking: Option<Marking>,
-    /// Highest rate at which the queue itself lets packets pass in the long run; null if only its
+    /// Fixed thresholds of random drops; none also if the queue adapts them.
+    pub thresholds: Stated<Thresholds>,
+    /// Queue above which it marks what arrives; none if it marks by another rule or not at all.
+    pub marking: Stated<Marking>,
+    /// Highest rate at which the queue itself lets packets pass in the long run; none if only its
     /// link limits it.
-    pub highest_bit_per_s: Option<u64>,
-    /// Law that steers the delay of all packets; null if there is none, or if flows have their own.
-    pub steering: Option<Steering>,
-    /// Second queue, which marks early (RFC 9332); null if there is none.
-    pub low_latency: Option<LowLatency>,
+    pub highest_bit_per_s: Stated<u64>,
+    /// Law that steers the delay of all packets; none also if each flow has its own.
+    pub steering: Stated<Steering>,
+    /// Second queue, which marks early (RFC 9332).
+    pub low_latency: Stated<LowLatency>,
 }
 
 /// A queue for low latency, coupled to the other one.
@@ -85,8 +86,8 @@ pub enum Drops {
 pub struct Marking {
     /// Packets, bytes or a time.
     pub threshold: QueueLimit,
-    /// Further queue over which the probability rises from 0 to 1; null for a step.
-    pub ramp: Option<QueueLimit>,
+    /// Further queue over which the probability rises from 0 to 1; none for a step.
+    pub ramp: Stated<QueueLimit>,
 }
 
 /// Thresholds of the average queue between which the drop probability rises linearly.
@@ -109,8 +110,8 @@ pub struct Steering {
     pub law: SteeringLaw,
     /// Target of the delay, in seconds.
     pub target_s: f64,
-    /// Time for which the delay may exceed the target, in seconds; null if the law has none.
-    pub interval_s: Option<f64>,
+    /// Time for which the delay may exceed the target, in seconds; none if the law has none.
+    pub interval_s: Stated<f64>,
 }
 
 /// Kind of a control law.
@@ -131,51 +132,61 @@ impl QueueFacts {
         target: Span,
         interval: Option<Span>,
     ) -> Self {
-        self.steering = Some(Steering {
+        self.steering = Stated::Some(Steering {
             law,
             target_s: target.as_seconds(),
-            interval_s: interval.map(Span::as_seconds),
+            interval_s: interval.map(Span::as_seconds).into(),
         });
         self
     }
 
-    /// Returns the facts of a queue that drops at the tail of an adapted limit and marks nothing.
-    pub(super) fn moving(most: u32, counts_packet_in_service: bool) -> Self {
+    /// Returns the facts of a queue that drops at the tail and marks nothing.
+    pub(super) const fn tail(capacity: Capacity) -> Self {
         QueueFacts {
-            capacity: Some(Capacity::Moving {
-                most: QueueLimit::Packets(most.into()),
-                counts_packet_in_service,
-            }),
+            capacity: Some(capacity),
             drops: Some(Drops::Tail),
             marks: Some(false),
-            ..QueueFacts::default()
+            thresholds: Stated::None,
+            marking: Stated::None,
+            highest_bit_per_s: Stated::None,
+            steering: Stated::None,
+            low_latency: Stated::None,
         }
+    }
+
+    /// Returns the facts of a queue that drops at the tail of an adapted limit and marks nothing.
+    pub(super) fn moving(most: u32, counts_packet_in_service: bool) -> Self {
+        QueueFacts::tail(Capacity::Moving {
+            most: QueueLimit::Packets(most.into()),
+            counts_packet_in_service,
+        })
+    }
+
+    /// Returns the facts of a queue that drops at the tail of a fixed limit and marks nothing. The
+    /// packet in service does not count towards the limit.
+    pub(super) const fn fixed(limit: QueueLimit) -> Self {
+        QueueFacts::tail(Capacity::Limit {
+            limit,
+            counts_packet_in_service: false,
+        })
     }
 
     /// Returns the facts of a queue that drops at random before a limit is reached. The packet in
     /// service does not count towards the limit.
-    pub(super) fn early(limit: QueueLimit, marks: bool, thresholds: Option<Thresholds>) -> Self {
+    pub(super) const fn early(limit: QueueLimit, marks: bool) -> Self {
         QueueFacts {
-            capacity: Some(Capacity::Limit {
-                limit,
-                counts_packet_in_service: false,
-            }),
             drops: Some(Drops::Early),
             marks: Some(marks),
-            marking: None,
-            thresholds,
-            highest_bit_per_s: None,
-            steering: None,
-            low_latency: None,
+            ..QueueFacts::fixed(limit)
         }
     }
 
     /// Returns the facts of a queue that drops at the head before a limit is reached. The packet
     /// in service does not count towards the limit.
-    pub(super) fn head(limit: QueueLimit, marks: bool) -> Self {
+    pub(super) const fn head(limit: QueueLimit, marks: bool) -> Self {
         QueueFacts {
             drops: Some(Drops::Head),
-            ..QueueFacts::early(limit, marks, None)
+            ..QueueFacts::early(limit, marks)
         }
     }
 
@@ -185,10 +196,10 @@ impl QueueFacts {
             Capacity::Limit { limit, .. } => limit,
             Capacity::Moving { most, .. } => most,
         });
-        let thresholds = self.thresholds.into_iter();
+        let thresholds = self.thresholds.some().into_iter();
         capacity
             .into_iter()
             .chain(thresholds.flat_map(|one| [one.low, one.high]))
-            .chain(self.marking.map(|marking| marking.threshold))
+            .chain(self.marking.some().map(|marking| marking.threshold))
     }
 }

@@ -103,7 +103,7 @@ impl Element<QueueKind> for FqPie {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts::early(self.limit, self.ecn, None)
+        QueueFacts::early(self.limit, self.ecn)
     }
 }
 

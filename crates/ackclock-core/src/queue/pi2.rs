@@ -86,11 +86,7 @@ impl Element<QueueKind> for Pi2 {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts::early(self.limit, self.ecn, None).steered(
-            SteeringLaw::Random,
-            self.target,
-            None,
-        )
+        QueueFacts::early(self.limit, self.ecn).steered(SteeringLaw::Random, self.target, None)
     }
 }
 

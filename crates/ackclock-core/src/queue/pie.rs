@@ -123,11 +123,7 @@ impl Element<QueueKind> for Pie {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts::early(self.limit, self.ecn, None).steered(
-            SteeringLaw::Random,
-            self.target,
-            None,
-        )
+        QueueFacts::early(self.limit, self.ecn).steered(SteeringLaw::Random, self.target, None)
     }
 }
 

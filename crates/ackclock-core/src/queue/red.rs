@@ -8,6 +8,7 @@ use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::QueueLimit;
+use crate::stated::Stated;
 use crate::units::{BitRate, Bytes, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,7 +124,10 @@ impl Element<QueueKind> for Red {
             p_max: self.maximum_probability.get(),
             gentle: self.gentle,
         };
-        QueueFacts::early(self.limit, self.ecn, Some(thresholds))
+        QueueFacts {
+            thresholds: Stated::Some(thresholds),
+            ..QueueFacts::early(self.limit, self.ecn)
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::droptail::DropTail;
 use super::early_detection::{Level, Measure};
-use super::facts::{Capacity, Drops, Marking, QueueFacts};
+use super::facts::{Drops, Marking, QueueFacts};
 use super::red::check_room;
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
@@ -13,6 +13,7 @@ use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::QueueLimit;
+use crate::stated::Stated;
 use crate::streams::Stream;
 use crate::units::Time;
 use schemars::JsonSchema;
@@ -94,21 +95,16 @@ impl Element<QueueKind> for StepMarking {
 
     fn facts(&self) -> QueueFacts {
         QueueFacts {
-            capacity: Some(Capacity::Limit {
-                limit: self.limit,
-                counts_packet_in_service: false,
-            }),
             drops: Some(match self.not_capable {
                 NotCapable::Drop => Drops::Early,
                 NotCapable::Pass => Drops::Tail,
             }),
             marks: Some(true),
-            thresholds: None,
-            marking: Some(Marking {
+            marking: Stated::Some(Marking {
                 threshold: self.threshold,
-                ramp: self.ramp,
+                ramp: self.ramp.into(),
             }),
-            ..QueueFacts::default()
+            ..QueueFacts::fixed(self.limit)
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::QueueLimit;
+use crate::stated::Stated;
 use crate::token_bucket::TokenBucket;
 use crate::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
@@ -80,9 +81,8 @@ impl Element<QueueKind> for Tbf {
 
     fn facts(&self) -> QueueFacts {
         QueueFacts {
-            drops: Some(super::facts::Drops::Tail),
-            highest_bit_per_s: Some(self.rate.as_bit_per_s()),
-            ..QueueFacts::early(self.limit, false, None)
+            highest_bit_per_s: Stated::Some(self.rate.as_bit_per_s()),
+            ..QueueFacts::fixed(self.limit)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::scenario::quantity::OptionalWindow;
+use crate::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,9 +12,6 @@ use serde::Serialize;
 pub struct RateControlFacts {
     /// Law by which the rate grows.
     pub growth: Option<GrowthLaw>,
-    /// Growth of the rate per round trip, in packets per round-trip time; null if it is not a
-    /// constant.
-    pub growth_segments_per_rtt: Option<f64>,
     /// Share of the rate that is kept after a loss.
     pub kept_after_loss: Option<KeptShare>,
     /// Share of the rate that is kept after an ECN mark.
@@ -22,8 +20,8 @@ pub struct RateControlFacts {
     pub reacts_to_loss: Option<bool>,
     /// True if longer round trips make it send less.
     pub reacts_to_delay: Option<bool>,
-    /// Throughput equation that it follows; null if it follows none.
-    pub equation: Option<EquationFacts>,
+    /// Throughput equation that it follows.
+    pub equation: Stated<EquationFacts>,
 }
 
 /// A throughput equation with its inputs.
@@ -63,12 +61,11 @@ impl RateControlFacts {
     pub(super) fn by_equation(equation: EquationFacts) -> Self {
         RateControlFacts {
             growth: Some(GrowthLaw::ByEquation),
-            growth_segments_per_rtt: None,
             kept_after_loss: Some(KeptShare::ByEstimate),
             kept_after_mark: Some(KeptShare::ByEstimate),
             reacts_to_loss: Some(true),
             reacts_to_delay: Some(true),
-            equation: Some(equation),
+            equation: Stated::Some(equation),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::endpoint::rtt::{RttEstimator, Timeouts};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,13 +86,12 @@ impl Element<RateControlKind> for Rap {
             share: self.decrease,
         };
         RateControlFacts {
-            growth: Some(GrowthLaw::Linear),
-            growth_segments_per_rtt: Some(self.increase),
+            growth: Some(GrowthLaw::linear(self.increase)),
             kept_after_loss: Some(kept),
             kept_after_mark: Some(kept),
             reacts_to_loss: Some(true),
             reacts_to_delay: Some(false),
-            equation: None,
+            equation: Stated::None,
         }
     }
 }

@@ -146,7 +146,7 @@ pub(super) fn check_hops(hops: &[HopDescription], media: &[MediumDescription]) -
 /// Checks the hop whose link another measures. It must exist, be shared, and have a link that does
 /// not itself measure another, so that there are no cycles.
 fn check_source(hop: &HopDescription, hops: &[HopDescription]) -> Result<()> {
-    let Some(name) = &hop.link.facts.measures else {
+    let Some(name) = hop.link.facts.measures.some() else {
         return Ok(());
     };
     let field = format!("hops.{}.link.from", hop.name);
@@ -171,7 +171,7 @@ fn check_packet_delays(hop: &HopDescription) -> Result<()> {
     let field = format!("hops.{}.packet_delays", hop.name);
     let (shared, alone) = (
         hop.scope == Scope::Shared,
-        hop.link.facts.contends.is_none(),
+        !hop.link.facts.contends.is_some(),
     );
     every([
         consistent(
@@ -194,7 +194,7 @@ fn check_packet_delays(hop: &HopDescription) -> Result<()> {
 /// Checks a contender. It needs a medium that accepts it, and a queue that need not know the wait
 /// of a packet.
 fn check_contender(hop: &HopDescription, media: &[MediumDescription]) -> Result<()> {
-    let Some(contention) = &hop.link.facts.contends else {
+    let Some(contention) = hop.link.facts.contends.some() else {
         return Ok(());
     };
     let streams = Streams::new(0, 0);
@@ -251,10 +251,10 @@ pub(super) fn check_control_calls<T>(
 ) -> Result<()> {
     let records = |transport: &Transport| {
         let program = match transport {
-            Transport::Tcp { control, .. } => control.facts.linux.as_ref(),
+            Transport::Tcp { control, .. } => control.facts.linux.some(),
             _ => None,
         };
-        let program = program.and_then(|linux| linux.program.as_ref());
+        let program = program.and_then(|linux| linux.program.some());
         program.is_some_and(|program| program.records_calls)
     };
     match transport {

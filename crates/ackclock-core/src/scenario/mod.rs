@@ -230,9 +230,11 @@ impl Transport {
     /// Returns the name of its control in tables; `udp` for UDP without one.
     pub fn control_name(&self) -> &str {
         match self {
-            Transport::Tcp { control, .. } => {
-                control.facts.title.as_deref().unwrap_or(control.name)
-            }
+            Transport::Tcp { control, .. } => control
+                .facts
+                .title
+                .some()
+                .map_or(control.name, String::as_str),
             Transport::Udp { .. } => "udp",
             Transport::Controlled { control, .. } => control.name,
         }

@@ -127,8 +127,8 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
     };
     let ((control, preset), mut parameters): ((Selection<ControlKind>, _), _) =
         both(both(control, preset), parameters)?;
-    if let Some(ecn) = control.facts.ecn {
-        follow_control(&mut parameters, ecn, &says);
+    if let Some(ecn) = control.facts.ecn.some() {
+        follow_control(&mut parameters, *ecn, &says);
     }
     let mut written = Map::new();
     written.insert("control".into(), control.resolved.clone());

@@ -19,11 +19,7 @@ impl Element<TrafficKind> for Bulk {
     const REFERENCE: &'static str = "the greedy, or persistent, source; ns-2's FTP";
 
     fn facts(&self) -> TrafficFacts {
-        TrafficFacts {
-            greedy: Some(true),
-            finite: Some(false),
-            ..TrafficFacts::default()
-        }
+        TrafficFacts::at_any_pace(true, false)
     }
 }
 

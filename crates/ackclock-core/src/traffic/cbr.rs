@@ -5,6 +5,7 @@ use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,12 +34,9 @@ impl Element<TrafficKind> for Cbr {
 
     fn facts(&self) -> TrafficFacts {
         TrafficFacts {
-            greedy: Some(false),
-            finite: Some(false),
-            size_bytes: None,
-            steady_bit_per_s: Some(self.rate.as_bit_per_s()),
-            mean_bit_per_s: Some(self.rate.as_bit_per_s() as f64),
-            packet_bytes: self.packet_size.map(|size| size.0),
+            steady_bit_per_s: Stated::Some(self.rate.as_bit_per_s()),
+            mean_bit_per_s: Stated::Some(self.rate.as_bit_per_s() as f64),
+            ..TrafficFacts::paced(self.packet_size)
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::streams::Stream;
 use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
@@ -114,12 +115,11 @@ impl Element<TrafficKind> for OnOff {
         let (on, off) = (self.mean_on.as_seconds(), self.mean_off.as_seconds());
         let mean = self.rate.as_bit_per_s() as f64 * on / (on + off);
         TrafficFacts {
-            greedy: Some(false),
-            finite: Some(false),
-            size_bytes: None,
-            steady_bit_per_s: None,
-            mean_bit_per_s: Some(mean).filter(|mean| mean.is_finite()),
-            packet_bytes: self.packet_size.map(|size| size.0),
+            mean_bit_per_s: match mean.is_finite() {
+                true => Stated::Some(mean),
+                false => Stated::Unknown,
+            },
+            ..TrafficFacts::paced(self.packet_size)
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, every};
 use crate::scenario::files::Files;
 use crate::scenario::steps;
+use crate::stated::Stated;
 use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,10 +61,8 @@ impl Element<TrafficKind> for Scheduled {
     /// The long-run rate is unknown, because a run may end before the last step.
     fn facts(&self) -> TrafficFacts {
         TrafficFacts {
-            greedy: Some(false),
-            finite: Some(false),
-            packet_bytes: self.packet_size.map(|size| size.0),
-            ..TrafficFacts::default()
+            mean_bit_per_s: Stated::Unknown,
+            ..TrafficFacts::paced(self.packet_size)
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::registry::{Element, Factory, Selection, choose};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::size::{SizeKind, check_size};
+use crate::stated::Stated;
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,13 +65,11 @@ impl Element<TrafficKind> for Transfer {
 
     fn facts(&self) -> TrafficFacts {
         TrafficFacts {
-            greedy: Some(false),
-            finite: Some(true),
             size_bytes: match self.chosen {
-                Some(Size::Plain(size)) => Some(size.0),
-                Some(Size::Law(_)) | None => None,
+                Some(Size::Plain(size)) => Stated::Some(size.0),
+                Some(Size::Law(_)) | None => Stated::None,
             },
-            ..TrafficFacts::default()
+            ..TrafficFacts::at_any_pace(false, true)
         }
     }
 }

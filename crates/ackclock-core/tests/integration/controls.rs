@@ -1,6 +1,6 @@
 //! The contract of every registered congestion control: with any signals, and over a bottleneck.
 
-use ackclock_core::congestion::facts::KeptShare;
+use ackclock_core::congestion::facts::{GrowthLaw, KeptShare};
 use ackclock_core::congestion::kernel::{SHIPPED, Shipped};
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
@@ -213,14 +213,14 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     for Choice { tree, chosen } in choices() {
         let facts = &chosen.facts;
         // What is unknown may be nothing.
-        let ignored = |kept: Option<KeptShare>| matches!(kept, None | Some(KeptShare::None));
+        let ignored = |kept: Option<KeptShare>| matches!(kept, None | Some(KeptShare::All));
         let ignored = [
             (Loss, ignored(facts.kept_after_loss)),
             (Mark, ignored(facts.kept_after_mark)),
             (Timeout, false),
         ];
         if let (Some(reacts), Some(kept)) = (facts.reacts_to_loss, facts.kept_after_loss) {
-            let keeps_all = kept == KeptShare::None;
+            let keeps_all = kept == KeptShare::All;
             assert_eq!(
                 reacts, !keeps_all,
                 "{tree}: reacts_to_loss, kept_after_loss"
@@ -251,9 +251,15 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
 fn windows_grow_by_what_is_stated() {
     const ROUNDS: u32 = 20;
     for Choice { tree, chosen } in choices() {
-        let Some(stated) = chosen.facts.growth_segments_per_rtt else {
+        let Some(GrowthLaw::Linear {
+            segments_per_rtt: Some(stated),
+            least_rtt_s,
+        }) = chosen.facts.growth
+        else {
             continue;
         };
+        let shortest = least_rtt_s.some().copied().unwrap_or(0.0);
+        assert!(RTT.as_seconds() >= shortest, "{tree}: {shortest} s");
         let mut clock = without_bottleneck(chosen, PRODUCT as u64, Some(1));
         (0..ROUNDS).for_each(|_| clock.round());
         // Each ACK adds its share of the window, which grows by up to 2 % within a round trip.

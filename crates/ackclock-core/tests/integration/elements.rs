@@ -185,7 +185,7 @@ fn link(chosen: &Selection<LinkKind>, seed: u64) -> Box<dyn Link> {
         let measured = chosen
             .facts
             .measures
-            .as_ref()
+            .some()
             .map(|_| moving.build(LinkContext::alone(place)));
         chosen.build(LinkContext { place, measured })
     })

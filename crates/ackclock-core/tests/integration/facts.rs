@@ -22,6 +22,7 @@ use ackclock_core::registry::{
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::quantity::QueueLimit;
 use ackclock_core::scenario::tree;
+use ackclock_core::stated::Stated;
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::{TrafficContext, TrafficKind, Write};
 use ackclock_core::units::{Bytes, Span, Time};
@@ -172,7 +173,10 @@ fn names_of_parameters_mean_nothing() {
     let control = control.read(json!({ "beta": 4.0 }), &NoFiles).unwrap();
     assert_eq!(control.resolved["beta"], 4.0);
     assert_eq!(control.resolved[FACTS]["kept_after_loss"], Value::Null);
-    assert_eq!(control.resolved[FACTS]["growth"], "by_delay");
+    assert_eq!(
+        control.resolved[FACTS]["growth"],
+        json!({ "kind": "by_delay" })
+    );
     let queue = Entry::<QueueKind>::of::<Sized>();
     let queue = queue
         .read(json!({ "size": "45 packets" }), &NoFiles)
@@ -298,7 +302,7 @@ fn links_vary_as_they_state_and_never_exceed_their_highest_rate() {
         let facts = &chosen.facts;
         let measured = facts
             .measures
-            .as_ref()
+            .some()
             .map(|_| at_place(|place| followed.build(LinkContext::alone(place))));
         let link = at_place(|place| chosen.build(LinkContext { place, measured }));
         let moments = (0..2000).map(|number| Time::from_nanos(number * 10_000_000));
@@ -365,7 +369,9 @@ fn impairments_do_what_they_state_and_nothing_else() {
         // Independent losses follow each other this often, by a law of Poisson. A burst has pairs
         // wherever it comes, so that five standard deviations tell them apart.
         let by_chance = f64::from(dropped).powi(2) / PACKETS as f64;
-        if let (Some(bursty), Some(_), true) = (facts.bursty, facts.mean_loss, dropped >= 100) {
+        if let (Some(bursty), Stated::Some(_), true) =
+            (facts.bursty, facts.mean_loss, dropped >= 100)
+        {
             let many = f64::from(pairs) > by_chance + 5.0 * by_chance.max(1.0).sqrt();
             assert_eq!(bursty, many, "{}: {pairs} pairs", chosen.resolved);
         }
@@ -376,7 +382,7 @@ fn impairments_do_what_they_state_and_nothing_else() {
             "{}",
             chosen.name
         );
-        if let Some(mean) = facts.mean_loss {
+        if let Stated::Some(mean) = facts.mean_loss {
             let found = f64::from(dropped) / PACKETS as f64;
             assert!(
                 (found - mean).abs() <= 0.1 * mean,
@@ -403,7 +409,7 @@ fn sources_send_what_they_state() {
             "{}",
             chosen.name
         );
-        if let Some(size) = facts.size_bytes {
+        if let Stated::Some(size) = facts.size_bytes {
             assert_eq!(source.total(), Some(Bytes(size)));
         }
         let first = source.poll_write();
@@ -413,7 +419,7 @@ fn sources_send_what_they_state() {
             "{}",
             chosen.name
         );
-        if let (Some(size), Some(write)) = (facts.packet_bytes, first) {
+        if let (Stated::Some(size), Some(write)) = (facts.packet_bytes, first) {
             assert_eq!(write, Write::Bytes(Bytes(size)), "{}", chosen.name);
         }
     }
@@ -464,8 +470,10 @@ fn a_burst_fills_queues_to_their_capacity() {
 /// Offers a queue that multiple of what it and its link let pass, for 20 s.
 fn loaded(chosen: &Selection<QueueKind>, load: f64, ecn: Ecn) -> Station {
     let service = Station::RATE.serialization(Bytes(1500));
-    let highest = chosen.facts.highest_bit_per_s.unwrap_or(u64::MAX);
-    let highest = Station::RATE.as_bit_per_s().min(highest);
+    let highest = chosen.facts.highest_bit_per_s.some().copied();
+    let highest = Station::RATE
+        .as_bit_per_s()
+        .min(highest.unwrap_or(u64::MAX));
     let gap = Span::from_seconds(1500.0 * 8.0 / (load * highest as f64));
     let mut station = Station::new(chosen, 1);
     station.ecn = ecn;
@@ -517,12 +525,12 @@ fn queues_mark_and_drop_as_they_state() {
 #[test]
 fn queues_limit_the_rate_as_they_state() {
     for chosen in all::<QueueKind>() {
-        let stated = chosen.facts.highest_bit_per_s;
+        let stated = chosen.facts.highest_bit_per_s.some();
         let load = if stated.is_some() { 1.5 } else { 0.9 };
         let station = loaded(&chosen, load, Ecn::NotCapable);
         let found = station.served.len() as f64 * 1500.0 * 8.0 / 20.0;
         let offered = 0.9 * Station::RATE.as_bit_per_s() as f64;
-        let expected = stated.map_or(offered, |highest| highest as f64);
+        let expected = stated.map_or(offered, |highest| *highest as f64);
         let deviates = (found / expected - 1.0).abs();
         // A bucket's burst counts, and headers that a shaper adds: 2 % of a packet.
         assert!(

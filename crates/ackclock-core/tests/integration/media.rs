@@ -20,7 +20,9 @@ fn all<K: Kind>() -> Vec<Selection<K>> {
 
 fn contentions() -> Vec<Contention> {
     let links = all::<LinkKind>().into_iter();
-    links.filter_map(|link| link.facts.contends).collect()
+    links
+        .filter_map(|link| link.facts.contends.some().cloned())
+        .collect()
 }
 
 /// A medium, and a queue of packet sizes for each of its contenders.

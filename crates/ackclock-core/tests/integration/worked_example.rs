@@ -36,8 +36,7 @@ impl Element<ControlKind> for Gentle {
     fn facts(&self) -> ControlFacts {
         let kept = Some(KeptShare::Constant { share: self.kept });
         ControlFacts {
-            growth: Some(GrowthLaw::Linear),
-            growth_segments_per_rtt: Some(1.0),
+            growth: Some(GrowthLaw::linear(1.0)),
             kept_after_loss: kept,
             kept_after_mark: kept,
             reacts_to_loss: Some(true),

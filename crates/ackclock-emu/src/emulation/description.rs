@@ -74,6 +74,7 @@ impl Description {
         }
         let mut mtu = LEAST_MTU;
         for flow in &scenario.flows {
+            check_control(flow)?;
             mtu = mtu.max(largest_packet(flow)?);
         }
         let settings = settings_of(scenario);
@@ -108,6 +109,20 @@ fn route(destination: std::net::Ipv4Addr, source: std::net::Ipv4Addr, metrics: M
         source: Some(source),
         metrics,
     }
+}
+
+/// Refuses a congestion control that is not known to be in Linux.
+fn check_control(flow: &FlowDescription) -> Result<(), Error> {
+    let Transport::Tcp { control, .. } = &flow.transport else {
+        return Ok(());
+    };
+    if control.facts.linux.is_some() {
+        return Ok(());
+    }
+    let remedy = "states no control of Linux; run ackclock simulate, or name a control of the \
+        kernel: control = { kind = \"kernel\", name = \"cubic\" }";
+    let field = format!("flows.{}.transport.control", flow.name);
+    Err(Error::new(&field, &control.name.into(), remedy).coded(Code::Unsupported))
 }
 
 /// Returns the length of the IP packet of a full segment or datagram, in bytes.
@@ -254,7 +269,8 @@ fn brings_ecn(flow: &FlowDescription) -> bool {
             control,
             parameters,
         } => {
-            let asked = control.facts.ecn.filter(|_| control.facts.linux.is_some());
+            let is_in_linux = control.facts.linux.is_some();
+            let asked = control.facts.ecn.some().filter(|_| is_in_linux);
             asked.is_some_and(|asked| {
                 asked.codepoint == parameters.ecn_codepoint
                     && asked.feedback == parameters.ecn_feedback
@@ -398,8 +414,8 @@ fn of_control(
     let Transport::Tcp { control, .. } = &flow.transport else {
         return Vec::new();
     };
-    let linux = control.facts.linux.iter();
-    let differences = linux.flat_map(|linux| &linux.differences);
+    let linux = control.facts.linux.some();
+    let differences = linux.into_iter().flat_map(|linux| &linux.differences);
     differences
         .map(|name| {
             note(
@@ -489,6 +505,14 @@ transport.initial_window = "4 segments"
         assert_eq!(base_rtt(&both), Span::from_millis(18));
         assert_eq!(base_rtt(&scenario(ONE_WAY)), Span::from_millis(10));
         assert_eq!(base_rtt(&scenario("")), Span::ZERO);
+    }
+
+    #[test]
+    fn a_control_must_be_known_to_be_in_linux() {
+        let with = |control: &str| of(&scenario(&BOTH_WAYS.replace("\"reno\"", control)));
+        assert!(with("\"vegas\"").is_ok());
+        let refused = with("\"copa\"").unwrap_err();
+        assert_eq!(refused.key(), "unsupported flows.bulk.transport.control");
     }
 
     #[test]

@@ -35,23 +35,18 @@ pub const UDP_HEADER_BYTES: u64 = 28;
 /// Names of the programs that a run has loaded into the kernel as controls.
 pub type LoadedNames = BTreeMap<ControlProgram, String>;
 
-/// Returns the kernel's name of a control: the one that it states for Linux, or its own. `None` for
-/// a program, whose name the run that loads it chooses.
+/// Returns the name that a control states for Linux. `None` if it states none, and for a program,
+/// whose name the run that loads it chooses.
 pub fn linux_name(control: &Selection<ControlKind>) -> Option<&str> {
-    match &control.facts.linux {
-        Some(linux) if linux.program.is_some() => None,
-        Some(linux) => Some(&linux.name),
-        None => Some(control.name),
-    }
+    let linux = control.facts.linux.some();
+    let own = linux.filter(|linux| !linux.program.is_some());
+    own.map(|linux| &*linux.name)
 }
 
 /// Returns the name by which a socket chooses a control.
 fn socket_name(control: &Selection<ControlKind>, loaded: &LoadedNames) -> String {
-    let program = control
-        .facts
-        .linux
-        .as_ref()
-        .and_then(|linux| linux.program.as_deref());
+    let linux = control.facts.linux.some();
+    let program = linux.and_then(|linux| linux.program.some());
     let name = program.and_then(|program| loaded.get(program).map(String::as_str));
     name.or(linux_name(control)).unwrap_or(control.name).into()
 }
@@ -406,12 +401,13 @@ mod tests {
         let name = |control: &str| {
             let chosen =
                 registry::choose::<ControlKind>(&json!({ "kind": control }), &NoFiles).unwrap();
-            linux_name(&chosen).unwrap().to_owned()
+            linux_name(&chosen).map(str::to_owned)
         };
         assert_eq!(
-            ["reno", "cubic", "westwood_plus", "westwood_be"].map(name),
-            ["reno", "cubic", "westwood", "westwood_be"]
+            ["reno", "cubic", "westwood_plus"].map(name),
+            ["reno", "cubic", "westwood"].map(|linux| Some(linux.into()))
         );
+        assert_eq!(name("westwood_be"), None);
         let named = json!({ "kind": "kernel", "name": "bbr" });
         let chosen = registry::choose::<ControlKind>(&named, &NoFiles).unwrap();
         assert_eq!(linux_name(&chosen), Some("bbr"));
@@ -424,8 +420,18 @@ mod tests {
             registry::choose::<ControlKind>(&tree, &NoFiles).unwrap()
         };
         let (one, other) = (of(json!({ "alpha": 1 })), of(json!({ "alpha": 2 })));
-        let program =
-            |chosen: &Selection<ControlKind>| *chosen.facts.linux.clone().unwrap().program.unwrap();
+        let program = |chosen: &Selection<ControlKind>| {
+            chosen
+                .facts
+                .linux
+                .some()
+                .unwrap()
+                .program
+                .some()
+                .unwrap()
+                .as_ref()
+                .clone()
+        };
         let names = [&one, &other]
             .map(program)
             .into_iter()

@@ -157,9 +157,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
             "--hop",
             f'"{name}" is not a shared hop on a data route; choose from {", ".join(crossed)}',
         )
-    contending = [
-        one["name"] for one in scenario["hops"] if facts.link(one)[1]["contends"] is not None
-    ]
+    contending = [one["name"] for one in scenario["hops"] if facts.link(one)[1]["contends"]]
     if name is None and (unknown := next((hop for hop in crossed if hop in contending), None)):
         raise ScenarioError(
             "no-data",

@@ -34,9 +34,9 @@ def _control(evidence: Evidence) -> facts.Facts:
     return facts.control((evidence.flow or {}).get("transport", {}))[1]
 
 
-def _in_linux(evidence: Evidence) -> Mapping[str, Any]:
-    """Returns the facts of the same control in Linux; empty if Linux does not have it."""
-    return _control(evidence)["linux"] or {}
+def _in_linux(evidence: Evidence) -> facts.Facts:
+    """Returns the facts of the same control in Linux; empty if none is known."""
+    return _control(evidence)["linux"] or facts.Facts()
 
 
 def _follows_linux(evidence: Evidence) -> bool:
@@ -87,9 +87,10 @@ def _settings(evidence: Evidence) -> str:
 
 
 def _friendly_growth(evidence: Evidence) -> str:
+    growth = _control(evidence)["growth"] or facts.Facts()
     concerns = (
-        _control(evidence)["reno_friendly_speedup"] is True
-        and _in_linux(evidence).get("reno_friendly_speedup") is False
+        growth["reno_friendly_speedup"] is True
+        and _in_linux(evidence)["reno_friendly_speedup"] is False
     )
     smaller = (
         evidence.metric in (*OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay")
@@ -111,7 +112,7 @@ def _hystart(evidence: Evidence) -> str:
     ours, engines = (
         max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True)
     )
-    only_linux = _in_linux(evidence).get("slow_start_ends_early") is True and not _follows_linux(
+    only_linux = _in_linux(evidence)["slow_start_ends_early"] is True and not _follows_linux(
         evidence
     )
     if not (evidence.is_kernel_beside_engine and only_linux and engines - ours > 0):

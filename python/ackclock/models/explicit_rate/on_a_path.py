@@ -2,6 +2,7 @@
 
 from math import inf
 
+from ackclock.elements.facts import NONE
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     GREEDY,
@@ -12,6 +13,7 @@ from ackclock.models.assumptions import (
     no_droptail,
     not_reno,
     unless,
+    violated_if,
 )
 from ackclock.models.model import Assumption
 from ackclock.models.path import FlowPath, LinkStates
@@ -23,7 +25,7 @@ _SAME_TIME = 1e-6
 def inputs_of(path: FlowPath) -> dict[str, float]:
     """Returns the inputs of the models; the path must not be refused."""
     states = path.bottleneck.link_states
-    assert states is not None, "refused without"
+    assert states, "refused without"
     high, low = (states.segments_per_s.index(one(states.segments_per_s)) for one in (max, min))
     trip = path.round_trip.propagation_s
     psi = [sojourn / trip for sojourn in states.sojourns_s]
@@ -46,15 +48,21 @@ def inputs_with_ample_window(path: FlowPath) -> dict[str, float]:
 
 def refusal_alone(path: FlowPath) -> str:
     """Returns the reason why the model of TCP alone does not apply."""
-    told = unless(path.bottleneck.feedback is None, "the sender's host follows a fed-back rate")
+    feedback = path.bottleneck.feedback
+    told = violated_if(
+        None if feedback is None else bool(feedback),
+        "the sender's host follows a fed-back rate",
+        "the sender's host follows a fed-back rate",
+    )
     return needs_tcp(path) or told or _refusal(path)
 
 
 def refusal_with_feedback(path: FlowPath) -> str:
     """Returns the reason why the model of INSTCAP does not apply."""
     feedback = path.bottleneck.feedback
-    if feedback is None:
-        return needs_tcp(path) or "there is no feedback of the link's rate to the sender's host"
+    if not feedback:
+        known = "no feedback" if feedback is NONE else "not known to be feedback"
+        return needs_tcp(path) or f"there is {known} of the link's rate to the sender's host"
     return unless(
         feedback.algorithm == "instcap", f"the feedback is {feedback.algorithm}, not INSTCAP"
     ) or _refusal(path)
@@ -78,8 +86,9 @@ def refusal_of_effective_capacity(path: FlowPath) -> str:
 
 def _refusal(path: FlowPath) -> str:
     states = path.bottleneck.link_states
-    if states is None:
-        return needs_tcp(path) or "the bottleneck has no Markov link"
+    if not states:
+        known = "is not known to have" if states is None else "has no"
+        return needs_tcp(path) or f"the bottleneck {known} Markov link"
     rates = states.segments_per_s
     different = len(set(rates))
     count = "one rate" if different == 1 else f"{len(rates)} rates"
@@ -111,14 +120,14 @@ def _other_recovery(path: FlowPath) -> str:
 
 
 def _other_epochs(path: FlowPath) -> str:
-    step = path.bottleneck.link_states.step_s if path.bottleneck.link_states is not None else 0.0
+    step = path.bottleneck.link_states.step_s if path.bottleneck.link_states else 0.0
     when = f"every {step * 1e3:.4g} ms" if step else "at any time"
     return unless(abs(step - path.round_trip.propagation_s) < _SAME_TIME, f"it may change {when}")
 
 
 def _other_lag(path: FlowPath) -> str:
     feedback = path.bottleneck.feedback
-    if feedback is None:
+    if not feedback:
         return ""
     later, trip = feedback.lag_s, path.round_trip.propagation_s
     said = f"it follows {later * 1e3:.4g} ms later, but a round trip is {trip * 1e3:.4g} ms"

@@ -9,6 +9,7 @@ from ackclock.models.assumptions import (
     GREEDY,
     LONG_RUN,
     jitter,
+    lacks,
     needs_tcp,
     no_droptail,
     not_highspeed,
@@ -51,7 +52,7 @@ def places_of(path: FlowPath) -> dict[str, float]:
 def red_of(path: FlowPath) -> dict[str, float]:
     """Returns the same with the thresholds, which also count the segment being sent."""
     red = path.bottleneck.thresholds
-    if red is None:
+    if not red:
         return places_of(path)
     return places_of(path) | {"min_th": red.low + 1, "max_th": red.high + 1, "p_max": red.p_max}
 
@@ -63,13 +64,8 @@ def refusal_at_drop_tail(path: FlowPath) -> str:
 
 def refusal_at_red(path: FlowPath) -> str:
     """Returns the reason why the model of RED does not apply."""
-    has_thresholds = path.bottleneck.thresholds is not None
-    return _refusal(
-        path,
-        unless(
-            has_thresholds, "the bottleneck's queue is not known to be RED with fixed thresholds"
-        ),
-    )
+    red = path.bottleneck.thresholds
+    return _refusal(path, lacks(path.bottleneck, red, "fixed thresholds of random drops"))
 
 
 def _refusal(path: FlowPath, of_queue: str) -> str:
@@ -156,7 +152,7 @@ NOT_GENTLE = Assumption(
     "not_gentle",
     "RED drops everything above max_th",
     lambda path: unless(
-        path.bottleneck.thresholds is None or not path.bottleneck.thresholds.gentle,
+        not path.bottleneck.thresholds or not path.bottleneck.thresholds.gentle,
         "above max_th the drop probability rises gently",
     ),
 )

@@ -78,7 +78,7 @@ def _gathered(
 
 def _contention(hop: Tree) -> Tree:
     """Returns how a hop's link contends; empty if it does not."""
-    return facts.link(hop)[1]["contends"] or {}
+    return facts.link(hop)[1]["contends"] or facts.Facts()
 
 
 def _contending(scenario: Tree, medium: str, names: Iterable[str]) -> list[Tree]:
@@ -95,7 +95,8 @@ def _unclear(scenario: Tree, flow: Tree, path: FlowPath, data: list[Tree], acks:
         "arrives over time, so that the number of contenders changes": "arrivals" in flow,
         "contends only with its ACKs": not data,
         "contends more than once on its route": contends > 1,
-        "has packets that are not full": size is not None and size != path.sender.mss_bytes,
+        "does not state the size of its packets": size is None,
+        "has packets that are not full": size not in (None, facts.NONE, path.sender.mss_bytes),
         "is acknowledged over the medium, but not by TCP": bool(acks)
         and path.sender.transport != "tcp",
         f"has an unknown loss rate: {path.loss.unknown}": bool(path.loss.unknown),
@@ -123,7 +124,7 @@ def _sender(flow: Tree, path: FlowPath, instances: int, answers: list[Answers]) 
     most = min(path.bottleneck.link_bit_per_s, path.window_bit_per_s) / 8 / mss if mss else inf
     if path.sender.transport == "tcp" and path.loss.rate > 0 and round_trip_s > 0:
         most = min(most, sqrt(1.5 / path.loss.rate) / round_trip_s)
-    if steady is not None:
+    if steady:
         most = min(most, steady / 8 / mss)
     kept, unclear = _kept(path.control)
     return CellSender(
@@ -134,7 +135,7 @@ def _sender(flow: Tree, path: FlowPath, instances: int, answers: list[Answers]) 
         round_trip_s=round_trip_s,
         kept_share=kept,
         most_per_s=most,
-        is_busy=path.transfer.is_always_active and (steady is not None or path.transfer.is_greedy),
+        is_busy=path.transfer.is_always_active and (bool(steady) or path.transfer.is_greedy),
         answers=tuple(answers),
         unclear=unclear,
     )
@@ -185,7 +186,7 @@ def _timing(timing: Tree) -> Timing:
         ack_bytes=float(timing["ack_bytes"]),
         retries=timing["retries"],
         eifs=timing["eifs"],
-        rts_bytes=inf if timing["rts_bytes"] is None else float(timing["rts_bytes"]),
+        rts_bytes=inf if timing["rts_bytes"] is facts.NONE else float(timing["rts_bytes"]),
     )
 
 

@@ -17,22 +17,24 @@ def control_of(transport: Mapping[str, Any]) -> Control:
 
 def control(name: str, stated: facts.Facts) -> Control:
     """Returns a control by its name and the facts that it states."""
-    kept, equation = stated["kept_after_loss"] or {}, stated["equation"] or {}
-    after_mark = stated["kept_after_mark"] or {}
+    nothing = facts.Facts()
+    kept, after_mark = (stated[name] or nothing for name in ("kept_after_loss", "kept_after_mark"))
+    growth, equation = stated["growth"] or nothing, stated["equation"]
+    least_rtt = growth["least_rtt_s"]
     return Control(
         name=name,
-        growth=stated["growth"],
-        growth_segments=_number(stated["growth_segments_per_rtt"]),
-        least_rtt_s=_number(stated["least_rtt_s"]),
-        cubic_c=_number(stated["cubic_c"]),
-        kept=kept.get("kind"),
-        kept_share=_number(kept.get("share")),
-        kept_after_mark=after_mark.get("kind"),
-        kept_share_after_mark=_number(after_mark.get("share")),
+        growth=growth["kind"],
+        growth_segments=nan if least_rtt else _number(growth["segments_per_rtt"]),
+        least_rtt_s=0.0 if least_rtt is facts.NONE else _number(least_rtt),
+        cubic_c=_number(growth["c"]),
+        kept=kept["kind"],
+        kept_share=_number(kept["share"]),
+        kept_after_mark=after_mark["kind"],
+        kept_share_after_mark=_number(after_mark["share"]),
         reacts_to_delay=stated["reacts_to_delay"],
         slow_start_ends_early=stated["slow_start_ends_early"],
-        equation=equation.get("loss"),
-        path_model=_path_model(stated["path_model"]),
+        equation=equation["loss"] if equation else equation,
+        path_model=_path_model(growth["gains"]),
     )
 
 

@@ -89,8 +89,9 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
     share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
     varies, packet = _any(link["varies"] for link in links), route.packet_bytes
     capped = share * route.mss_bytes / packet if route.mss_bytes else 0.0
-    if share == inf or any(_may_be_slower(link) for link in links):
-        return Bottleneck(link_bit_per_s=capped, varies=varies)
+    unknown = next(filter(None, map(_unknown_rate, route.data)), "")
+    if share == inf or unknown:
+        return Bottleneck(link_bit_per_s=capped, varies=varies, unknown=unknown)
     segments_per_s = service_bit_per_s(hop) / 8 / packet if packet > 0 else inf
     name, queue = facts.queue(hop)
     return Bottleneck(
@@ -102,6 +103,7 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         limit_moves=None if queue["capacity"] is None else queue["capacity"]["kind"] != "limit",
         thresholds=thresholds(queue, segments_per_s, packet),
         steering=steering(queue),
+        marks=queue["marks"],
         marks_above_segments=marks_above(queue, segments_per_s, packet),
         coupling=coupling(queue),
         varies=varies,
@@ -111,30 +113,41 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
     )
 
 
-def _may_be_slower(link: facts.Facts) -> bool:
-    """Returns True if a link states no rate, or its share of a medium depends on the contenders.
+def _unknown_rate(hop: Hop) -> str:
+    """Returns the reason why the highest rate of a hop is not known; empty if it is.
 
-    A link that follows another one's rate is not slower than that one.
+    The rate of a link that contends depends on the other contenders. A link that follows another
+    one's rate is not slower than that one.
     """
-    return link["highest_bit_per_s"] is None and link["measures"] is None
+    (name, link), (queue_name, queue) = facts.link(hop), facts.queue(hop)
+    if queue["highest_bit_per_s"] is None:
+        return f"{queue_name} does not state whether it limits the rate"
+    if link["measures"]:
+        return ""
+    if link["contends"]:
+        return f"the link of {hop['name']} contends for a medium"
+    if link["contends"] is None:
+        return f"{name} does not state whether it contends for a medium"
+    return f"{name} does not state its highest rate" if link["highest_bit_per_s"] is None else ""
 
 
-def _link_states(link: facts.Facts, packet_bytes: float) -> LinkStates | None:
+def _link_states(link: facts.Facts, packet_bytes: float) -> LinkStates | facts.Nothing | None:
     states = link["states"]
-    if states is None or packet_bytes <= 0:
-        return None
+    if not states or packet_bytes <= 0:
+        return None if states else states
     return LinkStates(
         segments_per_s=tuple(rate / 8 / packet_bytes for rate in states["bit_per_s"]),
-        sojourns_s=tuple(inf if sojourn is None else sojourn for sojourn in states["sojourns_s"]),
+        sojourns_s=tuple(inf if one is facts.NONE else one for one in states["sojourns_s"]),
         step_s=states["step_s"],
     )
 
 
-def _feedback(links: list[facts.Facts], slowest: Hop) -> Feedback | None:
+def _feedback(links: list[facts.Facts], slowest: Hop) -> Feedback | facts.Nothing | None:
     """Returns the feedback that the first host on the route follows."""
-    link = next((link for link in links if link["feedback"] is not None), None)
+    link = next((link for link in links if link["feedback"]), None)
     if link is None:
-        return None
+        known = all(link["feedback"] is facts.NONE for link in links)
+        return facts.NONE if known else None
     stated, algorithm = link["feedback"], link["feedback"]["algorithm"]
     if link["measures"] != slowest["name"]:
         algorithm += f" of {link['measures']}, which is not the bottleneck"
@@ -156,9 +169,10 @@ def _any(stated: Iterable[bool | None]) -> bool | None:
 def _unknown(impairments: Impairments) -> str:
     """Returns the reason why the loss rate is unknown; empty if it is known."""
     for name, stated in impairments:
-        if stated["mean_loss"] is None and stated["loss_steps"] is None:
+        mean = stated["mean_loss"]
+        if (mean is None or mean is facts.NONE) and not stated["loss_steps"]:
             return f"{name} does not state how much it loses"
-        if stated["mean_loss"] != 0 and stated["applies_to"] is None:
+        if mean != 0 and stated["applies_to"] is None:
             return f"{name} does not state which packets it loses"
     return ""
 
@@ -172,9 +186,9 @@ def _of_all(impairments: Impairments, measured_s: tuple[float, float]) -> float:
 
 def _mean_loss(impairment: facts.Facts, measured_s: tuple[float, float]) -> float:
     mean, steps = impairment["mean_loss"], impairment["loss_steps"]
-    if mean is not None:
-        return float(mean)
-    return nan if steps is None else _mean_of_steps(steps, *measured_s)
+    if steps:
+        return _mean_of_steps(steps, *measured_s)
+    return nan if mean is None or mean is facts.NONE else float(mean)
 
 
 def _mean_of_steps(steps: list[dict[str, float]], from_s: float, until_s: float) -> float:

@@ -1,9 +1,10 @@
 """The capacity and the thresholds of a queue, in full segments."""
 
 from math import inf, nan
+from typing import Any
 
 from ackclock import units
-from ackclock.elements.facts import Facts
+from ackclock.elements.facts import NONE, Facts, Nothing
 from ackclock.models.path import Coupling, Steering, Thresholds
 
 __all__ = ["coupling", "marks_above", "steering", "thresholds", "waiting_places"]
@@ -26,41 +27,50 @@ def waiting_places(queue: Facts, segments_per_s: float, packet_bytes: float) -> 
     return max(places - 1, 0.0) if capacity["counts_packet_in_service"] and not in_time else places
 
 
-def thresholds(queue: Facts, segments_per_s: float, packet_bytes: float) -> Thresholds | None:
-    """Returns the fixed thresholds of random drops; None if there are none, or if they move."""
-    stated = queue["thresholds"]
-    if stated is None:
-        return None
+def thresholds(
+    queue: Facts, segments_per_s: float, packet_bytes: float
+) -> Thresholds | Nothing | None:
+    """Returns the fixed thresholds of random drops."""
+    stated: Any = queue["thresholds"]
+    if not stated:
+        return _absent(stated)
     low, high = (_segments(stated[end], segments_per_s, packet_bytes) for end in ("low", "high"))
     return Thresholds(low, high, stated["p_max"], stated["gentle"])
 
 
-def steering(queue: Facts) -> Steering | None:
-    """Returns the law that steers the delay of all packets; None if none is stated."""
-    stated = queue["steering"]
-    if stated is None:
-        return None
-    interval_s = stated["interval_s"]
-    return Steering(stated["law"], stated["target_s"], nan if interval_s is None else interval_s)
+def steering(queue: Facts) -> Steering | Nothing | None:
+    """Returns the law that steers the delay of all packets."""
+    stated: Any = queue["steering"]
+    if not stated:
+        return _absent(stated)
+    return Steering(stated["law"], stated["target_s"], stated["interval_s"] or nan)
 
 
-def coupling(queue: Facts) -> Coupling | None:
-    """Returns the queue for low latency beside a queue; None if none is stated."""
-    stated = queue["low_latency"]
-    if stated is None:
-        return None
+def coupling(queue: Facts) -> Coupling | Nothing | None:
+    """Returns the queue for low latency beside a queue."""
+    stated: Any = queue["low_latency"]
+    if not stated:
+        return _absent(stated)
     return Coupling(stated["joins"], stated["coupling"], stated["classic_target_s"])
 
 
 def marks_above(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
-    """Returns the queue above which every packet is marked, in full segments; NaN if none."""
+    """Returns the queue above which every packet is marked, in full segments.
+
+    NaN if there is no such threshold, or if none is known.
+    """
     stated = queue["marking"]
-    if stated is None:
+    if not stated:
         return nan
     ramp = stated["ramp"]
-    if ramp is not None and _segments(ramp, segments_per_s, packet_bytes) > 0:
+    if ramp is None or (ramp and _segments(ramp, segments_per_s, packet_bytes) > 0):
         return nan
     return _segments(stated["threshold"], segments_per_s, packet_bytes)
+
+
+def _absent(stated: Any) -> Nothing | None:
+    """Returns `NONE` if a queue states that it lacks something, None if it does not say."""
+    return None if stated is None else NONE
 
 
 def _segments(written: str, segments_per_s: float, packet_bytes: float) -> float:

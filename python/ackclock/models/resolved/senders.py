@@ -80,7 +80,7 @@ def _over_udp(transport: Transport, mss: float, round_trip_s: float) -> Sender:
     _, stated = facts.control(transport)
     known = Sender(transport["kind"], control_of(transport), mss)
     equation = stated["equation"]
-    if equation is None:
+    if not equation:
         return known
     timeout = equation["timeout"]
     return replace(
@@ -91,9 +91,9 @@ def _over_udp(transport: Transport, mss: float, round_trip_s: float) -> Sender:
     )
 
 
-def _size(size_bytes: int | None, mss: float) -> float:
-    """Returns the size of a transfer in segments; infinite if it is not stated."""
-    return inf if size_bytes is None else float(ceil(size_bytes / mss))
+def _size(size_bytes: Any, mss: float) -> float:
+    """Returns the size of a transfer in segments; infinite if it is not fixed, or not stated."""
+    return inf if size_bytes in (None, facts.NONE) else float(ceil(size_bytes / mss))
 
 
 def _segments_per_ack(transport: Transport) -> float:

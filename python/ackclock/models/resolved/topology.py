@@ -126,7 +126,7 @@ def link_bit_per_s(hop: Hop) -> float:
 def service_bit_per_s(hop: Hop) -> float:
     """Returns the highest rate of a hop in the long run: of its link, or of a queue that shapes."""
     highest = facts.queue(hop)[1]["highest_bit_per_s"]
-    return min(link_bit_per_s(hop), inf if highest is None else float(highest))
+    return min(link_bit_per_s(hop), float(highest) if highest else inf)
 
 
 def latest(written: Any) -> float:

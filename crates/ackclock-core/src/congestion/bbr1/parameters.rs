@@ -9,6 +9,7 @@ use super::Control;
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
+use crate::stated::Stated;
 use crate::units::{BitRate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -156,20 +157,21 @@ impl Element<ControlKind> for Bbr1 {
 
     fn facts(&self) -> ControlFacts {
         ControlFacts {
-            growth: Some(GrowthLaw::ByPathModel),
-            path_model: Some(self.path_model()),
-            kept_after_loss: Some(KeptShare::None),
-            kept_after_mark: Some(KeptShare::None),
+            growth: Some(GrowthLaw::ByPathModel {
+                gains: Some(self.path_model()),
+            }),
+            kept_after_loss: Some(KeptShare::All),
+            kept_after_mark: Some(KeptShare::All),
             reacts_to_loss: Some(false),
             reacts_to_delay: Some(false),
             paces: Some(true),
             slow_start_ends_early: Some(false),
-            draws: Some(Draws {
+            draws: Stated::Some(Draws {
                 parameter: "cycle_starts".into(),
                 outcomes: self.cycle_gains.len(),
             }),
-            linux: Some(LinuxControl::new("bbr", self, &Bbr1::default())),
-            ..ControlFacts::default()
+            linux: Stated::Some(LinuxControl::new("bbr", self, &Bbr1::default())),
+            ..ControlFacts::of_the_engine()
         }
     }
 }

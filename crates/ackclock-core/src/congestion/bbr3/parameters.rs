@@ -385,13 +385,14 @@ impl Element<ControlKind> for Bbr3 {
 
     fn facts(&self) -> ControlFacts {
         ControlFacts {
-            growth: Some(GrowthLaw::ByPathModel),
-            path_model: Some(self.path_model()),
+            growth: Some(GrowthLaw::ByPathModel {
+                gains: Some(self.path_model()),
+            }),
             reacts_to_loss: Some(true),
             reacts_to_delay: Some(false),
             paces: Some(true),
             slow_start_ends_early: Some(false),
-            ..ControlFacts::default()
+            ..ControlFacts::of_the_engine()
         }
     }
 }

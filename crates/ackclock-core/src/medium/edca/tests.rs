@@ -37,7 +37,7 @@ fn cell(parameters: &Value, classes: &[Class]) -> EdcaCell {
             "cw_max": cw_max
         });
         let contender: EdcaQueue = serde_json::from_value(contender).unwrap();
-        let contention = contender.facts().contends.unwrap();
+        let contention = contender.facts().contends.some().unwrap().clone();
         let stream = Streams::new(3, 0).stream(&format!("contender {number}"));
         assert_eq!(cell.add(station, &contention, stream).unwrap(), number);
     }
