@@ -1,4 +1,4 @@
-//! What an element states about a part that others of its kind have, such as a threshold.
+//! A fact about a part that others of its kind have, such as a threshold.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};

@@ -29,7 +29,7 @@ Tree = Mapping[str, Any]
 
 
 class Nothing:
-    """What an element states about something that it does not have. It is false, and no number."""
+    """A fact about something that the element does not have. It is false, and no number."""
 
     def __bool__(self) -> Literal[False]:
         """Returns False: there is nothing."""

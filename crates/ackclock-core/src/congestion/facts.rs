@@ -159,7 +159,7 @@ pub struct LinuxControl {
 /// user's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct ControlProgram {
-    /// Where it comes from.
+    /// Its origin.
     pub source: ProgramSource,
     /// Values of its parameters.
     pub parameters: BTreeMap<String, i64>,
