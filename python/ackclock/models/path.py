@@ -305,10 +305,9 @@ class Bottleneck:
 
     An instance counts as often as it crosses. A hop of scope `per_flow` is crossed by its own
     instance alone. The rate is the highest that a link states; a link that follows another's rate
-    does not count. The bottleneck is unknown, and the other hops only cap, if a link contends for a
-    medium or states no rate, as a trace does not. So it is if a queue does not state whether it
-    limits the rate. An attribute is None if it is unknown, and
-    `NONE` for what the hop does not have.
+    does not count. If a link contends for a medium or states no rate, as a trace does not, the
+    bottleneck is unknown, and the other hops only cap. So it is if a queue does not state whether
+    it limits the rate. An attribute is None if it is unknown, `NONE` for what the hop does not have.
 
     Attributes:
         link_bit_per_s: The cap on payload: the share of the slowest hop.
