@@ -49,7 +49,7 @@ impl Sender {
     /// True if new data waits for the next ACK to fill a burst (`tcp_tso_should_defer` of Linux
     /// 6.18). It waits only if something left in the last millisecond and the ACK is due within
     /// one: the first segment in flight left a smoothed round trip ago, or nearly. In recovery
-    /// nothing waits, nor does a third of the window.
+    /// nothing waits, nor does a third of the smaller window.
     #[inline(never)] // only for senders with segmentation offload
     pub(super) fn defers(&mut self, now: Time) -> bool {
         let phase = self.recovery.phase();
@@ -66,15 +66,24 @@ impl Sender {
         let round_trip = self.rtt.smoothed().unwrap_or(Span::FOREVER).as_nanos();
         let soon = BURST_TIME.as_nanos().min(round_trip / 2);
         let defers = waiting > 1
-            && 3 * room * self.mss < self.control.cwnd().0
+            && 3 * room * self.mss < self.control.cwnd().0.min(self.receive_window)
             && now.since(first).as_nanos() >= round_trip - soon
             && room < self.burst_length();
-        if defers {
-            // The window limits the sender all the same.
-            self.round.limited = stronger(self.round.limited, SendLimit::CongestionWindow);
-            self.usage.limited |= self.parameters.window_validation == WindowValidation::Full;
+        if defers && room < waiting {
+            self.note_limit_of_deferral();
         }
         defers
+    }
+
+    /// Records which window leaves room for less than what waits.
+    fn note_limit_of_deferral(&mut self) {
+        let limit = match self.window_room() < self.receive_room() {
+            true => SendLimit::CongestionWindow,
+            false => SendLimit::ReceiveWindow,
+        };
+        self.round.limited = stronger(self.round.limited, limit);
+        self.usage.limited |= limit == SendLimit::CongestionWindow
+            && self.parameters.window_validation == WindowValidation::Full;
     }
 
     /// Counts a segment into its burst, before it is sent. True if it ends a burst of two or more.

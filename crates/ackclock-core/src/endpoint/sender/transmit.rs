@@ -294,13 +294,20 @@ impl Sender {
         }
     }
 
+    /// Returns the room in the congestion window, in bytes.
+    pub(super) fn window_room(&self) -> u64 {
+        let window = self.recovery.window(self.control.cwnd().0);
+        window.saturating_sub(self.used())
+    }
+
+    /// Returns the room in the receive window, in bytes.
+    pub(super) fn receive_room(&self) -> u64 {
+        self.receive_window.saturating_sub(self.scoreboard.flight())
+    }
+
     /// Returns the approximate number of segments that could leave now.
     pub(super) fn ready(&self) -> u64 {
-        let room = self
-            .recovery
-            .window(self.control.cwnd().0)
-            .saturating_sub(self.used())
-            .min(self.receive_window.saturating_sub(self.scoreboard.flight()));
+        let room = self.window_room().min(self.receive_room());
         let waiting = self
             .available
             .saturating_sub(self.scoreboard.next())

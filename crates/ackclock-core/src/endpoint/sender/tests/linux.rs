@@ -460,6 +460,27 @@ fn a_single_segment_does_not_wait_long_for_an_ack() {
     );
 }
 
+/// Segments that wait for room in the receive window do not count as use of the congestion window,
+/// which then grows to twice what is in flight and no further.
+#[test]
+fn a_wait_for_the_receive_window_does_not_open_the_congestion_window() {
+    const WINDOW: u64 = 6;
+    let mut d = connection(50);
+    d.sender.receive_window = WINDOW * MSS;
+    d.sender.write(Write::Unlimited);
+    assert_eq!(d.send().len() as u64, WINDOW);
+    for round in 0..4 {
+        d.now = d.now + Span::from_millis(48);
+        for segment in 1..=WINDOW {
+            d.now = d.now + Span::from_seconds(0.3e-3);
+            d.sack(round * WINDOW + segment, &[]);
+        }
+        d.now = d.now + Span::from_millis(2);
+        d.send();
+    }
+    assert_eq!(d.cwnd(), 2 * WINDOW);
+}
+
 #[test]
 fn timers_expire_at_ticks() {
     let mut d = connection(51);
