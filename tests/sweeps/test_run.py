@@ -211,6 +211,29 @@ def test_a_path_that_is_varied_twice_is_refused(small: Path, paths: tuple[str, .
     assert not Path("s").exists()
 
 
+@pytest.mark.parametrize(
+    "wanted", ["utilisation(a)", "goodput(b)", "fairness(a)", "packet_delay_p99(a)", "rtt(aa)"]
+)
+def test_a_subject_that_a_metric_does_not_have_is_refused_at_once(small: Path, wanted: str) -> None:
+    outcome = ackclock("sweep", "run", small, "-o", "s", "--metric", wanted)
+    name, subject = wanted.rstrip(")").split("(")
+    check_refusal(outcome, "unknown-name", "--metric", name, subject)
+    assert not Path("s").exists()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_metric_is_of_any_of_its_subjects(small: Path) -> None:
+    recording = (small, "--set", "hops.b.packet_delays=true", "--replicates", 1, "-o", "s")
+    wanted = ("fairness(all flows)", "packet_delay_p99(b/a)", "utilisation(r)")
+    answer("sweep", "run", *recording, *(word for one in wanted for word in ("--metric", one)))
+    for one in wanted:
+        [subject] = {row["subject"] for row in answer("sweep", "show", "s", "--y", one)}
+        assert subject == one.rstrip(")").split("(")[1]
+    check_refusal(
+        ackclock("sweep", "show", "s", "--y", "utilisation(a)"), "unknown-name", "s", "utilisation"
+    )
+
+
 def test_a_shard_that_is_not_one_is_refused_before_anything_is_written(small: Path) -> None:
     outcome = ackclock("sweep", "run", small, "-o", "s", "--shard", "4/3")
     check_refusal(outcome, "out-of-range", "--shard", "4/3")

@@ -235,6 +235,7 @@ def test_bad_searches_are_refused_before_a_run(dumbbell: Path) -> None:
     vary = SEARCH[4:6]
     for options, code, field in (
         (("--minimise", "goodput(x)", *vary), "unknown-name", "--minimise"),
+        (("--minimise", "utilisation(reno)", *vary), "unknown-name", "--minimise"),
         (("--minimise", "goodput(reno)"), "missing", "--vary"),
         (("--minimise", "goodput(reno)", *vary, "--optimiser", "x"), "unknown-name", "--optimiser"),
         (("--minimise", "goodput(reno)", *vary, "--budget", "5"), "out-of-range", "--budget"),

@@ -20,9 +20,10 @@ def text(registered: Json, _described: Json) -> str:
         "covers the time after the warm-up, unless it says otherwise."
     )
     rows = [
-        (f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS.values()
+        (f"`{one.name}`", one.label, one.shown_unit or "—", one.subjects.nouns, one.summary)
+        for one in METRICS.values()
     ]
-    page.table(("metric", "label", "unit", "meaning"), rows)
+    page.table(("metric", "label", "unit", "of", "meaning"), rows)
     page.title("Metrics with parameters")
     page.paragraph(
         "In Python, functions of `ackclock.metrics` make metrics for given flows, time scales or "

@@ -65,7 +65,13 @@ def _metrics() -> Records:
     from ackclock.metrics import METRICS
 
     return {
-        one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary}
+        one.name: {
+            "name": one.name,
+            "label": one.label,
+            "unit": one.unit,
+            "subjects": one.subjects.nouns,
+            "summary": one.summary,
+        }
         for one in METRICS.values()
     }
 

@@ -53,9 +53,10 @@ def overview(kind: str, listed: Records) -> "Table":
     """Returns the table of all records of a kind."""
     from ackclock.table import Column, table
 
-    told = ("name", "label", "unit", "methods", "options", "summary", "reference")
+    told = ("name", "label", "unit", "subjects", "methods", "options", "summary", "reference")
     names = [name for name in told if any(name in one for one in listed.values())]
-    columns = [Column(name, spare=0 if name == "reference" else None) for name in names]
+    spare = {"reference": 0, "subjects": 1}
+    columns = [Column(name, spare=spare.get(name)) for name in names]
     return table(
         kind, columns, ([_text(one.get(name, "")) for name in names] for one in listed.values())
     )
@@ -74,6 +75,7 @@ def details(record: dict[str, Any]) -> "list[Table]":
             "says",
             "reference",
             "unit",
+            "subjects",
             "group",
             "cost_s",
             "methods",

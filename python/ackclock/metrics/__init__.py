@@ -40,12 +40,17 @@ from ackclock.metrics.smoothness import (
     rate_cov,
     shown_time_scales,
 )
+from ackclock.metrics.subjects import ALL_FLOWS, AT_HOPS, FLOWS, HOPS, Subjects
 from ackclock.result.result import Result
 from ackclock.table import Interval
 
 __all__ = [
+    "ALL_FLOWS",
+    "AT_HOPS",
     "CONVERGED_SHARE",
     "CONVERGENCE_INTERVAL_S",
+    "FLOWS",
+    "HOPS",
     "METRICS",
     "TIME_SCALES_S",
     "WITH_PARAMETERS",
@@ -55,6 +60,7 @@ __all__ = [
     "Outage",
     "Response",
     "Series",
+    "Subjects",
     "Summary",
     "Value",
     "arrivals_per_interval",
@@ -89,110 +95,110 @@ _ALL: tuple[Metric, ...] = (
     Metric(
         "goodput", "goodput", "Payload delivered to the application in order, each byte once; sum "
         "over instances. An instance that arrives or ends counts for the time it is active.",
-        "bit/s", "Mbit/s", 1e-6, flows.total_rate("goodput_bit_per_s"),
+        "bit/s", "Mbit/s", 1e-6, FLOWS, flows.total_rate("goodput_bit_per_s"),
     ),
     Metric(
         "throughput", "throughput", "Everything that arrives at the receiver, including headers "
         "and duplicates; sum over instances, as for goodput.",
-        "bit/s", "Mbit/s", 1e-6, flows.total_rate("throughput_bit_per_s"),
+        "bit/s", "Mbit/s", 1e-6, FLOWS, flows.total_rate("throughput_bit_per_s"),
     ),
     Metric(
         "rtt", "mean RTT", "Mean round-trip time as measured by the sender.",
-        "s", "ms", 1e3, flows.mean("rtt_mean_s"),
+        "s", "ms", 1e3, FLOWS, flows.mean("rtt_mean_s"),
     ),
     Metric(
         "rtt_p99", "tail RTT", "99th percentile of the round-trip times at the sampling times; "
         "unavailable in emulation: the kernel reports only smoothed RTT.",
-        "s", "ms", 1e3, flows.tail_rtt,
+        "s", "ms", 1e3, FLOWS, flows.tail_rtt,
     ),
     Metric(
         "smoothed_rtt", "mean smoothed RTT", "Mean of the sender's smoothed round-trip time over "
         "the sampling times.",
-        "s", "ms", 1e3, flows.smoothed_rtt,
+        "s", "ms", 1e3, FLOWS, flows.smoothed_rtt,
     ),
     Metric(
         "cwnd", "mean cwnd", "Mean congestion window over the sampling times.",
-        "bytes", "kB", 1e-3, flows.mean("cwnd_mean_bytes"),
+        "bytes", "kB", 1e-3, FLOWS, flows.mean("cwnd_mean_bytes"),
     ),
     Metric(
         "retransmissions", "retransmitted", "Retransmitted share of the data packets sent, over "
         "the whole run.",
-        "", "%", 100, flows.share("retransmitted_packets", "sent_packets"),
+        "", "%", 100, FLOWS, flows.share("retransmitted_packets", "sent_packets"),
     ),
     Metric(
         "loss_rate", "dropped", "Data packets dropped anywhere on the path, as a share of the data "
         "packets sent, over the whole run; ACKs do not count.",
-        "", "%", 100, flows.dropped,
+        "", "%", 100, FLOWS, flows.dropped,
     ),
     Metric(
         "timeouts", "timeouts", "Number of retransmission timeouts in the whole run; sum over "
         "instances.",
-        "", "", 1, flows.total("timeouts"),
+        "", "", 1, FLOWS, flows.total("timeouts"),
     ),
     Metric(
         "cwnd_drift", "drift of cwnd", "Relative increase of the mean congestion window from the "
         "first to the second half of the measured time; 0 in steady state.",
-        "", "%", 100, flows.cwnd_drift,
+        "", "%", 100, FLOWS, flows.cwnd_drift,
     ),
     Metric(
         "early_retransmissions", "retransmitted early", "Share of all retransmissions that happen "
         "in the first half of the run; 50 % in steady state.",
-        "", "%", 100, flows.early,
+        "", "%", 100, FLOWS, flows.early,
     ),
     Metric(
         "completion_time", "completion time", "Time from the start of a transfer to the arrival of "
         "its last byte; mean over completed transfers. Arriving transfers count if they start "
         "after the warm-up.",
-        "s", "s", 1, arrivals.completion_time,
+        "s", "s", 1, FLOWS, arrivals.completion_time,
     ),
     Metric(
         "incomplete_share", "not ended", "Share of transfers that are incomplete at the end of the "
         "run. Arriving transfers count if they start after the warm-up. The mean completion time "
         "leaves incomplete transfers out and is therefore too small.",
-        "", "%", 100, arrivals.incomplete_share,
+        "", "%", 100, FLOWS, arrivals.incomplete_share,
     ),
     Metric(
         "active_flows", "active", "Mean number of active instances of the flow over time.",
-        "", "", 1, arrivals.active_flows,
+        "", "", 1, FLOWS, arrivals.active_flows,
     ),
     Metric(
         "fairness", "Jain's index", "Jain's fairness index of the goodput of all instances under a "
         "congestion or rate control, without flows whose instances arrive: 1 if all are equal, 1/n "
         "if one of n has everything.",
-        "", "", 1, fairness,
+        "", "", 1, ALL_FLOWS, fairness,
     ),
     Metric(
         "utilisation", "utilisation", "Share of time the link is busy.",
-        "", "%", 100, hops.utilisation,
+        "", "%", 100, HOPS, hops.utilisation,
     ),
     Metric(
         "capacity", "mean capacity", "Mean rate at which the link could have sent in this run; "
         "only for links whose rate varies.",
-        "bit/s", "Mbit/s", 1e-6, hops.capacity,
+        "bit/s", "Mbit/s", 1e-6, HOPS, hops.capacity,
     ),
     Metric(
         "hop_drops", "dropped at hop", "Share of the packets arriving at the hop that it drops, "
         "for any reason.",
-        "", "%", 100, hops.drop_rate,
+        "", "%", 100, HOPS, hops.drop_rate,
     ),
     Metric(
         "tail_drop_rate", "dropped at full queue", "Share of the packets arriving at the hop that "
         "it drops because its queue is full.",
-        "", "%", 100, hops.overflow_rate,
+        "", "%", 100, HOPS, hops.overflow_rate,
     ),
     Metric(
         "hop_marks", "marked at hop", "Share of the packets arriving at the hop that its queue "
         "marks CE.",
-        "", "%", 100, hops.mark_rate,
+        "", "%", 100, HOPS, hops.mark_rate,
     ),
     Metric(
         "backlog", "mean backlog", "Mean number of packets in the queue over the sampling times.",
-        "packets", "packets", 1, hops.backlog_packets,
+        "packets", "packets", 1, HOPS, hops.backlog_packets,
     ),
     Metric(
         "queueing_delay", "mean queueing delay", "Backlog divided by the link's rate; mean over "
         "the sampling times.",
-        "s", "ms", 1e3, hops.queueing_delay,
+        "s", "ms", 1e3, HOPS, hops.queueing_delay,
     ),
     queueing_delay_quantile(0.5),
     queueing_delay_quantile(0.95),
@@ -204,57 +210,57 @@ _ALL: tuple[Metric, ...] = (
         "friendliness", "friendliness", "Ratio of the mean goodput of the flow's instances to the "
         "mean over all controlled instances, without flows whose instances arrive; 1 for equal "
         "shares.",
-        "", "", 1, sharing.friendliness,
+        "", "", 1, FLOWS, sharing.friendliness,
     ),
     Metric(
         "equivalence", "equivalence", "Ratio of the smallest to the largest per-instance rate "
         f"among controlled flows, over {smoothness.USUAL_TIME_SCALE_S:g}-s bins; mean over bins, "
         "1 if rates are always equal.",
-        "", "", 1, sharing.equivalence,
+        "", "", 1, ALL_FLOWS, sharing.equivalence,
     ),
     Metric(
         "max_min_ratio", "most over least", "Ratio of the largest to the smallest goodput among "
         "the flow's instances (FC): 1 if all are equal, infinite if one gets nothing.",
-        "", "", 1, sharing.max_min_ratio,
+        "", "", 1, FLOWS, sharing.max_min_ratio,
     ),
     Metric(
         "rate_cov", "CoV of the rate", "Coefficient of variation of an instance's sending rate "
         f"over {smoothness.USUAL_TIME_SCALE_S:g}-s bins; mean over instances. It is 0 for a "
         "constant rate, and unknown if the sampling interval is longer than a bin.",
-        "", "", 1, smoothness.usual_variation,
+        "", "", 1, FLOWS, smoothness.usual_variation,
     ),
     Metric(
         "convergence_time", "convergence time", "Time from an instance's start until it receives "
         f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of the controlled traffic, over "
         f"{sharing.CONVERGENCE_INTERVAL_S:g}-s bins. An instance that never does counts with its "
         "whole active time.",
-        "s", "s", 1, sharing.convergence_time,
+        "s", "s", 1, FLOWS, sharing.convergence_time,
     ),
     Metric(
         "allowed_rate", "allowed rate", "Mean payload rate that the rate control allows an "
         "instance, over the sampling times.",
-        "bit/s", "Mbit/s", 1e-6, flows.allowed_rate,
+        "bit/s", "Mbit/s", 1e-6, FLOWS, flows.allowed_rate,
     ),
     Metric(
         "loss_event_rate", "loss event rate", "Mean of the loss rate estimated by the rate "
         "control, by its own definition, over the sampling times.",
-        "", "%", 100, flows.loss_event_rate,
+        "", "%", 100, FLOWS, flows.loss_event_rate,
     ),
     Metric(
         "rate_estimate", "rate estimate", "Mean of the path rate estimated by the control, over "
         "the sampling times; only for controls that estimate it.",
-        "bit/s", "Mbit/s", 1e-6, estimates.rate_estimate,
+        "bit/s", "Mbit/s", 1e-6, FLOWS, estimates.rate_estimate,
     ),
     Metric(
         "estimate_bias", "bias of the estimate", "Relative excess of the mean rate estimate over "
         "an instance's mean goodput.",
-        "", "%", 100, estimates.estimate_bias,
+        "", "%", 100, FLOWS, estimates.estimate_bias,
     ),
     Metric(
         "estimate_settling_time", "settling time of the estimate", "Time from the first sample "
         f"until the rate estimate stays within {estimates.SETTLED_WITHIN * 100:g} % of its mean "
         f"for {estimates.SETTLED_FOR_S:g} s.",
-        "s", "s", 1, estimates.estimate_settling_time,
+        "s", "s", 1, FLOWS, estimates.estimate_settling_time,
     ),
 )  # fmt: skip
 
@@ -280,7 +286,7 @@ class Summary(NamedTuple):
 
     Attributes:
         point: Index of the point.
-        subject: The flow's or the hop's name.
+        subject: What it is about, one of the metric's subjects.
         interval: Mean and 95 % confidence interval, in the metric's unit.
     """
 

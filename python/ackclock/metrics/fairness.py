@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ackclock.metrics.arrivals import arriving
 from ackclock.metrics.metric import Value
+from ackclock.metrics.subjects import TOGETHER
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.flows import UNCONTROLLED
 from ackclock.result.result import Result
@@ -23,9 +24,7 @@ def jain(shares: ArrayLike) -> float:
 def fairness(result: Result) -> list[Value]:
     """Returns Jain's index of the known goodputs of all instances that share, by run."""
     return [
-        Value(
-            point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["shares"]]))
-        )
+        Value(point, replicate, TOGETHER, jain(_known(rows["goodput_bit_per_s"][rows["shares"]])))
         for (point, replicate), rows in with_shares(result, "goodput_bit_per_s")
     ]
 

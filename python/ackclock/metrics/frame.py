@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ackclock import units
-from ackclock.errors import InputError, suggestion
+from ackclock.errors import InputError
 from ackclock.metrics import METRICS, by_replicate, interval, metric
+from ackclock.metrics.metric import unknown_subject
 from ackclock.result.result import Result
 
 __all__ = ["HALF_WIDTH", "SUBJECT", "Swept", "frame", "swept"]
@@ -91,7 +92,7 @@ def frame(
     Args:
         result: The result.
         names: Names of metrics (`ackclock.metrics.METRICS`).
-        subject: Name of a flow or hop; None for all that the metrics are about.
+        subject: One of the subjects of the metrics; None for all.
         by: `point` for means over replicates, `replicate` for the value of each replicate.
 
     Returns:
@@ -114,11 +115,7 @@ def frame(
     subjects = list(dict.fromkeys(name for _, name in keys))
     if subject is not None:
         if subject not in subjects:
-            raise InputError(
-                "unknown-name",
-                "subject",
-                f'unknown flow or hop "{subject}"; {suggestion(subject, subjects)}',
-            )
+            raise unknown_subject(chosen, subject, subjects, "subject")
         keys = [key for key in keys if key[1] == subject]
     # Point and subject of each row, and its replicate if there is a row for each.
     rows: list[tuple[tuple[int, str], int | None]] = [(key, None) for key in keys]

@@ -1,9 +1,11 @@
 """The record that describes a metric."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ackclock.errors import InputError, suggestion
+from ackclock.metrics.subjects import Subjects
 from ackclock.result.result import Result
 
 
@@ -13,7 +15,7 @@ class Value(NamedTuple):
     Attributes:
         point: Index of the point.
         replicate: Index of the replicate.
-        subject: Name of the flow or hop.
+        subject: What the value is about, one of the metric's subjects.
         value: In the metric's unit; NaN if unknown.
     """
 
@@ -34,6 +36,7 @@ class Metric:
         unit: Unit of its values; empty for a plain number.
         shown_unit: Unit on an axis.
         shown_per_unit: Number of shown units in one unit.
+        subjects: What its values are about.
         values: Computes one value for each point, replicate and subject, in that order.
     """
 
@@ -43,4 +46,18 @@ class Metric:
     unit: str
     shown_unit: str
     shown_per_unit: float
+    subjects: Subjects
     values: Callable[[Result], list[Value]]
+
+
+def unknown_subject(
+    metrics: Collection[Metric], subject: str, known: Collection[str], field: str
+) -> InputError:
+    """Returns the error about a subject that none of some metrics has; `known` are theirs."""
+    names = " or ".join(one.name for one in metrics)
+    nouns = " or ".join(dict.fromkeys(one.subjects.nouns for one in metrics))
+    remedy = suggestion(subject, known) if known else "here are none"
+    return InputError(
+        "unknown-name", field, f'there is no {names} of "{subject}", only of {nouns}; {remedy}',
+        subject,
+    )  # fmt: skip

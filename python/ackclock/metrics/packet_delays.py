@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from ackclock.errors import InputError
 from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.subjects import AT_HOPS
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.result import Result
 
@@ -43,6 +44,7 @@ def packet_delay_quantile(share: float) -> Metric:
         "s",
         "ms",
         1e3,
+        AT_HOPS,
         _values(share),
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 from ackclock.errors import InputError
 from ackclock.metrics.hops import Combine, per_hop
 from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.subjects import HOPS
 from ackclock.metrics.tables import Columns
 from ackclock.result.result import Result
 
@@ -38,6 +39,7 @@ def queueing_delay_quantile(share: float) -> Metric:
         "s",
         "ms",
         1e3,
+        HOPS,
         _values(share),
     )
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ackclock.errors import InputError
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import ROUNDING, Array, Series, measured_time, refuse_finer, series
+from ackclock.metrics.subjects import FLOWS
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result.result import Result
 
@@ -253,7 +254,7 @@ def _first(ends: Array, holds: NDArray[np.bool_], since_s: float, otherwise: flo
 
 def _metric(name: str, label: str, unit: str, values: Callable[[Result], list[Value]]) -> Metric:
     shown = ("Mbit/s", 1e-6) if unit == "bit/s" else (unit, 1.0)
-    return Metric(name, label, "", unit, *shown, values)
+    return Metric(name, label, "", unit, *shown, FLOWS, values)
 
 
 def _values(

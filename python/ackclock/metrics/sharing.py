@@ -12,6 +12,7 @@ from ackclock.metrics.fairness import with_shares
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import Array, Series, measured_time, refuse_unknown, series
 from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
+from ackclock.metrics.subjects import FLOWS, TOGETHER
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result.result import Result
 
@@ -62,6 +63,7 @@ def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
         "",
         "",
         1,
+        FLOWS,
         lambda result: _rate_ratios(result, flow, other, of),
     )
 
@@ -75,7 +77,7 @@ def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
     below 1, although E does not.
     """
     return Metric(
-        "closeness", f"E, {flow} and {other}", "", "", "", 1,
+        "closeness", f"E, {flow} and {other}", "", "", "", 1, FLOWS,
         lambda result: [
             one._replace(value=max(one.value, _over(1.0, one.value)))
             for one in _rate_ratios(result, flow, other, of)
@@ -123,7 +125,7 @@ def equivalence(result: Result) -> list[Value]:
         edges = np.arange(*measured_time(result, point), USUAL_TIME_SCALE_S)
         flows = dict.fromkeys(one.flow for one in instances)
         rates = [_rate([one for one in instances if one.flow == flow], edges) for flow in flows]
-        found.append(Value(point, replicate, "all flows", _equivalence(rates)))
+        found.append(Value(point, replicate, TOGETHER, _equivalence(rates)))
     return found
 
 

@@ -23,6 +23,7 @@ from ackclock.metrics.rates import (
     sample_interval,
     series,
 )
+from ackclock.metrics.subjects import FLOWS, INSTANCES, PAIRS
 from ackclock.metrics.tables import mean_of_known
 from ackclock.result.result import Result
 
@@ -86,6 +87,7 @@ def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Me
     """
     return Metric(
         "rate_cov", f"CoV of the rate over {time_scale_s:g} s", "", "", "", 1,
+        INSTANCES if each else FLOWS,
         _refusing_finer(time_scale_s, lambda result: _variation(result, time_scale_s, of, each)),
     )  # fmt: skip
 
@@ -106,7 +108,7 @@ def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent")
         A metric like that of `rate_cov`; its subject is `flow and other`.
     """
     return Metric(
-        "equivalence", f"equivalence over {time_scale_s:g} s", "", "", "", 1,
+        "equivalence", f"equivalence over {time_scale_s:g} s", "", "", "", 1, PAIRS,
         _refusing_finer(
             time_scale_s, lambda result: _equivalence(result, flow, other, time_scale_s, of)
         ),

@@ -5,9 +5,9 @@ import math
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS, summarise
 from ackclock.metrics.frame import SUBJECT, frame, swept
+from ackclock.metrics.metric import unknown_subject
 from ackclock.plot.panels import UNSETTLED
 from ackclock.result.result import Result
 from ackclock.table import capital
@@ -36,10 +36,7 @@ def subject_table(result: Result, metric: str, subject: str | None) -> tuple[pa.
         busiest = bottleneck(result)
         subject = busiest if busiest in valid[SUBJECT].to_pylist() else None
     elif subject not in (known := table[SUBJECT].unique().to_pylist()):
-        raise InputError(
-            "unknown-name", "--subject",
-            f'has no {metric} of "{subject}"; {suggestion(subject, known)}', subject,
-        )  # fmt: skip
+        raise unknown_subject([METRICS[metric]], subject, known, "--subject")
     table = valid if subject is None else table.filter(pc.equal(table[SUBJECT], subject))
     judged = judge(result)
     rows = table.select(["point", SUBJECT]).to_pylist()

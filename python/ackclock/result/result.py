@@ -183,7 +183,7 @@ class Result:
 
         Args:
             metrics: Names of metrics, such as `utilisation` and `queueing_delay_p99`.
-            subject: Name of a flow or hop; None for all that the metrics are about.
+            subject: One of the subjects of the metrics; None for all.
             by: `point` for means over replicates with the half widths of their 95 % confidence
                 intervals, `replicate` for the value of each replicate.
 

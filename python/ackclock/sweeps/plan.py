@@ -7,7 +7,7 @@ is.
 import contextlib
 import hashlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ackclock import engine
 from ackclock.errors import InputError, ScenarioError, suggestion
 from ackclock.metrics import METRICS, Metric, metric
+from ackclock.metrics.metric import unknown_subject
 from ackclock.run import address
 from ackclock.scenario import Scenario
 from ackclock.sweeps import designs, parameters
@@ -56,7 +57,7 @@ Key = tuple[int, int]
 
 
 class Asked(NamedTuple):
-    """A metric, perhaps of one flow or hop only: `utilisation(bottleneck)`."""
+    """A metric, perhaps of one subject only: `utilisation(bottleneck)`."""
 
     metric: Metric
     subject: str | None
@@ -281,13 +282,10 @@ class Plan:
                 "contradiction", "--independent", "chooses seeds, but the sweep does; remove one"
             )
         self._check_ends(base, own)
-        names = set(_subjects(self.base.replace(own).resolve().tree))
-        for wanted in self.asked:
-            if wanted.subject is not None and wanted.subject not in names:
-                raise InputError(
-                    "unknown-name", "--metric", f'no flow or hop is called "{wanted.subject}"; '
-                    f"{suggestion(wanted.subject, sorted(names))}", str(wanted),
-                )  # fmt: skip
+        first = self.base.replace(own).resolve().tree
+        for what, subject in self.asked:
+            if subject is not None and subject not in (known := what.subjects.names(first)):
+                raise unknown_subject([what], subject, known, "--metric")
 
     def _check_ends(self, base: Scenario, own: dict[str, Any]) -> None:
         """Raises an error if an end of a range, or a listed value, is wrong at every point.
@@ -344,9 +342,3 @@ def _known(methods: Sequence[str]) -> Sequence[str]:
                 f"{suggestion(one, list(METHODS))}", one,
             )  # fmt: skip
     return methods
-
-
-def _subjects(tree: dict[str, Any]) -> Iterator[str]:
-    """Yields the names of flows and hops."""
-    for kind in ("flows", "hops"):
-        yield from (one["name"] for one in tree[kind])

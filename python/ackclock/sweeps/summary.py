@@ -8,6 +8,7 @@ import pyarrow as pa
 from ackclock.errors import InputError, suggestion
 from ackclock.metrics import Metric
 from ackclock.metrics.confidence import interval
+from ackclock.metrics.metric import unknown_subject
 from ackclock.metrics.tables import grouped
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
@@ -31,7 +32,8 @@ def frame(store: Store, what: Asked) -> pa.Table:
     prediction is that of the model that fits best, and the last column, `model`, names it.
 
     Raises:
-        InputError: The sweep did not compute the metric, or no run has ended.
+        InputError: The sweep did not compute the metric, it has no such subject, or no run has
+            ended.
     """
     name = what.metric.name
     computed = dict.fromkeys(one.metric.name for one in store.plan.asked)
@@ -41,6 +43,9 @@ def frame(store: Store, what: Asked) -> pa.Table:
             f"there is {', '.join(computed)}",
         )  # fmt: skip
     values = store.values([name])
+    subjects = values["subject"].unique().to_pylist()
+    if subjects and what.subject is not None and what.subject not in subjects:
+        raise unknown_subject([what.metric], what.subject, subjects, f"{store.folder}")
     rows: list[tuple[int, str, str, Interval, str | None, bool]] = []
     keys = ("point", "method", "subject")
     columns = ("value", "model", "unsettled")

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock.elements import facts
-from ackclock.metrics import Interval, Metric, by_replicate, hops, interval, metric
+from ackclock.metrics import HOPS, Interval, Metric, by_replicate, hops, interval, metric
 from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import Columns, grouped
@@ -248,7 +248,7 @@ def _delay_quantile(rows: Columns, warmup_s: float) -> float:
 
 def _metric(measure: str, values: Callable[[Result], list[Value]]) -> Metric:
     of = MEASURES[measure]
-    return Metric(of.name, of.label, "", "", of.shown_unit, of.shown_per_unit, values)
+    return Metric(of.name, of.label, "", "", of.shown_unit, of.shown_per_unit, HOPS, values)
 
 
 _USED = _metric("utilisation", hops.per_hop(("served_bytes", "capacity_bytes"), _used_share))

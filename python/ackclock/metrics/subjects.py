@@ -1,0 +1,72 @@
+"""What the values of a metric are about: flows, hops, or both."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ackclock.elements import facts
+
+__all__ = ["ALL_FLOWS", "AT_HOPS", "FLOWS", "HOPS", "INSTANCES", "PAIRS", "TOGETHER", "Subjects"]
+
+Scenario = Mapping[str, Any]
+
+#: Name of the subject of a metric of all flows together.
+TOGETHER = "all flows"
+
+
+class Subjects(NamedTuple):
+    """What the values of a metric are about.
+
+    Attributes:
+        nouns: Words for them.
+        names: Returns their names in a resolved scenario.
+    """
+
+    nouns: str
+    names: Callable[[Scenario], list[str]]
+
+
+def _flows(scenario: Scenario) -> list[str]:
+    return [flow["name"] for flow in scenario["flows"]]
+
+
+def _hops(scenario: Scenario) -> list[str]:
+    return [hop["name"] for hop in scenario["hops"] if hop["scope"] == "shared"]
+
+
+def _at_hops(scenario: Scenario) -> list[str]:
+    """Returns all hops, then the classes and flows at each that records delays of packets."""
+    found = _hops(scenario)
+    for hop in scenario["hops"]:
+        if not hop.get("packet_delays"):
+            continue
+        # Other queues have no classes.
+        classes = ("low_latency", "classic") if facts.queue(hop)[1]["low_latency"] else ()
+        found += [f"{hop['name']}[{one}]" for one in classes]
+        crossing = [
+            flow for flow in scenario["flows"] if hop["name"] in (*flow["route"], *flow["return"])
+        ]
+        found += [f"{hop['name']}/{flow['name']}" for flow in crossing]
+    return found
+
+
+def _instances(scenario: Scenario) -> list[str]:
+    """Returns the instances of flows, without those that arrive: a run decides their number."""
+    return [
+        f"{flow['name']}/{number}"
+        for flow in scenario["flows"]
+        for number in range(flow.get("count") or 0)
+    ]
+
+
+def _pairs(scenario: Scenario) -> list[str]:
+    names = _flows(scenario)
+    return [f"{one} and {other}" for one in names for other in names]
+
+
+FLOWS = Subjects("flows", _flows)
+#: A hop with `scope = "per_flow"` has no values.
+HOPS = Subjects("shared hops", _hops)
+AT_HOPS = Subjects("hops, their classes and flows", _at_hops)
+ALL_FLOWS = Subjects("all flows together", lambda _scenario: [TOGETHER])
+INSTANCES = Subjects("instances of flows", _instances)
+PAIRS = Subjects("pairs of flows", _pairs)
