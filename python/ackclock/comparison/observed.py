@@ -12,7 +12,7 @@ import numpy as np
 
 from ackclock import units
 from ackclock.comparison.column import Column
-from ackclock.metrics import Metric, metric
+from ackclock.metrics import ALL_FLOWS, FLOWS, HOPS, Metric, metric
 from ackclock.models import FlowPath, flow_paths
 from ackclock.models.told import Prediction, best
 from ackclock.result.flows import control_of, is_controlled, rivals
@@ -30,10 +30,6 @@ _EVIDENCE_OF_HOPS = ("tail_drop_rate",)
 # Hops where packets wait for less than this share of a round trip are left out: they change nothing
 # by a hundredth.
 _WAITING = 0.01
-
-_OF_HOPS = frozenset({"queueing_delay"})
-_OF_ALL_FLOWS = frozenset({"fairness"})
-ALL_FLOWS = "all flows"
 
 Values = dict[tuple[int, str], dict[int, float]]
 
@@ -81,17 +77,17 @@ class Observations:
         """Returns the subjects of a metric, by point in the order of the scenario."""
         found = []
         for point, entry in enumerate(self._points):
-            scenario = entry["scenario"]
-            if name in _OF_HOPS:
-                subjects = [
-                    (hop["name"], self._crossing(point, hop["name"])) for hop in scenario["hops"]
-                ]
-            elif name in _OF_ALL_FLOWS:
-                controlled = [flow for flow in scenario["flows"] if is_controlled(flow)]
-                subjects = [(ALL_FLOWS, controlled)] if rivals(controlled) > 1 else []
-            else:
-                subjects = [(flow["name"], [flow]) for flow in scenario["flows"]]
-            found += [self._topic(point, subject, flows, name) for subject, flows in subjects]
+            scenario, subjects = entry["scenario"], metric(name).subjects
+            for subject in subjects.names(scenario):
+                if subjects is HOPS:
+                    flows = self._crossing(point, subject)
+                elif subjects is ALL_FLOWS:
+                    flows = [flow for flow in scenario["flows"] if is_controlled(flow)]
+                    if rivals(flows) < 2:
+                        continue
+                else:
+                    flows = [flow for flow in scenario["flows"] if flow["name"] == subject]
+                found.append(self._topic(point, subject, flows, subjects is FLOWS))
         return found
 
     def matters(self, name: str, topic: Topic) -> bool:
@@ -104,7 +100,7 @@ class Observations:
             _mean(self.values(one, metric(name)).get((topic.point, topic.subject), {}).values())
             for one in runs
         ]
-        if name in _OF_HOPS:
+        if metric(name).subjects is HOPS:
             crossing = self._crossing(topic.point, topic.subject)
             paths = self._paths[topic.point]
             shortest = min(
@@ -176,12 +172,11 @@ class Observations:
         ]
 
     def _topic(
-        self, point: int, subject: str, flows: Sequence[Mapping[str, Any]], name: str
+        self, point: int, subject: str, flows: Sequence[Mapping[str, Any]], is_flow: bool
     ) -> Topic:
         scenario = self._points[point]["scenario"]
         flow = flows[0] if len(flows) == 1 else None
         path = self._paths[point][flow["name"]] if flow is not None else None
-        is_flow = name not in _OF_HOPS | _OF_ALL_FLOWS
         return Topic(point, subject, is_flow, flow, path, units.seconds(scenario["duration"]))
 
     def _crossing(self, point: int, hop: str) -> list[Mapping[str, Any]]:
