@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,11 @@ from click.testing import CliRunner
 
 from ackclock import Result, Scenario, plot, simulate
 from ackclock.cli import cli
+from ackclock.metrics import METRICS
 from ackclock.report import page
 from ackclock.report.run_tables import flow_rows, flow_table
-from ackclock.validity.stationarity import NOTE, judge, mser
+from ackclock.table import Interval, text
+from ackclock.validity.stationarity import NOTE, judge, mser, starred
 
 SLOW = """\
 schema = 1
@@ -190,3 +193,30 @@ def test_pages_and_figures_mark_it(unsettled: Result) -> None:
     [axes] = plot.sweep(swept).axes
     [marks] = [line for line in axes.lines if line.get_label() == "not settled"]
     assert list(marks.get_xdata()) == [200]
+
+
+def test_everything_that_a_flow_concerns_is_marked_with_it() -> None:
+    """The metric says what its values are about, and whether they are means of a steady state."""
+    flow = slow().tree["flows"][0]
+    page = flow | {"name": "page", "traffic": {"kind": "transfer", "size": "1 MB"}}
+    two = slow(replicates=1, hops__bottleneck__packet_delays=True).replace(flows=[flow, page])
+    result = simulate(two)
+    judged = judge(result)
+    for name in METRICS:
+        subjects = {value.subject for value in METRICS[name].values(result)}
+        expected = subjects - {"page", "return"} if METRICS[name].settles else set()
+        assert {one for one in subjects if judged.marks(name, 0, one)} == expected, name
+    assert judged.marks("equivalence", 0, "all flows")
+    assert judged.marks("packet_delay_p99", 0, "bottleneck/main")
+    table = flow_table(flow_rows(result))
+    rows = [dict(zip(table.head, row, strict=True)) for row in table.texts]
+    assert [row["goodput Mbit/s"].endswith("*") for row in rows] == [True, False]
+    # The index is that of both.
+    assert [row["Jain's index"].endswith("*") for row in rows] == [True, True]
+    assert not any(row["timeouts per run"].endswith("*") for row in rows)
+
+
+def test_what_is_unknown_is_not_marked() -> None:
+    for cell in (None, Interval(math.nan, math.nan, 0)):
+        assert text(starred(cell, True)) == text(cell)
+    assert text(starred(2.5, True)) == f"{text(2.5)}*"

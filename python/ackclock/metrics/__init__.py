@@ -134,6 +134,7 @@ _ALL: tuple[Metric, ...] = (
         "timeouts", "timeouts", "Number of retransmission timeouts in the whole run; sum over "
         "instances.",
         "", "", 1, FLOWS, flows.total("timeouts"),
+        settles=False,
     ),
     Metric(
         "cwnd_drift", "drift of cwnd", "Relative increase of the mean congestion window from the "
@@ -150,12 +151,14 @@ _ALL: tuple[Metric, ...] = (
         "its last byte; mean over completed transfers. Arriving transfers count if they start "
         "after the warm-up.",
         "s", "s", 1, FLOWS, arrivals.completion_time,
+        settles=False,
     ),
     Metric(
         "incomplete_share", "not ended", "Share of transfers that are incomplete at the end of the "
         "run. Arriving transfers count if they start after the warm-up. The mean completion time "
         "leaves incomplete transfers out and is therefore too small.",
         "", "%", 100, FLOWS, arrivals.incomplete_share,
+        settles=False,
     ),
     Metric(
         "active_flows", "active", "Mean number of active instances of the flow over time.",
@@ -235,6 +238,7 @@ _ALL: tuple[Metric, ...] = (
         f"{sharing.CONVERGENCE_INTERVAL_S:g}-s bins. An instance that never does counts with its "
         "whole active time.",
         "s", "s", 1, FLOWS, sharing.convergence_time,
+        settles=False,
     ),
     Metric(
         "allowed_rate", "allowed rate", "Mean payload rate that the rate control allows an "
@@ -261,6 +265,7 @@ _ALL: tuple[Metric, ...] = (
         f"until the rate estimate stays within {estimates.SETTLED_WITHIN * 100:g} % of its mean "
         f"for {estimates.SETTLED_FOR_S:g} s.",
         "s", "s", 1, FLOWS, estimates.estimate_settling_time,
+        settles=False,
     ),
 )  # fmt: skip
 

@@ -38,6 +38,7 @@ class Metric:
         shown_per_unit: Number of shown units in one unit.
         subjects: What its values are about.
         values: Computes one value for each point, replicate and subject, in that order.
+        settles: True if it is a mean of a steady state, for which a run may be too short.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Metric:
     shown_per_unit: float
     subjects: Subjects
     values: Callable[[Result], list[Value]]
+    settles: bool = True
 
 
 def unknown_subject(

@@ -254,7 +254,7 @@ def _first(ends: Array, holds: NDArray[np.bool_], since_s: float, otherwise: flo
 
 def _metric(name: str, label: str, unit: str, values: Callable[[Result], list[Value]]) -> Metric:
     shown = ("Mbit/s", 1e-6) if unit == "bit/s" else (unit, 1.0)
-    return Metric(name, label, "", unit, *shown, FLOWS, values)
+    return Metric(name, label, "", unit, *shown, FLOWS, values, settles=False)
 
 
 def _values(

@@ -1,4 +1,4 @@
-"""What the values of a metric are about: flows, hops, or both."""
+"""Subjects: the things that the values of a metric are about, flows and hops."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ TOGETHER = "all flows"
 
 
 class Subjects(NamedTuple):
-    """What the values of a metric are about.
+    """The kind of thing that the values of a metric are about.
 
     Attributes:
         nouns: Words for them.

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ackclock.metrics import Interval, in_shown_unit, metric, summarise
+from ackclock.metrics import ALL_FLOWS, Interval, in_shown_unit, metric, summarise
 from ackclock.result.flows import control_label, control_of, rivals
 from ackclock.result.result import Result
 from ackclock.table import (
@@ -27,10 +27,9 @@ from ackclock.validity.stationarity import NOTE, Stationarity, judge, starred
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")
 ARRIVAL_METRICS = ("active_flows", "completion_time")
-HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
 # Columns of metrics in the table of flows: name, unit, and the order in which a narrow terminal
-# leaves them out.
+# leaves them out. They are chosen by hand, for the width of a page; `ackclock table` has any other.
 _FLOW_COLUMNS = {
     "utilisation": Column("utilisation", "%", 4),
     "rtt": Column("RTT", "ms", 5),
@@ -50,8 +49,6 @@ _HOP_COLUMNS = {
 #: Meaning of the mark at a model's number.
 VIOLATED = "? violates an assumption of the model; ackclock predict says which"
 
-# Columns besides goodput whose means are marked where a flow has not settled.
-_MARKED = frozenset({"utilisation", "rtt", "retransmissions", "loss_rate"})
 # Columns of numbers in the table of fidelity, each with its scale.
 _FIDELITY_COLUMNS = {
     "lateness_p99_s": (Column("p99 lateness", "ms"), 1e3),
@@ -129,10 +126,10 @@ def hop_rows(result: Result, judged: Stationarity | None = None) -> Rows:
     - `unsettled`: true if a flow that crosses the hop has not settled.
     """
     judged = judged or judge(result)
-    by_metric = {name: _by_subject(result, name) for name in HOP_METRICS}
+    by_metric = {name: _by_subject(result, name) for name in _HOP_COLUMNS}
     return [
         {"point": index, "assignments": result.points[index]["assignments"], "hop": hop}
-        | {name: by_metric[name][index, hop] for name in HOP_METRICS}
+        | {name: by_metric[name][index, hop] for name in _HOP_COLUMNS}
         | {"unsettled": (index, hop) in judged.marked}
         for index, hop in by_metric["utilisation"]
     ]
@@ -204,6 +201,7 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
         # Models are left out before metrics, the last one first.
         *(Column(model, "Mbit/s", -1 - at) for at, model in enumerate(models)),
     ]
+    doubtful = {row["point"] for row in rows if _unsettled(row)}
     cells = (
         [
             *_assigned(row, swept),
@@ -211,7 +209,7 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
             Written(row["control"], row["control_label"]),
             starred(in_shown_unit(row["goodput"], "goodput"), _unsettled(row)),
             *(
-                starred(in_shown_unit(row[name], name), name in _MARKED and _unsettled(row))
+                starred(in_shown_unit(row[name], name), _is_marked(row, name, doubtful))
                 for name in metrics
             ),
             *(_told(row, model) for model in models),
@@ -321,6 +319,13 @@ def prediction_table(rows: Rows, title: str = "Predictions of models", note: str
 def _unsettled(row: dict[str, Any]) -> bool:
     """True if the means of a row of `flow_rows` have not settled."""
     return row["stationarity"] is not None and row["stationarity"]["settled"] is False
+
+
+def _is_marked(row: dict[str, Any], name: str, doubtful: set[int]) -> bool:
+    """True if a metric of a row has not settled; at `doubtful` points a flow has not."""
+    what = metric(name)
+    unsettled = row["point"] in doubtful if what.subjects is ALL_FLOWS else _unsettled(row)
+    return what.settles and unsettled
 
 
 def _noted(note: str, marked: bool) -> str:

@@ -35,6 +35,8 @@ from numpy.typing import NDArray
 
 from ackclock import units
 from ackclock.elements import facts
+from ackclock.metrics import METRICS
+from ackclock.metrics.subjects import AT_HOPS, TOGETHER
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.flows import is_controlled
 from ackclock.result.result import Result
@@ -59,17 +61,6 @@ NOTICEABLE = 0.01
 NOTE = (
     "* has not settled: too few congestion epochs in the measured time, or goodput that still "
     "changes"
-)
-
-#: Metrics that are not means of a steady state and are never marked.
-_COUNTS = frozenset(
-    {
-        "timeouts",
-        "completion_time",
-        "incomplete_share",
-        "convergence_time",
-        "estimate_settling_time",
-    }
 )
 
 _LOSSES = ("fast_retransmit", "timeout")
@@ -131,30 +122,25 @@ class Stationarity:
 
     @cached_property
     def marked(self) -> frozenset[tuple[int, str]]:
-        """Point and name of each flow that has not settled and of each hop on its route.
+        """Point and name of each subject that a flow concerns which has not settled.
 
-        A point with such a flow is also there with an empty name.
+        These are the flow, the hops on its route, what waits there, and all flows together.
         """
         found = set()
         for (point, flow), verdict in self.verdicts.items():
             if verdict.settled is False:
-                routes = [
-                    one["route"]
-                    for one in self.points[point]["scenario"]["flows"]
-                    if one["name"] == flow
-                ]
-                found |= {
-                    (point, name)
-                    for name in ("", flow, *(hop for route in routes for hop in route))
+                scenario = self.points[point]["scenario"]
+                hops = {
+                    hop for one in scenario["flows"] if one["name"] == flow for hop in one["route"]
                 }
+                within = tuple(f"{hop}{sign}" for hop in hops for sign in "/[")
+                waiting = {one for one in AT_HOPS.names(scenario) if one.startswith(within)}
+                found |= {(point, name) for name in (TOGETHER, flow, *hops, *waiting)}
         return frozenset(found)
 
     def marks(self, metric: str, point: int, subject: str) -> bool:
-        """Returns True if a metric's mean is marked; `subject` is a flow, a hop, or all flows."""
-        return (
-            metric not in _COUNTS
-            and (point, "" if metric == "fairness" else subject) in self.marked
-        )
+        """Returns True if a metric's mean is marked; `subject` is one of the metric's."""
+        return METRICS[metric].settles and (point, subject) in self.marked
 
     def row(self, point: int, flow: str) -> dict[str, Any] | None:
         """Returns the verdict on a flow as plain data; None if it is not judged."""
@@ -217,10 +203,10 @@ def judge(result: Result) -> Stationarity:
 
 
 def starred(cell: Cell, marked: bool) -> Cell:
-    """Returns a cell of a table, marked with an asterisk if `marked`."""
+    """Returns a cell of a table, marked with an asterisk if `marked` and known."""
     return (
         Written(cell.value if isinstance(cell, Written) else cell, f"{text(cell)}*")
-        if marked
+        if marked and text(cell) != text(None)
         else cell
     )
 
