@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from ackclock import metrics, models, plot
-from ackclock.comparison import causes
+from ackclock.comparison import COMPARED, causes, observed
+from ackclock.comparison import table as compared
 from ackclock.comparison.causes import Cause
+from ackclock.report import compared_figures, run_section, run_tables
+from ackclock.sweeps.plan import METRICS_BY_DEFAULT
 
 PACKAGES = Path(models.__file__).parents[2]
 
@@ -55,6 +58,33 @@ def test_every_record_is_in_its_list(
 ) -> None:
     for one in unlisted(package, kind, listed):
         pytest.fail(f"{one} is not in the list; add it to {name} in {file_of(package)}")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        run_tables.FLOW_METRICS, run_tables.ARRIVAL_METRICS, run_tables._FLOW_COLUMNS,
+        run_tables._HOP_COLUMNS, run_section._SWEPT, METRICS_BY_DEFAULT,
+        observed._EVIDENCE_OF_FLOWS, observed._EVIDENCE_OF_HOPS, COMPARED,
+        [name for _, name in compared._UNKNOWN],
+    ],
+)  # fmt: skip
+def test_chosen_metrics_are_metrics(names: Iterable[str]) -> None:
+    """Which metrics a table or a page shows is chosen by hand; what they are is not."""
+    assert [name for name in names if name not in metrics.METRICS] == []
+
+
+def test_drawn_metrics_are_compared() -> None:
+    """A name that is not compared would leave its figure out without a word."""
+    assert [name for name in compared_figures._DRAWN if name not in COMPARED] == []
+
+
+def test_columns_have_the_units_of_their_metrics() -> None:
+    columns = run_tables._FLOW_COLUMNS | run_tables._HOP_COLUMNS
+    units = {name: column.unit for name, column in columns.items()}
+    assert units == {name: metrics.METRICS[name].shown_unit for name in columns} | {
+        "timeouts": "per run"
+    }
 
 
 @pytest.mark.slow

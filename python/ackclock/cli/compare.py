@@ -56,7 +56,8 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
         raise InputError(
             "unknown-name",
             "--metrics",
-            f'unknown metric "{unknown}"; choose from {",".join(COMPARED)}, or all',
+            f'there is no comparison of "{unknown}"; choose from {",".join(COMPARED)}, or all; '
+            "ackclock table FOLDER/METHOD shows other metrics",
         )
     return chosen
 

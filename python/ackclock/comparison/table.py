@@ -27,7 +27,8 @@ __all__ = [
     "Row",
 ]
 
-# Compared metrics, in the order of tables.
+# Compared metrics, in the order of tables: those whose differences causes can explain.
+# `ackclock table FOLDER/METHOD` shows any other.
 COMPARED = (
     "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay",
     "completion_time", "fairness",
