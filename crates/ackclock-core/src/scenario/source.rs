@@ -17,6 +17,12 @@ pub struct Source<'a> {
 /// read as part of it.
 const ENDLESS: [&str; 3] = ["missing", "unclosed", "multi-line"];
 
+/// The parser about a key or a header that is there twice.
+const DUPLICATE: &str = "duplicate key";
+
+/// About text without any assignment, such as a table of numbers.
+const NOT_TOML: &str = "is neither TOML nor JSON; a scenario begins with schema = 1";
+
 /// The end of a step of a path: the span of its key, if it has one, and the value.
 type Found<'a, 'i> = (Option<Range<usize>>, &'a Spanned<DeValue<'i>>);
 
@@ -25,17 +31,26 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// What is not TOML: the first mistake of each line, as what follows it on the line may come
-    /// from it; after a value without an end, nothing more.
+    /// from it; after a value without an end, nothing more; of a table that is there twice, only
+    /// that it is.
     pub fn read(text: &'a str) -> Result<Self> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut mistakes: Vec<Error> = Vec::new();
+        let mut repeated = 0..0; // the lines of a table that is there twice
         for error in errors {
+            if !text.contains('=') {
+                return Err(Error::message("", NOT_TOML).coded(Code::Syntax));
+            }
             let position = error.span().map(|span| position(text, span.start));
-            let line = |position: Option<Position>| position.map(|position| position.line);
-            let told = mistakes
-                .iter()
-                .any(|known| line(known.position()) == line(position));
-            if !told {
+            let line = position.map(|position| position.line);
+            let told = |known: &Error| known.position().map(|one| one.line) == line;
+            let header = line.and_then(|line| repeated_header(text, line, error.message()));
+            let follows =
+                error.message() == DUPLICATE && line.is_some_and(|line| repeated.contains(&line));
+            if let Some((lines, mistake)) = header {
+                repeated = lines;
+                mistakes.push(mistake.coded(Code::Syntax).at(position));
+            } else if !follows && !mistakes.iter().any(told) {
                 let mistake = Error::message("", error.message());
                 mistakes.push(mistake.coded(Code::Syntax).at(position));
             }
@@ -214,6 +229,22 @@ fn position(text: &str, byte: usize) -> Position {
     }
 }
 
+/// Returns the lines of a table whose header is there twice, counted from 1, and the mistake. `None`
+/// for any other mistake in that line.
+fn repeated_header(text: &str, line: usize, message: &str) -> Option<(Range<usize>, Error)> {
+    let begins = |text: &str| text.trim_start().starts_with('[');
+    let header = text.lines().nth(line - 1)?;
+    if message != DUPLICATE || !begins(header) {
+        return None;
+    }
+    let name = header.trim_start().trim_start_matches('[');
+    let name = name.split(']').next().unwrap_or(name);
+    let length = text.lines().skip(line).take_while(|text| !begins(text));
+    let mistake =
+        format!("[{name}] is there twice; keep one, or write [[{name}]] if several may be");
+    Some((line..line + 1 + length.count(), Error::message("", mistake)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,6 +310,15 @@ transport.kind = "tcp"
             error.all().filter_map(line).collect()
         };
         assert_eq!(lines("a = = 1\nb = 2\nc = nope\n"), [1, 3]);
+        // The repeated keys of a repeated table follow from its header.
+        let hops = "[hops] # one\nname = 'a'\n[hops] # two\nname = 'b'\nx = = 1\n[c]\nd = = 1\n";
+        assert_eq!(lines(hops), [5, 7, 3]);
+        assert_eq!(lines("name = 'a'\nname = 'b'\n"), [2]);
+        assert_eq!(
+            lines("time,rate\n0,1\n1,2\n"),
+            [0; 0],
+            "the text, not a line, is wrong"
+        );
         // What follows a list without an end is not told.
         assert_eq!(lines("a = = 1\nb = [1,\nc = 2\nd = 3\n").len(), 2);
     }
