@@ -316,10 +316,11 @@ def test_the_tally_counts_every_residual(path: Scenario) -> None:
         emulate=made_up("emulate", path, [OURS]),
     )
     residuals = [found for row in comparison.rows for found in row.residuals.values()]
+    within = len(residuals) - 1
     assert tally(comparison).startswith(
-        f"Of {len(residuals)} differences {len(residuals) - 1} are within"
+        f"Of {len(residuals)} differences, by their 95 % intervals: {within} within"
     )
-    assert "1 exceed it, 1 of them unexplained" in tally(comparison)
+    assert "1 outside and unexplained" in tally(comparison)
     alone = compared(path, None, simulate=made_up("simulate", path, [ENGINES]))
     assert tally(alone).startswith("There is nothing to compare")
 

@@ -92,16 +92,17 @@ def tally(comparison: Comparison) -> str:
         for kind in (WITHIN, SLIGHT, EXCEEDS, UNSURE)
     }
     unexplained = sum(one.is_unexplained for one in residuals)
-    words = f"Of {len(residuals)} differences {counts[WITHIN]} are within their 95 % interval"
-    words += f", {counts[SLIGHT]} exceed it but are below 1 %" if counts[SLIGHT] else ""
-    words += (
-        f", {counts[EXCEEDS]} exceed it, {unexplained} of them unexplained"
-        if counts[EXCEEDS]
-        else ""
-    )
-    words += f", {counts[UNSURE]} have none" if counts[UNSURE] else ""
+    kinds = {
+        "within": counts[WITHIN],
+        "outside but below 1 %": counts[SLIGHT],
+        "outside and explained": counts[EXCEEDS] - unexplained,
+        "outside and unexplained": unexplained,
+        "with no interval": counts[UNSURE],
+    }
+    told = ", ".join(f"{count} {where}" for where, count in kinds.items() if count)
     chance = round(0.05 * (len(residuals) - counts[UNSURE]))
-    return words + (f". By chance alone about {chance} would exceed it." if chance else ".")
+    more = f" By chance alone about {chance} would be outside." if chance else ""
+    return f"Of {len(residuals)} differences, by their 95 % intervals: {told}.{more}"
 
 
 def written_residual(residual: Residual, shown_per_unit: float) -> str:
