@@ -16,8 +16,7 @@ def path_of(swept: dict[str, list[object]]) -> str:
         {"assignments": point.assignments, "scenario": point.scenario.resolve().tree}
         for point in scenario.expand()
     ]
-    run = {"controls": []}
-    return html.unescape(asked(points, run).drawing)
+    return html.unescape(asked(points).drawing)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +43,16 @@ def test_zero_is_a_swept_value() -> None:
     assert "loses 0 or 2 %" in text
     assert "iid loss" not in text
     codel = [{"kind": "droptail", "limit": "50 packets"}, {"kind": "codel", "limit": "50 packets"}]
-    assert "drop tail or codel" in path_of({"hops.bottleneck.queue": codel})
+    assert "drop-tail or CoDel" in path_of({"hops.bottleneck.queue": codel})
+
+
+def test_elements_have_their_labels() -> None:
+    queue = {"kind": "step_marking", "limit": "50 packets", "threshold": "5 packets"}
+    assert "step marking" in path_of({"hops.bottleneck.queue": [queue]})
 
 
 def test_what_no_point_has_is_not_said() -> None:
     text = path_of({"hops.bottleneck.delay": ["0 ms", "0 s"]})
     assert ">0 ms<" not in text
     assert "loses" not in text
-    assert "drop tail" not in text
+    assert "drop-tail" not in text

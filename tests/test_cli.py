@@ -177,11 +177,13 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     told = " ".join(outcome.stdout.split())
     assert "does not apply " not in told.replace("does not apply. ", "")
     assert re.search(r"\d+ of \d+ models apply; ackclock predict --models NAME says why", told)
+    assert " CUBIC " in told
     # A model that is asked for by name says why.
     asked = ackclock("predict", scenario_file, "--models", "pftk,sawtooth").stdout
     assert re.search("does not apply +cubic is not AIMD", asked)
     rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
     assert len(rows) == 6 * len(MODELS)
+    assert {row["control"] for row in rows} == {"reno", "cubic"}
     assert {row["verdict"] for row in rows} == {
         "applies",
         "applies with violated assumptions",

@@ -115,7 +115,7 @@ def test_the_page_says_what_was_run(text: str) -> None:
 def test_live_figures_have_the_numbers_of_the_result(result: Result, predicted: Result) -> None:
     data = data_of(page([(result, predicted)]))
     goodput = data["s0-figure-goodput"]
-    assert goodput["panels"][0]["title"] == "main, reno"
+    assert goodput["panels"][0]["title"] == "main, Reno"
     [simulated] = [one for one in goodput["panels"][0]["series"] if one["s"] == "simulate"]
     assert simulated["x"] == [0, 1, 2]  # equal distances: there is a zero, and 0.5 is near it
     assert [name for _, name in goodput["x"]["ticks"]] == ["0 %", "0.5 %", "5 %"]

@@ -38,7 +38,7 @@ def test_only_what_exceeds_its_interval_is_marked(two: Comparison) -> None:
 def test_sentences_name_the_largest_difference_and_few_runs(two: Comparison) -> None:
     said = answer.sentences(two, ["goodput"])
     assert said[0].startswith("The simulation has a goodput of 5.0")
-    assert "Linux has 67 ± 10 % less goodput than the simulation for main (reno), 5 %." in said
+    assert "Linux has 67 ± 10 % less goodput than the simulation for main (Reno), 5 %." in said
     assert said[-1] == "Caution: few replicates (3 of Linux)."
 
 

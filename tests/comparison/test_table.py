@@ -292,6 +292,8 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
     assert head[:4] == ["probability", "flow", "control", "predict"]
     assert head[-4:] == ["predict − simulate", "emulate − simulate", "model", "emulated"]
     assert cells[1][-2:] == ["violated: few_timeouts", "3 of 3 reliable"]
+    assert [line[2] for line in cells] == ["Reno", "Reno"]
+    assert [row["control"] for row in table.to_json()] == ["reno", "reno"]
     assert len(cells) == 2
     assert all(len(line) == len(head) for line in cells)
     assert cells[0][head.index("emulate − simulate")].endswith(" [?]")

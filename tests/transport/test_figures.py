@@ -221,7 +221,7 @@ def test_a_session_that_never_began_has_a_page_and_empty_figures(method: str) ->
 )  # fmt: skip
 def test_the_page_says_with_whom_and_how_it_ended(ending: str, words: str) -> None:
     text = page([(session("send", ending=ending), None)])
-    facts = {"method": "send", "peer": "192.0.2.7:40000", "control": "tfrc"}
+    facts = {"method": "send", "peer": "192.0.2.7:40000", "control": "TFRC"}
     for name, value in (facts | {"versions": "ackclock 0.1.0"}).items():
         assert f"<dt>{name}</dt><dd>{value}</dd>" in text
     assert f"<dt>ended</dt><dd>{words}" in text

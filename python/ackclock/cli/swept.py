@@ -34,7 +34,6 @@ def page(folder: Path) -> str:
 
 
 def _swept(store: "Store") -> "Swept":
-    from ackclock.elements.registry import controls
     from ackclock.errors import InputError
     from ackclock.report.sweep import Runs, Swept
     from ackclock.sweeps import driver, summary
@@ -66,7 +65,6 @@ def _swept(store: "Store") -> "Swept":
         run={
             "name": plan.scenario.get("name", store.folder.name),
             "seed": plan.seed,
-            "controls": controls(),
             "version": plan.version,
         },
         scenario=plan.scenario,

@@ -244,7 +244,8 @@ def _plain(one: "Comparison") -> dict[str, Any]:
 
 def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) -> None:
     """Prints a row for each connection, and the steps of the first that differs."""
-    from ackclock.table import Column, table
+    from ackclock.result.labels import control_label
+    from ackclock.table import Column, Written, table
 
     head: list[Column | str] = [
         Column("flow", numeric=False), "run", "control", "ACKs", "segments",
@@ -255,7 +256,7 @@ def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) 
         [
             one.flow or one.found["source"],
             f"{one.point}/{one.replicate}",
-            one.control,
+            Written(one.control, control_label(one.control)),
             one.found["acks"],
             one.found["segments"],
             _share(one, "equal_segments", "segments"),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ackclock.comparison.explanation import Explanation, numbers_of, written_residual
 from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import in_shown_unit, metric
+from ackclock.result.labels import control_label
 from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, capital, number, short, swept_paths, table
 from ackclock.validity.stationarity import NOTE, starred
@@ -69,7 +70,8 @@ def identify(comparison: Comparison, rows: Sequence[Row]) -> _Columns:
     if any(
         row.control not in ("", row.subject) for row in rows
     ):  # A flow may be named after its control.
-        columns.append((Column("control", spare=0), [row.control for row in rows]))
+        named: list[Shown] = [Written(row.control, control_label(row.control)) for row in rows]
+        columns.append((Column("control", spare=0), named))
     return columns
 
 
@@ -147,8 +149,8 @@ def place(comparison: Comparison, row: Row) -> str:
     """Returns the point and flow of a row, in words."""
     assigned = comparison.points[row.point]["assignments"]
     words = dict.fromkeys(str(value) for value in assigned.values() if str(value) != row.control)
-    subject = row.subject if row.control in ("", row.subject) else f"{row.subject} ({row.control})"
-    return ", ".join([subject, *words])
+    control = "" if row.control in ("", row.subject) else f" ({control_label(row.control)})"
+    return ", ".join([f"{row.subject}{control}", *words])
 
 
 def _swept(comparison: Comparison, rows: Sequence[Row]) -> list[str]:

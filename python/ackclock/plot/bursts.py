@@ -9,7 +9,7 @@ from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.flows import described
 from ackclock.plot.style import line_styles
-from ackclock.result.flows import control_label
+from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 
 __all__ = ["BURSTS", "bursts"]
@@ -40,7 +40,7 @@ def bursts(result: Result) -> Figure:
         if counts.size:
             # A session has one flow.
             [name], [looked] = shown.flows, line_styles(result.run, controls)
-            label = f"{name} ({control_label(result.run, controls[0])})"
+            label = f"{name} ({control_label(controls[0])})"
             # The edge keeps a bar visible if the axis is so long that the bar has no width.
             axes.bar(packets, counts, color=looked.color, edgecolor=looked.color, label=label)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

@@ -20,6 +20,7 @@ from ackclock.plot.figure import FigureKind, View, check_numbers
 from ackclock.plot.scales import set_scales
 from ackclock.plot.style import Style, reference_style, style
 from ackclock.plot.sweep import NOTHING_SWEPT, Axis, swept_axis
+from ackclock.result.labels import control_label
 from ackclock.table import assigned, capital
 
 __all__ = ["COMPARED_CWND", "COMPARED_SWEEP", "COMPARED_THROUGHPUT", "over_time", "swept"]
@@ -147,7 +148,7 @@ def _panel(comparison: Comparison, row: Row, axis: Axis) -> str:
         for path, value in assigned.items()
         if path not in axis.settled and str(value) != row.control
     ]
-    control = [row.control] if row.control and row.control != row.subject else []
+    control = [control_label(row.control)] if row.control and row.control != row.subject else []
     return ", ".join([row.subject, *control, *others])
 
 

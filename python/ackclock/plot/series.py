@@ -18,7 +18,7 @@ from ackclock.plot.canvas import Span, between, entitle, inside, looks
 from ackclock.plot.figure import check_numbers
 from ackclock.plot.flows import Described, described
 from ackclock.plot.style import Style, control_styles, style
-from ackclock.result.flows import control_label
+from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import assigned
 
@@ -186,7 +186,7 @@ class Replicate:
                 looked, spare = style(spare), spare + 1
             taken.add(looked)
             label = name if flow.instances == 1 else f"{name}/{instance}"
-            label += f" ({control_label(self.result.run, flow.control)})" if flow.control else ""
+            label += f" ({control_label(flow.control)})" if flow.control else ""
             shown = inside(self.span, rows["time_s"])
             yield Line(
                 label,

@@ -18,7 +18,8 @@ from ackclock.plot.scales import set_scales
 from ackclock.plot.small_multiples import small_multiples, small_multiples_axes
 from ackclock.plot.style import Style, control_styles, line_styles, reference_style
 from ackclock.plot.subject import bottleneck, points_table, subject_table
-from ackclock.result.flows import control_label, control_of
+from ackclock.result.flows import control_of
+from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import capital
 from ackclock.validity.stationarity import Stationarity, judge
@@ -183,7 +184,7 @@ def _label(result: Result, point: int, subject: str, axis: Axis, many: bool) -> 
     control = _control(result.points[point]["scenario"], subject)
     others = _others(result.points[point], axis)
     words = [subject] if many or not (control or others) else []
-    words += [control_label(result.run, control)] if control else []
+    words += [control_label(control)] if control else []
     words += [others] if others and others != control else []
     return ", ".join(words)
 

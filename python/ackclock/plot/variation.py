@@ -14,7 +14,7 @@ from ackclock.plot.figure import FigureKind, View, check_numbers
 from ackclock.plot.flows import described
 from ackclock.plot.scales import set_scales
 from ackclock.plot.style import line_styles
-from ackclock.result.flows import control_label
+from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import assigned, named
 
@@ -67,9 +67,7 @@ def variation(
                 np.array([getattr(one.interval, name) for one in told])
                 for name in ("mean", "half_width")
             )
-            label = (
-                f"{named(flow, shown.flows[flow].instances)} ({control_label(result.run, control)})"
-            )
+            label = f"{named(flow, shown.flows[flow].instances)} ({control_label(control)})"
             axes.errorbar(
                 scales,
                 means,

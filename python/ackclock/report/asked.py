@@ -6,8 +6,10 @@ from typing import Any
 
 from ackclock import units
 from ackclock.elements import facts
+from ackclock.elements.registry import label
 from ackclock.report.section import Asked
-from ackclock.result.flows import control_label, control_of
+from ackclock.result.flows import control_of
+from ackclock.result.labels import control_label
 
 __all__ = ["asked", "several", "timing"]
 
@@ -18,22 +20,21 @@ _WIDTH, _HEIGHT, _MOST_HOPS = 372, 118, 2
 # Width of a host and of a queue, left edge of the first queue.
 _HOST, _QUEUE, _FIRST = 60, 22, 67
 # Words that say nothing, unless another point has others.
-_USUAL = frozenset({"0 ms", "0 %", "drop tail"})
+_USUAL = frozenset({"0 ms", "0 %", "drop-tail"})
 # More swept values than this are given by their ends.
 _MOST_VALUES = 4
 
 
-def asked(points: list[Tree], run: Tree) -> Asked:
+def asked(points: list[Tree]) -> Asked:
     """Returns what was asked.
 
     Args:
         points: The `assignments` and resolved `scenario` of each point.
-        run: Contents of a `run.json`, for the labels of controls.
     """
     scenarios = [point["scenario"] for point in points]
     routes = {(tuple(flow["route"]), tuple(flow["return"])) for flow in scenarios[0]["flows"]}
     [route, back] = next(iter(routes)) if len(routes) == 1 else ((), ())
-    facts_of = [_flows(scenarios, run), timing(scenarios)]
+    facts_of = [_flows(scenarios), timing(scenarios)]
     if len(routes) == 1 and 0 < len(route) <= _MOST_HOPS:
         return Asked(_drawing(scenarios, route, back), facts_of)
     used = {name for flow in scenarios[0]["flows"] for name in (*flow["route"], *flow["return"])}
@@ -102,7 +103,7 @@ def _rate(hop: Tree) -> str:
         return f"{_amount(mean, 'bit/s')}{'' if link['varies'] is False else ' on average'}"
     if highest is not None:
         return f"{'' if link['varies'] is False else 'at most '}{_amount(highest, 'bit/s')}"
-    return kind.replace("_", " ")
+    return label(kind, "links")
 
 
 def _buffer(hop: Tree) -> str:
@@ -111,8 +112,7 @@ def _buffer(hop: Tree) -> str:
 
 
 def _discipline(hop: Tree) -> str:
-    name, stated = facts.queue(hop)
-    return "drop tail" if stated["drops"] == "tail" else name.replace("_", " ")
+    return label(facts.queue(hop)[0], "queues")
 
 
 def _delay(hop: Tree) -> str:
@@ -136,25 +136,25 @@ def _words(scenarios: list[Tree], hop: str) -> list[str]:
     ]
     lossy = {name for name, stated in impairments if stated["mean_loss"]}
     others = dict.fromkeys(name for name, _ in impairments if name not in lossy)
-    kinds = [name.replace("_", " ") for name in others]
+    kinds = [label(name, "impairments") for name in others]
     known = [_each(scenarios, hop, words) for words in (_rate, _buffer, _discipline, _delay)]
     return [one for one in [*known, f"loses {loss}" if loss else "", *kinds] if one]
 
 
-def _flows(scenarios: list[Tree], run: Tree) -> str:
+def _flows(scenarios: list[Tree]) -> str:
     """Returns the flows, such as `8 Reno and 8 CUBIC flows, each on a path of its own`."""
     scenario = scenarios[0]
     counted: dict[tuple[str, bool], int] = {}
     for position, flow in enumerate(scenario["flows"]):
         labels = dict.fromkeys(
-            control_label(run, control_of(one["flows"][position])) for one in scenarios
+            control_label(control_of(one["flows"][position])) for one in scenarios
         )
-        label = several(labels) if len(labels) <= _MOST_VALUES else f"{len(labels)} controls"
-        key = label, "count" not in flow
+        said = several(labels) if len(labels) <= _MOST_VALUES else f"{len(labels)} controls"
+        key = said, "count" not in flow
         counted[key] = counted.get(key, 0) + flow.get("count", 0)
     total = sum(counted.values())
     words = " and ".join(
-        f"{'arriving' if arrive else count} {label}" for (label, arrive), count in counted.items()
+        f"{'arriving' if arrive else count} {said}" for (said, arrive), count in counted.items()
     )
     last, last_arrive = list(counted.values())[-1], list(counted)[-1][1]
     plural = "flow" if last == 1 and not last_arrive else "flows"

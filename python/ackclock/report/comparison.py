@@ -1,7 +1,6 @@
 """Pages about comparisons: the answer first, then why methods differ, tables, provenance."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ackclock.comparison import Comparison, answer, rendering
 from ackclock.comparison.explanation import Explanation, explanations
@@ -36,15 +35,13 @@ def section_of_comparison(comparison: Comparison) -> Section:
     listed = explanations(comparison)
     named = ["goodput"] if "goodput" in comparison.metrics else comparison.metrics[:1]
     said = answer.findings(comparison, named)
-    results = [one.result for one in comparison.columns.values() if one.result is not None]
-    run: dict[str, Any] = results[0].run if results else {"controls": []}
     return Section(
         name=comparison.run["name"],
         question=made.question(
             comparison.run["scenario"], f"{comparison.run['name']}: methods compared"
         ),
         answer=said or ["No method has a number."],
-        asked=asked(comparison.points, run),
+        asked=asked(comparison.points),
         sure=certainty.of_comparison(comparison),
         figures=[*figures(comparison)],
         tables=_tables(comparison, listed),

@@ -47,7 +47,7 @@ def section_of_run(result: Result, predicted: Result | None) -> Section:
         question=made.question(result.run["scenario"], summary.subject(result)),
         answer=[*_goodput(result, rows), *summary.sentences(result, rows, hops)]
         or ["No flow has a result."],
-        asked=asked(result.points, result.run),
+        asked=asked(result.points),
         sure=certainty.of_result(result, judged),
         figures=[
             *figures,

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ackclock.metrics import ALL_FLOWS, Interval, in_shown_unit, metric, summarise
-from ackclock.result.flows import control_label, control_of, rivals
+from ackclock.result.flows import control_of, rivals
+from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import (
     Cell,
@@ -102,7 +103,7 @@ def flow_rows(
                     "count": flow.get("count"),
                 }
                 | {"control": control_of(flow)}
-                | {"control_label": control_label(result.run, control_of(flow))}
+                | {"control_label": control_label(control_of(flow))}
                 | {name: by_metric[name][key] for name in FLOW_METRICS}
                 | {
                     name: of_arrivals[name][key] if "arrivals" in flow else None
@@ -303,7 +304,7 @@ def prediction_table(rows: Rows, title: str = "Predictions of models", note: str
         [
             *_assigned(row, swept),
             named(row["flow"], row["instances"]),
-            row["control"],
+            Written(row["control"], control_label(row["control"])),
             row["label"],
             scaled(row["goodput_bit_per_s"], 1e-6),
             scaled(row["model_bit_per_s"], 1e-6),

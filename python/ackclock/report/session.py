@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.session import tables
 from ackclock.table import number
@@ -46,7 +47,8 @@ def _answers(result: Result) -> list[str]:
 def facts(result: Result) -> dict[str, Any]:
     """Returns the peer, the control, how the session ended and how long it lasted."""
     session = result.run["session"]
-    found = {name: session[name] for name in ("peer", "control") if name in session}
+    found = {"peer": session["peer"]} if "peer" in session else {}
+    found |= {"control": control_label(session["control"])} if "control" in session else {}
     lasted = f"{number(session['lasted_s'])} s"
     for flow in result.tables["flows"].to_pylist():
         lasted = f"{number(flow['measured_s'])} s, after a wait of {number(flow['start_s'])} s"

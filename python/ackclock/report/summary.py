@@ -9,7 +9,8 @@ from ackclock.elements import facts
 from ackclock.metrics import Interval
 from ackclock.metrics.tables import column
 from ackclock.models import flow_path
-from ackclock.result.flows import control_label, control_of
+from ackclock.result.flows import control_of
+from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import Rows, assigned, number
 
@@ -34,17 +35,17 @@ def title(result: Result) -> str:
 def subject(result: Result) -> str:
     """The scenario in a few words, such as `first: one CUBIC flow, 10 Mbit/s, 40 ms`."""
     scenario, swept = result.points[0]["scenario"], len(result.points) > 1
-    flows = _flows(result.run, scenario, swept=swept)
+    flows = _flows(scenario, swept=swept)
     parts = [flows, f"{len(result.points)} points"] if swept else [flows, *_path(scenario)]
     return f"{result.run['name']}: {', '.join(parts)}"
 
 
-def _flows(run: dict[str, Any], scenario: dict[str, Any], *, swept: bool) -> str:
+def _flows(scenario: dict[str, Any], *, swept: bool) -> str:
     if any("count" not in flow for flow in scenario["flows"]):
         return "arriving flows"
     count = sum(flow["count"] for flow in scenario["flows"])
     controls = {control_of(flow) for flow in scenario["flows"]}
-    label = f"{control_label(run, controls.pop())} " if len(controls) == 1 and not swept else ""
+    label = f"{control_label(controls.pop())} " if len(controls) == 1 and not swept else ""
     return f"one {label}flow" if count == 1 else f"{count} {label}flows"
 
 
@@ -76,7 +77,7 @@ def sentences(result: Result, rows: Rows, hops: Rows) -> list[str]:
     if not rows:
         return []
     swept = len(result.points) > 1
-    said = _of_sweep(result.run, rows) if swept else _of_point(result, rows, hops)
+    said = _of_sweep(rows) if swept else _of_point(result, rows, hops)
     return [*said, *_unmeasured(result, rows)]
 
 
@@ -143,7 +144,7 @@ def _queueing(rows: Rows, crossed: set[str], busy: Rows) -> list[str]:
     return said
 
 
-def _of_sweep(run: dict[str, Any], rows: Rows) -> list[str]:
+def _of_sweep(rows: Rows) -> list[str]:
     known = [row for row in rows if not math.isnan(row["goodput"].mean)]
     if len(known) < 2:
         return []
@@ -155,7 +156,7 @@ def _of_sweep(run: dict[str, Any], rows: Rows) -> list[str]:
         others = {
             path: value for path, value in row["assignments"].items() if value != row["control"]
         }
-        control = [control_label(run, row["control"])] if others != row["assignments"] else []
+        control = [control_label(row["control"])] if others != row["assignments"] else []
         return ", ".join([*flow, *control, *assigned(others)])
 
     least, most = (f"{number(row['goodput'].mean, 1e-6)} Mbit/s ({where(row)})" for row in ends)

@@ -47,7 +47,7 @@ class Swept:
     """A sweep as data.
 
     Attributes:
-        run: `name`, `seed`, `controls` and `version`, as in a `run.json`.
+        run: `name`, `seed` and `version`, as in a `run.json`.
         scenario: The scenario as written.
         command: The command that gives the sweep, for a file of the scenario.
         vary: What is swept, as options say it.
@@ -95,7 +95,7 @@ def _asked(swept: Swept) -> Asked:
     varied = [f"swept: {one.replace('=', ' = ', 1)}" for one in swept.vary]
     if swept.points[0]["scenario"] is None:
         return Asked("", varied)
-    found = asked(swept.points, swept.run)
+    found = asked(swept.points)
     return found._replace(facts=[*found.facts, *varied])
 
 

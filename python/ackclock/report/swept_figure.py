@@ -10,6 +10,7 @@ from ackclock.models import flow_path
 from ackclock.plot.sweep import Axis, swept_axis
 from ackclock.report import live
 from ackclock.report.section import Live
+from ackclock.result.labels import control_label
 from ackclock.table import assigned, capital, number, short
 
 __all__ = ["Mark", "swept_figure"]
@@ -140,7 +141,9 @@ def _text(value: Any) -> str:
 
 
 def _named(mark: Mark) -> str:
-    return mark.subject if mark.control in ("", mark.subject) else f"{mark.subject}, {mark.control}"
+    if mark.control in ("", mark.subject):
+        return mark.subject
+    return f"{mark.subject}, {control_label(mark.control)}"
 
 
 def _series(name: str, members: Iterable[Mark], of_mark: Any) -> dict[str, Any]:

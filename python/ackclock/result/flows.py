@@ -22,9 +22,3 @@ def is_controlled(flow: Mapping[str, Any]) -> bool:
 def rivals(flows: Iterable[Mapping[str, Any]]) -> int:
     """Returns the number of instances under a control, without those that arrive and end."""
     return sum(flow.get("count", 0) for flow in flows if is_controlled(flow))
-
-
-def control_label(run: dict[str, Any], control: str) -> str:
-    """Returns the name of a control for people."""
-    labels = {entry["name"]: str(entry["label"]) for entry in run["controls"]}
-    return labels.get(control, control.upper() if control == UNCONTROLLED else control)
