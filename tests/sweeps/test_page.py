@@ -66,6 +66,25 @@ def test_two_swept_values_are_a_heat_map(small: Path) -> None:
 
 
 @pytest.mark.slow
+def test_identical_replicates_are_no_evidence(small: Path) -> None:
+    small.write_text(small.read_text().replace('start = ["0 s", "200 ms"]\n', ""))
+    text = page(small, "--vary", BUFFER, "--design", "grid:2", "--replicates", 5)
+    assert "Identical replicates:" in text
+    assert "at 2 of 2 points" in text
+    assert "Enough replicates:" not in text
+    rows = json.loads(ackclock("sweep", "show", "s", "--json").stdout)
+    assert [(row["replicates"], row["identical"]) for row in rows] == 2 * [(5, True)]
+    assert ackclock("sweep", "show", "s").stdout.count("5 identical") == 2
+
+
+@pytest.mark.slow
+def test_replicates_that_differ_are_counted(small: Path) -> None:
+    text = page(small, "--vary", BUFFER, "--design", "grid:2", "--replicates", 5)
+    assert "Enough replicates:" in text
+    assert "identical" not in ackclock("sweep", "show", "s").stdout
+
+
+@pytest.mark.slow
 def test_points_at_random_are_not_joined(small: Path) -> None:
     text = page(small, "--vary", BUFFER, "--vary", RATE, "--design", "sobol:4", "--replicates", 2)
     drawn = data_of(text)

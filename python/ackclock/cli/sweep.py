@@ -464,6 +464,8 @@ def show(
         print_rows(shown)
         if any(tidy[f"{what.metric.name}_unsettled"].to_pylist()):
             say_wrapped(NOTE)
+        if any(tidy["identical"].to_pylist()):
+            say_wrapped(summary.ONE)
 
 
 @sweep.command()

@@ -1,7 +1,7 @@
 """The certainty of numbers: reliable runs, replicates, settled means, explained differences."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ackclock.comparison import EXCEEDS, SLIGHT, UNSURE, Comparison, answer
 from ackclock.comparison.explanation import tally
@@ -13,7 +13,7 @@ from ackclock.validity import l4s
 from ackclock.validity.l4s import L4s
 from ackclock.validity.stationarity import Stationarity
 
-__all__ = ["of_comparison", "of_result"]
+__all__ = ["identical", "of_comparison", "of_result"]
 
 # Below so many replicates an interval says little.
 _FEW = 5
@@ -128,9 +128,13 @@ def _replicates(results: dict[str, Result]) -> Sure:
         words = f"{result.counted} {noun}{result.cut_short}{each}{at}."
     else:
         words = f"{', '.join(f'{count} of {name}' for name, count in counts.items())}{at}."
-    repeated = [_repeated(*one) for one in results.items() if one[1].identical]
+    repeated = {
+        name: (len(result.identical), len(result.points))
+        for name, result in results.items()
+        if result.identical
+    }
     if repeated:
-        return Sure(False, "Identical replicates:", " ".join(repeated))
+        return identical(repeated)
     if fewest < 2:
         return Sure(False, "No interval:", words)
     if fewest < _FEW:
@@ -138,11 +142,17 @@ def _replicates(results: dict[str, Result]) -> Sure:
     return Sure(True, "Enough replicates:", words)
 
 
-def _repeated(name: str, result: Result) -> str:
-    """Says that the replicates do not tell a spread."""
-    points = len(result.points)
-    at = f" at {len(result.identical)} of {points} points" if points > 1 else ""
-    return f"nothing random affects those of {name}{at}, so that they count as one."
+def identical(found: Mapping[str, tuple[int, int]]) -> Sure:
+    """Says that replicates do not tell a spread.
+
+    Args:
+        found: How many points have identical replicates, and how many there are, by what ran them.
+    """
+    said = []
+    for name, (count, points) in found.items():
+        at = f" at {count} of {points} points" if points > 1 else ""
+        said.append(f"nothing random affects those of {name}{at}, so that they count as one.")
+    return Sure(False, "Identical replicates:", " ".join(said))
 
 
 def _violated(comparison: Comparison) -> str:

@@ -16,6 +16,7 @@ from ackclock.plot.panels import UNSETTLED, dimensions
 from ackclock.plot.sweep import swept_axis
 from ackclock.report import live, made
 from ackclock.report.asked import asked
+from ackclock.report.certainty import identical
 from ackclock.report.environment import render_page
 from ackclock.report.section import Asked, HeatMap, Live, Made, Section, Sure
 from ackclock.report.swept_figure import Mark, swept_figure
@@ -149,7 +150,10 @@ def _sure(swept: Swept) -> list[Sure]:
             found.append(Sure(False, "Runs left out:", words))
     rows = [(metric, row) for metric, tidy in swept.means for row in tidy.to_pylist()]
     counts = [row["replicates"] for _, row in rows if row["method"] != "predict"]
-    if counts:
+    same = {row["point"] for _, row in rows if row["identical"]}
+    if same:
+        found.append(identical({_SPEAKERS["simulate"]: (len(same), len(swept.points))}))
+    elif counts:
         found.append(_replicates(min(counts), max(counts)))
     unsettled = sum(bool(row[f"{metric.name}{UNSETTLED}"]) for metric, row in rows)
     if unsettled:

@@ -19,7 +19,7 @@ from ackclock import notebook, units
 from ackclock.errors import InputError
 from ackclock.result.folder import link_or_copy, naming, refuse_foreign_folder, staged
 from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
-from ackclock.result.tables import Tables, TablesInFolder, matching, written_as
+from ackclock.result.tables import Tables, TablesInFolder, matching, repeated, written_as
 from ackclock.table import Column, table
 
 __all__ = ["Result"]
@@ -148,15 +148,7 @@ class Result:
         """Points whose replicates are one simulation repeated, as nothing random affects it."""
         if self.run["method"] != "simulate" or "flows" not in self.tables:
             return frozenset()
-        return frozenset(point for point in range(len(self.points)) if self._repeats(point))
-
-    def _repeats(self, point: int) -> bool:
-        flows = self.rows("flows", point=point)
-        first, *others = (
-            matching(flows, {"replicate": replicate}).drop_columns("replicate")
-            for replicate in flows["replicate"].unique().to_pylist() or [0]
-        )
-        return bool(others) and all(other.equals(first) for other in others)
+        return repeated(self.tables["flows"])
 
     @property
     def averaging(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-__all__ = ["COMPRESSION", "Tables", "TablesInFolder", "matching", "written_as"]
+__all__ = ["COMPRESSION", "Tables", "TablesInFolder", "matching", "repeated", "written_as"]
 
 # Compression of tables.
 COMPRESSION = "zstd"
@@ -72,6 +72,19 @@ def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
 
     masks = [_where(table[name], value) for name, value in wanted.items()]
     return table.filter(reduce(pc.and_, masks)) if masks else table
+
+
+def repeated(flows: pa.Table) -> frozenset[int]:
+    """Returns the points whose replicates, two or more, have the same rows in the table `flows`."""
+    flows = flows.unify_dictionaries()  # Else Arrow refuses to group rows of several files.
+    names = [name for name in flows.column_names if name != "replicate"]
+    counted = ("replicate", "count_distinct")
+    rows, points = (flows.group_by(keys).aggregate([counted]) for keys in (names, ["point"]))
+    count = "_".join(counted)
+    every = dict(zip(points["point"].to_pylist(), points[count].to_pylist(), strict=True))
+    found = zip(rows["point"].to_pylist(), rows[count].to_pylist(), strict=True)
+    differing = {point for point, those in found if those < every[point]}
+    return frozenset(point for point, most in every.items() if most > 1) - differing
 
 
 def _where(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from ackclock.errors import InputError
 from ackclock.result.folder import UNFINISHED, Contents, read_object, whole, write_whole
-from ackclock.result.tables import COMPRESSION
+from ackclock.result.tables import COMPRESSION, repeated
 from ackclock.run import address
 from ackclock.sweeps import parameters
 from ackclock.sweeps.plan import TABLES, Key, Plan
@@ -205,6 +205,15 @@ class Store:
         if method is not None:
             chosen = pc.and_(chosen, pc.equal(table["method"], method))
         return table.filter(chosen).sort_by([("point", "ascending"), ("replicate", "ascending")])
+
+    def identical(self) -> frozenset[int]:
+        """Returns the points whose simulations are one repeated, as nothing random affects it.
+
+        Without the table `flows` nothing is known.
+        """
+        if not self._parts("flows"):
+            return frozenset()
+        return repeated(self.dataset("flows").to_table(filter=ds.field("method") == "simulate"))
 
     def _columns(self, name: str, columns: list[str] | None) -> pa.Table:
         if not self._parts(name):

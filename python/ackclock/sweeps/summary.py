@@ -1,6 +1,8 @@
 """A metric of a sweep over replicates: one row for each point and flow or hop, as a tidy table."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +14,14 @@ from ackclock.metrics.metric import unknown_subject
 from ackclock.metrics.tables import grouped
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
-from ackclock.table import Column, Interval, Table, short, table
+from ackclock.table import Cell, Column, Interval, Table, Written, short, table
 from ackclock.validity.stationarity import starred
 
-__all__ = ["bottleneck", "column_of", "frame", "shown", "where", "without_copies"]
+__all__ = ["ONE", "bottleneck", "column_of", "frame", "shown", "where", "without_copies"]
 
+
+#: Meaning of the word at a number of replicates.
+ONE = "identical: nothing random affects these replicates, so that they count as one"
 
 # What tells rows of a point apart.
 _KEYS = ("method", "subject")
@@ -27,7 +32,8 @@ def frame(store: Store, what: Asked) -> pa.Table:
 
     Columns: `point`; the swept values, with units in their names; `method`; `subject`, the flow or
     hop; METRIC and `METRIC_half_width` in the metric's unit; `METRIC_unsettled`, true if the runs
-    are too short for it; `replicates`. A half width is null for fewer than two replicates. The
+    are too short for it; `replicates`; `identical`, true if nothing random affects them, so that
+    they count as one. A half width is null for fewer than two replicates. The
     level is 95 %, or that of the last look (see `precision`). Unreliable runs are left out. A
     prediction is that of the model that fits best, and the last column, `model`, names it.
 
@@ -60,6 +66,7 @@ def frame(store: Store, what: Asked) -> pa.Table:
         raise InputError("no-data", f"{store.folder}", f"has no values of {what} yet")
     order = {method: at for at, method in enumerate(store.plan.methods)}
     rows.sort(key=lambda row: (row[0], order[row[1]], row[2]))
+    repeated = store.identical()
     points, methods, subjects, intervals, models, unsettled_rows = zip(*rows, strict=True)
     means = pa.table(
         {
@@ -72,6 +79,12 @@ def frame(store: Store, what: Asked) -> pa.Table:
             ),
             f"{name}_unsettled": pa.array(unsettled_rows, pa.bool_()),
             "replicates": pa.array([one.replicates for one in intervals], pa.int64()),
+            "identical": pa.array(
+                [
+                    method == "simulate" and point in repeated
+                    for point, method in zip(points, methods, strict=True)
+                ]
+            ),
             **({"model": pa.array(models, pa.string())} if any(models) else {}),
         }
     )
@@ -201,12 +214,18 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
                 _interval(row[name], row[f"{name}_half_width"], row["replicates"], scale),
                 row[f"{name}_unsettled"],
             ),
-            row["replicates"],
+            _count(row),
             *([row["model"]] if "model" in row else []),
         ]
         for row in rows
     ]
     return table(title, columns, cells)
+
+
+def _count(row: Mapping[str, Any]) -> Cell:
+    """Returns the number of replicates of a row, marked if they are identical."""
+    count = row["replicates"]
+    return Written(count, f"{count} identical") if row["identical"] else count
 
 
 def _heads(tidy: pa.Table, keys: list[str]) -> list[Column]:
