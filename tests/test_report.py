@@ -126,6 +126,9 @@ def test_live_figures_have_the_numbers_of_the_result(result: Result, predicted: 
     ]
     assert simulated["y"] == pytest.approx(told, rel=1e-3)
     assert [len(runs) for runs in simulated["runs"]] == [3, 3, 3]
+    [predicted_ones] = [one for one in goodput["panels"][0]["series"] if one["s"] == "predict"]
+    assert predicted_ones["doubts"] == [False, False, True]
+    assert "doubts" not in simulated
     for figure in data.values():
         for panel in figure["panels"]:
             for series in panel["series"]:

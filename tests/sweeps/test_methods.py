@@ -58,7 +58,9 @@ def test_another_method_beside_it_changes_no_number(small: Path) -> None:
     for name in ("runs", "metrics", "flows"):
         assert [row for row in both[name] if row["method"] == "simulate"] == alone[name]
     told = answer("sweep", "show", "both", "--where", "method=simulate")
-    assert [{**row, "model": None} for row in answer("sweep", "show", "alone")] == told
+    assert [
+        {**row, "model": None, "violated": None} for row in answer("sweep", "show", "alone")
+    ] == told
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -58,6 +58,19 @@ def test_the_page_of_a_sweep_answers_and_draws_its_axis(small: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_prediction_that_violates_an_assumption_is_marked(small: Path) -> None:
+    lossy = 'delay = "20 ms"\nimpairments = [{ kind = "iid_loss", probability = "1 %" }]'
+    small.write_text(small.read_text().replace('delay = "20 ms"', lossy, 1))
+    loss = "hops.b.impairments.0.probability=0,10 %"
+    text = page(small, "--vary", loss, "--method", "predict,simulate")
+    assert "? violates an assumption of the model" in text
+    [panel] = data_of(text)["s0-figure-goodput"]["panels"]
+    drawn = {one["s"]: one.get("doubts") for one in panel["series"]}
+    assert drawn == {"predict": [False, True], "simulate": None}
+    assert ackclock("sweep", "show", "s").stdout.count("? ") == 2  # One number, one legend.
+
+
+@pytest.mark.slow
 def test_two_swept_values_are_a_heat_map(small: Path) -> None:
     text = page(small, "--vary", BUFFER, "--vary", RATE, "--design", "grid:2", "--replicates", 1)
     assert 'id="s0-heatmap-utilisation"' in text

@@ -428,6 +428,7 @@ def show(
     Example:
       ackclock sweep show out/first-sweep --x hops.bottleneck.queue.limit --y utilisation
     """
+    from ackclock.report.run_tables import VIOLATED
     from ackclock.sweeps import summary
     from ackclock.sweeps.plan import asked
     from ackclock.sweeps.store import Store
@@ -466,6 +467,8 @@ def show(
             say_wrapped(NOTE)
         if any(tidy["identical"].to_pylist()):
             say_wrapped(summary.ONE)
+        if any(row.get("violated") for row in tidy.to_pylist()):
+            say_wrapped(VIOLATED)
 
 
 @sweep.command()

@@ -36,7 +36,7 @@ MOST_PANELS = 24
 UNSETTLED = "_unsettled"
 
 #: Columns of a tidy table that are not swept.
-_OTHER_COLUMNS = frozenset({"point", "replicate", "replicates", "identical", "model"})
+_OTHER_COLUMNS = frozenset({"point", "replicate", "replicates", "identical", "model", "violated"})
 
 # Width of a character in the title of a panel and in a legend, of the rest of an entry of a legend,
 # and heights of a line of a figure's title and of a legend, in inches.

@@ -80,7 +80,8 @@ def _mark(row: Row, column: str) -> Mark:
     runs = [value * scale for value in cell.values.values()] if "measure" not in column else []
     residual = row.residuals.get(column)
     note = minus(written_residual(residual, scale)) if residual is not None else ""
-    return Mark(row.point, row.subject, row.control, column, interval, runs, note)
+    violated = cell.prediction is not None and bool(cell.prediction.violated)
+    return Mark(row.point, row.subject, row.control, column, interval, runs, note, violated)
 
 
 def _note(row: Row, column: str) -> list[str]:

@@ -1,10 +1,11 @@
 /* Draws each figure of a page from the page's JSON: inline SVG with text, at the width there is.
 
    A figure has panels that share their axes. A panel has series; `draw` says how one looks:
-   points (mean, interval, single runs), marks (points without a line), line, steps, dots, bars (from
-   low to high) or ticks. Colour, dash and marker of a series come from its name, by CSS class, so
-   that they are the same on every page, and dark mode and print need no second drawing. A method is
-   switched on the whole page. A series with an `id`, or a look by its place, is switched alone. */
+   points (mean, interval, single runs, a ? in doubt), marks (points without a line), line, steps,
+   dots, bars (from low to high) or ticks. Colour, dash and marker of a series come from its name, by
+   CSS class, so that they are the same on every page, and dark mode and print need no second drawing.
+   A method is switched on the whole page. A series with an `id`, or a look by its place, is switched
+   alone. */
 "use strict";
 (() => {
   const NS = "http://www.w3.org/2000/svg";
@@ -551,6 +552,7 @@
           });
         }
         mark(group, s.s, a, Y(s.y[i]), s.draw === "marks" || undefined);
+        if (s.doubts && s.doubts[i]) add(group, "text", { x: a + 6, y: Y(s.y[i]) - 5 }, "?");
       }
     }
     function note(n, place) {
@@ -619,7 +621,7 @@
         if (told == null) continue;
         const row = html(table, "tr"),
           key = keys.find((k) => own(k) === own(s)),
-          number = written(told, s.half && s.half[i]);
+          number = written(told, s.half && s.half[i]) + (s.doubts && s.doubts[i] ? "?" : "");
         sample(html(row, "td"), key);
         html(row, "td", "", [key.name, key.of].filter(Boolean).join(" "));
         for (const text of [`${number} ${spec.y.unit}`, (s.notes && s.notes[i]) || ""])

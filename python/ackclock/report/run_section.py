@@ -5,7 +5,7 @@ from typing import Any
 
 from ackclock.metrics import METRICS, by_replicate, in_shown_unit, metric, summarise
 from ackclock.metrics.frame import swept
-from ackclock.models.told import best
+from ackclock.models.told import Prediction, best
 from ackclock.plot.subject import bottleneck
 from ackclock.plot.sweep import swept_axis
 from ackclock.report import (
@@ -167,12 +167,17 @@ def _marks(result: Result, predicted: Result | None, name: str) -> list[Mark]:
         marks.append(Mark(one.point, one.subject, control, method, interval, runs))
         told = _predicted(predicted, one.point, flow) if name == "goodput" and flow else None
         if told is not None:
-            exact = interval._replace(mean=told * scale, half_width=float("nan"))
-            marks.append(Mark(one.point, one.subject, control, "predict", exact, []))
+            exact = interval._replace(mean=told.value * scale, half_width=float("nan"))
+            marks.append(
+                Mark(
+                    one.point, one.subject, control, "predict", exact, [],
+                    violated=bool(told.violated),
+                )
+            )  # fmt: skip
     return marks
 
 
-def _predicted(predicted: Result | None, point: int, flow: dict[str, Any]) -> float | None:
+def _predicted(predicted: Result | None, point: int, flow: dict[str, Any]) -> Prediction | None:
     if predicted is None:
         return None
     rows = [
@@ -180,5 +185,4 @@ def _predicted(predicted: Result | None, point: int, flow: dict[str, Any]) -> fl
         for row in run_tables.prediction_rows(predicted)
         if row["point"] == point and row["flow"] == flow["name"]
     ]
-    told = best(rows, "goodput", flow)
-    return None if told is None else told.value
+    return best(rows, "goodput", flow)

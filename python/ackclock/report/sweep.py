@@ -244,7 +244,9 @@ def _marks(metric: Metric, tidy: pa.Table) -> list[Mark]:
                 math.nan if half is None else half * metric.shown_per_unit,
                 row["replicates"],
             )
-            marks.append(Mark(row["point"], row["subject"], "", row["method"], shown, []))
+            violated = bool(row.get("violated"))
+            method = row["method"]
+            marks.append(Mark(row["point"], row["subject"], "", method, shown, [], "", violated))
     return marks
 
 

@@ -9,6 +9,7 @@ from ackclock.metrics import Interval, Metric
 from ackclock.models import flow_path
 from ackclock.plot.sweep import Axis, swept_axis
 from ackclock.report import live
+from ackclock.report.run_tables import VIOLATED
 from ackclock.report.section import Live
 from ackclock.result.labels import control_label
 from ackclock.table import assigned, capital, number, short
@@ -36,6 +37,7 @@ class Mark(NamedTuple):
         interval: In the metric's shown unit.
         runs: Values of single runs in that unit.
         note: Difference from its reference, for people.
+        violated: True if the flow violates an assumption of the model.
     """
 
     point: int
@@ -45,6 +47,7 @@ class Mark(NamedTuple):
     interval: Interval
     runs: Sequence[float]
     note: str = ""
+    violated: bool = False
 
 
 def swept_figure(
@@ -105,7 +108,8 @@ def swept_figure(
     axes = axes or ("logarithmic axis" if log else "")
     sub = ", ".join(filter(None, [what.shown_unit, "mean and 95 % interval", axes]))
     left = f" {len(shown)} of {len(panels)} panels." if len(panels) > len(shown) else ""
-    caption = f"{what.summary}{_instances(metric, marks, points)}{left}"
+    doubts = f" {VIOLATED}." if any(mark.violated for mark in marks) else ""
+    caption = f"{what.summary}{_instances(metric, marks, points)}{left}{doubts}"
     return Live(name, capital(what.label), sub, caption, spec, wide=len(shown) > 2 and not is_key)
 
 
@@ -159,6 +163,7 @@ def _series(name: str, members: Iterable[Mark], of_mark: Any) -> dict[str, Any]:
         "half": half if any(half) else None,
         "runs": [live.rounded(mark.runs) for mark in chosen],
         "notes": [mark.note for mark in chosen],
+        "doubts": [mark.violated for mark in chosen],
     }
     return series | {key: value for key, value in more.items() if value and any(value)}
 

@@ -215,6 +215,15 @@ class Store:
             return frozenset()
         return repeated(self.dataset("flows").to_table(filter=ds.field("method") == "simulate"))
 
+    def violated(self) -> set[tuple[int, str, str]]:
+        """Returns point, flow and model of each prediction that violates an assumption."""
+        if not self._parts("predictions"):
+            return set()
+        keys = ["point", "flow", "model"]
+        table = self.dataset("predictions").to_table([*keys, "violated"])
+        doubtful = table.filter(pc.greater(pc.list_value_length(table["violated"]), 0))
+        return {tuple(row[key] for key in keys) for row in doubtful.to_pylist()}
+
     def _columns(self, name: str, columns: list[str] | None) -> pa.Table:
         if not self._parts(name):
             schema = _SCHEMAS[name]

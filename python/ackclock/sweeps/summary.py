@@ -1,7 +1,7 @@
 """A metric of a sweep over replicates: one row for each point and flow or hop, as a tidy table."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ackclock.metrics.metric import unknown_subject
 from ackclock.metrics.tables import grouped
 from ackclock.sweeps.plan import Asked
 from ackclock.sweeps.store import Store
-from ackclock.table import Cell, Column, Interval, Table, Written, short, table
+from ackclock.table import Cell, Column, Interval, Table, Written, short, table, text
 from ackclock.validity.stationarity import starred
 
 __all__ = ["ONE", "bottleneck", "column_of", "frame", "shown", "where", "without_copies"]
@@ -35,7 +35,8 @@ def frame(store: Store, what: Asked) -> pa.Table:
     are too short for it; `replicates`; `identical`, true if nothing random affects them, so that
     they count as one. A half width is null for fewer than two replicates. The
     level is 95 %, or that of the last look (see `precision`). Unreliable runs are left out. A
-    prediction is that of the model that fits best, and the last column, `model`, names it.
+    prediction is that of the model that fits best. The last columns are then `model`, its name, and
+    `violated`, true if the flow violates one of its assumptions.
 
     Raises:
         InputError: The sweep did not compute the metric, it has no such subject, or no run has
@@ -85,13 +86,22 @@ def frame(store: Store, what: Asked) -> pa.Table:
                     for point, method in zip(points, methods, strict=True)
                 ]
             ),
-            **({"model": pa.array(models, pa.string())} if any(models) else {}),
+            **(_told(store, points, subjects, models) if any(models) else {}),
         }
     )
     of_points = store.points.take(means["point"])
     for at, swept in enumerate(store.swept, 1):
         means = means.add_column(at, store.points.schema.field(swept), of_points[swept])
     return means
+
+
+def _told(
+    store: Store, points: Sequence[int], subjects: Sequence[str], models: Sequence[str | None]
+) -> dict[str, pa.Array]:
+    """Returns the columns of predictions."""
+    violated, rows = store.violated(), zip(points, subjects, models, strict=True)
+    doubts = [None if one[-1] is None else one in violated for one in rows]
+    return {"model": pa.array(models, pa.string()), "violated": pa.array(doubts, pa.bool_())}
 
 
 def bottleneck(store: Store, tidy: pa.Table) -> str | None:
@@ -210,16 +220,21 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
     cells = [
         [
             *(_written(row[one]) if one in swept else row[one] for one in keys),
-            starred(
-                _interval(row[name], row[f"{name}_half_width"], row["replicates"], scale),
-                row[f"{name}_unsettled"],
-            ),
+            _mean(row, name, scale),
             _count(row),
             *([row["model"]] if "model" in row else []),
         ]
         for row in rows
     ]
     return table(title, columns, cells)
+
+
+def _mean(row: Mapping[str, Any], name: str, scale: float) -> Cell:
+    """Returns the mean of a row with its interval, marked if it has not settled or is doubtful."""
+    mean = _interval(row[name], row[f"{name}_half_width"], row["replicates"], scale)
+    if row.get("violated"):
+        return Written(mean, f"{text(mean)}?")
+    return starred(mean, row[f"{name}_unsettled"])
 
 
 def _count(row: Mapping[str, Any]) -> Cell:
