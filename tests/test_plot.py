@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, plot, simulate
 from ackclock.metrics import METRICS, metric, summarise
-from ackclock.plot.style import control_styles, reference_style, style
+from ackclock.plot.style import control_styles, line_styles, reference_style, style
 
 from .refusals import refused
 
@@ -83,6 +83,15 @@ def test_controls_are_told_apart_without_colour(result: Result) -> None:
         reference_style(position) for position in range(4)
     ]
     assert len({(str(one.linestyle), one.marker) for one in many}) == len(many)
+
+
+def test_flows_of_one_control_have_colours_of_their_own(result: Result) -> None:
+    for control, looked in control_styles(result.run).items():
+        several = line_styles(result.run, [control, control, "udp", control])
+        assert several[0] == looked
+        assert len({one.color for one in several}) == 4
+    many = line_styles(result.run, 30 * ["reno"])
+    assert len(set(many)) == 30
 
 
 @pytest.mark.parametrize(

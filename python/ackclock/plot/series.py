@@ -17,7 +17,7 @@ from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
 from ackclock.plot.figure import check_numbers
 from ackclock.plot.flows import Described, described
-from ackclock.plot.style import Style, control_styles, style
+from ackclock.plot.style import Style, line_styles
 from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import assigned
@@ -175,16 +175,11 @@ class Replicate:
         order = list(flows)
         series.sort(key=lambda entry: (entry[0][1], order.index(entry[0][0])))
         chosen = sorted(series[:MOST_LINES], key=lambda entry: order.index(entry[0][0]))
-        of_controls = control_styles(self.result.run)
+        controls = [flows[name].control for (name, _), _ in chosen]
+        styles = line_styles(self.result.run, controls)
         alone = {"linestyle": "-"} if len(chosen) == 1 else {}  # needs no dashes
-        taken: set[Style] = set()
-        for (name, instance), rows in chosen:
+        for ((name, instance), rows), looked in zip(chosen, styles, strict=True):
             flow = flows[name]
-            looked = of_controls.get(flow.control, style(len(of_controls)))
-            spare = len(of_controls) + 1
-            while looked in taken:  # a second flow of the same control
-                looked, spare = style(spare), spare + 1
-            taken.add(looked)
             label = name if flow.instances == 1 else f"{name}/{instance}"
             label += f" ({control_label(flow.control)})" if flow.control else ""
             shown = inside(self.span, rows["time_s"])

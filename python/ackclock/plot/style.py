@@ -56,11 +56,27 @@ def control_styles(run: dict[str, Any]) -> dict[str, Style]:
 
 
 def line_styles(run: dict[str, Any], controls: Iterable[str]) -> list[Style]:
-    """Returns a style for each line: that of its control, or a spare one if it is taken."""
-    of_controls = control_styles(run)
-    taken: list[Style] = []
-    for position, control in enumerate(controls):
-        spare = style(len(of_controls) + position)
-        looked = of_controls.get(control, spare)
-        taken.append(spare if looked in taken else looked)
-    return taken
+    """Returns a style for each line: that of its control, or a spare one.
+
+    The first line of a control has its style. A spare style has a colour of its own while there is
+    one.
+    """
+    of_controls, controls = control_styles(run), list(controls)
+    own = {control: of_controls[control] for control in controls if control in of_controls}
+    taken = list(own.values())
+    found = []
+    for control in controls:
+        looked = own.pop(control, None)
+        if looked is None:
+            looked = _spare(len(of_controls), taken)
+            taken.append(looked)
+        found.append(looked)
+    return found
+
+
+def _spare(first: int, taken: list[Style]) -> Style:
+    """Returns a style from a position on that is not taken, if possible in another colour."""
+    colours = {one.color for one in taken}
+    positions = range(first, first + len(taken) + len(_COLOURS))
+    free = [one for one in map(style, positions) if one not in taken]
+    return next((one for one in free if one.color not in colours), free[0])
