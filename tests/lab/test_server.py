@@ -291,3 +291,17 @@ def test_models_answer(server: LabServer) -> None:
 def test_metrics_exist_by_the_names_that_the_page_shows() -> None:
     known = {metric.name for metric in metrics.METRICS.values()}
     assert {"goodput", "utilisation", "rtt", "queueing_delay", "retransmissions"} <= known
+
+
+def test_a_page_says_that_its_server_has_ended(node: str) -> None:
+    """In node nothing answers a call, as when the server has ended."""
+    engine = (page.static()["view.js"].parent / "engine.js").as_uri()
+    script = f"""const {{ called }} = await import("{engine}");
+    console.log(JSON.stringify(await called("predict", {{}})));
+    process.exit();"""  # The engine's channel would keep node alive.
+    ran = subprocess.run(
+        [node, "--input-type=module", "-e", script], capture_output=True, text=True, check=True
+    )
+    [error] = json.loads(ran.stdout)["errors"]
+    assert (error["code"], error["field"]) == ("failed", "")
+    assert "start ackclock lab again" in error["message"]

@@ -122,23 +122,26 @@ function breath() {
   });
 }
 
+const ENDED =
+  "the server of this page has ended; start ackclock lab again and open the address that it prints";
+
+// Returns the answer of the server to a call, or what it complains of.
+export async function called(name, request) {
+  const body = JSON.stringify(request);
+  const answer = await fetch(`call/${name}`, { method: "POST", body }).catch(() => null);
+  if (answer === null) return failed(ENDED);
+  return answer.ok ? answer.json() : failed(await answer.text());
+}
+
 // The engine on the server that the page came from.
 export class Remote {
-  async #call(name, request) {
-    const answer = await fetch(`call/${name}`, {
-      method: "POST",
-      body: JSON.stringify(request),
-    });
-    return answer.ok ? answer.json() : failed(await answer.text());
-  }
-
-  describe = async () => ({ ...(await this.#call("describe", {})), digest: "" });
-  read = (request) => this.#call("read", request);
-  write = (request) => this.#call("write", request);
-  check = (request) => this.#call("check", request);
+  describe = async () => ({ ...(await called("describe", {})), digest: "" });
+  read = (request) => called("read", request);
+  write = (request) => called("write", request);
+  check = (request) => called("check", request);
 
   async run(request, replicate, isWanted) {
-    const found = await this.#call("run", { ...request, files: undefined, replicate });
+    const found = await called("run", { ...request, files: undefined, replicate });
     await breath();
     if (!isWanted()) return null;
     return found.errors ? found : decoded(found);

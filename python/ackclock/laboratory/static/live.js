@@ -1,6 +1,6 @@
 // The scenario of side A run by Linux's TCP, in real time, as the server tells of it.
 
-import { decoded } from "./engine.js";
+import { called, decoded } from "./engine.js";
 import { seconds, summary } from "./summary.js";
 
 const NONE = { cwnd: [], queue: [], rtt: [], goodput: [], events: [] };
@@ -32,7 +32,7 @@ export class Live {
   async begin(request, checked) {
     this.forget();
     this.asked = JSON.stringify(request);
-    const found = await this.#called(request);
+    const found = await called("emulate", { ...request, files: undefined });
     if (found.errors) {
       this.forget();
       this.fail(found.errors);
@@ -50,18 +50,6 @@ export class Live {
     hear("failed", ({ errors }) => this.#failed(errors));
     this.source.onerror = () => this.#failed([{ message: "the emulation was cut off" }]);
     this.tell("Linux: hosts are started.");
-  }
-
-  async #called(request) {
-    try {
-      const answer = await fetch("call/emulate", {
-        method: "POST",
-        body: JSON.stringify({ ...request, files: undefined }),
-      });
-      return answer.ok ? await answer.json() : { errors: [{ message: await answer.text() }] };
-    } catch (error) {
-      return { errors: [{ message: error.message }] };
-    }
   }
 
   #drawn(flows) {

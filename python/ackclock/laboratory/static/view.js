@@ -3,6 +3,7 @@
 // The state is a scenario, changes to it, and what side B has differently. Sliders change it, the
 // address holds it, workers run it. A run whose generation is not the latest is forgotten.
 
+import { called } from "./engine.js";
 import { Figures } from "./figures.js";
 import { decode, encode } from "./links.js";
 import { Live } from "./live.js";
@@ -402,7 +403,7 @@ function writeTables() {
 }
 
 $("predict").addEventListener("click", async () => {
-  const answers = await asked("predict");
+  const answers = await called("predict", { ...request(sides.A), files: undefined });
   if (answers.errors) {
     complain(answers.errors);
     return;
@@ -423,16 +424,6 @@ $("predict").addEventListener("click", async () => {
   show(true);
 });
 
-// Returns the answer of a call of the server, or what it complains of.
-function asked(name) {
-  return fetch(`call/${name}`, {
-    method: "POST",
-    body: JSON.stringify({ ...request(sides.A), files: undefined }),
-  })
-    .then((answer) => answer.json())
-    .catch((error) => ({ errors: [{ message: error.message }] }));
-}
-
 $("emulate").addEventListener("click", () => {
   if (!live.source) return live.begin(request(sides.A), sides.A.checked);
   live.forget();
@@ -440,7 +431,7 @@ $("emulate").addEventListener("click", () => {
 });
 
 $("save").addEventListener("click", async () => {
-  const { saved, errors } = await asked("save");
+  const { saved, errors } = await called("save", { ...request(sides.A), files: undefined });
   if (errors) complain(errors);
   else $("saved").textContent = `Saved in ${saved}${state.other ? ", without side B" : ""}.`;
 });
