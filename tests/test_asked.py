@@ -1,4 +1,5 @@
 import html
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,25 @@ def test_zero_is_a_swept_value() -> None:
 def test_elements_have_their_labels() -> None:
     queue = {"kind": "step_marking", "limit": "50 packets", "threshold": "5 packets"}
     assert "step marking" in path_of({"hops.bottleneck.queue": [queue]})
+
+
+def test_drops_fall_above_the_words_below_a_link() -> None:
+    lossy = [[{"kind": "iid_loss", "probability": "2 %"}]]
+    text = path_of({"hops.bottleneck.impairments": lossy, "hops.bottleneck.delay": ["7 ms"]})
+    drops = [float(y) for y in re.findall(r'class="lost" d="M[\d.]+ ([\d.]+)c', text)]
+    at = {words: float(y) for y, words in re.findall(r'y="([\d.]+)"[^>]*>([^<]+)</text>', text)}
+    assert max(drops) + 7 < at["7 ms"] - 10 < at["loses 2 %"] - 20
+
+
+@pytest.mark.parametrize(("hops", "most"), [(1, 26), (2, 13)])
+def test_a_long_name_has_the_room_of_its_hop(hops: int, most: int) -> None:
+    tree = load(FIRST).resolve().tree
+    names = [str(number) + 30 * "x" for number in range(hops)]
+    on_route = [tree["hops"][0] | {"name": name} for name in names]
+    flows = [tree["flows"][0] | {"route": names}]
+    scenario = tree | {"hops": [*on_route, tree["hops"][1]], "flows": flows}
+    drawing = asked([{"assignments": {}, "scenario": scenario}]).drawing
+    assert [len(one) for one in re.findall(r">(\d?x+…)<", drawing)] == hops * [most]
 
 
 def test_what_no_point_has_is_not_said() -> None:

@@ -19,6 +19,8 @@ Tree = dict[str, Any]
 _WIDTH, _HEIGHT, _MOST_HOPS = 372, 118, 2
 # Width of a host and of a queue, left edge of the first queue.
 _HOST, _QUEUE, _FIRST = 60, 22, 67
+# Room for a letter of a name; only wide capitals alone need more.
+_LETTER = 9
 # Words that say nothing, unless another point has others.
 _USUAL = frozenset({"0 ms", "0 %", "drop-tail"})
 # More swept values than this are given by their ends.
@@ -217,11 +219,13 @@ def _hop(scenarios: list[Tree], name: str, left: float, right: float, share: flo
     )
     rate, delay = _each(scenarios, name, _rate), _each(scenarios, name, _delay)
     above = half < 9
-    words = _text(middle, 13, name if len(name) < 16 else f"{name[:14]}…", "name")
+    most = int((right + 8 - left) / _LETTER)
+    words = _text(middle, 13, name if len(name) <= most else f"{name[: most - 1]}…", "name")
     words += _text(middle, 30 if above else 42, rate)
-    words += _text(middle, 65, delay) if delay else ""
     loses = _loses(scenarios, name)
-    words += _text(middle, 81, loses) + _drops(middle, 37.5 + half) if loses else ""
+    below = max(65, 63.5 + half) if loses else 65  # Under the drops.
+    words += _text(middle, below, delay) if delay else ""
+    words += _text(middle, below + 16, loses) + _drops(middle, 37.5 + half) if loses else ""
     # Below the queue there is room for two values.
     limit = _each(scenarios, name, _buffer, 2).replace("packets", "pkt").replace("bytes", "B")
     return queue + packets + link + words + _text(left + _QUEUE / 2, 65, limit)
