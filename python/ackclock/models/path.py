@@ -307,7 +307,7 @@ class Bottleneck:
     instance alone. The rate is the highest that a link states; a link that follows another's rate
     does not count. If a link contends for a medium or states no rate, as a trace does not, the
     bottleneck is unknown, and the other hops only cap. So it is if a queue does not state whether
-    it limits the rate. An attribute is None if it is unknown, `NONE` for what the hop does not have.
+    it limits the rate. An attribute is None if it is unknown, and `NONE` for what the hop lacks.
 
     Attributes:
         link_bit_per_s: The cap on payload: the share of the slowest hop.
