@@ -138,6 +138,8 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
     runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
     if not runs:
         raise InputError("file", f"{folder}", "holds no record; run ackclock emulate again")
+    for one in runs:  # The engine closes the record of an interrupted run in order, too.
+        one["complete"] = one["complete"] and one["until_s"] >= one["duration_s"]
     return runs
 
 
