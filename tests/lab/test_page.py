@@ -1,7 +1,9 @@
 """The files of the page, the folder that `export` writes, and the scenario in it."""
 
+import errno
 import hashlib
 import json
+import os
 import re
 import zlib
 from pathlib import Path
@@ -106,6 +108,20 @@ def test_export_without_an_engine_says_how_to_get_one(
     assert done.exit_code == 3
     assert "make lab" in done.output
     assert not (tmp_path / "page").exists()
+
+
+def test_a_full_disk_is_that_of_the_page_and_not_of_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, target: Path) -> None:  # as shutil.copyfile tells of it
+        words = os.strerror(errno.ENOSPC)
+        raise OSError(errno.ENOSPC, words, str(source), None, str(target))
+
+    monkeypatch.setattr(page.shutil, "copyfile", full)
+    done = ackclock("lab", "export", FIRST, "-o", tmp_path / "page")
+    assert done.exit_code == 3
+    assert done.stderr.startswith(f"ackclock: {tmp_path / 'page'}: ")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_link_prints_the_scenario_with_its_changes() -> None:

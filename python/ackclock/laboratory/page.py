@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ackclock import engine
 from ackclock.errors import InputError, LackingError
-from ackclock.result.folder import Contents, staged
+from ackclock.result.folder import Contents, naming, staged
 from ackclock.run.address import named_files
 from ackclock.scenario import Scenario
 
@@ -168,7 +168,7 @@ def export(begin: Beginning, folder: Path) -> None:
             "is not part of this installation; in the sources, `make lab` builds it",
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with staged(folder) as staging:
+    with naming(folder), staged(folder) as staging:
         for name, path in files.items():
             shutil.copyfile(path, staging / name)
         (staging / _SCENARIO).write_text(begin.to_json(server=False), encoding="utf-8")

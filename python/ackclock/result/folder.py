@@ -155,12 +155,13 @@ def read_object(path: Path) -> dict[str, Any]:
 def naming(path: Path) -> Iterator[None]:
     """Makes errors of the system from within name `path`, unless they name a file of the user's.
 
-    An error of writing, as on a full disk, names no file.
+    An error of writing, as on a full disk, names no file; one of copying also names its source.
     """
     try:
         yield
     except OSError as error:
-        if error.errno is None or UNFINISHED not in str(error.filename or UNFINISHED):
+        written = error.filename2 or error.filename or UNFINISHED
+        if error.errno is None or UNFINISHED not in str(written):
             raise
         raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
 
