@@ -408,6 +408,18 @@ def test_a_full_disk_is_the_machines_fault(
     assert list(Path().iterdir()) == [scenario_file]
 
 
+def test_ctrl_c_during_the_import_of_a_compiled_module_is_an_interrupt(
+    scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_arguments: object, **_options: object) -> None:
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", interrupted)
+    outcome = ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    assert outcome.exit_code == 130
+    check(error_of(outcome), "interrupted", "")
+
+
 @pytest.mark.usefixtures("scenario_file")
 def test_start_up_imports_nothing_heavy(run_python) -> None:
     code = (

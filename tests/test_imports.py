@@ -1,5 +1,6 @@
 """Help and short commands import nothing slow that they do not need, and let others have it."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,39 @@ def test_what_needs_no_result_imports_nothing_slow(
 ) -> None:
     ended = run_python("-c", SHORT.format(arguments=["ackclock", *arguments]))
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "[]"), ended.stderr
+
+
+#: Runs a command as a shell does, and interrupts it when it first asks for a module.
+INTERRUPTED = """
+import runpy, signal, sys
+class Interrupting:
+    def find_spec(self, name, _path=None, _target=None):
+        if name == {name!r}:
+            signal.raise_signal(signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may have ignored it
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["ackclock", "show", "figures"]
+runpy.run_module("ackclock", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["ackclock.cli", "click", "ackclock.engine", "ackclock.cli.show", "ackclock.plot"]
+)
+def test_ctrl_c_during_an_import_is_one_line(
+    run_python: Callable[..., subprocess.CompletedProcess], name: str
+) -> None:
+    ended = run_python("-c", INTERRUPTED.format(name=name))
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert re.fullmatch(r"\s*ackclock: interrupted.*\n", ended.stderr)
+
+
+def test_the_package_alone_imports_none_of_its_modules(
+    run_python: Callable[..., subprocess.CompletedProcess],
+) -> None:
+    """Nothing catches Ctrl-C during this import."""
+    program = "import sys, ackclock; print([one for one in sys.modules if 'ackclock.' in one])"
+    assert run_python("-c", program).stdout == "[]\n"
 
 
 @pytest.mark.slow

@@ -12,11 +12,6 @@ deterministic packet-level engine, the real Linux TCP stack, and captures of rea
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ackclock.engine import version
-from ackclock.errors import CaptureError, InputError, LackingError, ScenarioError
-from ackclock.result.interrupted import Interrupted
-from ackclock.scenario import Point, Scenario, load
-
 if TYPE_CHECKING:
     from ackclock import metrics, models, plot, report, reproduction, units
     from ackclock.advice import advise_buffer, advise_feedback
@@ -24,13 +19,19 @@ if TYPE_CHECKING:
     from ackclock.capture.measurement import measure
     from ackclock.capture.twin import twin
     from ackclock.comparison.each_method import compare
+    from ackclock.engine import version
+    from ackclock.errors import CaptureError, InputError, LackingError, ScenarioError
     from ackclock.laboratory import lab
+    from ackclock.result.interrupted import Interrupted
     from ackclock.result.result import Result
     from ackclock.run.emulation import emulate, replay
     from ackclock.run.load_calibration import hold_active
     from ackclock.run.prediction import predict
     from ackclock.run.simulation import simulate
+    from ackclock.scenario import Point, Scenario, load
     from ackclock.sweeps.sweep import Sweep, sweep
+
+    __version__: str
 
 __all__ = [
     "CaptureError", "InputError", "Interrupted", "LackingError", "Point", "Result", "Scenario",
@@ -40,17 +41,24 @@ __all__ = [
     "version",
 ]  # fmt: skip
 
-__version__ = version()
-
-# Where each public name is defined. Imported on first use: they import pyarrow, which takes 0.2 s.
+# Where each public name is defined. Imported on first use: some import pyarrow, which takes 0.2 s,
+# and the command catches Ctrl-C only after the import of this file.
 _DEFINED_IN = {
+    "CaptureError": "errors",
+    "InputError": "errors",
+    "Interrupted": "result.interrupted",
+    "LackingError": "errors",
+    "Point": "scenario",
     "Result": "result.result",
+    "Scenario": "scenario",
+    "ScenarioError": "errors",
     "advise_buffer": "advice",
     "advise_feedback": "advice",
     "compare": "comparison.each_method",
     "emulate": "run.emulation",
     "hold_active": "run.load_calibration",
     "lab": "laboratory",
+    "load": "scenario",
     "measure": "capture.measurement",
     "predict": "run.prediction",
     "rate_estimates": "capture.estimators",
@@ -59,8 +67,11 @@ _DEFINED_IN = {
     "simulate": "run.simulation",
     "sweep": "sweeps.sweep",
     "twin": "capture.twin",
+    "version": "engine",
 }
-_PUBLIC_MODULES = ("metrics", "models", "plot", "report", "reproduction", "units")
+_PUBLIC_MODULES = (
+    "errors", "metrics", "models", "plot", "report", "reproduction", "scenario", "units",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -68,6 +79,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name in _DEFINED_IN:
         return getattr(import_module(f"{__name__}.{_DEFINED_IN[name]}"), name)
+    if name == "__version__":
+        return import_module(f"{__name__}.engine").version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -81,7 +81,3 @@ def main() -> None:
     """The command `ackclock`."""
     spare_pandas()
     cli(prog_name="ackclock")
-
-
-if __name__ == "__main__":
-    main()

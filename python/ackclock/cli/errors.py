@@ -106,6 +106,8 @@ def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
 
     Raises it again if it is a bug of ackclock.
     """
+    if isinstance(error, ImportError) and isinstance(error.__cause__, KeyboardInterrupt):
+        error = error.__cause__  # Compiled modules wrap what interrupts their import.
     match error:
         case InputError():
             return error, BAD_INPUT
