@@ -95,7 +95,7 @@ def run_of(path: str, control: str, folder: Path) -> Path | None:
     if (place / "run.json").is_file() and not Result.load(place).unreliable:
         return place
     for _ in range(ATTEMPTS):
-        if not emulate(scenario(path, control), place).unreliable:
+        if not emulate(scenario(path, control), place, replace=True).unreliable:
             return place
     return None
 

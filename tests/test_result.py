@@ -111,7 +111,12 @@ def test_a_result_is_replaced_whole(result: Result, tmp_path: Path) -> None:
     folder = result.save(tmp_path / "run")
     (folder / "figures").mkdir()
     (folder / "figures" / "cwnd.svg").write_text("stale")
-    Result(result.run, {"flows": result.tables["flows"]}).save(folder)
+    before = contents(folder)
+    smaller = Result(result.run, {"flows": result.tables["flows"]})
+    with refused("file", str(folder), "replace=True"):
+        smaller.save(folder)
+    assert contents(folder) == before
+    smaller.save(folder, replace=True)
     assert sorted(contents(folder)) == ["flows.parquet", "run.json"]
 
 
@@ -122,7 +127,7 @@ def test_what_is_not_ours_is_never_overwritten(result: Result, tmp_path: Path, n
     (folder / name).write_text("years of work")
     before = contents(folder)
     with refused("file", str(folder)):
-        result.save(folder)
+        result.save(folder, replace=True)
     assert contents(folder) == before
 
 
@@ -143,7 +148,7 @@ def test_a_write_that_fails_leaves_the_old_result(result: Result, tmp_path: Path
     folder = result.save(tmp_path / "run")
     before = contents(folder)
     with pytest.raises(ValueError, match="Out of range float"):
-        Result({**result.run, "seed": math.nan}, result.tables).save(folder)
+        Result({**result.run, "seed": math.nan}, result.tables).save(folder, replace=True)
     assert contents(folder) == before
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
@@ -179,7 +184,7 @@ def test_packets_and_captures_on_request(leaky_pipe: Scenario, tmp_path: Path) -
     assert all(path.stat().st_size > 24 for path in captures)  # more than the file's header
     folder = kept.save(tmp_path / "run", tmp_path / "pcap")
     assert {path.name for path in captures} == {path.name for path in (folder / "pcap").iterdir()}
-    kept.save(folder)  # captures are ours, and are replaced
+    kept.save(folder, replace=True)  # captures are ours, and are replaced
 
 
 @pytest.mark.parametrize("contents", [RESULT, GALLERY, COMPARISON], ids=lambda one: one.noun)

@@ -42,7 +42,12 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     asked = []
 
     def measure(
-        source: Path, folder: Path, *, estimators: tuple, progress: Callable[[dict], None]
+        source: Path,
+        folder: Path,
+        *,
+        estimators: tuple,
+        replace: bool,
+        progress: Callable[[dict], None],
     ) -> Result:
         assert not estimators
         asked.append((source.name, folder.name))
@@ -57,7 +62,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
             ("connections", "limit_periods", "rtt_histogram", "estimates", "predictions"), nothing
         )
         Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(
-            folder
+            folder, replace=replace
         )
         return Result.load(folder)
 

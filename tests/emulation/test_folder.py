@@ -122,11 +122,16 @@ def test_an_earlier_result_is_kept_unless_there_will_be_a_new_one(
 @pytest.mark.usefixtures("pretended")
 def test_a_result_is_replaced_whole(pipe: Scenario, tmp_path: Path) -> None:
     emulate(pipe.replace(replicates=3), tmp_path / "run")
-    emulate(pipe, tmp_path / "run", pcap=False)
+    with refused("file", str(tmp_path / "run"), "replace=True"):
+        emulate(pipe, tmp_path / "run", pcap=False)
+    assert len(list((tmp_path / "run" / "record").iterdir())) == 3
+    emulate(pipe, tmp_path / "run", pcap=False, replace=True)
     names = {path.relative_to(tmp_path / "run").parts[0] for path in (tmp_path / "run").rglob("*")}
     assert "pcap" not in names
     assert len(list((tmp_path / "run" / "record").iterdir())) == 2
-    assert simulate(pipe).save(tmp_path / "run").exists()  # records are ours, and are replaced
+    assert (
+        simulate(pipe).save(tmp_path / "run", replace=True).exists()
+    )  # records are ours, and are replaced
 
 
 KILLED = """\

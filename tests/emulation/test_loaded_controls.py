@@ -383,7 +383,7 @@ def test_a_control_of_the_users_own_runs_from_its_source(
     assert result.tables["flows"].to_pylist()[0]["control"] == "bpf:mine"
     [made] = calls_of(tmp_path / "run")
     assert made.control == "mine"
-    emulate(own(""), tmp_path / "run")  # takes the place of the first
+    emulate(own(""), tmp_path / "run", replace=True)  # takes the place of the first
 
 
 @pytest.mark.usefixtures("emulation")

@@ -65,6 +65,7 @@ class Machine:
         device: str,
         pcap: bool,
         side_by_side: int,
+        replace: bool,
         progress: object,
     ) -> Result:
         assert (device, side_by_side) == ("automatic", self.side_by_side)
@@ -91,14 +92,14 @@ class Machine:
         run |= {"partial": not self.ends or bool(self.failure), "seed": str(len(self.done))}
         if self.failure:
             run["warnings"] = [f"a run failed, replicates or points are missing: {self.failure}"]
-        Result(run, found.tables | tables).save(folder)
+        Result(run, found.tables | tables).save(folder, replace=replace)
         if pcap:
             (folder / "pcap").mkdir()
             (folder / "pcap" / "point-0-replicate-0-to-senders.pcap").write_bytes(b"packets")
         return Result.load(folder)
 
     def measure(
-        self, source: Path, folder: Path, *, estimators: object, progress: object
+        self, source: Path, folder: Path, *, estimators: object, replace: bool, progress: object
     ) -> Result:
         assert not estimators
         self.done.append("measure")
@@ -112,7 +113,7 @@ class Machine:
         tables = {name: run.tables[name] for name in ("flows", "samples")}
         tables |= dict.fromkeys(("connections", "limit_periods", "rtt_histogram"), empty)
         Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(
-            folder
+            folder, replace=replace
         )
         return Result.load(folder)
 

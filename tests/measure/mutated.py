@@ -55,7 +55,7 @@ def cost(capture: bytes, folder: Path) -> Cost:
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak (proc(5))
     begun, refused = time.process_time(), ""
     try:
-        measure(path, folder / "measured")
+        measure(path, folder / "measured", replace=True)
     except CaptureError as error:
         refused = str(error)
     took = time.process_time() - begun

@@ -112,7 +112,7 @@ def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Pa
     for limit in LIMITS:
         pretended.rows["connections"] = [connection(limit=limit, pure_acks=math.nan)]
         pretended.rows["limit_periods"] = [stretch(limit=limit, **nothing)]
-        [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
+        [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / limit), 5)
         assert found["answer"].startswith(f"limited by {LIMITS[limit]} (83 % of the time): ")
         assert "nan" not in found["answer"]
         assert "None" not in found["answer"]

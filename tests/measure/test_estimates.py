@@ -54,7 +54,7 @@ def test_sums_wrap_around_and_count_every_interval() -> None:
 def _of(pretended: Pretended, folder: Path, **rows: list) -> Result:
     pretended.rows |= rows
     (folder / "web.pcap").write_bytes(b"")
-    return measure(folder / "web.pcap", folder / "m")
+    return measure(folder / "web.pcap", folder / "m", replace=True)
 
 
 def _row(result: Result) -> dict:

@@ -33,6 +33,7 @@ def measure(
     estimators: Estimators = (),
     models: str = MODELS_OF_CAPTURES,
     top: int = CONNECTIONS,
+    replace: bool = False,
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> Result:
     """Measures the TCP connections in packet captures.
@@ -42,7 +43,7 @@ def measure(
             folder of `simulate` with captures or of `emulate`, whose captures at the senders are
             measured.
         folder: For the result. It grows while the captures are read, as they may be larger than
-            memory. An existing result is replaced as soon as there is something to write.
+            memory.
         interval: Time between two rows of the table `samples`.
         segments: True to fill the table `segments`, one row per mark of a time-sequence plot.
         estimators: Rate estimators that are driven by the ACKs of each connection captured near its
@@ -50,6 +51,8 @@ def measure(
             the bytes in flight as the window.
         models: Models asked about the connections, as for `predict`.
         top: Number of connections that models are asked about, those with the most payload.
+        replace: True to replace a result that the folder holds, as soon as there is something to
+            write.
         progress: Takes the progress about ten times a second: `fraction` of the bytes read, None if
             unknown, and `packets`. In a notebook the default is a bar.
 
@@ -64,7 +67,7 @@ def measure(
         CaptureError: A file is not a capture or holds nothing to measure; nothing has been written.
         ScenarioError: An estimator is unknown or its parameters are invalid.
         ValueError: A model is unknown, or the folder holds no captures.
-        InputError: The folder holds something that is not ackclock's.
+        InputError: The folder holds a result that is not to be replaced, or something else.
     """
     wanted = chosen(models)
     running = asked(estimators)
@@ -76,7 +79,11 @@ def measure(
     run["estimators"] = described(running)
     with (
         GrowingResult(
-            folder, run, "nothing yet; run ackclock measure again", with_first_rows=True
+            folder,
+            run,
+            "nothing yet; run ackclock measure again",
+            replace=replace,
+            with_first_rows=True,
         ) as growing,
         notebook.progress(f"measure {found.name}", progress) as tell,
     ):

@@ -164,7 +164,7 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
 
     told = {"question": asked_for} | words.plain(advice)
     if output is not None:
-        advice.result.save(output)
+        advice.result.save(output, replace=True)
         (output / "advice.json").write_text(json_text(told), encoding="utf-8")
     if as_json:
         print_json(told)

@@ -68,6 +68,7 @@ def emulate(
         result = partly(
             lambda: emulation.emulate(
                 read, folder, device=device, pcap=not no_pcap, side_by_side=side_by_side,
+                replace=True,
                 progress=lambda now: tell(now["fraction"], _moment(now)),
             )
         )  # fmt: skip

@@ -107,7 +107,7 @@ def _measured(
     with progress(f"measure {source}") as tell:
         result = partly(
             lambda: measurement.measure(
-                source, folder, **options,
+                source, folder, replace=True, **options,
                 progress=lambda now: tell(now["fraction"], f"{now['packets']:,} packets"),
             )
         )  # fmt: skip

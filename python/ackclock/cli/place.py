@@ -6,14 +6,13 @@ from pathlib import Path
 import click
 
 from ackclock.cli.output import say
-from ackclock.errors import InputError
 from ackclock.result.folder import (
     RESULT,
     Contents,
     read_object,
     refuse_foreign_folder,
+    refuse_other_result,
     refuse_unwritable_folder,
-    with_article,
 )
 
 __all__ = ["REMEDY", "claim", "force_option", "is_simulation"]
@@ -22,16 +21,6 @@ force_option = click.option("--force", is_flag=True, help="Replace another resul
 
 #: What to do about a result that is not replaced.
 REMEDY = "choose another folder with -o, or replace it with --force"
-
-# What a result is called, by its method.
-_NOUNS = {
-    "predict": "prediction",
-    "simulate": "simulation",
-    "emulate": "emulation",
-    "measure": "measurement",
-    "send": "session",
-    "receive": "session",
-}
 
 
 def _no(_folder: Path) -> bool:
@@ -71,18 +60,9 @@ def claim(
     if not (folder / may_hold.mark).exists() or goes_on(folder):
         return folder
     if not (force or (output is None and repeatable(folder))):
-        raise InputError("file", f"{folder}", f"holds {_held(folder, may_hold)}; {remedy}")
+        refuse_other_result(folder, remedy, may_hold)
     say(f"replaces the {may_hold.noun} in {folder}", err=True)
     return folder
-
-
-def _held(folder: Path, contents: Contents) -> str:
-    """Returns what a folder holds, with its article."""
-    run = read_object(folder / contents.mark)
-    noun = _NOUNS.get(str(run.get("method"))) if contents is RESULT else None
-    if noun is None:
-        return f"another {contents.noun}"
-    return with_article(f"interrupted {noun}" if run.get("partial") else noun)
 
 
 def is_simulation(folder: Path) -> bool:

@@ -283,7 +283,7 @@ class _Work:
     def _predict(self) -> Result:
         with self._watch("predict"):
             predicted = prediction.predict(self._scenario, self._models)
-        predicted.save(self._folder / "predict")
+        predicted.save(self._folder / "predict", replace=True)
         return predicted
 
     def _simulate(self, *, captures: bool) -> Result:

@@ -17,8 +17,8 @@ from ackclock.errors import InputError
 
 __all__ = [
     "ADDRESS", "RESULT", "UNFINISHED", "Contents", "link_or_copy", "naming", "read_object",
-    "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged", "whole",
-    "with_article", "write_whole",
+    "refuse_foreign_folder", "refuse_other_result", "refuse_unwritable_folder", "scratch", "staged",
+    "whole", "with_article", "write_whole",
 ]  # fmt: skip
 
 # File in a result's folder that states the inputs of the result: see `ackclock.run.cache`.
@@ -54,6 +54,17 @@ RESULT = Contents(
 )
 
 
+# What a result is called, by its method.
+_NOUNS = {
+    "predict": "prediction",
+    "simulate": "simulation",
+    "emulate": "emulation",
+    "measure": "measurement",
+    "send": "session",
+    "receive": "session",
+}
+
+
 def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> None:
     """Raises `InputError` if writing to `folder` would destroy something that is not ackclock's."""
     folder = Path(folder)
@@ -84,6 +95,31 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
             f"{folder}",
             f"holds {foreign}, which ackclock did not write; move it away or choose another folder",
         )
+
+
+def refuse_other_result(
+    folder: Path,
+    remedy: str = "choose another folder, or replace it with replace=True",
+    may_hold: Contents = RESULT,
+) -> None:
+    """Raises `InputError` if a folder holds a result that would be replaced.
+
+    Args:
+        folder: The folder.
+        remedy: What to do about it.
+        may_hold: What the folder may hold.
+    """
+    if (folder / may_hold.mark).exists():
+        raise InputError("file", f"{folder}", f"holds {_held(folder, may_hold)}; {remedy}")
+
+
+def _held(folder: Path, contents: Contents) -> str:
+    """Returns what a folder holds, with its article."""
+    run = read_object(folder / contents.mark)
+    noun = _NOUNS.get(str(run.get("method"))) if contents is RESULT else None
+    if noun is None:
+        return f"another {contents.noun}"
+    return with_article(f"interrupted {noun}" if run.get("partial") else noun)
 
 
 def with_article(noun: str) -> str:

@@ -17,7 +17,13 @@ import pyarrow.parquet as parquet
 
 from ackclock import notebook, units
 from ackclock.errors import InputError
-from ackclock.result.folder import link_or_copy, naming, refuse_foreign_folder, staged
+from ackclock.result.folder import (
+    link_or_copy,
+    naming,
+    refuse_foreign_folder,
+    refuse_other_result,
+    staged,
+)
 from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
 from ackclock.result.tables import Tables, TablesInFolder, matching, repeated, written_as
 from ackclock.table import Column, table
@@ -232,20 +238,24 @@ class Result:
         folder: str | Path,
         captures: str | Path | None = None,
         *,
+        replace: bool = False,
         also: Callable[[Path], None] | None = None,
     ) -> Path:
         """Writes the folder completely or not at all.
 
         Args:
-            folder: Replaced if it is already a result.
+            folder: The folder to write.
             captures: A folder of pcap files, copied to `pcap`.
+            replace: True to replace a result that the folder holds.
             also: Takes the folder before it is put in place, to add more files.
 
         Raises:
-            InputError: The folder holds something else.
+            InputError: The folder holds a result that is not to be replaced, or something else.
         """
         folder = Path(folder)
         refuse_foreign_folder(folder)
+        if not replace:
+            refuse_other_result(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with naming(folder), staged(folder) as staging:
             (staging / "run.json").write_text(run_json(self.run), encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock.result.folder import naming, write_whole
+from ackclock.result.folder import naming, refuse_other_result, write_whole
 from ackclock.result.result import Result
 from ackclock.result.run_json import run_json
 from ackclock.result.tables import written_as
@@ -27,7 +27,7 @@ _PIECES = 100
 class GrowingResult:
     """A result's folder that remains usable if the process is killed at any moment.
 
-    On entering, `run.json` is written, marked partial, in place of any earlier result. The run may
+    On entering, `run.json` is written, marked partial. The run may
     write its records and captures beside it. Tables come at the end, and the unmarked `run.json`
     last. Unfinished tables are in files without a name, which cannot be left behind.
 
@@ -36,30 +36,40 @@ class GrowingResult:
     """
 
     def __init__(
-        self, folder: Path, run: dict[str, Any], left: str, *, with_first_rows: bool = False
+        self,
+        folder: Path,
+        run: dict[str, Any],
+        left: str,
+        *,
+        replace: bool = False,
+        with_first_rows: bool = False,
     ) -> None:
         """Stores the arguments; writes nothing before the context is entered.
 
         Args:
-            folder: Replaced if it is already a result.
+            folder: The folder to write.
             run: Contents of `run.json` during the run; marked partial.
             left: What the folder holds if the tables were never written, for a message.
+            replace: True to replace a result that the folder holds.
             with_first_rows: True to write nothing before the first rows are appended.
         """
         self._folder = folder
         self._run = run
         self._left = left
+        self._replace = replace
         self._with_first_rows = with_first_rows
         self.begun = False
         self._spooled: dict[str, _Spool] = {}
 
     def __enter__(self) -> "GrowingResult":
+        if not self._replace:
+            refuse_other_result(self._folder)
         if not self._with_first_rows:
             self._begin()
         return self
 
     def _begin(self) -> None:
-        Result(self._run | {"partial": True}).save(self._folder)
+        Result(self._run | {"partial": True}).save(self._folder, replace=True)
         self.begun = True
 
     def append(self, name: str, rows: pa.Table) -> None:

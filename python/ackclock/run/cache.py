@@ -58,7 +58,7 @@ def has_captures(folder: Path) -> bool:
 
 def keep(result: "Result", folder: Path, made_of: str) -> "Result":
     """Saves a result into a folder, in place of the one that is there."""
-    result.save(folder)
+    result.save(folder, replace=True)
     return _marked(result, folder, made_of)
 
 
@@ -116,7 +116,7 @@ class Simulation:
                     progress=progress,
                 )
             )
-            result.save(folder, place, also=kept.copy_to if result.partial else None)
+            result.save(folder, place, replace=True, also=kept.copy_to if result.partial else None)
         except BaseException:
             kept.remove_if_empty()
             raise
@@ -142,6 +142,7 @@ def emulate(
     result = partly(
         lambda: emulation.emulate(
             scenario, folder, device=device, pcap=captures, side_by_side=side_by_side,
+            replace=True,
             progress=lambda now: progress(float(now["fraction"])),
         )
     )  # fmt: skip
@@ -161,6 +162,7 @@ def measure(source: Path, folder: Path, progress: Tell, estimators: "Estimators"
             source,
             folder,
             estimators=estimators,
+            replace=True,
             progress=lambda now: progress(float(now["fraction"] or 0)),
         )
     )

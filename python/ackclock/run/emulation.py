@@ -28,6 +28,7 @@ def emulate(
     device: str = "automatic",
     pcap: bool = True,
     side_by_side: int = 1,
+    replace: bool = False,
     progress: Callable[[dict[str, Any]], None] | None = None,
     take: Callable[[pa.Table], None] | None = None,
 ) -> Result:
@@ -36,11 +37,13 @@ def emulate(
     Args:
         scenario: With or without a sweep.
         folder: For the result. It grows during the run, so that it is usable even if the process is
-            killed. An existing result is replaced once this run is known to be possible.
+            killed.
         device: Carries the packets; one of `ackclock.run.device.DEVICES`.
         pcap: True to keep captures of each run.
         side_by_side: Number of runs at once, each between its own hosts. They share the processors;
             each is judged by itself.
+        replace: True to replace a result that the folder holds, once this run is known to be
+            possible.
         progress: Takes the progress about ten times a second: `fraction` done, the number `run` of
             those of `runs` that have begun, and `rate_bit_per_s`, the recent delivery rate of all.
             In a notebook the default is a bar.
@@ -56,7 +59,7 @@ def emulate(
         Interrupted: Ctrl-C; the exception's `result` is the partial one in the folder.
         ScenarioError: Bad input; nothing has been run.
         LackingError: This machine cannot emulate; nothing has been run.
-        InputError: The folder holds something that is not ackclock's.
+        InputError: The folder holds a result that is not to be replaced, or something else.
     """
     points = scenario.expand()
     resolved = [point.scenario.resolve().tree for point in points]
@@ -76,7 +79,10 @@ def emulate(
     run |= {"machine": machine, "folder": str(files)}
     with (
         GrowingResult(
-            folder, run, "the record without tables, on which ackclock replay works"
+            folder,
+            run,
+            "the record without tables, on which ackclock replay works",
+            replace=replace,
         ) as growing,
         notebook.progress(f"emulate {run['name']}", progress) as tell,
     ):

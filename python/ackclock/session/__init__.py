@@ -249,7 +249,7 @@ def _run(
         result = Result(
             run, {name: table_of(columns) for name, columns in answer["tables"].items()}
         )
-        result.save(folder, captures)
+        result.save(folder, captures, replace=True)
     return result
 
 
