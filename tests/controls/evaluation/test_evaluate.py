@@ -177,6 +177,16 @@ def test_a_control_that_fails_gives_4(tmp_path: Path) -> None:
     assert "fail: rate-up" in outcome.stderr
 
 
+def test_a_control_of_ones_own_is_named(tmp_path: Path) -> None:
+    control = '{ kind = "kernel", shipped = "aimd" }'
+    folder = tmp_path / "own"
+    outcome = ackclock("evaluate", control, "--only", "policer", "--seeds", 1, "-o", folder)
+    assert "\nbpf:aimd on path " in outcome.stdout
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    assert evaluation["control"]["label"] == "bpf:aimd"
+    assert "Does bpf:aimd do " in (folder / "index.html").read_text()
+
+
 def test_the_second_run_enters_the_state_at_the_same_time() -> None:
     suite = load("bbr-draft")
     plan = Plan(suite, suite.cases, {"kind": "bbr1"}, (suite.path,), (1,))

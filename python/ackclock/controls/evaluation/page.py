@@ -100,7 +100,7 @@ def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:
     drawn = [shown for section in sections for run in section["runs"] for shown in run["figures"]]
     template = environment("controls/evaluation").get_template("evaluation.html.jinja")
     return template.render(
-        title=f"{evaluation['control']['kind']}: {evaluation['suite']['title']}",
+        title=f"{evaluation['control']['label']}: {evaluation['suite']['title']}",
         one=evaluation,
         answer=answer(evaluation),
         verdicts=verdicts_table(evaluation),

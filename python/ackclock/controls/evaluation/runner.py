@@ -32,6 +32,7 @@ from ackclock.errors import InputError
 from ackclock.plot.series import Replicate
 from ackclock.report import time_figures
 from ackclock.report.section import Live
+from ackclock.result.flows import control_label
 from ackclock.result.folder import Contents, read_object, staged, write_whole
 from ackclock.result.result import Result
 from ackclock.run import address
@@ -135,6 +136,12 @@ def _stand_in(control: Mapping[str, Any]) -> Scenario:
     return Scenario({"schema": 1, "duration": "1 s", "hops": [hop], "flows": [flow]})
 
 
+def _label(control: Mapping[str, Any]) -> str:
+    """Returns the name of a control for people; `python:Idea` for a class Idea of one's own."""
+    transport = _stand_in(control).resolve().tree["flows"][0]["transport"]
+    return control_label(registry(), facts.control(transport)[0])
+
+
 def continues(plan: Plan, folder: Path) -> bool:
     """Returns true if a folder holds an evaluation of the same kind of control by the suite."""
     held = read_object(folder / EVALUATION.mark)
@@ -195,7 +202,7 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
         },
         "control": {
             "kind": kind,
-            "label": entry["label"],
+            "label": _label(plan.control),
             "reference": entry["reference"],
             "parameters": {name: value for name, value in plan.control.items() if name != "kind"},
         },
