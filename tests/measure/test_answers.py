@@ -89,6 +89,15 @@ def test_a_hundred_megabits_at_80_ms() -> None:
     assert [remedy.next_rate(rate) for rate in (12e6, 5e6, 5.1e6, 99.0)] == [1e8, 1e7, 1e8, 1e3]
 
 
+def test_a_capture_of_the_acks_alone_says_where_to_capture(
+    pretended: Pretended, tmp_path: Path
+) -> None:
+    _answer(pretended, tmp_path, limit="application", packets=0, missed_packets=80.0)
+    [warning] = Result.load(tmp_path / "m").run["warnings"]
+    assert "only the ACKs were captured" in warning
+    assert "where both directions pass" in warning
+
+
 def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path: Path) -> None:
     said = _answer(
         pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0

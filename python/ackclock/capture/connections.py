@@ -350,23 +350,34 @@ def _connections(count: int) -> str:
 
 
 def _lacking(connections: pa.Table) -> list[str]:
-    """Returns a warning if the capture lacks packets."""
+    """Returns warnings if the capture lacks packets, or the whole of a direction."""
     if "missed_packets" not in connections.column_names:
         return []
     missed, missed_bytes = (
         np.nan_to_num(column(connections, name).astype(float))
         for name in ("missed_packets", "missed_bytes")
     )
-    directions = int((missed > 0).sum())
+    unseen = (missed > 0) & (column(connections, "packets") == 0)
+    lines = []
+    if unseen.any():
+        flow = connections["flow"][int(np.argmax(unseen))].as_py()
+        lines.append(
+            f"{int(unseen.sum())} of {connections.num_rows} directions: only the ACKs were "
+            f"captured, no data ({flow}); capture where both directions pass, at the sender or the "
+            "receiver"
+        )
+    partly = (missed > 0) & ~unseen
+    directions = int(partly.sum())
     if directions == 0:
-        return []
-    payload = missed_bytes[missed > 0].sum()
+        return lines
+    payload = missed_bytes[partly].sum()
     of_payload = f", with {shown(float(payload), 'bytes')} of payload," if payload > 0 else ""
     return [
+        *lines,
         f"{directions} of {connections.num_rows} directions: the capture lacks "
-        f"{int(missed.sum())} packets at least{of_payload} that were acknowledged or echoed; "
-        "counts, losses and loss rates are too low there, what limited is less sure; capture "
-        "with a larger buffer (tcpdump -B) or less of each packet (-s 128)"
+        f"{int(missed[partly].sum())} packets at least{of_payload} that were acknowledged or "
+        "echoed; counts, losses and loss rates are too low there, what limited is less sure; "
+        "capture with a larger buffer (tcpdump -B) or less of each packet (-s 128)",
     ]
 
 
