@@ -395,6 +395,18 @@ def test_the_version_says_whether_the_engine_checks_itself() -> None:
     assert ("debug assertions" in ackclock("--version").stdout) == engine.is_checking()
 
 
+def test_a_file_of_an_option_is_looked_for_beside_the_scenario(scenario_file: Path) -> None:
+    folder = Path("elsewhere")
+    folder.mkdir()
+    scenario_file.rename(folder / scenario_file.name)
+    Path("own.py").write_text("")
+    control = '{ kind = "python", file = "own.py", class = "Own" }'
+    field = "flows.main.transport.control"
+    outcome = ackclock("check", folder / scenario_file.name, "--set", f"{field}={control}")
+    check_refusal(outcome, "file", f"{field}.file", "own.py")
+    assert f"beside {folder / scenario_file.name}" in outcome.stderr
+
+
 def test_a_full_disk_is_the_machines_fault(
     scenario_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

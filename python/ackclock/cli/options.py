@@ -38,7 +38,7 @@ def changed_scenario(command: _Command) -> _Command:
             "--set", "assignments", multiple=True, metavar="PATH=VALUE", shell_complete=fields,
             help="Another value for a field of the scenario, such as 'hops.wired.link.rate=10 "
             "Mbit/s'; may be repeated. "
-            "A field that is set is no longer swept.",
+            "A field that is set is no longer swept. A file is looked for beside the scenario.",
         ),
         click.argument("scenario", type=click.Path(path_type=Path)),
     ):  # fmt: skip

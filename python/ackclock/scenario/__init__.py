@@ -76,7 +76,9 @@ class Source:
         for path, option in self.changed.items():
             changed = _by_position(tree, path)
             if at[: len(changed)] == changed:
-                return option
+                # Who types a path expects the current folder.
+                looked = bool(option) and error.code == "file"
+                return f"{option} (looked beside {self.name})" if looked else option
         (position,) = engine.places(self.text, [(error.code, error.field)])
         return f"{self.name}:{position}" if position else self.name
 
