@@ -27,9 +27,9 @@ _PIECES = 100
 class GrowingResult:
     """A result's folder that remains usable if the process is killed at any moment.
 
-    On entering, `run.json` is written, marked partial. The run may
-    write its records and captures beside it. Tables come at the end, and the unmarked `run.json`
-    last. Unfinished tables are in files without a name, which cannot be left behind.
+    On entering, `run.json` is written, marked partial. The run may write its records and captures
+    beside it. Tables come at the end, and the unmarked `run.json` last. Unfinished tables are in
+    files without a name, which cannot be left behind.
 
     Attributes:
         begun: True once the folder exists.

@@ -32,8 +32,8 @@ from ackclock.errors import InputError
 from ackclock.plot.series import Replicate
 from ackclock.report import time_figures
 from ackclock.report.section import Live
-from ackclock.result.flows import control_label
 from ackclock.result.folder import Contents, read_object, staged, write_whole
+from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.run import address
 from ackclock.run.simulation import simulate
@@ -139,7 +139,7 @@ def _stand_in(control: Mapping[str, Any]) -> Scenario:
 def _label(control: Mapping[str, Any]) -> str:
     """Returns the name of a control for people; `python:Idea` for a class Idea of one's own."""
     transport = _stand_in(control).resolve().tree["flows"][0]["transport"]
-    return control_label(registry(), facts.control(transport)[0])
+    return control_label(facts.control(transport)[0])
 
 
 def continues(plan: Plan, folder: Path) -> bool:
