@@ -47,6 +47,8 @@ unknown-name    hops.wired.link.medium              hops.wired.link={kind = "edc
 wrong-type      hops.wired.delay                    hops.wired.delay=soon
 wrong-type      hops.wired.link                     hops.wired.link=fast
 wrong-type      hops.0                              hops=[1]
+wrong-type      hops                                hops={name = "wired"}
+wrong-type      hops.wired.impairments              hops.wired.impairments={kind = "iid_loss"}
 wrong-type      replicates                          replicates=many
 wrong-type      flows.main.count                    flows.main.count=-1
 wrong-type      flows.main.transport                flows.main.transport=tcp

@@ -140,6 +140,12 @@ fn steps(path: &Path) -> Vec<String> {
         .collect()
 }
 
+/// The name of a list in messages of serde.
+const SEQUENCE: &str = "a sequence";
+
+/// The remedy for one table where a list of tables belongs.
+const ONE_TABLE: &str = "; put [ ] around it, or [[ ]] around the name of its section";
+
 /// Converts a message of serde (`serde::de::Error` documents them) to an [`Error`].
 fn explain(tree: &Value, steps: &[String], message: &str, schema: &Value) -> Error {
     let field = steps.join(".");
@@ -167,6 +173,7 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: &Value) -> Err
         && let Some((_, expected)) = message.rsplit_once(", expected ")
     {
         let remedy = match example(schema, steps) {
+            _ if expected == SEQUENCE && value.is_object() => ONE_TABLE.into(),
             Some(example) => format!("; for example {}", toml(&example)),
             None => String::new(),
         };
@@ -220,7 +227,7 @@ fn in_words(expected: &str) -> String {
         "f32" | "f64" => "a number".into(),
         "a boolean" => "true or false".into(),
         "a string" => "text in quotes".into(),
-        "a sequence" => "a list [...]".into(),
+        SEQUENCE => "a list [...]".into(),
         "a map" => "a table {...}".into(),
         other if other.starts_with("struct ") => "a table {...}".into(),
         other if other.contains("enum ") => "a name in quotes".into(),
