@@ -31,8 +31,8 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// What is not TOML: the first mistake of each line, as what follows it on the line may come
-    /// from it; after a value without an end, nothing more; of a table that is there twice, only
-    /// that it is.
+    /// from it. After a value without an end there is nothing more. Of a table that is there twice,
+    /// only its header is told.
     pub fn read(text: &'a str) -> Result<Self> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut mistakes: Vec<Error> = Vec::new();
@@ -229,8 +229,8 @@ fn position(text: &str, byte: usize) -> Position {
     }
 }
 
-/// Returns the lines of a table whose header is there twice, counted from 1, and the mistake. `None`
-/// for any other mistake in that line.
+/// Returns the lines of a table whose header is there twice, counted from 1, and the mistake.
+/// `None` for any other mistake in that line.
 fn repeated_header(text: &str, line: usize, message: &str) -> Option<(Range<usize>, Error)> {
     let begins = |text: &str| text.trim_start().starts_with('[');
     let header = text.lines().nth(line - 1)?;
