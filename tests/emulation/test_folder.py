@@ -196,7 +196,7 @@ def test_a_run_that_is_killed_at_the_very_end_has_its_tables(killed: Path) -> No
     result = Result.load(killed)
     assert result.partial
     assert result.tables["flows"].num_rows == 18
-    emulate(Scenario(result.run["scenario"]), killed)  # all files there are ours
+    emulate(Scenario(result.run["scenario"]), killed, replace=True)  # all files there are ours
     assert not Result.load(killed).partial
 
 
