@@ -89,7 +89,7 @@ def findings(comparison: Comparison, names: Sequence[str]) -> list[str]:
         row = largest(comparison, names, name)
         if row is not None:
             said.append(_difference(comparison, row, name))
-        elif column.method != "predict":
+        else:
             said.append(_agreement(comparison, rows, name))
     return [one for one in said if one]
 
