@@ -7,6 +7,7 @@ import pytest
 from ackclock import load
 from ackclock.report.asked import asked, several
 
+POLICER = {"kind": "policer", "rate": "5 Mbit/s", "burst": "10 kB"}
 FIRST = Path(__file__).parents[1] / "examples" / "first.toml"
 
 
@@ -43,6 +44,9 @@ def test_zero_is_a_swept_value() -> None:
     text = path_of({"hops.bottleneck.impairments": lossy})
     assert "loses 0 or 2 %" in text
     assert "iid loss" not in text
+    lossy = [[{"kind": "iid_loss", "probability": "60 %"}] * 2, [POLICER]]
+    text = path_of({"hops.bottleneck.impairments": lossy})
+    assert "loses 84 % or an unknown share" in text
     codel = [{"kind": "droptail", "limit": "50 packets"}, {"kind": "codel", "limit": "50 packets"}]
     assert "drop-tail or CoDel" in path_of({"hops.bottleneck.queue": codel})
 

@@ -83,6 +83,10 @@ def test_a_run_as_claimed_says_what_was_seen() -> None:
         ({"flows.scalable.transport.ecn": False}, "nothing is marked", True),
         ({"flows.scalable.transport.ecn_codepoint": "ect0"}, "joins the classic queue", False),
         ({"flows.scalable.transport.control": {"kind": "cubic"}}, "as it would a loss", False),
+        (
+            {"flows.scalable.transport.control": {"kind": "kernel", "shipped": "reno"}},
+            "bpf:reno does not state how it answers a mark", False,
+        ),
         ({"hops.line.queue": {"kind": "droptail", "limit": "50 packets"}}, "known to mark", False),
         ({"hops.line.queue": {"kind": "codel", "ecn": True}}, "known to have a", False),
         ({"hops.line.queue": STEP}, "one queue for it and for classic", False),

@@ -265,7 +265,7 @@ def test_feedback_of_another_kind_violates_an_assumption(
         ({"algorithm": {"kind": "effcap", "m": 7, "n": 49}}, "the feedback is effcap, not INSTCAP"),
         (
             {"from": "return"},
-            "the feedback is instcap of return, which is not the bottleneck, not INSTCAP",
+            "the bottleneck is not known: the link of wired follows the rate of return",
         ),
     ],
 )

@@ -18,6 +18,9 @@ OF_ELEMENTS = ("control", "link", "queue", "traffic")
 #: What a queue states that leaves the rate to its link.
 OWN_RATE = {"highest_bit_per_s": {"kind": "none"}}
 
+#: Growth by a segment per round trip, however long it is.
+LINEAR = {"kind": "linear", "segments_per_rtt": 1.0, "least_rtt_s": {"kind": "none"}}
+
 #: A delay-based control: its beta is a number of segments, not a share of the window.
 VEGAS_LIKE = {"kind": "vegas_like", "alpha": 2.0, "beta": 4.0}
 
@@ -127,9 +130,7 @@ def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
     assert answers(tree, "sawtooth")["verdict"] == ["applies"]
     flow["control"] = VEGAS_LIKE
     assert answers(tree, "sawtooth")["note"] == ["vegas_like does not state how its window grows"]
-    flow["control"] = VEGAS_LIKE | {
-        "facts": {"growth": {"kind": "linear", "segments_per_rtt": 1.0}}
-    }
+    flow["control"] = VEGAS_LIKE | {"facts": {"growth": LINEAR}}
     assert answers(tree, "sawtooth")["note"] == [
         "vegas_like does not state what share of the window a loss leaves"
     ]
@@ -252,3 +253,94 @@ def test_a_captured_connection_may_be_reno_or_cubic_with_the_parameters_of_their
         0.7,
         0.4,
     )
+
+
+def wireless(tree: Tree) -> Tree:
+    return next(hop for hop in tree["hops"] if hop["name"] == "wireless")
+
+
+def notes(tree: Tree, model: str, flow: str = "main") -> str:
+    table = answers(tree, model)
+    return str(
+        next(note for note, of in zip(table["note"], table["flow"], strict=True) if of == flow)
+    )
+
+
+RARE = {"hops.wireless.impairments": [{"kind": "iid_loss", "probability": "0.01 %"}]}
+NO_LOSS: Tree = {"hops.wireless.impairments": []}
+
+
+def test_a_rate_that_is_not_stated_is_not_infinite(resolved) -> None:
+    tree = resolved(**RARE)
+    wireless(tree)["link"]["facts"]["highest_bit_per_s"] = None
+    assert "leaves out" not in notes(resolved(**RARE), "mathis")
+    for model in ("mathis", "pftk"):
+        assert "leaves out a serialisation: constant does not state its" in notes(tree, model)
+    tree = resolved(**RARE)
+    wireless(tree)["queue"]["facts"]["highest_bit_per_s"] = None
+    assert "it is not known whether windows fill the link" in notes(tree, "mathis")
+    transfer = {"flows.main.traffic": {"kind": "transfer", "size": "1 MB"}}
+    tree = resolved(**NO_LOSS, **transfer)
+    wireless(tree)["queue"]["facts"]["highest_bit_per_s"] = None
+    assert "it is not known whether slow start fills the link" in notes(tree, "cardwell")
+    tree = resolved(**NO_LOSS)
+    tree["hops"][-1]["link"]["facts"]["highest_bit_per_s"] = None
+    assert tree["hops"][-1]["name"] == "return"
+    assert "leaves out a serialisation" in notes(tree, "sawtooth")
+
+
+def test_a_link_that_follows_a_hop_elsewhere_may_be_slower(resolved) -> None:
+    tree = resolved(**NO_LOSS)
+    for followed, known in (("wireless", True), ("return", False)):
+        link = {"measures": followed, "highest_bit_per_s": None}
+        tree["hops"][0]["link"]["facts"] |= link
+        [path] = models.flow_paths(tree)
+        assert (path.bottleneck.queue != "") is known
+    assert notes(tree, "sawtooth") == (
+        "the bottleneck is not known: the link of wired follows the rate of return"
+    )
+
+
+def test_growth_that_depends_on_the_round_trip_is_not_constant(resolved) -> None:
+    prague = {"flows.main.transport.control": {"kind": "prague"}}
+    tree = resolved(**NO_LOSS, **prague)
+    assert notes(tree, "sawtooth") == "prague grows by less in round trips below 25 ms"
+    tree["flows"][0]["transport"]["control"]["facts"]["growth"]["least_rtt_s"] = None
+    assert notes(tree, "sawtooth") == "prague does not state how fast its window grows"
+
+
+def test_contention_that_is_not_stated_leaves_a_cell_unknown() -> None:
+    [tree] = points("wifi-cell.toml")[:1]
+    for hop in tree["hops"]:
+        if hop["name"] == "ap-acks":
+            del hop["link"]["facts"]["contends"]
+    assert set(answers(tree, "dcf,edca")["note"]) == {
+        "edca does not state whether it contends for a medium"
+    }
+
+
+@pytest.mark.parametrize("kind", ["vegas", "cubic"])
+def test_a_steered_queue_is_for_flows_that_are_alike(resolved, kind: str) -> None:
+    queue = {"kind": "pi2", "limit": "1000 packets"}
+    tree = resolved(**NO_LOSS, **{"hops.wireless.queue": queue})
+    assert answers(tree, "steered_queue")["verdict"] == ["applies"]
+    other = resolved(
+        **NO_LOSS, **{"hops.wireless.queue": queue, "flows.main.transport.control": {"kind": kind}}
+    )["flows"][0]
+    tree["flows"].append(other | {"name": "other"})
+    assert notes(tree, "steered_queue") == f"{kind} shares the bottleneck"
+
+
+def test_an_answer_to_marks_that_is_not_stated_is_not_another(resolved) -> None:
+    marked = {"flows.main.transport.ecn": True}
+    codel = {"hops.wireless.queue": {"kind": "codel", "limit": "1000 packets", "ecn": True}}
+    tree = resolved(**NO_LOSS, **marked, **codel)
+    tree["flows"][0]["transport"]["control"]["facts"]["kept_after_mark"] = None
+    assert "reno does not state how it answers a mark" in notes(tree, "codel_cycle")
+
+
+def test_a_size_that_is_not_stated_is_not_unlimited(resolved) -> None:
+    tree = resolved(**NO_LOSS, **{"flows.main.traffic": {"kind": "transfer", "size": "1 MB"}})
+    tree["flows"][0]["traffic"]["facts"]["size_bytes"] = None
+    for model in ("cardwell", "short_transfer"):
+        assert notes(tree, model) == "the size of the transfer is not known"

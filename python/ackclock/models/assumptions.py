@@ -4,6 +4,7 @@ The violation of an `Assumption` is an empty text if the path satisfies it, or i
 tell.
 """
 
+from dataclasses import replace
 from math import inf, isnan, sqrt
 
 from ackclock.elements.facts import NONE
@@ -70,13 +71,18 @@ NO_LOST_ACKS = Assumption(
 
 
 def jitter(path: FlowPath, how: str = "jitter is ignored") -> str:
-    """Returns `how` jitter violates an assumption; empty if there is no jitter."""
-    return violated_if(path.round_trip.has_jitter, how, "there is jitter")
+    """Returns `how` jitter violates an assumption; empty if there is none and the time is known."""
+    unknown = path.round_trip.unknown
+    return violated_if(path.round_trip.has_jitter, how, "there is jitter") or unless(
+        not unknown, f"the round-trip time leaves out a serialisation: {unknown}"
+    )
 
 
 def _varying_rtt(path: FlowPath) -> str:
     if found := jitter(path, "the round-trip time varies, and jitter is ignored"):
         return found
+    if path.loss.rate > 0 and path.bottleneck.unknown:
+        return f"it is not known whether windows fill the link: {path.bottleneck.unknown}"
     # A queue builds up if random loss allows windows larger than the link needs. Reno's mean
     # window is sqrt(3/2 / p).
     fills = path.loss.rate > 0 and sqrt(1.5 / path.loss.rate) > path.share_segments
@@ -143,9 +149,12 @@ def _marks_unlike_losses(path: FlowPath) -> str:
         control.kept_share_after_mark,
     ):
         return ""
+    does = "does not state how it answers a mark"
+    if control.kept_after_mark is not None:
+        does = "does not answer a mark as it does a loss"
     return violated_if(
         path.bottleneck.marks,
-        f"the queue marks, and {control.name} does not answer a mark as it does a loss",
+        f"the queue marks, and {control.name} {does}",
         "the queue marks packets",
     )
 
@@ -272,7 +281,12 @@ def not_by_path_model(control: Control) -> str:
 
 def _other_than(control: Control, growth: str, kept: str, how: str) -> str:
     other = control.growth not in (None, growth) or control.kept not in (None, kept)
-    return how if other else control.unstated
+    if other or control.unstated:
+        return how if other else control.unstated
+    least_ms = control.least_rtt_s * 1e3
+    return unless(
+        not least_ms > 0, f"{control.name} grows by less in round trips below {least_ms:.4g} ms"
+    )
 
 
 def rate_varies(bottleneck: Bottleneck) -> str:
@@ -282,9 +296,16 @@ def rate_varies(bottleneck: Bottleneck) -> str:
     )
 
 
+def not_of_given_size(path: FlowPath) -> str:
+    """Returns the reason why a flow is not known to be a transfer of a given size, or empty."""
+    if isnan(path.transfer.size_segments):
+        return "the size of the transfer is not known"
+    return unless(path.transfer.size_segments < inf, "not a transfer of a given size")
+
+
 def no_droptail(bottleneck: Bottleneck) -> str:
     """Returns the reason why the bottleneck is not known to be a drop-tail queue with a limit."""
-    if unknown := _unknown_queue(bottleneck):
+    if unknown := unknown_bottleneck(bottleneck) or _unknown_queue(bottleneck):
         return unknown
     if bottleneck.drops is None:
         return f"{bottleneck.queue} does not state which packets it drops"
@@ -298,6 +319,18 @@ def no_droptail(bottleneck: Bottleneck) -> str:
     )
 
 
+def unlike_competitors(path: FlowPath) -> str:
+    """Returns the name of a flow at the bottleneck that has another control; empty if none has.
+
+    What they are called does not count, only what they state.
+    """
+    own = replace(path.control, name="")
+    for one in path.bottleneck.competitors:
+        if one.transport != "tcp" or replace(one.control, name="") != own:
+            return f"{one.name} shares the bottleneck"
+    return ""
+
+
 def lacks(bottleneck: Bottleneck, what: object, named: str) -> str:
     """Returns the reason why the bottleneck is not known to have something; empty if it has it.
 
@@ -306,17 +339,19 @@ def lacks(bottleneck: Bottleneck, what: object, named: str) -> str:
         what: What it states about it: a record, `NONE`, or None if it states nothing.
         named: The name of it, with an article.
     """
-    if unknown := _unknown_queue(bottleneck):
+    if unknown := unknown_bottleneck(bottleneck) or _unknown_queue(bottleneck):
         return unknown
     if what is None:
         return f"{bottleneck.queue} does not state whether it has {named}"
     return unless(what is not NONE, f"{bottleneck.queue} does not have {named}")
 
 
+def unknown_bottleneck(bottleneck: Bottleneck) -> str:
+    """Returns the reason why a hop may be slower than the bottleneck; empty if none may."""
+    return unless(not bottleneck.unknown, f"the bottleneck is not known: {bottleneck.unknown}")
+
+
 def _unknown_queue(bottleneck: Bottleneck) -> str:
-    """Returns the reason why the bottleneck's queue is not known; empty if it is."""
-    if bottleneck.unknown:
-        return f"the bottleneck is not known: {bottleneck.unknown}"
     return unless(bool(bottleneck.queue), "the bottleneck's queue is not known")
 
 

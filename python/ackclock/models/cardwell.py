@@ -20,6 +20,7 @@ from ackclock.models.assumptions import (
     STEADY_LINK,
     jitter,
     needs_tcp,
+    not_of_given_size,
     not_reno,
     unless,
 )
@@ -134,12 +135,11 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 
 def _refusal(path: FlowPath) -> str:
-    finite = unless(path.transfer.size_segments < inf, "not a transfer of a given size")
     few = unless(max(path.loss.rate, path.loss.ack_rate) < 0.5, "half of the SYNs or more are lost")
     reno = (
         not_reno(path.control) if path.loss.rate > 0 else ""
     )  # without losses the control does not matter
-    return needs_tcp(path) or finite or few or reno
+    return needs_tcp(path) or not_of_given_size(path) or few or reno
 
 
 def _filled(path: FlowPath) -> str:
@@ -149,6 +149,8 @@ def _filled(path: FlowPath) -> str:
         path.sender.segments_per_ack,
     )
     reached = min(float(window), path.sender.receive_window_segments)
+    if path.bottleneck.unknown:
+        return f"it is not known whether slow start fills the link: {path.bottleneck.unknown}"
     return unless(
         reached <= path.share_segments,
         f"slow start reaches {reached:.4g} segments, but the flow's share of the link holds "

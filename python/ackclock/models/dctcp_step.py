@@ -21,6 +21,7 @@ from ackclock.models.assumptions import (
     needs_tcp,
     rate_varies,
     unless,
+    unlike_competitors,
 )
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
@@ -81,12 +82,18 @@ def _refusal(path: FlowPath) -> str:
     bottleneck, control = path.bottleneck, path.control
     if found := needs_tcp(path) or rate_varies(bottleneck):
         return found
+    if control.unstated or control.kept_after_mark is None:
+        return control.unstated or f"{control.name} does not state what a mark leaves"
     if control.kept_after_mark != "by_marks" or control.growth_segments != 1:
-        return f"{control.name} is not known to be DCTCP"
+        return f"{control.name} is not DCTCP"
     if not path.sender.counts_marks:
         return "the sender does not learn the share of marks"
     if np.isnan(bottleneck.marks_above_segments):
         return "the bottleneck is not known to mark all packets above a threshold"
+    if np.isnan(bottleneck.buffer_segments):
+        return f"{bottleneck.queue} does not state how much it holds"
+    if found := unlike_competitors(path):
+        return found
     room = bottleneck.buffer_segments - bottleneck.marks_above_segments
     return unless(room > bottleneck.flows, "the queue overflows before all marks have an effect")
 

@@ -144,7 +144,8 @@ def _unlike(which: str, competitors: list[Competitor]) -> str:
 
 
 def _least_rtt(one: Competitor) -> float:
-    return float(np.nan_to_num(one.control.least_rtt_s))
+    known = one.control.growth == "linear"  # CUBIC grows by the time
+    return one.control.least_rtt_s if known else 0.0
 
 
 def _answer(path: FlowPath) -> dict[str, float]:
@@ -165,6 +166,8 @@ def _not_as_reno(path: FlowPath) -> str:
     lost, longest = answer["classic_probability"], inputs["rtt"] + inputs["classic_target"]
     for one in _classes(path.bottleneck)[1]:
         control = one.control
+        if one.codepoint and control.kept_after_mark is None:
+            return f"{one.name} does not state what a mark leaves of its window"
         if one.codepoint and control.kept_share_after_mark != control.kept_share:
             return f"a mark leaves {control.kept_share_after_mark:g} of {one.name}'s window"
         if control.growth == "cubic" and lost <= 1:

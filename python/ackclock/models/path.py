@@ -38,12 +38,14 @@ class RoundTrip:
         base_s: Round-trip time without queueing; for a capture the measured mean, with queueing.
         propagation_s: Propagation and extra delay alone; NaN for a capture.
         has_jitter: True if packets are delayed at random in either direction; None if unknown.
+        unknown: The reason why the serialisation at a hop is left out; empty if none is.
         law: Measured distribution, for models that use more than a mean; None for a scenario.
     """
 
     base_s: float
     propagation_s: float = nan
     has_jitter: bool | None = False
+    unknown: str = ""
     law: RttLaw | None = None
 
 
@@ -256,13 +258,12 @@ class Control:
         """The part of its response to losses that it does not state; empty if it states all."""
         if self.growth is None:
             return f"{self.name} does not state how its window grows"
-        if isnan({"linear": self.growth_segments, "cubic": self.cubic_c}.get(self.growth, 0.0)):
+        fast = {"linear": self.growth_segments, "cubic": self.cubic_c}.get(self.growth, 0.0)
+        if isnan(fast) and not self.least_rtt_s > 0:
             return f"{self.name} does not state how fast its window grows"
-        return (
-            ""
-            if self.kept is not None
-            else f"{self.name} does not state what share of the window a loss leaves"
-        )
+        if self.kept is None:
+            return f"{self.name} does not state what share of the window a loss leaves"
+        return ""
 
 
 class Competitor(NamedTuple):
@@ -444,7 +445,7 @@ class Transfer:
         is_always_active: True if the flow runs from the end of the warm-up, or earlier, to the end
             of the run.
         size_segments: Size, with the last segment counted as full; infinite for unlimited or random
-            size.
+            size, NaN if unknown.
         has_handshake: True if a SYN exchange comes first.
         syn_timer_s: Retransmission timer of a SYN.
         initial_window_segments: Initial window; infinite for UDP.

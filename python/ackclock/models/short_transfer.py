@@ -37,6 +37,7 @@ from ackclock.models.assumptions import (
     no_droptail,
     not_aimd,
     not_cubic,
+    not_of_given_size,
     unless,
     violated_if,
 )
@@ -344,7 +345,7 @@ def _refusal(path: FlowPath) -> str:
     known = not (not_aimd(control) and not_cubic(control))
     return (
         needs_tcp(path)
-        or unless(path.transfer.size_segments < inf, "not a transfer of a given size")
+        or not_of_given_size(path)
         or unless(path.sender.recovery in _RECOVERIES, f"loss recovery is {path.sender.recovery}")
         or control.unstated
         or unless(known, f"{control.name} is neither AIMD nor CUBIC")

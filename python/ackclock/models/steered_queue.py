@@ -22,6 +22,7 @@ from ackclock.models.assumptions import (
     not_aimd,
     rate_varies,
     unless,
+    unlike_competitors,
 )
 from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
@@ -80,7 +81,7 @@ def _refusal(path: FlowPath) -> str:
         return lacks(bottleneck, steering, "a law that steers its delay to a target")
     if steering.law != "random":
         return f"{bottleneck.queue} does not drop at random to steer its delay"
-    return ""
+    return unlike_competitors(path)
 
 
 def _small_windows(path: FlowPath) -> str:

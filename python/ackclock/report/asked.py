@@ -1,6 +1,7 @@
 """The question of a scenario: its path as a small drawing, its flows and times in words."""
 
 import html
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -122,8 +123,10 @@ def _delay(hop: Tree) -> str:
 
 
 def _loss(hop: Tree) -> str:
-    lost = (stated["mean_loss"] or 0 for _, stated in facts.impairments(hop))
-    return f"{100 * sum(lost):.3g} %"
+    means = [stated["mean_loss"] for _, stated in facts.impairments(hop)]
+    if not all(isinstance(mean, int | float) for mean in means):
+        return "an unknown share"
+    return f"{100 * (1 - math.prod(1 - mean for mean in means)):.3g} %"
 
 
 def _words(scenarios: list[Tree], hop: str) -> list[str]:

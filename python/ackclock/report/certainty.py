@@ -11,7 +11,7 @@ from ackclock.result.result import Result
 from ackclock.table import capital
 from ackclock.validity import l4s
 from ackclock.validity.l4s import L4s
-from ackclock.validity.stationarity import Stationarity
+from ackclock.validity.stationarity import Stationarity, judge
 
 __all__ = ["identical", "of_comparison", "of_result"]
 
@@ -41,7 +41,7 @@ def of_comparison(comparison: Comparison) -> list[Sure]:
     unsettled = [column.unsettled for column in comparison.columns.values() if column.unsettled]
     if unsettled:
         found.append(Sure(False, "Not settled:", f"{_sentence(unsettled[0])} Such means have a *."))
-    elif results:
+    elif any(verdict.settled for of in results.values() for verdict in judge(of).verdicts.values()):
         found.append(Sure(True, "Means have settled", "as far as it can be judged."))
     violated = _violated(comparison)
     if violated:

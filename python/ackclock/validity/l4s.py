@@ -216,7 +216,9 @@ def _of_control(transport: Tree) -> Iterator[str]:
                 f"{name} sends {str(transport.get('ecn_codepoint')).upper()} and joins the classic "
                 f'queue; choose ecn_codepoint = "{_CODEPOINT}"'
             )
-    elif kept is not None and kept["kind"] != _SCALES:
+    elif kept is None:
+        yield f"{name} does not state how it answers a mark"
+    elif kept["kind"] != _SCALES:
         yield (
             f"{name} answers a mark as it would a loss, in a queue that marks often; choose a "
             "scalable control, for example prague"
@@ -232,7 +234,7 @@ def _without_queue(scenario: Tree, flow: Tree) -> Iterator[str]:
     """Yields why a path without a low-latency queue is not an L4S path."""
     hops = _route(scenario, flow)
     marking = [hop for hop in hops if facts.queue(hop)[1]["marking"]]
-    if marking:
+    if marking and facts.queue(marking[0])[1]["low_latency"] is facts.NONE:
         others = [one["name"] for one in _classic_at(scenario, marking[0])]
         if others:
             yield (

@@ -157,12 +157,14 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
             "--hop",
             f'"{name}" is not a shared hop on a data route; choose from {", ".join(crossed)}',
         )
-    contending = [one["name"] for one in scenario["hops"] if facts.link(one)[1]["contends"]]
-    if name is None and (unknown := next((hop for hop in crossed if hop in contending), None)):
+    contends = {one["name"]: facts.link(one)[1]["contends"] for one in scenario["hops"]}
+    unknown = next((hop for hop in crossed if contends[hop] is not facts.NONE), None)
+    if name is None and unknown is not None:
+        does = "contends" if contends[unknown] else "may contend"
         raise ScenarioError(
             "no-data",
             f"hops.{unknown}.link",
-            "contends for a medium, so its utilisation is unknown; choose a hop with --hop",
+            f"{does} for a medium, so its utilisation is unknown; choose a hop with --hop",
         )
     used = {
         hop: float(np.mean(list(values(present, hop)["utilisation"].values()))) for hop in crossed

@@ -12,6 +12,7 @@ from ackclock.models.assumptions import (
     needs_tcp,
     no_droptail,
     not_reno,
+    unknown_bottleneck,
     unless,
     violated_if,
 )
@@ -54,15 +55,17 @@ def refusal_alone(path: FlowPath) -> str:
         "the sender's host follows a fed-back rate",
         "the sender's host follows a fed-back rate",
     )
-    return needs_tcp(path) or told or _refusal(path)
+    return needs_tcp(path) or unknown_bottleneck(path.bottleneck) or told or _refusal(path)
 
 
 def refusal_with_feedback(path: FlowPath) -> str:
     """Returns the reason why the model of INSTCAP does not apply."""
     feedback = path.bottleneck.feedback
+    if reason := needs_tcp(path) or unknown_bottleneck(path.bottleneck):
+        return reason
     if not feedback:
         known = "no feedback" if feedback is NONE else "not known to be feedback"
-        return needs_tcp(path) or f"there is {known} of the link's rate to the sender's host"
+        return f"there is {known} of the link's rate to the sender's host"
     return unless(
         feedback.algorithm == "instcap", f"the feedback is {feedback.algorithm}, not INSTCAP"
     ) or _refusal(path)

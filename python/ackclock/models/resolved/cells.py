@@ -27,6 +27,11 @@ def cells(scenario: Tree, paths: list[FlowPath]) -> list[Cell | None]:
         paths: Paths of its flows, without their cells.
     """
     found: list[Cell | None] = [None] * len(paths)
+    links = [facts.link(hop) for hop in scenario["hops"]]
+    unstated = next((name for name, link in links if link["contends"] is None), "")
+    if unstated and facts.media(scenario):
+        why = f"{unstated} does not state whether it contends for a medium"
+        return [Cell(_UNKNOWN, (), 0, why)] * len(paths)
     for name, medium in facts.media(scenario).items():
         for number, cell in _of_medium(scenario, paths, name, medium["timing"]):
             found[number] = cell
@@ -37,7 +42,7 @@ def _of_medium(
     scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree | None
 ) -> Iterable[tuple[int, Cell]]:
     """Yields the cell of a medium for the index of each flow whose data contends for it."""
-    if timing is None:
+    if timing is None or None in timing.values():
         why = f"{medium} does not state its timing"
         for number, flow in enumerate(scenario["flows"]):
             if _contending(scenario, medium, flow["route"]):
@@ -135,10 +140,17 @@ def _sender(flow: Tree, path: FlowPath, instances: int, answers: list[Answers]) 
         round_trip_s=round_trip_s,
         kept_share=kept,
         most_per_s=most,
-        is_busy=path.transfer.is_always_active and (bool(steady) or path.transfer.is_greedy),
+        is_busy=path.transfer.is_always_active and _is_busy(steady, path.transfer.is_greedy),
         answers=tuple(answers),
         unclear=unclear,
     )
+
+
+def _is_busy(steady: Any, is_greedy: bool | None) -> bool | None:
+    """Returns True if there is always something to send; None if that is not known."""
+    if steady or is_greedy:
+        return True
+    return None if steady is None else is_greedy
 
 
 def _kept(control: Control) -> tuple[float, str]:

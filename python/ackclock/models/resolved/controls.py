@@ -24,7 +24,7 @@ def control(name: str, stated: facts.Facts) -> Control:
     return Control(
         name=name,
         growth=growth["kind"],
-        growth_segments=nan if least_rtt else _number(growth["segments_per_rtt"]),
+        growth_segments=_number(growth["segments_per_rtt"]) if least_rtt is facts.NONE else nan,
         least_rtt_s=0.0 if least_rtt is facts.NONE else _number(least_rtt),
         cubic_c=_number(growth["c"]),
         kept=kept["kind"],

@@ -23,6 +23,7 @@ from ackclock.models.resolved.topology import (
     counts_marks,
     propagation,
     service_bit_per_s,
+    unknown_serialisation,
 )
 
 __all__ = ["bottleneck", "loss", "round_trip"]
@@ -37,6 +38,7 @@ def round_trip(flow: dict[str, Any], route: Route) -> RoundTrip:
         base_s=base_round_trip(flow, route),
         propagation_s=propagation(flow, route),
         has_jitter=_any(stated["delays"] for _, stated in every),
+        unknown=unknown_serialisation(route),
     )
 
 
@@ -89,7 +91,8 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
     share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
     varies, packet = _any(link["varies"] for link in links), route.packet_bytes
     capped = share * route.mss_bytes / packet if route.mss_bytes else 0.0
-    unknown = next(filter(None, map(_unknown_rate, route.data)), "")
+    names = [hop["name"] for hop in route.data]
+    unknown = next(filter(None, (_unknown_rate(hop, names) for hop in route.data)), "")
     if share == inf or unknown:
         return Bottleneck(link_bit_per_s=capped, varies=varies, unknown=unknown)
     segments_per_s = service_bit_per_s(hop) / 8 / packet if packet > 0 else inf
@@ -113,17 +116,19 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
     )
 
 
-def _unknown_rate(hop: Hop) -> str:
+def _unknown_rate(hop: Hop, route: list[str]) -> str:
     """Returns the reason why the highest rate of a hop is not known; empty if it is.
 
-    The rate of a link that contends depends on the other contenders. A link that follows another
-    one's rate is not slower than that one.
+    The rate of a link that contends depends on the other contenders. A link that follows the rate
+    of another one on the route is not slower than that one.
     """
     (name, link), (queue_name, queue) = facts.link(hop), facts.queue(hop)
     if queue["highest_bit_per_s"] is None:
         return f"{queue_name} does not state whether it limits the rate"
-    if link["measures"]:
+    if link["measures"] in route:
         return ""
+    if link["measures"]:
+        return f"the link of {hop['name']} follows the rate of {link['measures']}"
     if link["contends"]:
         return f"the link of {hop['name']} contends for a medium"
     if link["contends"] is None:
@@ -133,7 +138,7 @@ def _unknown_rate(hop: Hop) -> str:
 
 def _link_states(link: facts.Facts, packet_bytes: float) -> LinkStates | facts.Nothing | None:
     states = link["states"]
-    if not states or packet_bytes <= 0:
+    if not states or packet_bytes <= 0 or None in states["sojourns_s"]:
         return None if states else states
     return LinkStates(
         segments_per_s=tuple(rate / 8 / packet_bytes for rate in states["bit_per_s"]),

@@ -43,7 +43,10 @@ def steering(queue: Facts) -> Steering | Nothing | None:
     stated: Any = queue["steering"]
     if not stated:
         return _absent(stated)
-    return Steering(stated["law"], stated["target_s"], stated["interval_s"] or nan)
+    interval_s = stated["interval_s"]
+    if interval_s is None:
+        return None
+    return Steering(stated["law"], stated["target_s"], interval_s or nan)
 
 
 def coupling(queue: Facts) -> Coupling | Nothing | None:

@@ -1,7 +1,7 @@
 """Sender and transfer of a flow."""
 
 from dataclasses import replace
-from math import ceil, inf
+from math import ceil, inf, nan
 from typing import Any
 
 from ackclock import units
@@ -92,8 +92,10 @@ def _over_udp(transport: Transport, mss: float, round_trip_s: float) -> Sender:
 
 
 def _size(size_bytes: Any, mss: float) -> float:
-    """Returns the size of a transfer in segments; infinite if it is not fixed, or not stated."""
-    return inf if size_bytes in (None, facts.NONE) else float(ceil(size_bytes / mss))
+    """Returns the size of a transfer in segments: infinite if not fixed, NaN if not stated."""
+    if size_bytes is None:
+        return nan
+    return inf if size_bytes is facts.NONE else float(ceil(size_bytes / mss))
 
 
 def _segments_per_ack(transport: Transport) -> float:

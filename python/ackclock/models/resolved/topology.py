@@ -23,6 +23,7 @@ __all__ = [
     "propagation",
     "route_of",
     "service_bit_per_s",
+    "unknown_serialisation",
 ]
 
 Hop = dict[str, Any]
@@ -126,7 +127,20 @@ def link_bit_per_s(hop: Hop) -> float:
 def service_bit_per_s(hop: Hop) -> float:
     """Returns the highest rate of a hop in the long run: of its link, or of a queue that shapes."""
     highest = facts.queue(hop)[1]["highest_bit_per_s"]
-    return min(link_bit_per_s(hop), float(highest) if highest else inf)
+    known = highest is not None and highest is not facts.NONE
+    return min(link_bit_per_s(hop), float(highest) if known else inf)
+
+
+def unknown_serialisation(route: Route) -> str:
+    """Returns the reason why a round-trip time leaves a serialisation out; empty if it has all.
+
+    A link that contends waits as well, and one that follows another's rate is not slower.
+    """
+    for hop in route.data + route.acks:
+        name, link = facts.link(hop)
+        if link["highest_bit_per_s"] is None and not (link["contends"] or link["measures"]):
+            return f"{name} does not state its highest rate"
+    return ""
 
 
 def latest(written: Any) -> float:
