@@ -15,6 +15,7 @@ use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery, RecoveryWindow};
 use crate::queue::QueueKind;
 use crate::registry::{Selection, StreamScope};
+use crate::stated::Stated;
 use crate::streams::Streams;
 use crate::traffic::{TrafficContext, TrafficKind, Transports};
 use crate::units::{Bytes, Span, Time};
@@ -217,10 +218,16 @@ fn check_contender(hop: &HopDescription, media: &[MediumDescription]) -> Result<
 
 /// Refuses a queue with a rate of its own in front of a medium, which decides who sends.
 fn check_unshaped(queue: &Selection<QueueKind>) -> Result<()> {
-    let shapes = queue.facts.highest_bit_per_s.is_some();
-    let remedy = "has a rate of its own, but a shared medium decides when it sends; for example \
-        \"droptail\"";
-    consistent(!shapes, "queue.kind", queue.name, &["link"], remedy)
+    let has = match queue.facts.highest_bit_per_s {
+        Stated::None => return Ok(()),
+        Stated::Some(_) => "has",
+        Stated::Unknown => "may have",
+    };
+    let remedy = format!(
+        "{has} a rate of its own, but a shared medium decides when it sends; for example \
+        \"droptail\""
+    );
+    consistent(false, "queue.kind", queue.name, &["link"], &remedy)
 }
 
 /// Refuses to record the control of a flow that has none. What is wrong with its transport is said

@@ -375,13 +375,14 @@ fn impairments_do_what_they_state_and_nothing_else() {
             let many = f64::from(pairs) > by_chance + 5.0 * by_chance.max(1.0).sqrt();
             assert_eq!(bursty, many, "{}: {pairs} pairs", chosen.resolved);
         }
-        assert_eq!(facts.side, Some(built.side()), "{}", chosen.name);
-        assert_eq!(
-            (facts.delays, facts.duplicates),
-            (Some(delayed), Some(duplicated)),
+        let agrees = |stated: Option<bool>, found| stated.is_none_or(|stated| stated == found);
+        assert!(
+            facts.side.is_none_or(|side| side == built.side()),
             "{}",
             chosen.name
         );
+        assert!(agrees(facts.delays, delayed), "{}", chosen.name);
+        assert!(agrees(facts.duplicates, duplicated), "{}", chosen.name);
         if let Stated::Some(mean) = facts.mean_loss {
             let found = f64::from(dropped) / PACKETS as f64;
             assert!(
@@ -525,12 +526,13 @@ fn queues_mark_and_drop_as_they_state() {
 #[test]
 fn queues_limit_the_rate_as_they_state() {
     for chosen in all::<QueueKind>() {
-        let stated = chosen.facts.highest_bit_per_s.some();
-        let load = if stated.is_some() { 1.5 } else { 0.9 };
+        let (load, expected) = match chosen.facts.highest_bit_per_s {
+            Stated::Unknown => continue,
+            Stated::None => (0.9, 0.9 * Station::RATE.as_bit_per_s() as f64),
+            Stated::Some(highest) => (1.5, highest as f64),
+        };
         let station = loaded(&chosen, load, Ecn::NotCapable);
         let found = station.served.len() as f64 * 1500.0 * 8.0 / 20.0;
-        let offered = 0.9 * Station::RATE.as_bit_per_s() as f64;
-        let expected = stated.map_or(offered, |highest| *highest as f64);
         let deviates = (found / expected - 1.0).abs();
         // A bucket's burst counts, and headers that a shaper adds: 2 % of a packet.
         assert!(
@@ -553,7 +555,9 @@ fn impairments_judge_the_packets_that_they_state() {
                 let packet = Packet::new(kind, FlowId(0), number, 1500, Time::ZERO);
                 built.judge(Time::from_nanos(number * 1_000_000), &packet) == Verdict::Pass
             });
-            let states = chosen.facts.applies_to.unwrap();
+            let Some(states) = chosen.facts.applies_to else {
+                continue;
+            };
             assert_eq!(passes, states == others, "{} {kind:?}", chosen.resolved);
         }
     }
