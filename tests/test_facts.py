@@ -10,6 +10,7 @@ from ackclock import Result, load, predict, simulate
 from ackclock.elements import facts
 from ackclock.report import page, summary
 from ackclock.validity import l4s
+from ackclock.validity.stationarity import judge
 from tests.models.restated import facts_in, without_facts
 
 PACKAGE = Path(facts.__file__).parent.parent
@@ -114,3 +115,11 @@ def test_a_heading_has_no_rate_that_is_not_stated(result: Result) -> None:
     for name in ("varies", "mean_bit_per_s"):
         assert "bit/s" not in summary.subject(restated(result, 1, name))
     assert "of buffer" not in summary.subject(restated(result, 1, "capacity"))
+
+
+def test_a_run_whose_control_states_too_little_is_not_judged(result: Result) -> None:
+    found = judge(restated(result, 1, "no fact")).verdicts
+    assert {verdict.settled for verdict in found.values()} & {True, False}
+    for name in ("reacts_to_loss", "reacts_to_delay"):
+        verdicts = judge(restated(result, 1, name)).verdicts.values()
+        assert {verdict.settled for verdict in verdicts} == {None}, name

@@ -135,6 +135,10 @@ def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
         "vegas_like does not state what share of the window a loss leaves"
     ]
     flow["control"]["facts"] |= {"kept_after_loss": {"kind": "constant", "share": 0.5}}
+    assert answers(tree, "sawtooth")["note"] == [
+        "vegas_like does not state whether it reacts to delay"
+    ]
+    flow["control"]["facts"] |= {"reacts_to_delay": False}
     assert answers(tree, "sawtooth")["verdict"] == ["applies"]
     flow["control"]["facts"] |= {"kept_after_loss": {"kind": "by_estimate"}}
     assert answers(tree, "sawtooth")["note"] == ["vegas_like is not AIMD"]

@@ -23,7 +23,7 @@ def competitor(
     control: str, growth: str, kept: str, count: int = 1, round_trip_s: float = 0.1
 ) -> Competitor:
     """Returns equal flows at the bottleneck."""
-    stated = Control(control, growth=growth, kept=kept)
+    stated = Control(control, growth=growth, kept=kept, reacts_to_delay=False)
     return Competitor("tcp", stated, count, round_trip_s)
 
 

@@ -283,6 +283,10 @@ def _other_than(control: Control, growth: str, kept: str, how: str) -> str:
     other = control.growth not in (None, growth) or control.kept not in (None, kept)
     if other or control.unstated:
         return how if other else control.unstated
+    if control.reacts_to_delay is None:
+        return f"{control.name} does not state whether it reacts to delay"
+    if control.reacts_to_delay:
+        return f"{control.name} reacts to delay as well"
     least_ms = control.least_rtt_s * 1e3
     return unless(
         not least_ms > 0, f"{control.name} grows by less in round trips below {least_ms:.4g} ms"

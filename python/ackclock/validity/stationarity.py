@@ -332,9 +332,10 @@ def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_In
         if drifts is None:
             return Verdict(None, "there are too few samples")
         return Verdict(False, _drifting()) if drifts else Verdict(True)
-    stated = facts.control(flow["transport"])[1]["reacts_to_loss"]
+    stated = facts.control(flow["transport"])[1]
+    known = None not in (stated["reacts_to_loss"], stated["reacts_to_delay"])
     epochs = sum(one.epochs for one in instances) / len(instances)
-    if stated is None or math.isnan(epochs):
+    if not known or math.isnan(epochs):
         return Verdict(None, "whether and when it reacts to congestion is not known")
     epoch = measured / epochs if epochs > 0 else _from_facts(scenario, flow)
     if epochs >= EPOCHS:
