@@ -324,9 +324,9 @@ def no_droptail(bottleneck: Bottleneck) -> str:
 
 
 def unlike_competitors(path: FlowPath) -> str:
-    """Returns the name of a flow at the bottleneck that has another control; empty if none has.
+    """Returns the reason why not all flows at the bottleneck have one control; empty if they have.
 
-    What they are called does not count, only what they state.
+    What the controls are called does not count, only what they state.
     """
     own = replace(path.control, name="")
     for one in path.bottleneck.competitors:
