@@ -530,6 +530,7 @@
         return;
       }
       const aside = dodge(s, all, place),
+        beside = (x) => X(x) + Math.max(0, ...all.map((one) => dodge(one, all, place))) + 7,
         known = s.x.map((_, i) => i).filter((i) => i >= first && i < last && s.y[i] != null);
       if (s.draw === "points" && spec.x.kind !== "category" && !spec.x.apart && known.length > 1)
         add(group, "path", {
@@ -552,7 +553,9 @@
           });
         }
         mark(group, s.s, a, Y(s.y[i]), s.draw === "marks" || undefined);
-        if (s.doubts && s.doubts[i]) add(group, "text", { x: a + 6, y: Y(s.y[i]) - 5 }, "?");
+        // beside the marks of the others, which are drawn over it
+        if (s.doubts && s.doubts[i])
+          add(group, "text", { x: beside(s.x[i]), y: Y(s.y[i]) + 4 }, "?");
       }
     }
     function note(n, place) {
