@@ -19,7 +19,8 @@ pub struct Replay {
     pub decisions: u64,
     /// Time up to which decisions were compared.
     pub until: Time,
-    /// True if the record goes to the end of its run; if not, everything in it was compared.
+    /// True if the record ends in order, at the end of its run or where the run was interrupted.
+    /// Else the run was killed, and everything in the record was compared.
     pub complete: bool,
     /// First difference, if there is one.
     pub difference: Option<Difference>,

@@ -144,8 +144,8 @@ def _unlike(which: str, competitors: list[Competitor]) -> str:
 
 
 def _least_rtt(one: Competitor) -> float:
-    known = one.control.growth == "linear"  # CUBIC grows by the time
-    return one.control.least_rtt_s if known else 0.0
+    grows_by_rounds = one.control.growth == "linear"  # CUBIC grows by the time
+    return one.control.least_rtt_s if grows_by_rounds else 0.0
 
 
 def _answer(path: FlowPath) -> dict[str, float]:

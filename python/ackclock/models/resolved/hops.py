@@ -138,8 +138,10 @@ def _unknown_rate(hop: Hop, route: list[str]) -> str:
 
 def _link_states(link: facts.Facts, packet_bytes: float) -> LinkStates | facts.Nothing | None:
     states = link["states"]
-    if not states or packet_bytes <= 0 or None in states["sojourns_s"]:
-        return None if states else states
+    if not states:
+        return facts.NONE if states is facts.NONE else None
+    if packet_bytes <= 0 or None in states["sojourns_s"]:
+        return None
     return LinkStates(
         segments_per_s=tuple(rate / 8 / packet_bytes for rate in states["bit_per_s"]),
         sojourns_s=tuple(inf if one is facts.NONE else one for one in states["sojourns_s"]),

@@ -46,7 +46,8 @@ def steering(queue: Facts) -> Steering | Nothing | None:
     interval_s = stated["interval_s"]
     if interval_s is None:
         return None
-    return Steering(stated["law"], stated["target_s"], interval_s or nan)
+    has_one = interval_s is not NONE
+    return Steering(stated["law"], stated["target_s"], interval_s if has_one else nan)
 
 
 def coupling(queue: Facts) -> Coupling | Nothing | None:
