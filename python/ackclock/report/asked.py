@@ -173,11 +173,14 @@ def _drawing(scenarios: list[Tree], route: tuple[str, ...], back: tuple[str, ...
     each = (_WIDTH - _HOST - _FIRST - 8) / len(route)
     parts = [_host(0, "sender"), _host(_WIDTH - _HOST, "receiver")]
     described = []
-    rates = {name: _capacity(scenarios[0], name) for name in route}
+    rates = {name: _rate_of(scenarios[0], name) for name in route}
+    fastest = max(filter(None, rates.values()), default=1.0)
     for position, name in enumerate(route):
         left = _FIRST + position * each
         right = left + each - 8
-        parts.append(_hop(scenarios, name, left, right, rates[name] / max(rates.values())))
+        rate = rates[name]
+        width = 1.0 if rate is None else rate / fastest  # one that is not known is not drawn slow
+        parts.append(_hop(scenarios, name, left, right, width))
         described.append(f"{name}: {', '.join(_words(scenarios, name))}")
     returning = [f"{name}: {', '.join(_words(scenarios, name))}" for name in back]
     parts.append(_return(scenarios, back))
@@ -188,9 +191,12 @@ def _drawing(scenarios: list[Tree], route: tuple[str, ...], back: tuple[str, ...
     )
 
 
-def _capacity(scenario: Tree, name: str) -> float:
+def _rate_of(scenario: Tree, name: str) -> float | None:
+    """Returns the mean or highest rate of a hop's link in bit/s; None if neither is known."""
     link = facts.link(next(hop for hop in scenario["hops"] if hop["name"] == name))[1]
-    return float(link["mean_bit_per_s"] or link["highest_bit_per_s"] or 1.0)
+    mean: float | None = link["mean_bit_per_s"]
+    highest: float | None = link["highest_bit_per_s"]
+    return highest if mean is None else mean
 
 
 def _text(x: float, y: float, words: str, kind: str = "") -> str:

@@ -555,7 +555,7 @@
         mark(group, s.s, a, Y(s.y[i]), s.draw === "marks" || undefined);
         // beside the marks of the others, which are drawn over it
         if (s.doubts && s.doubts[i])
-          add(group, "text", { x: beside(s.x[i]), y: Y(s.y[i]) + 4 }, "?");
+          add(group, "text", { x: beside(s.x[i]), y: Y(s.y[i]) - 5 }, "?");
       }
     }
     function note(n, place) {
