@@ -61,7 +61,7 @@ unexport PYTHONDONTWRITEBYTECODE
     test-rust test-computing test-waiting test-alone \
     test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
     lint lint-rust lint-python docs docs-generated docs-rust docs-write site \
-    clean
+    changelog clean
 .DELETE_ON_ERROR:
 
 help: ## list these
@@ -193,6 +193,11 @@ site: $(SITE_TOOLS) ## build the documentation site into out/site
 	$(BIN)/python tools/documentation_site.py out/site-pages
 	rm -rf out/site
 	$(BIN)/zensical build --strict --clean
+
+# The version is that of Cargo.toml, which a release sets first.
+changelog: $(TOOLS) ## move the files of changes into CHANGELOG.md, for a release
+	$(BIN)/towncrier build --yes \
+	  --version $$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 clean: ## remove what was built, and the demo's results
 	rm -rf $(VENV) $(DEMO_OUT) python/ackclock/_native*.so

@@ -19,7 +19,7 @@ __all__ = ["copy", "main", "missing", "targets"]
 #: Pages outside `docs`.
 PAGES = (
     "README.md", "ARCHITECTURE.md", "BENCHMARKS.md", "CHANGELOG.md", "CONTRIBUTING.md",
-    "SECURITY.md", "STYLE.md", "tests/peers/README.md", "traces/README.md",
+    "SECURITY.md", "STYLE.md", "changes/README.md", "tests/peers/README.md", "traces/README.md",
 )  # fmt: skip
 
 _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

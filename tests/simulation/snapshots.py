@@ -2,7 +2,7 @@
 
 A snapshot says that something has changed, not that it is wrong. The laws beside it
 (`test_snapshots.py`) say what must hold. After an intended change, write the numbers again and
-state the reason under "Numbers that changed" in CHANGELOG.md:
+state the reason in a file of `changes`, of the kind `numbers`:
 
     python -m tests.simulation.snapshots --write
 """

@@ -22,7 +22,7 @@ def result(name: str, probability: str = "0.5 %") -> Result:
 def test_the_numbers_are_those_on_file(name: str) -> None:
     assert snapshots.numbers(result(name)) == snapshots.written()[name], (
         f"the numbers of {name!r} have changed; if that is meant, run {snapshots.COMMAND} and say "
-        "why in CHANGELOG.md"
+        "why in a file of changes"
     )
 
 
