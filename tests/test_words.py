@@ -1,4 +1,4 @@
-"""The rules of STYLE.md that a program can check: line lengths, first words, words, sentences."""
+"""The rules of STYLE.md that a program can check: lines, first words, words, sentences, names."""
 
 import ast
 import re
@@ -24,6 +24,17 @@ BANNED = re.compile(
     r"|\b(a|one|two|every|each) (of )?(ours|theirs|its own ways?)\b"
 )
 NEGATION = re.compile(r"\b[Tt]here (is|are) no\b")
+
+#: Names that a binding has instead of naming the thing.
+VAGUE = frozenset({"one", "found", "told", "said", "known", "of", "what", "at"})
+#: A binding of one of them in Rust, where `at` is a time and `of` makes a value of another.
+VAGUE_IN_RUST = re.compile(
+    r"\b(?:(?:let|for|mut|ref) (?:\w+\()?|fn )(?:one|found|told|said|known|what)\b"
+    r"|\|&?(?:one|found|told|said|known|what)\b[^|\n]*\|"
+    r"|\b(?:one|found|told|said|known|what): (?:&|impl |[A-Z]|u64|bool)"
+)
+#: How many are left in each folder. A number may only fall.
+VAGUE_LEFT = {"benches": 45, "crates": 513, "python": 2122, "tests": 1037, "tools": 50}
 
 #: A string or a comment of Python.
 TOKEN = re.compile(
@@ -51,17 +62,17 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
     """Yields a module and all statements in it, at any depth; expressions define nothing."""
     yield node
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for one in getattr(node, block, ()):
-            yield from statements(one)
+        for child in getattr(node, block, ()):
+            yield from statements(child)
 
 
 def python_prose(text: str) -> Prose:
     """Yields ("docstring" or "comment", text) of a Python file."""
     for node in statements(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            found = ast.get_docstring(node)
-            if found is not None:
-                yield "docstring", found
+            docstring = ast.get_docstring(node)
+            if docstring is not None:
+                yield "docstring", docstring
     comment: list[str] = []
     last = place = line = 0
     for token in TOKEN.finditer(text):
@@ -82,13 +93,31 @@ def rust_prose(text: str) -> Prose:
     """Yields ("docstring" or "comment", text) of a Rust file."""
     kind, block = "", []
     for line in [*text.splitlines(), ""]:
-        found = re.match(r"\s*//([/!]?)(?!/)\s?(.*)", line)
-        if found and found[1] == kind and block:
-            block.append(found[2])
+        match = re.match(r"\s*//([/!]?)(?!/)\s?(.*)", line)
+        if match and match[1] == kind and block:
+            block.append(match[2])
             continue
         if block:
             yield ("docstring" if kind else "comment"), "\n".join(block)
-        kind, block = (found[1], [found[2]]) if found else ("", [])
+        kind, block = (match[1], [match[2]]) if match else ("", [])
+
+
+def bindings(text: str) -> Iterator[str]:
+    """Yields the names that a Python file binds, except by import."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def vague_names(name: str, text: str) -> int:
+    """Returns how many bindings of a file do not name the thing."""
+    if name.endswith(".py"):
+        return sum(bound.lstrip("_") in VAGUE for bound in bindings(text))
+    return len(VAGUE_IN_RUST.findall(re.sub(r"//.*", "", text)))
 
 
 def page_prose(text: str) -> Prose:
@@ -118,19 +147,19 @@ def sentences(text: str) -> Iterable[str]:
 
 def broken(name: str, text: str) -> Counter[str]:
     """Returns how often a file breaks each rule."""
-    found = Counter[str]()
+    counts = Counter[str]()
     if not name.startswith(GENERATED):
-        found["long lines"] = long_lines(name, text)
+        counts["long lines"] = long_lines(name, text)
     prose = {".py": python_prose, ".rs": rust_prose, ".md": page_prose}.get(Path(name).suffix)
     for kind, words in prose(text) if prose else ():
-        found["banned words"] += len(BANNED.findall(NEGATION.sub("", words)))
+        counts["banned words"] += len(BANNED.findall(NEGATION.sub("", words)))
         if kind == "docstring" and not name.startswith("tests/"):
-            found["first words"] += bool(OPENERS.match(words.strip()))
+            counts["first words"] += bool(OPENERS.match(words.strip()))
         if kind != "comment":
-            found["long sentences"] += sum(
-                len(one.split()) > WORDS_IN_A_SENTENCE for one in sentences(words)
+            counts["long sentences"] += sum(
+                len(sentence.split()) > WORDS_IN_A_SENTENCE for sentence in sentences(words)
             )
-    return +found
+    return +counts
 
 
 @pytest.mark.slow
@@ -138,9 +167,42 @@ def test_no_file_breaks_a_rule() -> None:
     names = belonging("*.py", "*.rs", "*.md", "*.toml", "*.pyi", "Makefile", ".ci/run")
     if not names:
         pytest.skip("not in a repository: what belongs to it is not known")
-    found = {name: broken(name, (ROOT / name).read_text("utf-8")) for name in names}
-    worse = [f"{name}: {dict(counts)}" for name, counts in found.items() if counts]
+    by_file = {name: broken(name, (ROOT / name).read_text("utf-8")) for name in names}
+    worse = [f"{name}: {dict(counts)}" for name, counts in by_file.items() if counts]
     assert not worse, "see STYLE.md:\n" + "\n".join(worse)
+
+
+@pytest.mark.slow
+def test_no_more_bindings_are_vague_than_recorded() -> None:
+    names = belonging("*.py", "*.rs")
+    if not names:
+        pytest.skip("not in a repository: what belongs to it is not known")
+    counts = Counter[str]()
+    for name in names:
+        counts[name.split("/")[0]] += vague_names(name, (ROOT / name).read_text("utf-8"))
+    complaints = []
+    for folder in sorted(counts | VAGUE_LEFT):
+        count, allowed = counts[folder], VAGUE_LEFT.get(folder, 0)
+        if count > allowed:
+            complaints.append(f"{folder}: {count} vague names, {allowed} allowed: name the thing")
+        elif count < allowed:
+            complaints.append(f"{folder}: lower the number to {count}")
+    assert not complaints, "VAGUE_LEFT in tests/test_words.py:\n" + "\n".join(complaints)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("a.py", "found = [one.rate for one in flows]\n", 2),
+        ("a.py", "def _told(what: str, *, at: int = 0) -> str: ...\n", 3),
+        ("a.py", "rates = [flow.rate for flow in flows.one]\n", 0),
+        ("a.rs", "let mut found = flows.iter().map(|one| one.rate);\n", 2),
+        ("a.rs", "fn told(known: &[u64]) -> Time { if let Some(one) = x {} }\n", 3),
+        ("a.rs", "let flow = flow.one; // let one be\n", 0),
+    ],
+)
+def test_a_vague_name_is_counted(name: str, text: str, count: int) -> None:
+    assert vague_names(name, text) == count
 
 
 @pytest.mark.parametrize(
