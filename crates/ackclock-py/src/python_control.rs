@@ -3,12 +3,14 @@
 use ackclock_bpf::layout::{ack_sample, socket};
 use ackclock_bpf::{Argument, Callback};
 use ackclock_core::congestion::program::Algorithm;
-use ackclock_core::scenario::files::{Class, Files};
+use ackclock_core::congestion::python::Class;
+use ackclock_core::scenario::files::Files;
 use ackclock_emu::files::Folder;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,12 +25,13 @@ impl Files for Scripts {
     fn object(&self, name: &str) -> Result<Vec<u8>, String> {
         self.0.object(name)
     }
-    fn class(&self, name: &str, class: &str) -> Result<Arc<dyn Class>, String> {
+    fn class(&self, name: &str, class: &str) -> Result<Box<dyn Any>, String> {
         let Folder(folder) = &self.0;
-        Ok(Arc::new(PythonClass {
+        let class: Arc<dyn Class> = Arc::new(PythonClass {
             file: folder.join(name),
             name: class.into(),
-        }))
+        });
+        Ok(Box::new(class))
     }
 }
 

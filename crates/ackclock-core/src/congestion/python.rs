@@ -5,14 +5,27 @@ use super::program::{Algorithm, ProgramControl};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Code, Error, Result, every, in_range};
-use crate::scenario::files::{Class, Files, read_checked};
+use crate::scenario::files::{Files, read_checked};
 use crate::stated::Stated;
 use ackclock_bpf::{Argument, Callback};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
+
+/// A class in Python whose objects are the algorithms of controls. [`Files::class`] returns an
+/// `Arc<dyn Class>`.
+pub trait Class: Debug + Send + Sync {
+    /// Loads the file.
+    ///
+    /// # Errors
+    /// The file cannot be loaded, or the class has no such parameters.
+    fn check(&self, parameters: &BTreeMap<String, f64>) -> std::result::Result<(), String>;
+    /// Makes an object. Its first call reports what goes wrong.
+    fn make(&self, parameters: &BTreeMap<String, f64>) -> Box<dyn Algorithm>;
+}
 
 const REMEDY: &str = "name a file in Python, for example mine.py";
 
@@ -82,7 +95,10 @@ impl Element<ControlKind> for Python {
         ])?;
         read_checked(files, &self.file, &mut self.digest, REMEDY)?;
         self.run = match files.class(&self.file, &self.class) {
-            Ok(class) => Run::Class(class),
+            Ok(class) => match class.downcast::<Arc<dyn Class>>() {
+                Ok(class) => Run::Class(*class),
+                Err(_) => Run::Refused("is not a class of a control".into()),
+            },
             Err(reason) => Run::Refused(reason),
         };
         Ok(())

@@ -2,13 +2,9 @@
 //! that reads a scenario provides them.
 
 use super::error::{Code, Error, Result};
-#[cfg(feature = "programs")]
-use crate::congestion::program::Algorithm;
 use serde_json::json;
+use std::any::Any;
 use std::collections::BTreeMap;
-use std::fmt::Debug;
-#[cfg(feature = "programs")]
-use std::sync::Arc;
 
 /// Provides the text of files.
 pub trait Files {
@@ -24,24 +20,11 @@ pub trait Files {
     }
 
     /// Returns a class of a file in Python, which is not loaded yet; or the reason why there is
-    /// none.
-    #[cfg(feature = "programs")]
-    fn class(&self, name: &str, class: &str) -> std::result::Result<Arc<dyn Class>, String> {
+    /// none. Only the element that asks for classes knows the type of the value.
+    fn class(&self, name: &str, class: &str) -> std::result::Result<Box<dyn Any>, String> {
         let _ = (name, class);
         Err("Python does not run here".into())
     }
-}
-
-/// A class in Python whose objects are the algorithms of controls.
-#[cfg(feature = "programs")]
-pub trait Class: Debug + Send + Sync {
-    /// Loads the file.
-    ///
-    /// # Errors
-    /// The file cannot be loaded, or the class has no such parameters.
-    fn check(&self, parameters: &BTreeMap<String, f64>) -> std::result::Result<(), String>;
-    /// Makes an object. What goes wrong is told by its first call.
-    fn make(&self, parameters: &BTreeMap<String, f64>) -> Box<dyn Algorithm>;
 }
 
 /// Provides no files.
