@@ -121,7 +121,7 @@ def test_dctcp_with_ect1_counts_marks_too() -> None:
     }  # fmt: skip
     found = verdict(changes)
     assert found.holds
-    assert found.said[0] == "scalable sends ECT(1) with DCTCP's feedback."
+    assert found.observations[0] == "scalable sends ECT(1) with DCTCP's feedback."
 
 
 def test_a_run_without_l4s_flows_has_no_verdict() -> None:

@@ -154,7 +154,7 @@ def test_a_time_scale_that_samples_do_not_show_is_refused_in_one_line() -> None:
         summarise(result, rate_cov(0))
     with refused("unknown-name", "flow", "g"):
         summarise(result, equivalence_of("f", "g", 1))
-    with refused("no-data", "of", "allowed"):
+    with refused("no-data", "source", "allowed"):
         summarise(result, rate_cov(1, "allowed"))
     assert shown_time_scales(result) == [0.5, 1, 2, 5, 10]
     # The metric without a time scale of its own reports NaN.

@@ -114,8 +114,8 @@ def derived(tree: Tree, folder: Path) -> list[dict[str, Any]]:
     Returns:
         `field`, `written`, `value` and `sources` (a list of texts) of each.
     """
-    found: list[dict[str, Any]] = json.loads(_native.derived(_dumped(tree), str(folder)))
-    return found
+    quantities: list[dict[str, Any]] = json.loads(_native.derived(_dumped(tree), str(folder)))
+    return quantities
 
 
 def schema() -> Tree:
@@ -338,7 +338,7 @@ def twin(
 
     `_native.twin` describes the arguments and the result.
     """
-    found: dict[str, Any] = json.loads(
+    comparison: dict[str, Any] = json.loads(
         _native.twin(
             files,
             _dumped(tree),
@@ -353,7 +353,7 @@ def twin(
             shown=shown,
         )
     )
-    return found
+    return comparison
 
 
 def measure(

@@ -42,7 +42,7 @@ class _CodedError(Exception):
         self.message = message
         self.value = value
 
-    def at(self, field: str) -> Self:
+    def for_field(self, field: str) -> Self:
         """Returns the same error for another field: an option, or the file that was read."""
         return type(self)(self.code, field, self.message, self.value)
 
@@ -89,20 +89,23 @@ class ScenarioError(InputError):
     @property
     def errors(self) -> tuple["ScenarioError", ...]:
         """Every mistake that was found, this one first."""
-        return (self, *(ScenarioError(*one) for one in self.args[5]))
+        return (self, *(ScenarioError(*arguments) for arguments in self.args[5]))
 
     def placed(self, place: Callable[["ScenarioError"], str]) -> "ScenarioError":
         """The same mistakes, each with the place that the function gives it."""
         first, *others = (
-            (one.code, one.field, one.message, one.value, place(one)) for one in self.errors
+            (error.code, error.field, error.message, error.value, place(error))
+            for error in self.errors
         )
         return ScenarioError(*first, others=others)
 
     @classmethod
-    def of(cls, errors: Iterable["ScenarioError"]) -> "ScenarioError":
+    def combined(cls, errors: Iterable["ScenarioError"]) -> "ScenarioError":
         """One error of several: their mistakes in order, each of them once."""
-        all_ = [one for error in errors for one in error.errors]
-        unique = {(one.place, one.field, one.message): one.args[:5] for one in all_}
+        all_ = [mistake for error in errors for mistake in error.errors]
+        unique = {
+            (mistake.place, mistake.field, mistake.message): mistake.args[:5] for mistake in all_
+        }
         (code, field, message, value, place), *others = unique.values()
         return cls(code, field, message, value, place, others)
 
@@ -118,14 +121,14 @@ class LackingError(_CodedError, RuntimeError):
     """This machine cannot do what is asked for; attributes as in `InputError`."""
 
 
-def suggestion(name: str, known: Iterable[str], otherwise: str = "") -> str:
+def suggestion(name: str, choices: Iterable[str], otherwise: str = "") -> str:
     """Returns what to write instead of an unknown name.
 
     That is up to three similar names. If no name is similar, it is `otherwise` or a list of all.
     """
-    known = list(known)
-    near = get_close_matches(name, known, n=3)
+    choices = list(choices)
+    near = get_close_matches(name, choices, n=3)
     if near:
-        quoted = [f'"{one}"' for one in near]
+        quoted = [f'"{choice}"' for choice in near]
         return f"did you mean {' or '.join(quoted)}?"
-    return otherwise or f"choose from {', '.join(known)}"
+    return otherwise or f"choose from {', '.join(choices)}"

@@ -54,14 +54,14 @@ def _cell(text: str, is_number: bool) -> str:
 
 
 @contextmanager
-def progress(what: str, given: Tell | None) -> Iterator[Tell | None]:
+def progress(task: str, given: Tell | None) -> Iterator[Tell | None]:
     """Gives what takes the progress of some work.
 
     In a notebook it is a bar below the cell, which goes when the work ends. Elsewhere there is
     none.
 
     Args:
-        what: The work.
+        task: The work.
         given: What the caller wants to take the progress instead.
     """
     display = _display() if given is None else None
@@ -78,7 +78,7 @@ def progress(what: str, given: Tell | None) -> Iterator[Tell | None]:
             return
         last = moment
         share = now.get("fraction") if isinstance(now, Mapping) else now
-        shown = _Shown(_bar(what, share, moment - started))
+        shown = _Shown(_bar(task, share, moment - started))
         if handle is None:
             handle = display(shown, display_id=True)
         else:
@@ -104,11 +104,11 @@ class _Shown:
         return ""
 
 
-def _bar(what: str, share: float | None, lasted_s: float) -> str:
+def _bar(task: str, share: float | None, lasted_s: float) -> str:
     value = "" if share is None else f' value="{share:.3f}"'
     done = "" if share is None else f" {share:.0%}"
     left = "" if not share else f", {lasted_s * (1 - share) / share:.0f} s left"
-    return f"<progress{value}></progress> {escape(what)}{done}{left}"
+    return f"<progress{value}></progress> {escape(task)}{done}{left}"
 
 
 def _display() -> Callable[..., Any] | None:

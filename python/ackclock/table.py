@@ -123,19 +123,20 @@ class Table:
         """True for each column aligned on the right; by default if all cells begin like numbers."""
         texts = self.texts
         return [
-            bool(texts) and all(row[at][:1] in "0123456789–-+∞" for row in texts if row[at])
+            bool(texts)
+            and all(row[position][:1] in "0123456789–-+∞" for row in texts if row[position])
             if column.numeric is None
             else column.numeric
-            for at, column in enumerate(self.columns)
+            for position, column in enumerate(self.columns)
         ]
 
     def select(self, positions: Iterable[int]) -> "Table":
         """Returns the table with only the columns at these positions, in that order."""
         chosen = list(positions)
-        rows = tuple(tuple(row[at] for at in chosen) for row in self.rows)
+        rows = tuple(tuple(row[position] for position in chosen) for row in self.rows)
         return Table(
             self.title,
-            tuple(self.columns[at] for at in chosen),
+            tuple(self.columns[position] for position in chosen),
             rows,
             self.note,
             self.keys,
@@ -155,8 +156,8 @@ class Table:
     def to_csv(self) -> str:
         """Returns comma-separated values with a header; an interval takes mean, low and high."""
         columns: list[list[Any]] = []
-        for at, head in enumerate(self.head):
-            values = [_value(row[at]) for row in self.rows]
+        for position, head in enumerate(self.head):
+            values = [_value(row[position]) for row in self.rows]
             if any(isinstance(value, Interval) for value in values):
                 columns.append([head, *(plain(getattr(value, "mean", value)) for value in values)])
                 for end in ("low", "high"):
@@ -203,7 +204,7 @@ _LATEX = {
 
 def latex(text: str) -> str:
     """Returns text for LaTeX, with its special characters escaped."""
-    return "".join(_LATEX.get(one, one) for one in text)
+    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def table(

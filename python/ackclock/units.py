@@ -178,7 +178,7 @@ _SHOWN = {
 def shown(amount: float, base: str) -> str:
     """Returns an amount in the base unit with three significant digits, as in `13.1 Mbit/s`."""
     factor, unit = next(
-        (one for one in _SHOWN[base] if abs(amount) >= 0.9995 * one[0]), _SHOWN[base][-1]
+        (scale for scale in _SHOWN[base] if abs(amount) >= 0.9995 * scale[0]), _SHOWN[base][-1]
     )
     value = amount / factor
     digits = (

@@ -110,7 +110,7 @@ def test_sources_of_figure_6_offer_as_much_whatever_their_rate(on_kbit_per_s: fl
 def test_f_is_the_product_of_its_causes() -> None:
     result = short(s1(2))
     table = causes.causes({"TFRCP": result}, (4, 10))
-    sent = metrics.rate_ratio(OTHER, TCP, of="sent_packets")
+    sent = metrics.rate_ratio(OTHER, TCP, column="sent_packets")
     for row, values in zip(table.rows, by_load(result, sent, (4, 10)).values(), strict=True):
         found, *factors = (float(cell.partition(" ±")[0]) for cell in row[2:6])
         assert found == pytest.approx(np.mean(values), rel=0.01)

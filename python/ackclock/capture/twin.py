@@ -241,7 +241,7 @@ def stand_in(control: str) -> Scenario:
         scenario = Scenario.from_toml(_STAND_IN.format(control=written, flow=_FLOW))
         scenario.resolve()
     except ScenarioError as error:
-        raise error.at("control") from error
+        raise error.for_field("control") from error
     return scenario
 
 

@@ -136,7 +136,7 @@ def feedback(
     except ScenarioError:
         raise
     except InputError as error:
-        raise error.at(f"--{error.field}") from None
+        raise error.for_field(f"--{error.field}") from None
     for warning in advice.warnings:
         say(f"warning: {warning}", err=True)
     _print(advice, output, asked_for, as_json=as_json)
@@ -150,7 +150,7 @@ def _asked(trace: Path, options: dict[str, object]) -> str:
     from ackclock.run import address
 
     content = hashlib.sha256(trace.read_bytes()).hexdigest() if trace.is_file() else None
-    return address.of({"trace": trace.name, "content": content, **options})
+    return address.of_content({"trace": trace.name, "content": content, **options})
 
 
 def _answers(asked_for: str, folder: Path) -> bool:
@@ -256,7 +256,7 @@ def buffer(
     except ScenarioError:
         raise
     except InputError as error:
-        raise error.at(f"--{error.field}") from None
+        raise error.for_field(f"--{error.field}") from None
     if output is not None:
         claim(output, output, force=force, may_hold=ADVICE, goes_on=partial(_answers, asked_for))
     try:
@@ -268,7 +268,7 @@ def buffer(
     except ScenarioError:
         raise
     except InputError as error:
-        raise error.at(f"--{error.field}") from None
+        raise error.for_field(f"--{error.field}") from None
     confirmation = None
     if emulated:
         from ackclock.advice.buffer.confirmation import confirm

@@ -43,7 +43,7 @@ def _methods(_context: click.Context, _option: click.Parameter, names: str) -> l
     try:
         each_method.refuse(chosen)
     except InputError as error:
-        raise error.at("--methods") from None
+        raise error.for_field("--methods") from None
     return chosen
 
 

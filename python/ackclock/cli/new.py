@@ -34,7 +34,7 @@ def new(template: str | None, output: Path | None, *, force: bool) -> None:
     try:
         chosen = templates.template(template)
     except InputError as error:
-        raise error.at("TEMPLATE") from None
+        raise error.for_field("TEMPLATE") from None
     path = output or Path(f"{chosen.name}.toml")
     if path.is_dir():
         raise InputError("file", f"{path}", f"is a folder; for example -o {path / path.name}.toml")

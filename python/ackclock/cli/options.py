@@ -83,7 +83,7 @@ def models_option(default: str) -> _Command:
             try:
                 chosen(names)
             except InputError as error:
-                raise error.at("--models") from None
+                raise error.for_field("--models") from None
         return names
 
     return click.option(
@@ -122,7 +122,7 @@ def _width(_context: click.Context, _option: click.Parameter, written: str | Non
     try:
         return width_in(written)
     except InputError as error:
-        raise error.at("--width") from None
+        raise error.for_field("--width") from None
 
 
 def paper_options(command: _Command) -> _Command:

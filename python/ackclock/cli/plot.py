@@ -250,7 +250,7 @@ def _of_option(run: Path) -> Iterator[None]:
         yield
     except InputError as error:
         field = f"--{error.field}" if error.field in OPTIONS else error.field
-        raise error.at(field if field.startswith("--") else f"{run}") from None
+        raise error.for_field(field if field.startswith("--") else f"{run}") from None
 
 
 def _draw(

@@ -57,7 +57,7 @@ def simulate(
         output, Path("out") / scenario.stem, force=force, goes_on=asked.is_begun,
         repeatable=is_simulation,
     )  # fmt: skip
-    result, lasted_s = asked.known(folder), None
+    result, lasted_s = asked.complete_result(folder), None
     if result is None:
         started = time.monotonic()
         with progress(f"simulate {scenario.name}") as tell:

@@ -224,7 +224,7 @@ def _of(option: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise error.at(option) from None
+        raise error.for_field(option) from None
 
 
 @sweep.command()

@@ -66,7 +66,7 @@ def table(
     try:
         frame = result.frame(*metrics, subject=subject, by=by)
     except InputError as error:
-        raise error.at(f"--{error.field}" if error.field else f"{run}") from None
+        raise error.for_field(f"--{error.field}" if error.field else f"{run}") from None
     rows: list[dict[str, Any]] = frame.to_pylist()
     if output is not None:
         _write(output, frame, rows, metric_table(result, metrics, frame))

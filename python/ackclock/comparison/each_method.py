@@ -290,7 +290,7 @@ class _Work:
         """Simulates. Captures are kept only to be measured: the same scenario gives them again."""
         folder = self._folder / "simulate"
         simulation = cache.Simulation(self._scenario, captures=captures)
-        known = simulation.known(folder)
+        known = simulation.complete_result(folder)
         if known is not None:
             return known
         with self._watch("simulate") as tell:
@@ -306,7 +306,7 @@ class _Work:
         if part.scenario is None:
             return None
         folder = self._folder / "emulate"
-        known = cache.known(folder, address.of_emulation(part.scenario, self._device))
+        known = cache.complete_result(folder, address.of_emulation(part.scenario, self._device))
         if known is not None:
             self._announce(
                 f"emulate: taken from {folder}, which holds these runs; remove it to repeat"
@@ -329,7 +329,7 @@ class _Work:
             self._why = f"there is nothing to measure: {of} has no answer"
             return None
         captured, folder = self._folder / of, self._folder / f"measure-{of}"
-        known = cache.known(folder, address.of_measurement(captured))
+        known = cache.complete_result(folder, address.of_measurement(captured))
         if known is not None:
             return known
         try:

@@ -56,7 +56,7 @@ class Facts(dict[str, Any]):
 
 def _read(fact: Any) -> Any:
     if isinstance(fact, list):
-        return [_read(one) for one in fact]
+        return [_read(part) for part in fact]
     if not isinstance(fact, dict):
         return fact
     return NONE if fact == {"kind": "none"} else Facts(fact)
@@ -82,7 +82,7 @@ def control(transport: Tree) -> tuple[str, Facts]:
 
     The name is the one in tables: `kernel:bbr` for the kernel's control of that name.
     """
-    name, stated = _of(transport, "control")
+    name, stated = _named_element(transport, "control")
     return stated["title"] or name, stated
 
 
@@ -97,37 +97,39 @@ def only_in_kernel(stated: Facts) -> bool:
 
 def traffic(flow: Tree) -> Facts:
     """Returns the facts of a flow's traffic."""
-    return _of(flow, "traffic")[1]
+    return _named_element(flow, "traffic")[1]
 
 
 def link(hop: Tree) -> tuple[str, Facts]:
     """Returns name and facts of a hop's link."""
-    return _of(hop, "link")
+    return _named_element(hop, "link")
 
 
 def constant_rates(hops: Iterable[Tree]) -> list[float]:
     """Returns the rates of the hops' links, in bit/s; empty if one is not known to be constant."""
     stated = [link(hop)[1] for hop in hops]
-    steady = all(one["varies"] is False and one["contends"] is NONE for one in stated)
-    rates = [float(one["mean_bit_per_s"]) for one in stated if one["mean_bit_per_s"] is not None]
+    steady = all(facts["varies"] is False and facts["contends"] is NONE for facts in stated)
+    rates = [
+        float(facts["mean_bit_per_s"]) for facts in stated if facts["mean_bit_per_s"] is not None
+    ]
     return rates if steady and len(rates) == len(stated) else []
 
 
 def queue(hop: Tree) -> tuple[str, Facts]:
     """Returns name and facts of a hop's queue."""
-    return _of(hop, "queue")
+    return _named_element(hop, "queue")
 
 
 def impairments(hop: Tree) -> list[tuple[str, Facts]]:
     """Returns name and facts of each impairment of a hop."""
-    return [(kind(one), element(one)) for one in hop.get("impairments", [])]
+    return [(kind(impairment), element(impairment)) for impairment in hop.get("impairments", [])]
 
 
 def media(scenario: Tree) -> dict[str, Facts]:
     """Returns the facts of the shared media of a scenario, by the name of the medium."""
-    return {one["name"]: element(one) for one in scenario.get("shared_media", [])}
+    return {medium["name"]: element(medium) for medium in scenario.get("shared_media", [])}
 
 
-def _of(owner: Tree, field: str) -> tuple[str, Facts]:
+def _named_element(owner: Tree, field: str) -> tuple[str, Facts]:
     tree = owner.get(field)
     return kind(tree), element(tree)

@@ -32,8 +32,8 @@ def schema() -> dict[str, Any]:
 
 def label(name: str, *kinds: str) -> str:
     """Returns the name for people of an element of these kinds; the name itself if it has none."""
-    known = (entry for kind in kinds for entry in registry()[kind])
-    return next((str(entry["label"]) for entry in known if entry["name"] == name), name)
+    entries = (entry for kind in kinds for entry in registry()[kind])
+    return next((str(entry["label"]) for entry in entries if entry["name"] == name), name)
 
 
 def controls() -> list[dict[str, Any]]:

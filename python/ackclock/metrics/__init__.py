@@ -270,7 +270,7 @@ _ALL: tuple[Metric, ...] = (
 )  # fmt: skip
 
 #: Every metric by name, in the order of tables: `METRICS["utilisation"]`.
-METRICS: Mapping[str, Metric] = MappingProxyType({one.name: one for one in _ALL})
+METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
 
 #: Functions that make metrics with parameters. Tables and the command line do not offer these.
 WITH_PARAMETERS: tuple[Callable[..., Metric], ...] = (
@@ -313,23 +313,23 @@ def metric(name: str) -> Metric:
     )
 
 
-def summarise(result: Result, what: Metric) -> list[Summary]:
+def summarise(result: Result, metric: Metric) -> list[Summary]:
     """Returns mean and 95 % Student-t interval over replicates, for each point and subject."""
-    replicates = by_replicate(result, what)
+    replicates = by_replicate(result, metric)
     return [
         Summary(point, subject, interval(list(values.values())))
         for (point, subject), values in replicates.items()
     ]
 
 
-def by_replicate(result: Result, what: Metric) -> dict[tuple[int, str], dict[int, float]]:
+def by_replicate(result: Result, metric: Metric) -> dict[tuple[int, str], dict[int, float]]:
     """Returns the value of each replicate, for each point and subject.
 
     Unreliable runs are left out here and nowhere else. If all of a point's runs are unreliable, its
     values are unknown.
     """
     replicates: dict[tuple[int, str], dict[int, float]] = {}
-    for value in what.values(result):
+    for value in metric.values(result):
         values = replicates.setdefault((value.point, value.subject), {})
         if (value.point, value.replicate) not in result.left_out:
             values[value.replicate] = value.value

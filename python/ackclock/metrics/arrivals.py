@@ -55,13 +55,13 @@ def incomplete_share(result: Result) -> list[Value]:
     Arrivals count if they started after the warm-up.
     """
     flows = _flows(result)
-    found = []
+    values = []
     for (point, replicate, flow), rows in _transfers(result):
         is_finite = facts.traffic(flows.get((point, flow), {}))["finite"]
         over = ~np.isnan(rows["completion_time_s"])
         share = 1 - float(over.mean()) if is_finite and over.size else math.nan
-        found.append(Value(point, replicate, flow, share))
-    return found
+        values.append(Value(point, replicate, flow, share))
+    return values
 
 
 def _flows(result: Result) -> dict[tuple[int, str], dict[str, Any]]:
@@ -77,12 +77,12 @@ def _flows(result: Result) -> dict[tuple[int, str], dict[str, Any]]:
 def _transfers(result: Result) -> list[tuple[tuple[int, int, str], dict[str, Any]]]:
     """Returns the start and completion times of each flow's instances that count."""
     arrive = arriving(result)
-    found = []
+    transfers = []
     for (point, replicate, flow), rows in grouped(
         result.tables["flows"], _KEYS, ("start_s", "completion_time_s")
     ):
         if (point, flow) in arrive:
             warm = rows["start_s"] >= measured_time(result, point)[0]
             rows = {name: values[warm] for name, values in rows.items()}
-        found.append(((point, replicate, flow), rows))
-    return found
+        transfers.append(((point, replicate, flow), rows))
+    return transfers

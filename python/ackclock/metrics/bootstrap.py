@@ -46,10 +46,10 @@ def resampled_sums(parts: Array, block: int, resamples: int) -> Array | None:
 
 def middle(values: Array, confidence: float = 0.95) -> tuple[float, float]:
     """Returns the ends of the central range with that share of the values; NaN if all are NaN."""
-    known = values[~np.isnan(values)]
-    if known.size == 0:
+    present = values[~np.isnan(values)]
+    if present.size == 0:
         return float("nan"), float("nan")
     # Between infinite values there is nothing to interpolate.
-    method: Literal["linear", "nearest"] = "linear" if np.isfinite(known).all() else "nearest"
-    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], method=method)
+    method: Literal["linear", "nearest"] = "linear" if np.isfinite(present).all() else "nearest"
+    low, high = np.quantile(present, [(1 - confidence) / 2, (1 + confidence) / 2], method=method)
     return float(low), float(high)

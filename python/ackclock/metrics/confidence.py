@@ -29,12 +29,12 @@ def interval(values: ArrayLike, confidence: float = _USUAL_CONFIDENCE) -> Interv
     Raises:
         ValueError: `confidence` is not between 0 and 1.
     """
-    known = _known(values)
-    count = known.size
-    if count < 2 or not np.isfinite(known).all():  # an infinite ratio has no spread
-        return Interval(float(known.mean()) if count else math.nan, math.nan, count)
-    half_width = _quantile(count - 1, confidence) * float(known.std(ddof=1)) / math.sqrt(count)
-    return Interval(float(known.mean()), half_width, count)
+    sample = _without_nan(values)
+    count = sample.size
+    if count < 2 or not np.isfinite(sample).all():  # an infinite ratio has no spread
+        return Interval(float(sample.mean()) if count else math.nan, math.nan, count)
+    half_width = _quantile(count - 1, confidence) * float(sample.std(ddof=1)) / math.sqrt(count)
+    return Interval(float(sample.mean()), half_width, count)
 
 
 def difference(
@@ -49,7 +49,7 @@ def difference(
     Raises:
         ValueError: `confidence` is not between 0 and 1.
     """
-    samples = [_known(values), _known(others)]
+    samples = [_without_nan(values), _without_nan(others)]
     fewest = min(sample.size for sample in samples)
     if fewest == 0:
         return Interval(math.nan, math.nan, 0)
@@ -62,14 +62,14 @@ def difference(
     if v.sum() == 0:
         return Interval(mean, 0.0, fewest)
     freedom = v.sum() ** 2 / sum(
-        one**2 / (sample.size - 1) for one, sample in zip(v, samples, strict=True)
+        variance**2 / (sample.size - 1) for variance, sample in zip(v, samples, strict=True)
     )
     return Interval(mean, _quantile(float(freedom), confidence) * math.sqrt(v.sum()), fewest)
 
 
-def _known(values: ArrayLike) -> NDArray[np.float64]:
-    known: NDArray[np.float64] = np.asarray(values, float)
-    return np.compress(~np.isnan(known), known)
+def _without_nan(values: ArrayLike) -> NDArray[np.float64]:
+    array: NDArray[np.float64] = np.asarray(values, float)
+    return np.compress(~np.isnan(array), array)
 
 
 def _quantile(freedom: float, confidence: float) -> float:

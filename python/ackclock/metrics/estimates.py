@@ -60,12 +60,12 @@ def estimate_bias(result: Result) -> list[Value]:
     for key, rows in grouped(result.tables["flows"], keys, names):
         goodput[key] = mean_of_known(rows["goodput_bit_per_s"])
     return [
-        one._replace(
-            value=one.value / got - 1
-            if (got := goodput[one.point, one.replicate, one.subject]) > 0
+        estimate._replace(
+            value=estimate.value / got - 1
+            if (got := goodput[estimate.point, estimate.replicate, estimate.subject]) > 0
             else math.nan
         )
-        for one in rate_estimate(result)
+        for estimate in rate_estimate(result)
     ]
 
 
@@ -85,11 +85,11 @@ def _per_flow(result: Result, of_instance: Callable[[Columns], float]) -> list[V
         flows = grouped(result.tables["flows"], ("point", "replicate", "flow"), ())
         return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
-    found: dict[tuple[int, int, str], list[float]] = {}
+    by_flow: dict[tuple[int, int, str], list[float]] = {}
     keys = ("point", "replicate", "flow", "instance")
     for (point, replicate, flow, _), rows in grouped(
         result.tables["samples"], keys, ("time_s", COLUMN)
     ):
-        told = found.setdefault((point, replicate, flow), [])
-        told.append(of_instance(rows | {"late": rows["time_s"] > warmups[point]}))
-    return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]
+        of_instances = by_flow.setdefault((point, replicate, flow), [])
+        of_instances.append(of_instance(rows | {"late": rows["time_s"] > warmups[point]}))
+    return [Value(*key, mean_of_known(np.array(values))) for key, values in by_flow.items()]

@@ -24,7 +24,12 @@ def jain(shares: ArrayLike) -> float:
 def fairness(result: Result) -> list[Value]:
     """Returns Jain's index of the known goodputs of all instances that share, by run."""
     return [
-        Value(point, replicate, TOGETHER, jain(_known(rows["goodput_bit_per_s"][rows["shares"]])))
+        Value(
+            point,
+            replicate,
+            TOGETHER,
+            jain(_without_nan(rows["goodput_bit_per_s"][rows["shares"]])),
+        )
         for (point, replicate), rows in with_shares(result, "goodput_bit_per_s")
     ]
 
@@ -38,10 +43,10 @@ def with_shares(result: Result, *names: str) -> Iterator[tuple[tuple[int, int], 
     arrive = arriving(result)
     keys, columns = ("point", "replicate"), ("flow", "control", *names)
     for (point, replicate), rows in grouped(result.tables["flows"], keys, columns):
-        passing = [flow for at, flow in arrive if at == point]
+        passing = [flow for point_index, flow in arrive if point_index == point]
         shares = (rows["control"] != UNCONTROLLED) & ~np.isin(rows["flow"].astype(str), passing)
         yield (point, replicate), rows | {"shares": shares}
 
 
-def _known(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_nan(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values[~np.isnan(values)]

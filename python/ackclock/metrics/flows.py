@@ -47,14 +47,14 @@ def total_rate(name: str) -> Callable[[Result], list[Value]]:
     def values(result: Result) -> list[Value]:
         arrive = arriving(result)
         names = (name, "measured_s") if arrive else (name,)
-        found = []
+        values = []
         for (point, replicate, flow), rows in grouped(result.tables["flows"], _KEYS, names):
             if (point, flow) in arrive:
                 rate = float(np.nansum(rows[name] * rows["measured_s"])) / measured_s(result, point)
             else:
                 rate = _sum_of_known(rows[name])
-            found.append(Value(point, replicate, flow, rate))
-        return found
+            values.append(Value(point, replicate, flow, rate))
+        return values
 
     return values
 
@@ -94,8 +94,8 @@ def _after(rows: Columns, time_s: float) -> Columns:
 
 
 def _p99(rows: Columns) -> float:
-    known = rows["rtt_s"][~np.isnan(rows["rtt_s"])]
-    return float(np.quantile(known, 0.99)) if known.size else math.nan
+    present = rows["rtt_s"][~np.isnan(rows["rtt_s"])]
+    return float(np.quantile(present, 0.99)) if present.size else math.nan
 
 
 def _drift(rows: Columns) -> float:

@@ -57,22 +57,22 @@ def swept(points: list[dict[str, Any]]) -> list[Swept]:
 
 def _swept(path: str, written: list[Any]) -> Swept:
     name = re.sub(r"\W+", "_", path)
-    if all(isinstance(one, bool) for one in written):
+    if all(isinstance(value, bool) for value in written):
         return Swept(path, name, "", written)
     try:
-        read = [units.parse(one) for one in written]
+        read = [units.parse(text) for text in written]
     except ValueError:
-        return Swept(path, name, "", [_text(one) for one in written])
-    if len({one.base for one in read}) > 1:
-        return Swept(path, name, "", [_text(one) for one in written])
-    written_units = {one.unit for one in read}
+        return Swept(path, name, "", [_text(value) for value in written])
+    if len({quantity.base for quantity in read}) > 1:
+        return Swept(path, name, "", [_text(value) for value in written])
+    written_units = {quantity.unit for quantity in read}
     if len(written_units) == 1:
-        unit, values = read[0].unit, [one.number for one in read]
+        unit, values = read[0].unit, [quantity.number for quantity in read]
     else:
-        unit, values = read[0].base, [one.amount for one in read]
+        unit, values = read[0].base, [quantity.amount for quantity in read]
     if not unit:
-        plain = all(isinstance(one, int | float) for one in written)
-        return Swept(path, name, "", written if plain else [one.amount for one in read])
+        plain = all(isinstance(value, int | float) for value in written)
+        return Swept(path, name, "", written if plain else [quantity.amount for quantity in read])
     words = _UNIT_WORDS.get(unit, unit).replace("/", "_per_")
     return Swept(path, f"{name}_{words}", unit, values)
 
@@ -110,8 +110,10 @@ def frame(
         raise InputError("missing", "", f"name a metric; choose from {', '.join(METRICS)}")
     if by not in ("point", "replicate"):
         raise InputError("unknown-name", "by", f'unknown choice "{by}"; choose point or replicate')
-    found = [by_replicate(result, what) for what in chosen]
-    keys = sorted(dict.fromkeys(key for values in found for key in values), key=lambda key: key[0])
+    by_metric = [by_replicate(result, record) for record in chosen]
+    keys = sorted(
+        dict.fromkeys(key for values in by_metric for key in values), key=lambda key: key[0]
+    )
     subjects = list(dict.fromkeys(name for _, name in keys))
     if subject is not None:
         if subject not in subjects:
@@ -121,24 +123,31 @@ def frame(
     rows: list[tuple[tuple[int, str], int | None]] = [(key, None) for key in keys]
     if by == "replicate":
         count = range(int(result.run["replicates"]))
-        present = {key: {one for values in found for one in values.get(key, {})} for key in keys}
-        rows = [(key, one) for key in keys for one in count if one in present[key]]
+        present = {
+            key: {replicate for values in by_metric for replicate in values.get(key, {})}
+            for key in keys
+        }
+        rows = [
+            (key, replicate) for key in keys for replicate in count if replicate in present[key]
+        ]
     columns: dict[str, pa.Array] = {"point": pa.array([key[0] for key, _ in rows], pa.int64())}
     about: dict[str, dict[str, str]] = {}
-    for one in swept(result.points):
-        columns[one.name] = pa.array([one.values[key[0]] for key, _ in rows])
-        about[one.name] = {"path": one.path, "unit": one.unit}
+    for variable in swept(result.points):
+        columns[variable.name] = pa.array([variable.values[key[0]] for key, _ in rows])
+        about[variable.name] = {"path": variable.path, "unit": variable.unit}
     if by == "replicate":
         columns["replicate"] = pa.array([replicate for _, replicate in rows], pa.int64())
     columns[SUBJECT] = pa.array([key[1] for key, _ in rows], pa.string())
-    for what, values in zip(chosen, found, strict=True):
+    for record, values in zip(chosen, by_metric, strict=True):
         if by == "replicate":
             each = [values.get(key, {}).get(replicate or 0) for key, replicate in rows]
-            columns[what.name] = _numbers(each)
+            columns[record.name] = _numbers(each)
         else:
             intervals = {key: interval(list(values.get(key, {}).values())) for key in keys}
-            columns[what.name] = _numbers([intervals[key].mean for key in keys])
-            columns[what.name + HALF_WIDTH] = _numbers([intervals[key].half_width for key in keys])
+            columns[record.name] = _numbers([intervals[key].mean for key in keys])
+            columns[record.name + HALF_WIDTH] = _numbers(
+                [intervals[key].half_width for key in keys]
+            )
     return pa.table(
         columns,
         schema=pa.schema(

@@ -53,12 +53,12 @@ class Metric:
 
 
 def unknown_subject(
-    metrics: Collection[Metric], subject: str, known: Collection[str], field: str
+    metrics: Collection[Metric], subject: str, subjects: Collection[str], field: str
 ) -> InputError:
-    """Returns the error about a subject that none of some metrics has; `known` are theirs."""
-    names = " or ".join(one.name for one in metrics)
-    nouns = " or ".join(dict.fromkeys(one.subjects.nouns for one in metrics))
-    remedy = suggestion(subject, known) if known else "here are none"
+    """Returns the error about a subject that none of some metrics has; `subjects` are theirs."""
+    names = " or ".join(metric.name for metric in metrics)
+    nouns = " or ".join(dict.fromkeys(metric.subjects.nouns for metric in metrics))
+    remedy = suggestion(subject, subjects) if subjects else "here are none"
     return InputError(
         "unknown-name", field, f'there is no {names} of "{subject}", only of {nouns}; {remedy}',
         subject,

@@ -52,14 +52,14 @@ def packet_delay_quantile(share: float) -> Metric:
 def _values(share: float) -> Callable[[Result], list[Value]]:
     def values(result: Result) -> list[Value]:
         table = result.tables.get("delays")
-        found = [
+        recorded_values = [
             Value(point, replicate, subject, _quantile(rows, share))
             for keys in ((), ("class",), ("flow",))
             for point, replicate, subject, rows in (() if table is None else _subjects(table, keys))
         ]
-        recorded = {one[:3] for one in found}
-        unknown = [one for one in _hops(result) if one[:3] not in recorded]
-        return sorted(found + unknown, key=lambda value: (value.point, value.replicate))
+        recorded = {value[:3] for value in recorded_values}
+        unknown = [value for value in _hops(result) if value[:3] not in recorded]
+        return sorted(recorded_values + unknown, key=lambda value: (value.point, value.replicate))
 
     return values
 
@@ -69,8 +69,8 @@ def _hops(result: Result) -> list[Value]:
     if "hops" not in result.tables:
         return []  # a capture does not observe hops
     keys = ("point", "replicate", "hop")
-    found = grouped(result.tables["hops"], keys, ())
-    return [Value(point, replicate, hop, math.nan) for (point, replicate, hop), _ in found]
+    hops = grouped(result.tables["hops"], keys, ())
+    return [Value(point, replicate, hop, math.nan) for (point, replicate, hop), _ in hops]
 
 
 def _subjects(table: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[int, int, str, Columns]]:

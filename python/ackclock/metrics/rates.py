@@ -60,8 +60,8 @@ class Series(NamedTuple):
             return np.empty(0)
         reached = self.values
         if self.is_rate:
-            known = np.nan_to_num(self.values)
-            reached = np.concatenate([[0.0], np.cumsum(known[:-1] * np.diff(self.time_s))])
+            without_nan = np.nan_to_num(self.values)
+            reached = np.concatenate([[0.0], np.cumsum(without_nan[:-1] * np.diff(self.time_s))])
         return np.asarray(
             np.diff(np.interp(edges_s, self.time_s, reached, left=0.0)) / np.diff(edges_s)
         )
@@ -87,27 +87,29 @@ class Series(NamedTuple):
         )
 
 
-def series(result: Result, of: str = "sent") -> Iterator[Series]:
+def series(result: Result, source: str = "sent") -> Iterator[Series]:
     """Yields every flow instance of every replicate that started and has samples.
 
     Args:
         result: A result that has samples.
-        of: Kind of rate. For `sent` it is the data sent, including retransmissions, in full
+        source: Kind of rate. For `sent` it is the data sent, including retransmissions, in full
             packets without headers, as Floyd and others measure it. For `delivered` it is the data
             that the application got in order, which jumps where TCP repairs a loss. For `allowed`
             it is the rate that a rate control allowed.
 
     Raises:
-        ValueError: `of` is none of these, or the samples lack its column.
+        ValueError: `source` is none of these, or the samples lack its column.
     """
-    if of not in SOURCES:
+    if source not in SOURCES:
         raise InputError(
-            "unknown-name", "of", f'unknown rate "{of}"; choose from {", ".join(SOURCES)}'
+            "unknown-name", "source", f'unknown rate "{source}"; choose from {", ".join(SOURCES)}'
         )
-    name = SOURCES[of]
+    name = SOURCES[source]
     if name not in result.tables["samples"].column_names:
         raise InputError(
-            "no-data", "of", f"{of} is unknown: no sample has {name}; choose sent or delivered"
+            "no-data",
+            "source",
+            f"{source} is unknown: no sample has {name}; choose sent or delivered",
         )
     keys = ("point", "replicate", "flow", "instance")
     active = dict(grouped(result.tables["flows"], keys, ("start_s", "end_s")))
@@ -117,7 +119,9 @@ def series(result: Result, of: str = "sent") -> Iterator[Series]:
             point, replicate, flow, instance = key
             start_s, end_s = (float(active[key][end][0]) for end in ("start_s", "end_s"))
             last_s = float(rows["time_s"][-1]) if math.isnan(end_s) else end_s
-            values = rows[name] * (1.0 if of == "allowed" else _bits(result, point, flow, of))
+            values = rows[name] * (
+                1.0 if source == "allowed" else _bits(result, point, flow, source)
+            )
             yield Series(
                 point,
                 replicate,
@@ -127,19 +131,19 @@ def series(result: Result, of: str = "sent") -> Iterator[Series]:
                 last_s,
                 rows["time_s"],
                 values,
-                of == "allowed",
+                source == "allowed",
             )
 
 
-def _bits(result: Result, point: int, flow: str, of: str) -> float:
+def _bits(result: Result, point: int, flow: str, source: str) -> float:
     """Returns the bits of payload in one counted unit."""
-    if of == "delivered":
+    if source == "delivered":
         return 8.0
     scenario = result.points[point]["scenario"]
     if scenario is None:
         return 8 * payload_bytes(result)
-    [found] = [one for one in scenario["flows"] if one["name"] == flow]
-    return 8 * units.data_bytes(found["transport"]["mss"])
+    [tree] = [tree for tree in scenario["flows"] if tree["name"] == flow]
+    return 8 * units.data_bytes(tree["transport"]["mss"])
 
 
 def payload_bytes(result: Result) -> float:
@@ -153,15 +157,15 @@ def refuse_unknown(result: Result, *flows: str) -> None:
     Raises:
         ValueError: A name is unknown; one line.
     """
-    known = dict.fromkeys(
+    names = dict.fromkeys(
         flow["name"] for point in result.points for flow in point["scenario"]["flows"]
     )
     for name in flows:
-        if name not in known:
+        if name not in names:
             raise InputError(
                 "unknown-name",
                 "flow",
-                f'unknown flow "{name}"; choose from {", ".join(known)}',
+                f'unknown flow "{name}"; choose from {", ".join(names)}',
             )
 
 

@@ -166,19 +166,19 @@ _OF_OUTAGE = {
 
 
 def response_to(
-    what: str, step_s: float, time_scale_s: float, of: str = "sent", share: float = REACHED_SHARE,
-    within_s: tuple[float, float] = (0.0, math.inf),
+    field: str, step_s: float, time_scale_s: float, source: str = "sent",
+    share: float = REACHED_SHARE, within_s: tuple[float, float] = (0.0, math.inf),
 ) -> Metric:  # fmt: skip
     """Makes a metric of flows from a field of `Response`, for the mean rate per instance.
 
     It covers the time during which all instances of the flow are active.
 
     Args:
-        what: Name of a field of `Response`.
+        field: Name of a field of `Response`.
         step_s: Time of the step.
         time_scale_s: Length of the intervals, at least the sampling interval; one of them ends at
             the step.
-        of: Kind of rate, as in `ackclock.metrics.rates.series`.
+        source: Kind of rate, as in `ackclock.metrics.rates.series`.
         share: As in `response`.
         within_s: Part of the run to use, if it has other steps before or after this one.
 
@@ -189,20 +189,23 @@ def response_to(
         measured time.
 
     Raises:
-        KeyError: `what` is not a field of `Response`.
+        KeyError: `field` is not a field of `Response`.
     """
-    label, unit = _OF_RESPONSE[what]
+    label, unit = _OF_RESPONSE[field]
 
     def of_flow(edges: Array, rates: Array) -> float:
-        return float(getattr(response(edges, rates, step_s, share), what))
+        return float(getattr(response(edges, rates, step_s, share), field))
 
     return _metric(
-        "response_" + what, label, unit, _values((step_s,), time_scale_s, of, within_s, of_flow)
+        "response_" + field,
+        label,
+        unit,
+        _values((step_s,), time_scale_s, source, within_s, of_flow),
     )
 
 
 def outage_of(
-    what: str, from_s: float, until_s: float, time_scale_s: float, of: str = "sent",
+    field: str, from_s: float, until_s: float, time_scale_s: float, source: str = "sent",
     share: float = REACHED_SHARE, within_s: tuple[float, float] = (0.0, math.inf),
 ) -> Metric:  # fmt: skip
     """Makes a metric of flows from a field of `Outage`, as `response_to` does for a step.
@@ -210,29 +213,31 @@ def outage_of(
     One interval ends at the beginning of the outage.
 
     Raises:
-        KeyError: `what` is not a field of `Outage`.
+        KeyError: `field` is not a field of `Outage`.
     """
-    label, unit = _OF_OUTAGE[what]
+    label, unit = _OF_OUTAGE[field]
 
     def of_flow(edges: Array, rates: Array) -> float:
-        return float(getattr(outage(edges, rates, from_s, until_s, share), what))
+        return float(getattr(outage(edges, rates, from_s, until_s, share), field))
 
     return _metric(
-        "outage_" + what,
+        "outage_" + field,
         label,
         unit,
-        _values((from_s, until_s), time_scale_s, of, within_s, of_flow),
+        _values((from_s, until_s), time_scale_s, source, within_s, of_flow),
     )
 
 
-def recovery_rounds(from_s: float, until_s: float, time_scale_s: float, of: str = "sent") -> Metric:
+def recovery_rounds(
+    from_s: float, until_s: float, time_scale_s: float, source: str = "sent"
+) -> Metric:
     """Makes the metric `Outage.recovered_s` in round trips.
 
     A round trip is the mean smoothed round-trip time between the warm-up and `from_s`. For a
     control whose rounds are not round trips (TFRCP sets their length), divide `recovered_s` by the
     length of its rounds instead.
     """
-    recovered = outage_of("recovered_s", from_s, until_s, time_scale_s, of)
+    recovered = outage_of("recovered_s", from_s, until_s, time_scale_s, source)
 
     def values(result: Result) -> list[Value]:
         rtt = {}
@@ -241,8 +246,8 @@ def recovery_rounds(from_s: float, until_s: float, time_scale_s: float, of: str 
             warm = (rows["time_s"] > measured_time(result, point)[0]) & (rows["time_s"] <= from_s)
             rtt[point, replicate, flow] = mean_of_known(rows["smoothed_rtt_s"][warm])
         return [
-            one._replace(value=one.value / rtt[one.point, one.replicate, one.subject])
-            for one in recovered.values(result)
+            value._replace(value=value.value / rtt[value.point, value.replicate, value.subject])
+            for value in recovered.values(result)
         ]
 
     return _metric("recovery_rounds", "round trips to recover", "", values)
@@ -258,7 +263,7 @@ def _metric(name: str, label: str, unit: str, values: Callable[[Result], list[Va
 
 
 def _values(
-    moments_s: tuple[float, ...], time_scale_s: float, of: str, within_s: tuple[float, float],
+    moments_s: tuple[float, ...], time_scale_s: float, source: str, within_s: tuple[float, float],
     of_flow: Callable[[Array, Array], float],
 ) -> Callable[[Result], list[Value]]:  # fmt: skip
     """Applies `of_flow` to each flow's rate, the mean over its instances in each interval.
@@ -279,19 +284,21 @@ def _values(
                     f"{outside[0]:g} s is not within the measured time, {begin:g} s to {end:g} s",
                 )
         flows: dict[tuple[int, int, str], list[Series]] = {}
-        for one in series(result, of):
-            flows.setdefault((one.point, one.replicate, one.flow), []).append(one)
-        found = []
+        for instance in series(result, source):
+            flows.setdefault((instance.point, instance.replicate, instance.flow), []).append(
+                instance
+            )
+        computed = []
         for key, instances in flows.items():
             edges = _edges_around(instances, moments_s[0], time_scale_s, *looked_at[key[0]])
-            rates = np.mean([one.rates(edges) for one in instances], axis=0)
+            rates = np.mean([instance.rates(edges) for instance in instances], axis=0)
             there = (
                 edges.size > 1
                 and edges[1] <= moments_s[0] + ROUNDING
                 and edges[-2] >= moments_s[-1] - ROUNDING
             )
-            found.append(Value(*key, of_flow(edges, rates) if there else math.nan))
-        return found
+            computed.append(Value(*key, of_flow(edges, rates) if there else math.nan))
+        return computed
 
     return values
 
@@ -300,10 +307,10 @@ def _edges_around(
     instances: list[Series], anchor_s: float, time_scale_s: float, from_s: float, until_s: float
 ) -> Array:
     """Returns edges of intervals on both sides of `anchor_s` while all instances are active."""
-    begin_s = max(from_s, *(one.start_s for one in instances))
+    begin_s = max(from_s, *(instance.start_s for instance in instances))
     earliest_s = (
         anchor_s - math.floor((anchor_s - begin_s) / time_scale_s + ROUNDING) * time_scale_s
     )
     return instances[0].edges(
-        time_scale_s, earliest_s, min(until_s, *(one.end_s for one in instances))
+        time_scale_s, earliest_s, min(until_s, *(instance.end_s for instance in instances))
     )

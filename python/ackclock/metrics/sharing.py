@@ -27,19 +27,19 @@ def friendliness(result: Result) -> list[Value]:
 
     Flows whose instances arrive are left out.
     """
-    found = []
+    values = []
     for (point, replicate), rows in with_shares(result, "goodput_bit_per_s"):
         goodput = np.where(rows["shares"], rows["goodput_bit_per_s"], math.nan)
         everybody = mean_of_known(goodput)
         for flow in dict.fromkeys(rows["flow"]):
             own = mean_of_known(goodput[rows["flow"] == flow])
-            found.append(
+            values.append(
                 Value(point, replicate, flow, own / everybody if everybody > 0 else math.nan)
             )
-    return found
+    return values
 
 
-def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
+def rate_ratio(flow: str, other: str, column: str = "goodput_bit_per_s") -> Metric:
     """Makes the metric F = T_C/T_T, the ratio of the mean rates of two flows' instances.
 
     Its subject is `flow`. Above 1, an instance of the flow gets more than one of the other. Padhye,
@@ -49,7 +49,7 @@ def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
     Args:
         flow: Flow in the numerator; in the paper the equation-based one.
         other: Flow in the denominator; in the paper TCP.
-        of: A column of the table `flows`. Goodput excludes headers, whose lengths differ.
+        column: A column of the table `flows`. Goodput excludes headers, whose lengths differ.
 
     Returns:
         A metric for `summarise` and `by_replicate`. F is computed in each replicate, because both
@@ -64,11 +64,11 @@ def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
         "",
         1,
         FLOWS,
-        lambda result: _rate_ratios(result, flow, other, of),
+        lambda result: _rate_ratios(result, flow, other, column),
     )
 
 
-def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
+def closeness(flow: str, other: str, column: str = "goodput_bit_per_s") -> Metric:
     """Makes the metric E = max(F, 1/F) of `rate_ratio`: 1 if both are equal, more otherwise.
 
     E is computed in each replicate, and its interval is Student's over the replicates' E. It is not
@@ -79,8 +79,8 @@ def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
     return Metric(
         "closeness", f"E, {flow} and {other}", "", "", "", 1, FLOWS,
         lambda result: [
-            one._replace(value=max(one.value, _over(1.0, one.value)))
-            for one in _rate_ratios(result, flow, other, of)
+            ratio._replace(value=max(ratio.value, _over(1.0, ratio.value)))
+            for ratio in _rate_ratios(result, flow, other, column)
         ],
     )  # fmt: skip
 
@@ -91,24 +91,24 @@ def max_min_ratio(result: Result) -> list[Value]:
     It is computed in each replicate, and its interval is Student's over the replicates. It grows
     with the number of instances, and falls towards 1 for longer runs.
     """
-    found = []
+    values = []
     keys, names = ("point", "replicate", "flow"), ("goodput_bit_per_s",)
     for (point, replicate, flow), rows in grouped(result.tables["flows"], keys, names):
-        known = rows["goodput_bit_per_s"][~np.isnan(rows["goodput_bit_per_s"])]
-        ratio = _over(float(known.max()), float(known.min())) if known.size > 1 else math.nan
-        found.append(Value(point, replicate, flow, ratio))
-    return found
+        rates = rows["goodput_bit_per_s"][~np.isnan(rows["goodput_bit_per_s"])]
+        ratio = _over(float(rates.max()), float(rates.min())) if rates.size > 1 else math.nan
+        values.append(Value(point, replicate, flow, ratio))
+    return values
 
 
-def _rate_ratios(result: Result, flow: str, other: str, of: str) -> list[Value]:
+def _rate_ratios(result: Result, flow: str, other: str, column: str) -> list[Value]:
     refuse_unknown(result, flow, other)
-    found = []
+    values = []
     for (point, replicate), rows in grouped(
-        result.tables["flows"], ("point", "replicate"), ("flow", of)
+        result.tables["flows"], ("point", "replicate"), ("flow", column)
     ):
-        ours, others = (mean_of_known(rows[of][rows["flow"] == name]) for name in (flow, other))
-        found.append(Value(point, replicate, flow, _over(ours, others)))
-    return found
+        ours, others = (mean_of_known(rows[column][rows["flow"] == name]) for name in (flow, other))
+        values.append(Value(point, replicate, flow, _over(ours, others)))
+    return values
 
 
 def _over(value: float, other: float) -> float:
@@ -120,13 +120,16 @@ def _over(value: float, other: float) -> float:
 
 def equivalence(result: Result) -> list[Value]:
     """Returns the smallest over the largest per-instance rate of flows; mean over the bins."""
-    found = []
+    values = []
     for (point, replicate), instances in _sharing(result).items():
         edges = np.arange(*measured_time(result, point), USUAL_TIME_SCALE_S)
-        flows = dict.fromkeys(one.flow for one in instances)
-        rates = [_rate([one for one in instances if one.flow == flow], edges) for flow in flows]
-        found.append(Value(point, replicate, TOGETHER, _equivalence(rates)))
-    return found
+        flows = dict.fromkeys(instance.flow for instance in instances)
+        rates = [
+            _rate([instance for instance in instances if instance.flow == flow], edges)
+            for flow in flows
+        ]
+        values.append(Value(point, replicate, TOGETHER, _equivalence(rates)))
+    return values
 
 
 def convergence_time(result: Result) -> list[Value]:
@@ -135,11 +138,13 @@ def convergence_time(result: Result) -> list[Value]:
     It is the mean over a flow's instances. An instance that never gets it counts with its whole
     active time, a lower bound.
     """
-    found: dict[tuple[int, int, str], list[float]] = {}
+    by_flow: dict[tuple[int, int, str], list[float]] = {}
     for (point, replicate), instances in _sharing(result).items():
-        for one in instances:
-            found.setdefault((point, replicate, one.flow), []).append(_joined_after(one, instances))
-    return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]
+        for instance in instances:
+            by_flow.setdefault((point, replicate, instance.flow), []).append(
+                _joined_after(instance, instances)
+            )
+    return [Value(*key, mean_of_known(np.array(values))) for key, values in by_flow.items()]
 
 
 def _joined_after(newcomer: Series, instances: list[Series]) -> float:
@@ -147,9 +152,13 @@ def _joined_after(newcomer: Series, instances: list[Series]) -> float:
     if edges.size < 2:
         return math.nan
     got = newcomer.rates(edges)
-    everybody = np.sum([one.rates(edges) for one in instances], axis=0)
+    everybody = np.sum([instance.rates(edges) for instance in instances], axis=0)
     there = np.sum(
-        [(one.start_s <= edges[:-1]) & (edges[:-1] < one.end_s) for one in instances], axis=0
+        [
+            (instance.start_s <= edges[:-1]) & (edges[:-1] < instance.end_s)
+            for instance in instances
+        ],
+        axis=0,
     )
     joined = np.flatnonzero((got > 0) & (got >= CONVERGED_SHARE * everybody / there))
     # The time at the end of the interval, when its rate is known.
@@ -158,7 +167,7 @@ def _joined_after(newcomer: Series, instances: list[Series]) -> float:
 
 def _rate(instances: list[Series], edges: Array) -> Array:
     """Returns the mean rate per instance in each interval between edges."""
-    return np.asarray(np.mean([one.rates(edges) for one in instances], axis=0))
+    return np.asarray(np.mean([instance.rates(edges) for instance in instances], axis=0))
 
 
 def _equivalence(rates: list[Array]) -> float:
@@ -170,9 +179,9 @@ def _equivalence(rates: list[Array]) -> float:
 def _sharing(result: Result) -> dict[tuple[int, int], list[Series]]:
     """Returns the delivered data of the instances that share, by point and replicate."""
     flows = {run: frozenset(rows["flow"][rows["shares"]]) for run, rows in with_shares(result)}
-    found: dict[tuple[int, int], list[Series]] = {run: [] for run in flows}
-    for one in series(result, "delivered"):
-        run = one.point, one.replicate
-        if one.flow in flows[run]:
-            found[run].append(one)
-    return found
+    by_run: dict[tuple[int, int], list[Series]] = {run: [] for run in flows}
+    for instance in series(result, "delivered"):
+        run = instance.point, instance.replicate
+        if instance.flow in flows[run]:
+            by_run[run].append(instance)
+    return by_run

@@ -44,10 +44,10 @@ def coefficient_of_variation(rates: ArrayLike) -> float:
     intervals in a run, are comparable with short ones. NaN if there are fewer than
     `FEWEST_INTERVALS`, or if all are zero.
     """
-    known = np.asarray(rates, float)
-    if known.size < FEWEST_INTERVALS or not known.mean() > 0:
+    array = np.asarray(rates, float)
+    if array.size < FEWEST_INTERVALS or not array.mean() > 0:
         return math.nan
-    return float(known.std(ddof=1) / known.mean())
+    return float(array.std(ddof=1) / array.mean())
 
 
 def equivalence_ratio(rates: ArrayLike, others: ArrayLike) -> float:
@@ -71,14 +71,14 @@ def shown_time_scales(result: Result, point: int = 0) -> list[float]:
     ]
 
 
-def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Metric:
+def rate_cov(time_scale_s: float, source: str = "sent", *, each: bool = False) -> Metric:
     """Makes a metric of flows: the coefficient of variation of the rate at a time scale.
 
     It is the mean over the instances of a replicate.
 
     Args:
         time_scale_s: Length of the intervals, at least the sampling interval.
-        of: Kind of rate, as in `ackclock.metrics.rates.series`.
+        source: Kind of rate, as in `ackclock.metrics.rates.series`.
         each: True to keep instances apart; subjects are then `flow/0`, `flow/1`, and so on.
 
     Returns:
@@ -88,11 +88,13 @@ def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Me
     return Metric(
         "rate_cov", f"CoV of the rate over {time_scale_s:g} s", "", "", "", 1,
         INSTANCES if each else FLOWS,
-        _refusing_finer(time_scale_s, lambda result: _variation(result, time_scale_s, of, each)),
+        _refusing_finer(
+            time_scale_s, lambda result: _variation(result, time_scale_s, source, each)
+        ),
     )  # fmt: skip
 
 
-def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent") -> Metric:
+def equivalence_of(flow: str, other: str, time_scale_s: float, source: str = "sent") -> Metric:
     """Makes a metric of two flows: the equivalence of their rates at a time scale.
 
     It is the mean over all pairs of their instances. In contrast, the metric `equivalence` compares
@@ -102,7 +104,7 @@ def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent")
         flow: Name of a flow.
         other: Name of another flow, or the same for pairs of different instances within it.
         time_scale_s: Length of the intervals, at least the sampling interval.
-        of: Kind of rate, as in `ackclock.metrics.rates.series`.
+        source: Kind of rate, as in `ackclock.metrics.rates.series`.
 
     Returns:
         A metric like that of `rate_cov`; its subject is `flow and other`.
@@ -110,7 +112,7 @@ def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent")
     return Metric(
         "equivalence", f"equivalence over {time_scale_s:g} s", "", "", "", 1, PAIRS,
         _refusing_finer(
-            time_scale_s, lambda result: _equivalence(result, flow, other, time_scale_s, of)
+            time_scale_s, lambda result: _equivalence(result, flow, other, time_scale_s, source)
         ),
     )  # fmt: skip
 
@@ -122,7 +124,7 @@ def usual_variation(result: Result) -> list[Value]:
         for point in range(len(result.points))
     ]
     values = _variation(result, USUAL_TIME_SCALE_S, "sent", False)
-    return [one if shown[one.point] else one._replace(value=math.nan) for one in values]
+    return [value if shown[value.point] else value._replace(value=math.nan) for value in values]
 
 
 def _refusing_finer(
@@ -135,38 +137,38 @@ def _refusing_finer(
     return checked
 
 
-def _variation(result: Result, time_scale_s: float, of: str, each: bool) -> list[Value]:
-    found: dict[tuple[int, int, str], list[float]] = {}
-    for one in series(result, of):
-        edges = one.edges(time_scale_s, *measured_time(result, one.point))
-        subject = f"{one.flow}/{one.instance}" if each else one.flow
-        told = found.setdefault((one.point, one.replicate, subject), [])
-        told.append(coefficient_of_variation(one.rates(edges)))
-    return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]
+def _variation(result: Result, time_scale_s: float, source: str, each: bool) -> list[Value]:
+    by_flow: dict[tuple[int, int, str], list[float]] = {}
+    for instance in series(result, source):
+        edges = instance.edges(time_scale_s, *measured_time(result, instance.point))
+        subject = f"{instance.flow}/{instance.instance}" if each else instance.flow
+        of_instances = by_flow.setdefault((instance.point, instance.replicate, subject), [])
+        of_instances.append(coefficient_of_variation(instance.rates(edges)))
+    return [Value(*key, mean_of_known(np.array(values))) for key, values in by_flow.items()]
 
 
 def _equivalence(
-    result: Result, flow: str, other: str, time_scale_s: float, of: str
+    result: Result, flow: str, other: str, time_scale_s: float, source: str
 ) -> list[Value]:
     refuse_unknown(result, flow, other)
     runs: dict[tuple[int, int], list[Series]] = {}
-    for one in series(result, of):
-        if one.flow in (flow, other):
-            runs.setdefault((one.point, one.replicate), []).append(one)
-    found = []
+    for instance in series(result, source):
+        if instance.flow in (flow, other):
+            runs.setdefault((instance.point, instance.replicate), []).append(instance)
+    values = []
     for (point, replicate), members in runs.items():
         ratios = [
             _of_pair(a, b, time_scale_s, *measured_time(result, point))
             for a, b in _pairs(members, flow, other)
         ]
-        found.append(
+        values.append(
             Value(point, replicate, f"{flow} and {other}", mean_of_known(np.array(ratios)))
         )
-    return found
+    return values
 
 
 def _pairs(members: list[Series], flow: str, other: str) -> list[tuple[Series, Series]]:
-    ours = [one for one in members if one.flow == flow]
+    ours = [instance for instance in members if instance.flow == flow]
     if flow == other:
         return [(a, b) for index, a in enumerate(ours) for b in ours[index + 1 :]]
     return [(a, b) for a in ours for b in members if b.flow == other]

@@ -35,18 +35,18 @@ def _hops(scenario: Scenario) -> list[str]:
 
 def _at_hops(scenario: Scenario) -> list[str]:
     """Returns all hops, then the classes and flows at each that records delays of packets."""
-    found = _hops(scenario)
+    subjects = _hops(scenario)
     for hop in scenario["hops"]:
         if not hop.get("packet_delays"):
             continue
         # Other queues have no classes.
         classes = ("low_latency", "classic") if facts.queue(hop)[1]["low_latency"] else ()
-        found += [f"{hop['name']}[{one}]" for one in classes]
+        subjects += [f"{hop['name']}[{name}]" for name in classes]
         crossing = [
             flow for flow in scenario["flows"] if hop["name"] in (*flow["route"], *flow["return"])
         ]
-        found += [f"{hop['name']}/{flow['name']}" for flow in crossing]
-    return found
+        subjects += [f"{hop['name']}/{flow['name']}" for flow in crossing]
+    return subjects
 
 
 def _instances(scenario: Scenario) -> list[str]:
@@ -60,7 +60,7 @@ def _instances(scenario: Scenario) -> list[str]:
 
 def _pairs(scenario: Scenario) -> list[str]:
     names = _flows(scenario)
-    return [f"{one} and {other}" for one in names for other in names]
+    return [f"{name} and {other}" for name in names for other in names]
 
 
 FLOWS = Subjects("flows", _flows)

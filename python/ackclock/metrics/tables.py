@@ -34,22 +34,22 @@ def grouped(
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     ends = np.append(starts[1:], len(order))
     firsts = order[starts]  # The order is stable: the first of a group is its first row.
-    found = [table[key].take(pa.array(firsts)).to_pylist() for key in keys]
-    for at in np.argsort(firsts):
-        rows = order[starts[at] : ends[at]]
+    key_columns = [table[key].take(pa.array(firsts)).to_pylist() for key in keys]
+    for group in np.argsort(firsts):
+        rows = order[starts[group] : ends[group]]
         # A slice, which copies nothing, if nothing stands between the rows.
         together = rows[-1] - rows[0] + 1 == len(rows)
         chosen = slice(rows[0], rows[-1] + 1) if together else rows
         yield (
-            tuple(values[at] for values in found),
+            tuple(values[group] for values in key_columns),
             {name: values[chosen] for name, values in columns.items()},
         )
 
 
 def mean_of_known(values: NDArray[np.float64]) -> float:
     """Returns the mean of the values that are not NaN; NaN if there is none."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if present.size else math.nan
 
 
 def _codes(chunked: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -107,7 +107,7 @@ def reproduce(
     full = experiment.runs()
     runs = {name: run.quickly() for name, run in full.items()} if quick else full
     shortened = _shortened(full, runs)
-    made_of = address.of(
+    made_of = address.of_content(
         {
             "experiment": experiment.name,
             "runs": addresses_of(runs),

@@ -47,7 +47,7 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
     ):
         place, start = folder / made_of, position * part
         running = part * (1 - _MEASURING) if run.measured else part
-        known = cache.known(place, made_of)
+        known = cache.complete_result(place, made_of)
         if (
             known is None
             or len(known.unreliable) > run.spare
@@ -119,7 +119,7 @@ def _measured(run: Run, place: Path, progress: Tell) -> "Result":
 
 def _known_measurement(run: Run, place: Path) -> "Result | None":
     folder = _measurement(run, place)
-    return cache.known(folder, folder.name)
+    return cache.complete_result(folder, folder.name)
 
 
 def _measurement(run: Run, place: Path) -> Path:

@@ -181,10 +181,10 @@ def link_or_copy(source: str, target: str) -> None:
 def read_object(path: Path) -> dict[str, Any]:
     """Returns the object in a JSON file; an empty one if missing, damaged or not an object."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 @contextlib.contextmanager

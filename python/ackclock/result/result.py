@@ -160,11 +160,11 @@ class Result:
     def averaging(self) -> str:
         """The part of a title that says how its numbers were averaged."""
         unreliable = len(self.unreliable)
-        one = "one replicate" if self.run["scenario"] else "one session"
+        sample = "one replicate" if self.run["scenario"] else "one session"
         words = (
             f"means of {self.counted} replicates{self.cut_short} ± 95 % confidence"
             if self.replicates[1] > 1
-            else f"{one}{self.cut_short}, no confidence interval"
+            else f"{sample}{self.cut_short}, no confidence interval"
         )
         if len(self.identical) == len(self.points):
             words = (
@@ -221,12 +221,12 @@ class Result:
         lines = [", ".join(words), *doubts, kept]
         if "flows" not in self.tables or self.is_session:
             rows = self.tables["predictions"].to_pylist() if "predictions" in self.tables else []
-            told = [
+            cells = [
                 [row["flow"], row["label"], row["goodput_bit_per_s"] * 1e-6]
                 for row in rows
                 if row["goodput_bit_per_s"] is not None
             ]
-            shown = table(title, ["flow", "model", Column("goodput", "Mbit/s")], told)
+            shown = table(title, ["flow", "model", Column("goodput", "Mbit/s")], cells)
             return notebook.block(title, lines, shown)
         from ackclock.validity.metric_table import metric_table
 

@@ -66,8 +66,8 @@ def read_run(folder: Path) -> dict[str, Any]:
         )
     lacking = sorted((_RUN | MORE.get(str(run.get("method")), frozenset())) - run.keys())
     if lacking or not run["points"]:
-        what = f"has no {', '.join(lacking)}" if lacking else "has no points"
-        raise InputError("file", f"{folder}/run.json", f"{what}; {run_again(run)}")
+        problem = f"has no {', '.join(lacking)}" if lacking else "has no points"
+        raise InputError("file", f"{folder}/run.json", f"{problem}; {run_again(run)}")
     return run
 
 
@@ -75,8 +75,8 @@ def _no_result(folder: Path) -> str:
     """Returns why there is no result in a folder, and what to do."""
     if (folder / "sweep.json").is_file():
         return "holds a sweep; see ackclock sweep show and ackclock report"
-    what = "holds no run.json" if folder.exists() else "does not exist"
-    return f"{what}; choose a folder written by ackclock simulate, emulate or measure"
+    problem = "holds no run.json" if folder.exists() else "does not exist"
+    return f"{problem}; choose a folder written by ackclock simulate, emulate or measure"
 
 
 def run_again(run: dict[str, Any]) -> str:

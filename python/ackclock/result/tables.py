@@ -16,7 +16,7 @@ COMPRESSION = "zstd"
 
 def written_as(schema: pa.Schema) -> dict[str, Any]:
     """Returns options that write a table: no dictionaries of floats, which seldom repeat."""
-    repeating = [one.name for one in schema if not pa.types.is_floating(one.type)]
+    repeating = [column.name for column in schema if not pa.types.is_floating(column.type)]
     return {"compression": COMPRESSION, "use_dictionary": repeating}
 
 
@@ -82,8 +82,8 @@ def repeated(flows: pa.Table) -> frozenset[int]:
     rows, points = (flows.group_by(keys).aggregate([counted]) for keys in (names, ["point"]))
     count = "_".join(counted)
     every = dict(zip(points["point"].to_pylist(), points[count].to_pylist(), strict=True))
-    found = zip(rows["point"].to_pylist(), rows[count].to_pylist(), strict=True)
-    differing = {point for point, those in found if those < every[point]}
+    distinct = zip(rows["point"].to_pylist(), rows[count].to_pylist(), strict=True)
+    differing = {point for point, those in distinct if those < every[point]}
     return frozenset(point for point, most in every.items() if most > 1) - differing
 
 

@@ -148,7 +148,7 @@ class _Spool:
 
     def close(self) -> None:
         """Closes the file, complete or not."""
-        for one in (self._writer, self._file):
+        for closable in (self._writer, self._file):
             # A full disk has already been reported.
             with contextlib.suppress(OSError, pa.ArrowException):
-                one.close()
+                closable.close()

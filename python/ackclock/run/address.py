@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ackclock.capture.estimators import Estimators
     from ackclock.scenario import Scenario
 
-__all__ = ["engine", "of", "of_emulation", "of_measurement", "of_run", "package"]
+__all__ = ["engine", "of_content", "of_emulation", "of_measurement", "of_run", "package"]
 
 # Libraries whose versions may change a result or a figure.
 _LIBRARIES = ("numpy", "scipy", "matplotlib")
@@ -28,14 +28,14 @@ _LIBRARIES = ("numpy", "scipy", "matplotlib")
 _TELLING = ("run.json", "flows.parquet")
 
 
-def of(content: Mapping[str, Any]) -> str:
+def of_content(content: Mapping[str, Any]) -> str:
     """Returns the address of plain data."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def of_run(scenario: "Scenario") -> str:
     """Returns the address of a run: scenario with all defaults, files it names, and engine."""
-    return of(_content(scenario) | {"engine": engine()})
+    return of_content(_content(scenario) | {"engine": engine()})
 
 
 def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
@@ -50,7 +50,7 @@ def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
         "version": version(),
         "kernel": platform.release(),
     }
-    return of(_content(scenario) | asked)
+    return of_content(_content(scenario) | asked)
 
 
 def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
@@ -65,7 +65,7 @@ def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
     came_to = {name: _digest(folder / name) for name in _TELLING}
     from ackclock.capture.estimators import asked  # Slow to import, and unused by simulations.
 
-    return of({"measured": came_to, "estimators": asked(estimators), "package": package()})
+    return of_content({"measured": came_to, "estimators": asked(estimators), "package": package()})
 
 
 @cache
@@ -80,7 +80,7 @@ def package(name: str = "ackclock") -> str:
         if path.is_file() and "__pycache__" not in path.parts
     }
     versions = {name: metadata.version(name) for name in _LIBRARIES}
-    return of({"files": files, "python": platform.python_version(), **versions})
+    return of_content({"files": files, "python": platform.python_version(), **versions})
 
 
 def _content(scenario: "Scenario") -> dict[str, Any]:
@@ -95,7 +95,7 @@ def engine() -> str:
 
     Builds between two releases have the same version number, so it would not do.
     """
-    return of(
+    return of_content(
         {path.name: _digest(path) for path in sorted(_folder_of("ackclock").glob("_native*"))}
     )
 

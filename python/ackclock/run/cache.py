@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ackclock.result.result import Result
     from ackclock.scenario import Scenario
 
-__all__ = ["Simulation", "emulate", "has_captures", "keep", "known", "measure"]
+__all__ = ["Simulation", "complete_result", "emulate", "has_captures", "keep", "measure"]
 
 Tell = Callable[[float], None]
 
 
-def known(folder: Path, made_of: str) -> "Result | None":
+def complete_result(folder: Path, made_of: str) -> "Result | None":
     """Returns the result in a folder if it is complete and has this address.
 
     It may be unreliable.
@@ -84,15 +84,17 @@ class Simulation:
     @cached_property
     def _address_of_runs(self) -> str:
         """Address of finished runs that are kept before the result is complete."""
-        return address.of({"run": self.address, "packets": self.packets, "captures": self.captures})
+        return address.of_content(
+            {"run": self.address, "packets": self.packets, "captures": self.captures}
+        )
 
     def is_begun(self, folder: Path) -> bool:
         """Returns true if a folder holds the result or some of its runs."""
         return _address_in(folder) == self.address or is_kept(folder, self._address_of_runs)
 
-    def known(self, folder: Path) -> "Result | None":
+    def complete_result(self, folder: Path) -> "Result | None":
         """Returns the result in a folder if it is complete and has what is asked for."""
-        result = known(folder, self.address)
+        result = complete_result(folder, self.address)
         if result is None or (self.captures and not has_captures(folder)):
             return None
         return None if self.packets and "packets" not in result.tables else result

@@ -27,9 +27,11 @@ def examine_l4s() -> dict[str, Any]:
     return engine.doctor_l4s(HOST_COMMAND)
 
 
-def findings_table(examination: dict[str, Any], what: str = "emulation") -> Table:
+def findings_table(examination: dict[str, Any], subject: str = "emulation") -> Table:
     """Returns the table of the findings of an examination of `what`."""
-    title = f"{what} on this machine: {'possible' if examination['emulation'] else 'not possible'}"
+    title = (
+        f"{subject} on this machine: {'possible' if examination['emulation'] else 'not possible'}"
+    )
     cells = (
         [finding["label"], finding["state"], finding["found"], finding["remedy"] or ""]
         for finding in examination["findings"]
@@ -37,11 +39,11 @@ def findings_table(examination: dict[str, Any], what: str = "emulation") -> Tabl
     return table(title, ["what", "there", "found", "remedy"], cells)
 
 
-def complaint(examination: dict[str, Any], what: str = "emulation") -> str:
+def complaint(examination: dict[str, Any], subject: str = "emulation") -> str:
     """Returns one line with the first missing thing and its remedy."""
     missing = [
         finding
         for finding in examination["findings"]
         if finding["state"] == "no" and finding["remedy"]
     ]
-    return f"no {what} on this machine: {missing[0]['found']}; {missing[0]['remedy']}"
+    return f"no {subject} on this machine: {missing[0]['found']}; {missing[0]['remedy']}"

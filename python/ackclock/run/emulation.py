@@ -144,8 +144,10 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
     runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
     if not runs:
         raise InputError("file", f"{folder}", "holds no record; run ackclock emulate again")
-    for one in runs:  # The engine closes the record of an interrupted run in order, too.
-        one["complete"] = one["complete"] and one["until_s"] >= one["duration_s"]
+    for comparison in runs:  # The engine closes the record of an interrupted run in order, too.
+        comparison["complete"] = (
+            comparison["complete"] and comparison["until_s"] >= comparison["duration_s"]
+        )
     return runs
 
 
@@ -164,6 +166,6 @@ def _reservations(result: Result) -> list[str]:
     refused = list(dict.fromkeys(row["name"] for row in rows if row["refusal"]))
     if refused:
         few = ", ".join(refused[:_FEW]) + (", …" if len(refused) > _FEW else "")
-        said = "1 setting is" if len(refused) == 1 else f"{len(refused)} settings are"
-        warnings.append(f"{said} not as in the scenario ({few}); the table settings says why")
+        settings = "1 setting is" if len(refused) == 1 else f"{len(refused)} settings are"
+        warnings.append(f"{settings} not as in the scenario ({few}); the table settings says why")
     return warnings

@@ -29,5 +29,5 @@ def loader() -> str | None:
         sysconfig.get_path("scripts"),
         sysconfig.get_path("scripts", user),
     ]
-    found = (shutil.which(_LOADER, path=place) for place in places)
-    return next(filter(None, found), None) or shutil.which(_LOADER)
+    programs = (shutil.which(_LOADER, path=place) for place in places)
+    return next(filter(None, programs), None) or shutil.which(_LOADER)

@@ -86,7 +86,7 @@ def hold_active(
         if abs(active / number - 1) <= within:
             return Calibrated(changed, interval_s, active, tuple(tried))
         interval_s = _next(tried, number)
-    nearest = min(tried, key=lambda one: abs(math.log(max(one[1], 1e-9) / number)))
+    nearest = min(tried, key=lambda attempt: abs(math.log(max(attempt[1], 1e-9) / number)))
     raise InputError(
         "no-solution",
         path,
@@ -105,9 +105,9 @@ def _first_guess(scenario: Scenario, flow: str) -> float:
             "unsupported", "sweep", "describes several points; expand it and calibrate each point"
         )
     resolved = scenario.resolve().tree
-    for one in resolved["flows"]:
-        if one["name"] == flow and "arrivals" in one:
-            return units.seconds(one["arrivals"]["mean_interval"])
+    for flow_tree in resolved["flows"]:
+        if flow_tree["name"] == flow and "arrivals" in flow_tree:
+            return units.seconds(flow_tree["arrivals"]["mean_interval"])
     raise ScenarioError(
         "missing",
         f"flows.{flow}.arrivals",
@@ -119,12 +119,12 @@ def _active(result: "Result", flow: str) -> float:
     """Returns the mean number of active instances over all replicates."""
     from ackclock.metrics import metric, summarise
 
-    (found,) = [
-        one.interval.mean
-        for one in summarise(result, metric("active_flows"))
-        if one.subject == flow
+    (active,) = [
+        summary.interval.mean
+        for summary in summarise(result, metric("active_flows"))
+        if summary.subject == flow
     ] or [0.0]
-    return found
+    return active
 
 
 def _next(tried: list[tuple[float, float]], number: float) -> float:

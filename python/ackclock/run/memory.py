@@ -16,8 +16,8 @@ def free_bytes(root: Path = _FILES) -> int | None:
     Args:
         root: Root of the file system with `proc` and `sys`.
     """
-    known = [_of_machine(root), *_of_groups(root), _of_process()]
-    return min((free for free in known if free is not None), default=None)
+    limits = [_of_machine(root), *_of_groups(root), _of_process()]
+    return min((free for free in limits if free is not None), default=None)
 
 
 def _of_machine(root: Path) -> int | None:

@@ -55,19 +55,22 @@ def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1
     # As many as fit if all are busy to the end, or one fewer.
     fitting = 0 if swept else math.floor(limit_s * side_by_side / sum(durations))
     while (
-        fitting > 0 and _together_s(((fitting, one) for one in durations), side_by_side) > limit_s
+        fitting > 0
+        and _together_s(((fitting, each_s) for each_s in durations), side_by_side) > limit_s
     ):
         fitting -= 1
     if fitting > 0:
         left_out = f"{asked - fitting} of {asked} replicates of each point"
-        lasts = _together_s(((fitting, one) for one in durations), side_by_side)
+        lasts = _together_s(((fitting, each_s) for each_s in durations), side_by_side)
         return Part(scenario.replace(replicates=fitting), fitting * len(points), lasts, left_out)
     runs = replicates if swept else [1] * len(points)
     chosen: list[int] = []
     lasts = 0.0
     for index in _spread([point.assignments for point in points]):
         more = sorted([*chosen, index])
-        needed = _together_s(((runs[one], durations[one]) for one in more), side_by_side)
+        needed = _together_s(
+            ((runs[position], durations[position]) for position in more), side_by_side
+        )
         if needed > limit_s:
             break
         chosen, lasts = more, needed
@@ -81,8 +84,8 @@ def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1
     left_out = f"{len(points) - len(chosen)} of {len(points)} points"
     left_out += "" if swept else ", and all replicates but the first"
     return Part(
-        _of_points(scenario, [points[one] for one in chosen]),
-        sum(runs[one] for one in chosen),
+        _of_points(scenario, [points[position] for position in chosen]),
+        sum(runs[position] for position in chosen),
         lasts,
         left_out,
     )
@@ -120,7 +123,12 @@ def _spread(assignments: Sequence[dict[str, object]]) -> list[int]:
     while len(order) < len(places):
         rest = [index for index in range(len(places)) if index not in order]
         order.append(
-            max(rest, key=lambda index: min(math.dist(places[index], places[one]) for one in order))
+            max(
+                rest,
+                key=lambda index: min(
+                    math.dist(places[index], places[earlier]) for earlier in order
+                ),
+            )
         )
     return order
 
@@ -132,7 +140,7 @@ def _of_points(scenario: Scenario, points: Sequence[Point]) -> Scenario:
     """
     paths = list(points[0].assignments)
     together = [[point.assignments[path] for path in paths] for point in points]
-    values = together if len(paths) > 1 else [one for [one] in together]
+    values = together if len(paths) > 1 else [value for [value] in together]
     return scenario.replace(replicates=1, sweep={",".join(paths): values})
 
 

@@ -51,7 +51,9 @@ def load(path: str | Path) -> "Scenario":
     try:
         tree = engine.parse_scenario(text)
     except ScenarioError as error:
-        raise error.placed(lambda one: f"{path}:{one.place}" if one.place else f"{path}") from None
+        raise error.placed(
+            lambda mistake: f"{path}:{mistake.place}" if mistake.place else f"{path}"
+        ) from None
     return Scenario(tree, path.parent, Source(str(path), text))
 
 
@@ -72,10 +74,10 @@ class Source:
 
     def place(self, tree: dict[str, Any], error: ScenarioError) -> str:
         """File, line and column of a mistake, or the option it comes from."""
-        at = _by_position(tree, error.field)
+        steps = _by_position(tree, error.field)
         for path, option in self.changed.items():
             changed = _by_position(tree, path)
-            if at[: len(changed)] == changed:
+            if steps[: len(changed)] == changed:
                 # Who types a path expects the current folder.
                 looked = bool(option) and error.code == "file"
                 return f"{option} (looked beside {self.name})" if looked else option
@@ -88,10 +90,12 @@ def _by_position(tree: Any, path: str) -> list[str]:
     steps = []
     for step in path.split("."):
         if isinstance(tree, list):
-            names = [one.get("name") if isinstance(one, dict) else None for one in tree]
-            at = names.index(step) if step in names else int(step) if step.isdecimal() else None
-            steps.append(step if at is None else str(at))
-            tree = tree[at] if at is not None and at < len(tree) else None
+            names = [member.get("name") if isinstance(member, dict) else None for member in tree]
+            position = (
+                names.index(step) if step in names else int(step) if step.isdecimal() else None
+            )
+            steps.append(step if position is None else str(position))
+            tree = tree[position] if position is not None and position < len(tree) else None
         else:
             steps.append(step)
             tree = tree.get(step) if isinstance(tree, dict) else None
@@ -181,19 +185,19 @@ class Scenario:
 
         If the sweep itself is wrong, with its mistakes and those of the rest.
         """
-        found = []
+        errors = []
         try:
             points = self.expand()
         except ScenarioError as error:
             points = [Point({}, self._without_wrong_paths())]
-            found.append(error)
+            errors.append(error)
         for point in points:
             try:
                 point.scenario.resolve()
             except ScenarioError as error:
-                found.append(error)
-        if found:
-            raise ScenarioError.of(found)
+                errors.append(error)
+        if errors:
+            raise ScenarioError.combined(errors)
 
     def _without_wrong_paths(self) -> "Scenario":
         """Returns the scenario with the first value of each path of the sweep that exists."""
@@ -214,7 +218,7 @@ class Scenario:
             source = self.source
             if source is None or error.place:
                 raise
-            raise error.placed(lambda one: source.place(self.tree, one)) from None
+            raise error.placed(lambda mistake: source.place(self.tree, mistake)) from None
 
     def derived(self) -> list[dict[str, Any]]:
         """Returns the quantities that are written as expressions or in BDP or RTT.
@@ -268,10 +272,10 @@ class Scenario:
         swept = tree.get("sweep")
         sweep = f"sweep of {', '.join(swept)}" if isinstance(swept, dict) and swept else ""
         rows = [
-            [kind, str(one.get("name", "")), _brief(one)]
+            [kind, str(member.get("name", "")), _brief(member)]
             for kind, members in (("hop", tree.get("hops")), ("flow", tree.get("flows")))
-            for one in (members if isinstance(members, list) else [])
-            if isinstance(one, dict)
+            for member in (members if isinstance(members, list) else [])
+            if isinstance(member, dict)
         ]
         lines = [str(tree.get("question", "")), ", ".join(times), sweep]
         name = f"Scenario {tree.get('name', '')}".strip()

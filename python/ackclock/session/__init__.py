@@ -317,11 +317,11 @@ def _literal(address: str, option: str) -> str:
             "syntax", option, f'"{address}" is not an address with a port; for example {example}'
         )
     try:
-        found = socket.getaddrinfo(host, int(port), type=socket.SOCK_DGRAM)
+        addresses = socket.getaddrinfo(host, int(port), type=socket.SOCK_DGRAM)
     except OSError as error:
         raise InputError(
             "unknown-name", option, f'unknown host "{host}" ({error.strerror})'
         ) from None
-    family, *_, place = found[0]
+    family, *_, place = addresses[0]
     literal = str(place[0])
     return f"[{literal}]:{port}" if family == socket.AF_INET6 else f"{literal}:{port}"

@@ -55,8 +55,8 @@ def flow_table(result: Result, title: str = "Flows", note: str = "") -> Table:
         Column("RTT", "ms"): _number(flow["rtt_mean_s"], 1e3),
         Column("largest burst"): max((row["packets"] for row in bursts), default=None),
     }
-    known = {column: cell for column, cell in cells.items() if cell is not None}
-    return table(title, known, [known.values()], note)
+    present = {column: cell for column, cell in cells.items() if cell is not None}
+    return table(title, present, [present.values()], note)
 
 
 def _number(value: float | None, scale: float = 1.0) -> Cell:

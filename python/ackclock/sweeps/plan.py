@@ -213,7 +213,7 @@ class Plan:
     @cached_property
     def address(self) -> str:
         """Address of the plan and of what decides its numbers."""
-        return address.of(self.to_json())
+        return address.of_content(self.to_json())
 
     @cached_property
     def base(self) -> Scenario:

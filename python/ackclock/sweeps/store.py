@@ -124,7 +124,7 @@ class Store:
         try:
             self.plan = Plan.from_json(read_object(folder / _PLAN))
         except InputError as error:
-            raise error.at(f"{folder / _PLAN}") from None
+            raise error.for_field(f"{folder / _PLAN}") from None
 
     @classmethod
     def begin(cls, folder: Path, plan: Plan) -> "Store":
@@ -240,7 +240,9 @@ class Store:
     def write(self, report: Report, shard: Shard = WHOLE) -> None:
         """Adds what came of a batch."""
         runs = list(report.seconds)
-        made_of = address.of({"plan": self.plan.address, "method": report.method, "runs": runs})
+        made_of = address.of_content(
+            {"plan": self.plan.address, "method": report.method, "runs": runs}
+        )
         part = f"{shard}-{made_of}.parquet"
         for name, table in {**report.tables, _RUNS: _table_of_runs(report)}.items():
             if table.num_rows or name == _RUNS:

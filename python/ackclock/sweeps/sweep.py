@@ -151,4 +151,4 @@ def _named_as_arguments() -> Iterator[None]:
         raise
     except InputError as error:
         name = _ARGUMENTS.get(error.field, error.field.removeprefix("--"))
-        raise error.at(name) from None
+        raise error.for_field(name) from None

@@ -48,7 +48,7 @@ class Verdict:
 
     fallback: bool
     complaints: tuple[str, ...]
-    said: tuple[str, ...]
+    observations: tuple[str, ...]
 
     @property
     def holds(self) -> bool:
@@ -59,7 +59,7 @@ class Verdict:
         """Returns the verdict as plain data."""
         return {
             "l4s": self.holds, "fallback": self.fallback,
-            "complaints": list(self.complaints), "seen": list(self.said),
+            "complaints": list(self.complaints), "seen": list(self.observations),
         }  # fmt: skip
 
 
@@ -78,7 +78,7 @@ class L4s:
     @property
     def warning(self) -> str:
         """One line for all flows that are not what they claim, about the first; empty for none."""
-        doubtful = {key: one for key, one in self.verdicts.items() if not one.holds}
+        doubtful = {key: verdict for key, verdict in self.verdicts.items() if not verdict.holds}
         if not doubtful:
             return ""
         (point, flow), first = next(iter(doubtful.items()))
@@ -95,7 +95,7 @@ class L4s:
             return ""
         first = next(iter(self.verdicts.values()))
         more = "" if len(self.points) == 1 else " At the first point:"
-        return f"L4S as claimed.{more} {' '.join(first.said)}"
+        return f"L4S as claimed.{more} {' '.join(first.observations)}"
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns the verdicts as plain data."""
@@ -149,17 +149,17 @@ def _sends_ect1(transport: Tree) -> bool:
 
 def _counts(result: Result) -> dict[int, dict[tuple[str, str], _Counts]]:
     """Returns the counts of classes by point, then by hop and class; of usable runs."""
-    found: dict[int, dict[tuple[str, str], _Counts]] = {}
+    counts: dict[int, dict[tuple[str, str], _Counts]] = {}
     table = result.tables.get("classes")
     for row in [] if table is None else table.to_pylist():
         if (row["point"], row["replicate"]) in result.left_out:
             continue
-        of_point = found.setdefault(row["point"], {})
+        of_point = counts.setdefault(row["point"], {})
         before = of_point.get((row["hop"], row["class"]), _Counts())
         of_point[row["hop"], row["class"]] = _Counts(
             before.arrivals + row["arrivals"], before.marks + row["marks"]
         )
-    return found
+    return counts
 
 
 def _refused(result: Result) -> dict[int, str]:
@@ -181,12 +181,12 @@ def _verdict(
     if not queues:
         complaints += _without_queue(scenario, flow)
         return Verdict(bool(fallback), tuple(complaints), ())
-    hop = max(queues, key=lambda one: counts.get((one["name"], _LOW), _Counts()).arrivals)
+    hop = max(queues, key=lambda queue: counts.get((queue["name"], _LOW), _Counts()).arrivals)
     low = counts.get((hop["name"], _LOW), _Counts())
     if counts:
         complaints += _of_marks(hop, low)
     complaints += _of_others(scenario, flow, hop, counts)
-    return Verdict(bool(fallback), tuple(complaints), tuple(_said(flow, hop, low, counts)))
+    return Verdict(bool(fallback), tuple(complaints), tuple(_observations(flow, hop, low, counts)))
 
 
 def _of_feedback(transport: Tree, refused: str) -> Iterator[str]:
@@ -235,7 +235,7 @@ def _without_queue(scenario: Tree, flow: Tree) -> Iterator[str]:
     hops = _route(scenario, flow)
     marking = [hop for hop in hops if facts.queue(hop)[1]["marking"]]
     if marking and facts.queue(marking[0])[1]["low_latency"] is facts.NONE:
-        others = [one["name"] for one in _classic_at(scenario, marking[0])]
+        others = [flow["name"] for flow in _classic_at(scenario, marking[0])]
         if others:
             yield (
                 f"{marking[0]['name']} has one queue for it and for {others[0]}, which answers a "
@@ -267,11 +267,11 @@ def _of_others(
 ) -> Iterator[str]:
     """Yields classic flows that are not in the classic queue."""
     any_ect = facts.queue(hop)[1]["low_latency"]["joins"] == "any_ect"
-    classic = [one for one in _classic_at(scenario, hop) if one["name"] != flow["name"]]
+    classic = [other for other in _classic_at(scenario, hop) if other["name"] != flow["name"]]
     astray = [
-        one["name"]
-        for one in classic
-        if one["transport"].get("ecn") and (any_ect or _sends_ect1(one["transport"]))
+        other["name"]
+        for other in classic
+        if other["transport"].get("ecn") and (any_ect or _sends_ect1(other["transport"]))
     ]
     if astray:
         yield (
@@ -284,17 +284,17 @@ def _of_others(
 
 def _classic_at(scenario: Tree, hop: Tree) -> list[Tree]:
     """Returns the TCP flows through a hop whose control is known to answer a mark as a loss."""
-    found = []
+    flows = []
     for flow in scenario["flows"]:
         if hop["name"] not in flow["route"] or flow["transport"]["kind"] != "tcp":
             continue
         kept = facts.control(flow["transport"])[1]["kept_after_mark"]
         if kept is not None and kept["kind"] != _SCALES:
-            found.append(flow)
-    return found
+            flows.append(flow)
+    return flows
 
 
-def _said(
+def _observations(
     flow: Tree, hop: Tree, low: _Counts, counts: Mapping[tuple[str, str], _Counts]
 ) -> Iterator[str]:
     """Yields what was seen of a flow."""

@@ -29,31 +29,31 @@ def metric_table(result: Result, metrics: Sequence[str], frame: pa.Table) -> Tab
     """
     judged = judge(result)
     columns = swept(result.points)
-    names = short(one.path for one in columns)
+    names = short(column.path for column in columns)
     by_replicate = "replicate" in frame.schema.names
     chosen = [METRICS[name] for name in dict.fromkeys(metrics)]
     marked = False
     cells: list[list[Cell]] = []
     for row in frame.to_pylist():
-        line: list[Cell] = [_plain(row[one.name]) for one in columns]
+        line: list[Cell] = [_plain(row[column.name]) for column in columns]
         line += [row["replicate"]] if by_replicate else []
         line.append(row[SUBJECT])
-        for what in chosen:
-            mean = scaled(row[what.name], what.shown_per_unit)
+        for metric in chosen:
+            mean = scaled(row[metric.name], metric.shown_per_unit)
             if by_replicate or mean is None:
                 line.append(mean)
                 continue
-            half = scaled(row[what.name + HALF_WIDTH], what.shown_per_unit)
+            half = scaled(row[metric.name + HALF_WIDTH], metric.shown_per_unit)
             interval = Interval(mean, math.nan if half is None else half, result.run["replicates"])
-            star = judged.marks(what.name, row["point"], row[SUBJECT])
+            star = judged.marks(metric.name, row["point"], row[SUBJECT])
             marked = marked or star
             line.append(starred(interval, star))
         cells.append(line)
     head: list[Column | str] = [
-        *(Column(name, one.unit) for name, one in zip(names, columns, strict=True)),
+        *(Column(name, column.unit) for name, column in zip(names, columns, strict=True)),
         *(["replicate"] if by_replicate else []),
         "subject",
-        *(Column(what.label, what.shown_unit) for what in chosen),
+        *(Column(metric.label, metric.shown_unit) for metric in chosen),
     ]
     return table(f"{result.run['name']}: {result.averaging}", head, cells, NOTE if marked else "")
 

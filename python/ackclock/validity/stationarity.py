@@ -104,8 +104,8 @@ class Verdict:
 
     def row(self) -> dict[str, Any]:
         """Returns the verdict as plain data."""
-        known = {"settled": self.settled, "reason": self.reason or None, "epochs": self.epochs}
-        return known | {"epoch_s": self.epoch_s, "duration_s": self.duration_s}
+        values = {"settled": self.settled, "reason": self.reason or None, "epochs": self.epochs}
+        return values | {"epoch_s": self.epoch_s, "duration_s": self.duration_s}
 
 
 @dataclass(frozen=True)
@@ -126,17 +126,22 @@ class Stationarity:
 
         These are the flow, the hops on its route, what waits there, and all flows together.
         """
-        found = set()
+        subjects = set()
         for (point, flow), verdict in self.verdicts.items():
             if verdict.settled is False:
                 scenario = self.points[point]["scenario"]
                 hops = {
-                    hop for one in scenario["flows"] if one["name"] == flow for hop in one["route"]
+                    hop
+                    for flow_tree in scenario["flows"]
+                    if flow_tree["name"] == flow
+                    for hop in flow_tree["route"]
                 }
                 within = tuple(f"{hop}{sign}" for hop in hops for sign in "/[")
-                waiting = {one for one in AT_HOPS.names(scenario) if one.startswith(within)}
-                found |= {(point, name) for name in (TOGETHER, flow, *hops, *waiting)}
-        return frozenset(found)
+                waiting = {
+                    subject for subject in AT_HOPS.names(scenario) if subject.startswith(within)
+                }
+                subjects |= {(point, name) for name in (TOGETHER, flow, *hops, *waiting)}
+        return frozenset(subjects)
 
     def marks(self, metric: str, point: int, subject: str) -> bool:
         """Returns True if a metric's mean is marked; `subject` is one of the metric's."""
@@ -150,10 +155,12 @@ class Stationarity:
     @property
     def warning(self) -> str:
         """One line for all flows that have not settled, naming the worst; empty for none."""
-        doubtful = {key: one for key, one in self.verdicts.items() if one.settled is False}
+        doubtful = {
+            key: verdict for key, verdict in self.verdicts.items() if verdict.settled is False
+        }
         if not doubtful:
             return ""
-        (point, flow), worst = max(doubtful.items(), key=lambda one: one[1].duration_s or 0)
+        (point, flow), worst = max(doubtful.items(), key=lambda entry: entry[1].duration_s or 0)
         words = assigned(self.points[point]["assignments"]) if len(self.points) > 1 else []
         where = f"{flow} ({', '.join(words)})" if words else flow
         others = (
@@ -259,7 +266,7 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
         for index, point in enumerate(result.points)
         for flow in point["scenario"]["flows"]
     }
-    found: dict[tuple[int, str], list[_Instance]] = {}
+    instances: dict[tuple[int, str], list[_Instance]] = {}
     for key, rows in grouped(result.rows("samples", flow=names), _KEYS, _READ["samples"]):
         point, replicate, flow, _ = key
         start, end = there.get(key, (math.inf, math.nan))
@@ -278,8 +285,8 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
         delivered = late["delivered_bytes"].astype(float)
         grows = _grows(np.minimum(late["cwnd_bytes"], limits[point, flow]))
         instance = _Instance(epochs, late["time_s"], delivered, grows, float(from_s))
-        found.setdefault((point, flow), []).append(instance)
-    return found
+        instances.setdefault((point, flow), []).append(instance)
+    return instances
 
 
 def _reactions(result: Result, names: list[str]) -> dict[_Run, NDArray[np.float64]]:
@@ -287,12 +294,12 @@ def _reactions(result: Result, names: list[str]) -> dict[_Run, NDArray[np.float6
 
     A loss reaction directly after another belongs to the same epoch; an ECN echo always begins one.
     """
-    found = {}
+    reactions = {}
     for key, rows in grouped(result.rows("events", flow=names), _KEYS, _READ["events"]):
         is_loss = np.isin(rows["kind"].astype(str), _LOSSES)
         begins = is_loss & ~np.concatenate(([False], is_loss[:-1]))
-        found[key] = rows["time_s"][begins | (rows["kind"].astype(str) == "ecn_echo")]
-    return found
+        reactions[key] = rows["time_s"][begins | (rows["kind"].astype(str) == "ecn_echo")]
+    return reactions
 
 
 def _recoveries(rows: Columns) -> float:
@@ -320,22 +327,22 @@ def _receive_window(transport: Mapping[str, Any]) -> float:
 
 def _grows(window: NDArray[np.float64]) -> bool:
     """Returns True if the window is larger at the end than in the middle, or if it is unknown."""
-    known = window[~np.isnan(window)]
-    return known.size < 2 or bool(known[-1] > known[known.size // 2])
+    known_window = window[~np.isnan(window)]
+    return known_window.size < 2 or bool(known_window[-1] > known_window[known_window.size // 2])
 
 
 def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_Instance]) -> Verdict:
     duration = units.seconds(scenario["duration"])
-    measured = sum(one.measured_s for one in instances) / len(instances)
+    measured = sum(instance.measured_s for instance in instances) / len(instances)
     drifts = _drifts(instances)
     if not _has_epochs(flow, instances):
         if drifts is None:
             return Verdict(None, "there are too few samples")
         return Verdict(False, _drifting()) if drifts else Verdict(True)
     stated = facts.control(flow["transport"])[1]
-    known = None not in (stated["reacts_to_loss"], stated["reacts_to_delay"])
-    epochs = sum(one.epochs for one in instances) / len(instances)
-    if not known or math.isnan(epochs):
+    reactions_known = None not in (stated["reacts_to_loss"], stated["reacts_to_delay"])
+    epochs = sum(instance.epochs for instance in instances) / len(instances)
+    if not reactions_known or math.isnan(epochs):
         return Verdict(None, "whether and when it reacts to congestion is not known")
     epoch = measured / epochs if epochs > 0 else _from_facts(scenario, flow)
     if epochs >= EPOCHS:
@@ -374,7 +381,7 @@ def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
         or stated["reacts_to_delay"] is True
     ):
         return False
-    return any(one.grows or one.epochs > 0 for one in instances)
+    return any(instance.grows or instance.epochs > 0 for instance in instances)
 
 
 def _drifting() -> str:
@@ -387,14 +394,16 @@ def _drifting() -> str:
 def _drifts(instances: list[_Instance]) -> bool | None:
     """Returns True if MSER-5 finds that the goodput has not settled; None with too few batches."""
     start, end = (
-        max(one.times_s[0] for one in instances),
-        min(one.times_s[-1] for one in instances),
+        max(instance.times_s[0] for instance in instances),
+        min(instance.times_s[-1] for instance in instances),
     )
-    count = min(one.times_s.size - 1 for one in instances) // BATCH
+    count = min(instance.times_s.size - 1 for instance in instances) // BATCH
     if count < BATCHES or not start < end:
         return None
     ends = np.linspace(start, end, count + 1)
-    batches = sum(np.diff(np.interp(ends, one.times_s, one.delivered)) for one in instances)
+    batches = sum(
+        np.diff(np.interp(ends, instance.times_s, instance.delivered)) for instance in instances
+    )
     assert isinstance(batches, np.ndarray)
     cut, mean = mser(batches), float(batches.mean())
     return cut > count / 2 and abs(float(batches[cut:].mean()) - mean) > NOTICEABLE * mean
@@ -426,11 +435,11 @@ def _from_facts(scenario: dict[str, Any], flow: dict[str, Any]) -> float | None:
             float(bottleneck.flows), growth, beta, path.sender.segments_per_ack,
         ))
     )["period"]  # fmt: skip
-    lasts = _known([float(tooth), float(np.cbrt(full * (1 - beta) / control.cubic_c))])
+    lasts = _without_nan([float(tooth), float(np.cbrt(full * (1 - beta) / control.cubic_c))])
     return min(lasts, default=None)
 
 
-def _known(values: Iterable[float]) -> list[float]:
+def _without_nan(values: Iterable[float]) -> list[float]:
     return [value for value in values if math.isfinite(value) and value > 0]
 
 

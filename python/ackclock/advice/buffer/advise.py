@@ -261,7 +261,7 @@ def question(
     targets = _targets(utilisation, p99_delay, loss, completion_p95)
     bounds = {name: one.bound for name, one in targets.items()}
     asked = {"run": address.of_run(scenario), "hop": hop, "targets": bounds}
-    return address.of(asked | ({"aqm": True} if with_aqm else {}))
+    return address.of_content(asked | ({"aqm": True} if with_aqm else {}))
 
 
 def _targets(

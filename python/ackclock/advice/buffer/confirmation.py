@@ -86,7 +86,7 @@ def _part(tell: Tell, position: int, parts: int) -> Tell:
 
 def _emulated(scenario: Scenario, place: Path, tell: Tell) -> tuple[Result, str]:
     made_of = address.of_emulation(scenario)
-    known = cache.known(place / made_of, made_of)
+    known = cache.complete_result(place / made_of, made_of)
     if known is not None:
         return known, made_of
     result = cache.emulate(scenario, place / made_of, tell, captures=False)

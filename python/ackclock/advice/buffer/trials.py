@@ -146,7 +146,7 @@ class Runs:
         made_of = address.of_run(scenario)
         place = None if self._folder is None else self._folder / made_of
         result = self._last[1] if self._last is not None and self._last[0] == made_of else None
-        known = None if place is None else cache.known(place, made_of)
+        known = None if place is None else cache.complete_result(place, made_of)
         if known is not None:
             return known, made_of
         if result is None:

@@ -70,7 +70,7 @@ class Amount:
             try:
                 return cls(units.parse(tree).amount)
             except InputError as error:
-                raise error.at(path) from None
+                raise error.for_field(path) from None
         fields = Fields(tree, path)
         at = Moment.read(fields.any("at"), fields.at("at")) if fields.has("at") else None
         amount = cls(0.0, variable(fields, "of"), fields.number("times", 1.0), at)

@@ -51,7 +51,7 @@ class Duration:
             try:
                 return cls(units.seconds(written), 0.0, written)
             except InputError as error:
-                raise error.at(path) from None
+                raise error.for_field(path) from None
         raise InputError("wrong-type", path, f'{written!r} is not a time; for example "10 s"')
 
     @classmethod

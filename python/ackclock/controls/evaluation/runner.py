@@ -223,7 +223,7 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
 
 def _record(plan: Plan, case: Case, path: Path_, folder: Path) -> Record:
     """Returns the record of a case on a path, from the folder if nothing has changed."""
-    made_of = address.of(
+    made_of = address.of_content(
         {
             "suite": plan.suite.digest,
             "case": case.id,

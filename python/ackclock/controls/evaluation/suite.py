@@ -61,7 +61,7 @@ class Share:
         try:
             quantity = units.parse(written)
         except InputError as error:
-            raise error.at(path) from None
+            raise error.for_field(path) from None
         if quantity.base == "" and quantity.unit:
             return cls(share=quantity.amount)
         if quantity.base == "bit/s":
@@ -355,7 +355,7 @@ def _read(text: bytes, file: str, name: str) -> Suite:
     try:
         return _suite(Fields(tree, ""), name, hashlib.sha256(text).hexdigest()[:16])
     except InputError as error:
-        raise error.at(f"{file}: {error.field}") from None
+        raise error.for_field(f"{file}: {error.field}") from None
 
 
 def _suite(fields: Fields, name: str, digest: str) -> Suite:

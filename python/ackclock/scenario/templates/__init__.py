@@ -38,7 +38,7 @@ def _folder() -> Traversable:
 
 def names() -> list[str]:
     """Returns the names of all templates."""
-    files = [one.name for one in _folder().iterdir()]
+    files = [file.name for file in _folder().iterdir()]
     return sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
 
 
@@ -49,13 +49,13 @@ def template(name: str) -> Template:
         InputError: There is none of that name.
     """
     if name not in names():
-        raise InputError("unknown-name", "", f'unknown template "{name}"; {_known(name)}', name)
+        raise InputError("unknown-name", "", f'unknown template "{name}"; {_choices(name)}', name)
     text = (_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
     links = [hop["link"] for hop in Scenario.from_toml(text).tree["hops"]]
     named = [link["file"] for link in links if "file" in link]
-    files = {one: (_folder() / one).read_text(encoding="utf-8") for one in named}
+    files = {file: (_folder() / file).read_text(encoding="utf-8") for file in named}
     return Template(name, text.partition("\n")[0].removeprefix("# "), text, files)
 
 
-def _known(name: str) -> str:
+def _choices(name: str) -> str:
     return suggestion(name, names())

@@ -107,7 +107,7 @@ class Search:
         except ScenarioError:
             raise
         except InputError as error:
-            raise error.at(error.field.replace("--metric", "--minimise")) from None
+            raise error.for_field(error.field.replace("--metric", "--minimise")) from None
         plan = Plan.of(base, metrics=metrics, keep=[], replicates=(1, 1))
         if budget < 2 * replicates:
             raise InputError(
@@ -125,7 +125,7 @@ class Search:
     def address(self) -> str:
         """Address of the search."""
         content = {name: value for name, value in vars(self).items() if name != "plan"}
-        return address.of(content | {"vary": list(self.vary), "plan": self.plan.to_json()})
+        return address.of_content(content | {"vary": list(self.vary), "plan": self.plan.to_json()})
 
 
 @dataclass(frozen=True)
