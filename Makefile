@@ -60,7 +60,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help build demo test test-fast \
     test-rust test-computing test-waiting test-alone \
     test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
-    lint lint-rust lint-python docs docs-generated docs-rust docs-write site \
+    lint lint-rust lint-python docs docs-pages docs-rust docs-write site \
     changelog clean
 .DELETE_ON_ERROR:
 
@@ -175,21 +175,19 @@ lint-python: $(EITHER)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: docs-generated docs-rust ## check that generated pages are current, build Rust's documentation
+docs: docs-pages docs-rust ## write the pages to out/site-pages, build Rust's documentation
 
-docs-generated: $(EITHER)
-	$(BIN)/python tools/reference.py --check
+docs-pages: $(EITHER)
+	$(BIN)/python tools/documentation_site.py out/site-pages
 	$(BIN)/python tools/exercise_notebooks.py --check
 
 docs-rust: $(BIN)/python
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
-docs-write: $(EITHER) ## write the generated pages: docs/reference, schema, notebooks
-	$(BIN)/python tools/reference.py --write
+docs-write: $(EITHER) ## write the notebooks of the exercises
 	$(BIN)/python tools/exercise_notebooks.py
 
-# Reads the sources; the engine need not be built.
-site: $(SITE_TOOLS) ## build the documentation site into out/site
+site: $(SITE_TOOLS) $(EITHER) ## build the documentation site into out/site
 	$(BIN)/python tools/documentation_site.py out/site-pages
 	rm -rf out/site
 	$(BIN)/zensical build --strict --clean

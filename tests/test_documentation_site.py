@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from documentation_site import PAGES, copy, missing
+import reference
+from ackclock.elements.registry import registry, schema
+from documentation_site import PAGES, copy, missing, pages
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -19,25 +21,37 @@ def repository(folder: Path, text: str) -> Path:
 
 
 def test_links_lead_somewhere_and_every_page_is_in_the_navigation() -> None:
-    assert not missing(ROOT)
+    assert not missing(ROOT, pages(ROOT, reference.pages(registry(), schema())))
 
 
 def test_a_broken_link_and_a_page_beside_the_navigation_are_named(tmp_path: Path) -> None:
     root = repository(tmp_path, "[a](docs/a.md) [b](docs/b.md#c) `[no](link)`\n")
     (root / "docs").mkdir()
     (root / "docs/a.md").write_text("", encoding="utf-8")
-    beside, broken = missing(root)
+    beside, broken = missing(root, pages(root, {}))
     assert beside == "mkdocs.yml: nav lacks docs/a.md"
-    assert broken.startswith("README.md: ")
-    assert broken.endswith("docs/b.md")
+    assert broken == "README.md: links to a file that does not exist: docs/b.md"
 
 
 def test_a_copy_keeps_the_layout_and_takes_linked_files_along(tmp_path: Path) -> None:
     text = "[licence](LICENSE)\n```toml mine.toml\n```\n```sh emulation\n```\n"
     root = repository(tmp_path / "from", text)
     (root / "LICENSE").write_text("free\n", encoding="utf-8")
-    copy(root, tmp_path / "to")
+    copy(root, pages(root, {}), tmp_path / "to")
     assert (tmp_path / "to/LICENSE").read_text("utf-8") == "free\n"
     assert (tmp_path / "to/README.md").read_text("utf-8") == (
         '[licence](LICENSE)\n```toml title="mine.toml"\n```\n```sh\n```\n'
     )
+
+
+def test_anchors_of_the_reference_lead_to_its_pages(tmp_path: Path) -> None:
+    index = "docs/reference/README.md"
+    root = repository(tmp_path, f"[all]({index}) [a]({index}#queues) [b]({index}#queues/red)\n")
+    (root / "docs/reference").mkdir(parents=True)
+    (root / index).write_text("as a code host shows it", encoding="utf-8")
+    texts = pages(root, {index: "", "docs/reference/queues.md": ""})
+    assert texts["README.md"] == (
+        f"[all]({index}) [a](docs/reference/queues.md) [b](docs/reference/queues.md#red)\n"
+    )
+    assert texts[index] == ""
+    assert "links to" not in "".join(missing(root, texts))

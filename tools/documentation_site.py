@@ -1,20 +1,28 @@
-"""Copies the pages of the documentation site into one folder, from which zensical builds it.
+"""Writes the pages of the documentation into one folder, from which zensical builds the site.
 
 The pages stay where a code host shows them (README.md at the root, guides in docs, …), so the copy
 keeps the layout of the repository and relative links work in both places. A link to a file that is
 no page takes that file along. A link to what is not in the repository ends the build.
 
+Reference pages are not in the repository: they are made here, of the engine's registries. Other
+pages name one by an anchor of `docs/reference/README.md`, which a code host shows. In the copy,
+`reference/README.md#queues/codel` leads to `reference/queues.md#codel`.
+
     python tools/documentation_site.py out/site-pages
 """
 
 import argparse
+import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["copy", "main", "missing", "targets"]
+import reference
+from ackclock.elements.registry import registry, schema
+
+__all__ = ["copy", "main", "missing", "pages"]
 
 #: Pages outside `docs`.
 PAGES = (
@@ -25,50 +33,60 @@ PAGES = (
 _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _INFO = re.compile(r"^(```\w+)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")
+_REFERENCE = re.compile(r"\breference/README\.md#(\w+)(?:/([\w-]+))?")
 _LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
 
 
-def pages(root: Path) -> list[Path]:
-    """Returns the Markdown files of the site."""
-    return [*(root / name for name in PAGES), *sorted((root / "docs").rglob("*.md"))]
+def pages(root: Path, generated: Mapping[str, str]) -> dict[str, str]:
+    """Returns the Markdown of the site by its path within the repository."""
+    files = [*(root / name for name in PAGES), *sorted((root / "docs").rglob("*.md"))]
+    written = {file.relative_to(root).as_posix(): file.read_text("utf-8") for file in files}
+    return {name: _REFERENCE.sub(_page, text) for name, text in {**written, **generated}.items()}
 
 
-def targets(page: Path) -> Iterator[Path]:
+def _page(link: re.Match[str]) -> str:
+    return f"reference/{link[1]}.md" + (f"#{link[2]}" if link[2] else "")
+
+
+def targets(text: str) -> Iterator[str]:
     """Yields the files that a page links to, without anchors and other sites."""
-    text = _CODE.sub("", _FENCE.sub("", page.read_text(encoding="utf-8")))
-    for found in _LINK.finditer(text):
+    for found in _LINK.finditer(_CODE.sub("", _FENCE.sub("", text))):
         link = (found[1] or found[2]).partition("#")[0]
         if link and ":" not in link:
-            yield (page.parent / link).resolve()
+            yield link
 
 
-def missing(root: Path) -> list[str]:
+def missing(root: Path, texts: Mapping[str, str]) -> list[str]:
     """Returns one line for each link that leads to no file and each page that is not in `nav`."""
     nav = (root / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     return [
-        f"mkdocs.yml: nav lacks {page.relative_to(root)}"
-        for page in pages(root)
-        if not re.search(rf"[ ]{re.escape(str(page.relative_to(root)))}$", nav, re.MULTILINE)
+        f"mkdocs.yml: nav lacks {name}"
+        for name in texts
+        if name.endswith(".md") and not re.search(rf"[ ]{re.escape(name)}$", nav, re.MULTILINE)
     ] + [
-        f"{page.relative_to(root)}: links to a file that does not exist: {target}"
-        for page in pages(root)
-        for target in targets(page)
-        if not target.is_file()
+        f"{name}: links to a file that does not exist: {target}"
+        for name, target in _linked(texts)
+        if target not in texts and not (root / target).is_file()
     ]
 
 
-def copy(root: Path, to: Path) -> None:
+def _linked(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yields the name of each page with each file that it links to, within the repository."""
+    for name, text in texts.items():
+        for target in targets(text):
+            yield name, os.path.normpath(Path(name).parent / target)
+
+
+def copy(root: Path, texts: Mapping[str, str], to: Path) -> None:
     """Replaces the folder `to` by the pages and the files that they link to."""
     shutil.rmtree(to, ignore_errors=True)
-    found = pages(root)
-    for file in {*found, *(target for page in found for target in targets(page))}:
-        name = to / file.relative_to(root)
-        name.parent.mkdir(parents=True, exist_ok=True)
-        if file.suffix == ".md":
-            text = _INFO.sub(_shown, file.read_text(encoding="utf-8"))
-            name.write_text(text, encoding="utf-8")
+    for name in {*texts, *(target for _, target in _linked(texts))}:
+        file = to / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if name in texts:
+            file.write_text(_INFO.sub(_shown, texts[name]), encoding="utf-8")
         else:
-            shutil.copyfile(file, name)
+            shutil.copyfile(root / name, file)
 
 
 def _shown(info: re.Match[str]) -> str:
@@ -78,16 +96,17 @@ def _shown(info: re.Match[str]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Copies the pages of the current folder; returns the exit code."""
+    """Writes the pages of the current folder; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("to", type=Path, help="folder to be written")
     to = parser.parse_args(arguments).to
     root = Path.cwd()
-    lines = missing(root)
+    texts = pages(root, reference.pages(registry(), schema()))
+    lines = missing(root, texts)
     if lines:
         print("\n".join(lines), file=sys.stderr)
         return 1
-    copy(root, to)
+    copy(root, texts, to)
     return 0
 
 

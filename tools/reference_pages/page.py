@@ -21,17 +21,12 @@ from reference_pages.schemas import (
 )
 
 __all__ = [
-    "MARK",
-    "REPAIR",
     "Page",
     "after_the_first_line",
     "attributes",
     "first_sentence",
     "repeated",
 ]
-
-REPAIR = "make docs-write"
-MARK = f"<!-- Generated from the code. To change a text, change it there, then run `{REPAIR}`. -->"
 
 #: Longest prose in a cell, in characters and sentences; the rest becomes a note below the table.
 CELL_CHARACTERS = 200
@@ -52,7 +47,7 @@ class Page:
     """
 
     def __init__(self, title: str, registered: Json, definitions: Json | None = None) -> None:
-        self._parts = [MARK, f"# {title}"]
+        self._parts = [f"# {title}"]
         self._title = title
         self._kinds = {
             frozenset(entry["name"] for entry in registered[kind]): kind for kind in KINDS

@@ -14,7 +14,7 @@ def text(registered: Json, described: Json) -> str:
     page.paragraph(
         "A scenario is a file of TOML or JSON, or the same tree in Python. Fields that this page "
         'does not list are errors. A quantity is written with its unit, such as `"10 Mbit/s"`. '
-        "The JSON schema is `schema/scenario.schema.json`."
+        "There is a [JSON schema](scenario.schema.json), too."
     )
     page.contents()
     page.title("Top level")
