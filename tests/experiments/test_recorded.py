@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from ackclock import Result, Scenario, metrics, simulate, units
+from ackclock import Result, Scenario, metrics, plot, simulate, units
 from ackclock.metrics import interval
 from ackclock.reproduction import (
     Band,
@@ -155,6 +156,43 @@ class TestDigest:
         assert digest.digest(lossy) != digest.digest(run)
         assert len({digest.key(one) for one in (run, other, lossy)}) == 3
 
+    def test_a_brief_run_has_all_points_and_the_whole_warm_up(self) -> None:
+        brief = digest.brief(Scenario(SWEPT | {"replicates": 7}))
+        trees = [point.scenario.resolve().tree for point in brief.expand()]
+        assert [tree["hops"][0]["delay"] for tree in trees] == [
+            f"{ms} ms" for ms in range(10, 60, 10)
+        ]
+        for tree in trees:
+            times = [
+                units.seconds(tree[name]) for name in ("duration", "warmup", "sample_interval")
+            ]
+            assert (times, tree["replicates"]) == ([6, 4, 0.1], 2)
+
+    def test_a_brief_run_is_no_longer_than_the_run(self) -> None:
+        brief = digest.brief(
+            Scenario(TREE | {"duration": "5 s"}).replace({"flows.0.start": "4.9 s"})
+        )
+        assert units.seconds(brief.resolve().tree["duration"]) == 5
+
+    def test_the_numbers_of_a_conclusion_change_its_digest_and_words_do_not(self) -> None:
+        def concluded(said: str, ours: float, accepted: Band) -> str:
+            claim = Claim.of(said, interval([ours]), accepted, "Mbit/s", origin=Origin.STATED)
+            return digest.outcome_digest(toy(lambda _: Outcome(Basis(), (), None, (claim,))))
+
+        first = concluded("It is near 1", 0.9, RIGHT)
+        assert concluded("It is close to 1", 0.9, RIGHT) == first
+        assert concluded("It is near 2", 0.9, RIGHT) != first
+        assert concluded("It is near 1", 0.8, RIGHT) != first
+        assert concluded("It is near 1", 0.9, Band(0.6, 1.0)) != first
+        assert concluded("It is near 1", 0.9, Band(1.0)) != first
+
+    def test_the_last_bits_of_a_number_do_not_count_and_a_drawn_one_does(self) -> None:
+        def drawn(y: float) -> str:
+            draw = partial(plot.curves, [plot.Curve("ours", [0, 1], [0, y])], "x", "y", "Toy")
+            return digest.outcome_digest(toy(lambda _: Outcome(Basis(), (), draw)))
+
+        assert drawn(np.nextafter(0.1, 1)) == drawn(0.1) != drawn(0.1001)
+
     def test_a_run_that_is_shared_belongs_to_the_first(self) -> None:
         first, second = toy(), replace(toy(), name="toy-figure-2")
         assert [(one.experiment, one.name) for one in digest.owned([first, second])] == [
@@ -182,17 +220,17 @@ class TestSources:
         assert sources.code('x = "10 Mbit/s"') != sources.code('x = "11 Mbit/s"')
         assert sources.code('raise E("no x")') == sources.code('raise E(f"unknown {x}")')
 
-    def test_a_conclusion_depends_on_what_its_module_imports_and_on_metrics(self) -> None:
+    def test_a_module_that_moves_is_the_same_code_and_an_imported_name_is_code(self) -> None:
+        written = sources.code("from a.b import c as d")
+        assert written == sources.code("from e import c as d")
+        assert written != sources.code("from a.b import f as d")
+
+    def test_an_experiments_code_is_its_module_and_what_that_imports_from_its_package(self) -> None:
         by_name = {one.name: one for one in experiments()}
-        paths = {
-            path.name
-            for path in sources._imported(
-                "ackclock_reproductions.wifi.figure_8", "ackclock_reproductions"
-            )
-        }
+        paths = {path.name for path in sources._imported("ackclock_reproductions.wifi.figure_8")}
         assert {"figure_8.py", "cell.py", "replicates.py"} <= paths
-        assert "figure_3.py" not in paths
-        assert sources.conclusion(by_name["wifi-figure-8"]) != sources.conclusion(
+        assert paths.isdisjoint({"figure_3.py", "words.py", "flows.py"})
+        assert sources.own_code(by_name["wifi-figure-8"]) != sources.own_code(
             by_name["tfrcp-figure-6"]
         )
 
@@ -346,9 +384,32 @@ class TestCheck:
         assert not recorded.tables(toy()).exists()
         assert check.check([toy()], recorded, tmp_path) == []
         assert ran == ["toy"]
-        recorded.large["toy-figure-1"] = "other code"
-        assert check.check([toy()], recorded, tmp_path) == []
-        assert ran == ["toy", "toy"]
+        for number, part in enumerate(["code", "numbers"]):
+            recorded.large["toy-figure-1"][part] = "another"
+            assert check.check([toy()], recorded, tmp_path) == []
+            assert ran == ["toy"] * (number + 2)
+            assert recorded.large["toy-figure-1"] == check.conclusion(toy())
+
+    @pytest.mark.slow
+    def test_a_new_metric_changes_nothing_recorded_and_another_number_of_one_does(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        recorded = check.Recorded(Path(__file__).parent / "recorded")
+        [experiment] = [one for one in experiments() if one.name == "mechanisms-figure-2"]
+        fairness = metrics.metric("fairness")
+        monkeypatch.setattr(
+            metrics, "METRICS", {**metrics.METRICS, "new": replace(fairness, name="new")}
+        )
+        assert check.changes(experiment, recorded) == ""
+
+        def slightly_less(result: Result) -> list[metrics.Value]:
+            return [one._replace(value=0.99 * one.value) for one in fairness.values(result)]
+
+        changed = replace(fairness, values=slightly_less)
+        monkeypatch.setattr(metrics, "METRICS", {**metrics.METRICS, "fairness": changed})
+        assert check.changes(experiment, recorded) == (
+            "the conclusion draws other numbers from the same brief runs"
+        )
 
     def test_what_is_asked_for_is_run_though_it_did_not_change(
         self, recorded: check.Recorded, ran: list[str], tmp_path: Path

@@ -2,9 +2,9 @@
 
 The folder holds `digests.json` with digests of what experiments run, and stored tables in one
 folder per experiment. An experiment is run in full if a digest changed, or if its conclusion reads
-tables that are not stored. If its tables are too large to store, it is also run when the code of
-its conclusion changed. Digests and tables are recorded together, and only if the verdict is the
-documented one. If nothing changed, nothing is run or written.
+tables that are not stored. If its tables are too large to store, it is also run when its own code
+changed, or the numbers that it draws from brief runs. Digests and tables are recorded together, and
+only if the verdict is the documented one. If nothing changed, nothing is run or written.
 """
 
 import argparse
@@ -19,10 +19,10 @@ from pathlib import Path
 
 from ackclock.reproduction import stored
 from ackclock.reproduction.catalogue import chosen, experiments
-from ackclock.reproduction.digest import digest, key
+from ackclock.reproduction.digest import digest, key, outcome_digest
 from ackclock.reproduction.experiment import Experiment, Run
 from ackclock.reproduction.runs import results
-from ackclock.reproduction.sources import conclusion
+from ackclock.reproduction.sources import own_code
 from ackclock.result.folder import write_whole
 from ackclock.table import json_text
 
@@ -37,7 +37,7 @@ class Recorded:
 
     Attributes:
         digests: By the key of a run.
-        large: Digest of the conclusion's code, for experiments whose tables are too large to store.
+        large: Digests of the conclusion, for experiments whose tables are too large to store.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +45,7 @@ class Recorded:
         path = folder / "digests.json"
         content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         self.digests: dict[str, str] = content.get("digests", {})
-        self.large: dict[str, str] = content.get("large", {})
+        self.large: dict[str, dict[str, str]] = content.get("large", {})
 
     def tables(self, experiment: Experiment) -> Path:
         """Returns the folder of an experiment's stored tables."""
@@ -77,6 +77,22 @@ class Recorded:
 def simulated(experiment: Experiment) -> dict[str, Run]:
     """Returns the simulated runs of an experiment, by name."""
     return {name: run for name, run in experiment.runs().items() if run.method == "simulate"}
+
+
+def conclusion(experiment: Experiment) -> dict[str, str]:
+    """Returns the digests that stand for a conclusion: of its own code, and of its numbers."""
+    return {"code": own_code(experiment), "numbers": outcome_digest(experiment)}
+
+
+def changes(experiment: Experiment, recorded: Recorded) -> str:
+    """Returns what changed of a conclusion whose tables are not stored; empty if nothing did."""
+    before = recorded.large[experiment.name]
+    said = {
+        "code": "the code that concludes changed",
+        "numbers": "the conclusion draws other numbers from the same brief runs",
+    }
+    now = conclusion(experiment)
+    return "; ".join(said[name] for name in said if now[name] != before.get(name))
 
 
 def check(
@@ -147,8 +163,7 @@ def _standing(experiment: Experiment, fresh: dict[str, str], recorded: Recorded)
     if len(fresh) < len(experiment.runs()) or not fresh:
         return "", ""
     if experiment.name in recorded.large:
-        renewed = recorded.large[experiment.name] != conclusion(experiment)
-        return "the code that concludes, or that of metrics, changed" if renewed else "", ""
+        return changes(experiment, recorded), ""
     try:
         outcome = stored.outcome_of(
             experiment, stored.load(experiment, recorded.tables(experiment))

@@ -1,12 +1,17 @@
-"""Digests of what experiments run, to detect that the engine gives other tables.
+"""Digests of what experiments run and conclude, to detect that their numbers change.
 
 The digest of a run is that of the tables of one short replicate, see `shortened`. Tables are a
 deterministic function of the scenario and the engine. Equal digests therefore mean that the engine
 still does the same.
+
+The digest of a conclusion is that of the numbers that it draws from brief runs, see `brief`. It
+covers every metric and model that the conclusion uses by what they return, whatever their code.
 """
 
 import hashlib
 import json
+import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,15 +20,26 @@ import numpy as np
 
 from ackclock import engine, units
 from ackclock.elements import facts
-from ackclock.reproduction.experiment import Experiment, Run
+from ackclock.plot import CurveFigure
+from ackclock.reproduction.experiment import QUICK_REPLICATES, Experiment, Run
+from ackclock.reproduction.outcome import plain
+from ackclock.run.simulation import simulate
 
 if TYPE_CHECKING:
+    from ackclock.reproduction.outcome import Outcome
     from ackclock.scenario import Scenario
 
-__all__ = ["Named", "columns_digest", "digest", "key", "owned", "shortened"]
+__all__ = [
+    "Named", "brief", "columns_digest", "digest", "key", "outcome_digest", "owned", "shortened",
+]  # fmt: skip
 
 #: Duration of the short replicate as a share of the run's, and its largest: tens of round trips.
 SHARE, MOST_S = 1 / 20, 10.0
+#: Samples of the shortest measured time of a brief run.
+SAMPLES = 20
+#: Significant digits of a conclusion's numbers, and the largest number that counts as none: sums of
+#: the same numbers differ in their last bits between processors.
+DIGITS, NONE = 6, 1e-12
 #: Length of keys and digests in characters: 64 bits.
 LENGTH = 16
 
@@ -130,6 +146,66 @@ def _with_one_nan(content: bytes) -> bytes:
     numbers = np.frombuffer(content, "<f8")
     unknown = np.isnan(numbers)
     return np.where(unknown, np.nan, numbers).tobytes() if unknown.any() else content
+
+
+def brief(scenario: "Scenario") -> "Scenario":
+    """Returns a scenario from which a conclusion can be drawn within seconds.
+
+    It has all points, two replicates, and the whole warm-up, as conclusions select times and points
+    by themselves. After the warm-up, and after the last scheduled event, it lasts as long as the
+    scenario of `shortened`.
+    """
+    trees = [point.scenario.resolve().tree for point in scenario.expand()]
+    duration_s, warmup_s, apart_s = (
+        units.seconds(trees[0][name]) for name in ("duration", "warmup", "sample_interval")
+    )
+    short_s = min(SHARE * duration_s, MOST_S)
+    begun_s = max(warmup_s, *(time_s for tree in trees for time_s in _scheduled_s(tree)))
+    changes = {
+        "duration": min(duration_s, begun_s + short_s),
+        "sample_interval": min(apart_s, short_s / SAMPLES),
+    }
+    return scenario.replace(
+        {name: f"{round(time_s * 1e9)} ns" for name, time_s in changes.items()}
+        | {"replicates": min(trees[0]["replicates"], QUICK_REPLICATES)}
+    )
+
+
+def outcome_digest(experiment: Experiment) -> str:
+    """Concludes from brief runs, which must be simulated; returns the digest of the numbers.
+
+    Words do not count, only the numbers in them, the curves of the figure, and what holds.
+    """
+    results = {name: simulate(brief(run.scenario)) for name, run in experiment.runs().items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Some means of so short a time are of nothing.
+        outcome = experiment.outcome(results)
+        numbers = [*_numbers(plain(outcome)), *_drawn(outcome)]
+    return _hex(json.dumps(numbers).encode())
+
+
+def _numbers(part: object) -> Iterator[str]:
+    """Yields the numbers of plain data and of texts in it, rounded to `DIGITS`, and what holds."""
+    if isinstance(part, bool):
+        yield str(part)
+    elif isinstance(part, int | float):
+        yield f"{part if abs(part) > NONE else 0.0:.{DIGITS}g}"
+    elif isinstance(part, str):
+        yield from re.findall(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", part)
+    elif isinstance(part, Mapping):
+        yield from _numbers(list(part.values()))
+    elif isinstance(part, Iterable):
+        for inner in part:
+            yield from _numbers(inner)
+
+
+def _drawn(outcome: "Outcome") -> Iterator[str]:
+    """Yields the numbers of the curves that a figure shows."""
+    figure = None if outcome.draw is None else outcome.draw()
+    if isinstance(figure, CurveFigure):
+        for curve in figure.curves.drawn:
+            for values in (curve.x, curve.y, curve.half_widths):
+                yield from _numbers(np.ravel([] if values is None else values).tolist())
 
 
 def _hex(content: bytes) -> str:

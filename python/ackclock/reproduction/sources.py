@@ -1,4 +1,7 @@
-"""Digests of the Python code behind conclusions, for conclusions that tests do not draw."""
+"""Digests of experiments' own code, for conclusions that tests do not draw from full runs.
+
+What the code uses of other packages counts by the numbers it gives: see `digest.outcome_digest`.
+"""
 
 import ast
 import hashlib
@@ -10,41 +13,28 @@ from pathlib import Path
 from ackclock.reproduction.digest import LENGTH
 from ackclock.reproduction.experiment import Experiment
 
-__all__ = ["code", "conclusion"]
+__all__ = ["code", "own_code"]
 
-_METRICS = "ackclock.metrics"
-_WORDS = "ackclock.reproduction.words"
 #: A longer string is prose.
 _WORDS_OF_A_NAME = 4
-#: Fields that repeat what the rest of the tree says.
-_IGNORED = frozenset({"ctx", "kind", "type_comment"})
+#: Fields that repeat what the rest of the tree says, and the module that a name is imported from.
+_IGNORED = frozenset({"ctx", "kind", "type_comment", "module", "level"})
 
 
-def conclusion(experiment: Experiment) -> str:
-    """Returns the digest of an experiment's code.
-
-    It covers its module, what that imports from its own package, the metrics, and the bands.
-    """
+def own_code(experiment: Experiment) -> str:
+    """Returns the digest of an experiment's module and of what that imports from its package."""
     module = getattr(experiment.conclude, "func", experiment.conclude).__module__
-    package = module.partition(".")[0]
-    paths = {
-        *_imported(module, package),
-        _folder(_WORDS) / "words.py",
-        *_folder(_METRICS).rglob("*.py"),
-    }
-    found = hashlib.sha256(
-        "\n".join(sorted(code(path.read_text(encoding="utf-8")) for path in paths)).encode()
-    )
-    return found.hexdigest()[:LENGTH]
+    texts = (path.read_text(encoding="utf-8") for path in _imported(module))
+    return hashlib.sha256("\n".join(sorted(map(code, texts))).encode()).hexdigest()[:LENGTH]
 
 
 @cache
 def code(text: str) -> str:
     """Returns the syntax tree of a module as text, without docstrings, prose and layout.
 
-    Prose is any string of more than four words: a summary or a claim,
-    from which nothing follows. Of
-    an exception it counts that it is raised, not what it says.
+    Prose is any string of more than four words: a summary or a claim, from which nothing follows.
+    Of an exception it counts that it is raised, not what it says, and of an import the names, so
+    that modules can move.
     `ast.dump` gives other texts in other versions of Python; this function does not.
     """
     return _written(ast.parse(text))
@@ -83,8 +73,9 @@ def _is_docstring(statement: object) -> bool:
     return isinstance(statement.value.value, str)
 
 
-def _imported(module: str, package: str) -> Iterable[Path]:
-    """Returns the files of a module and of its direct and indirect imports from a package."""
+def _imported(module: str) -> Iterable[Path]:
+    """Returns the files of a module and of its direct and indirect imports from its package."""
+    package = module.partition(".")[0]
     found: dict[str, Path] = {}
     waiting = [module]
     while waiting:
@@ -117,10 +108,3 @@ def _file(module: str) -> Path | None:
     except ModuleNotFoundError:  # The name belongs to a module, which is not a package.
         return None
     return Path(spec.origin) if spec is not None and spec.origin else None
-
-
-def _folder(package: str) -> Path:
-    path = _file(package)
-    if path is None:
-        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
-    return path.parent

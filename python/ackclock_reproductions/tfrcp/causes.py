@@ -66,7 +66,7 @@ def _of_replicate(
 ) -> tuple[float, float, float]:
     rows = result.rows("flows", point=point, flow=flow, replicate=replicate)
     sent, dropped, rtt = (
-        float(np.mean(rows[name].to_numpy()))
+        float(np.nanmean(rows[name].to_numpy()))
         for name in ("sent_packets", "dropped_packets", "rtt_mean_s")
     )
     loss = dropped / sent
