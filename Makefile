@@ -145,7 +145,7 @@ bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they m
 	$(BIN)/python benches/sweeps.py
 	$(CARGO) bench --package ackclock-bench --bench '*'
 
-lab: $(TOOLS) ## build the engine of lab pages, WebAssembly, to be committed
+lab: $(TOOLS) ## build the engine of lab pages (rustup target add wasm32-unknown-unknown)
 	$(BIN)/python tools/lab_engine.py
 
 # Without the remapping a wheel would name the folders that it was built in.
@@ -198,7 +198,7 @@ changelog: $(TOOLS) ## move the files of changes into CHANGELOG.md, for a releas
 	  --version $$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 clean: ## remove what was built, and the demo's results
-	rm -rf $(VENV) $(DEMO_OUT) python/ackclock/_native*.so
+	rm -rf $(VENV) $(DEMO_OUT) python/ackclock/_native*.so python/ackclock/laboratory/static/*.wasm
 	cargo clean
 
 $(BIN)/python:
@@ -234,5 +234,8 @@ $(RELEASE): $(TOOLS) $(RUST_SOURCES)
 	@rm -f $(QUICK)
 	touch $@
 
-install = MAKEFLAGS= VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 \
-  $(BIN)/maturin develop --profile $(1) --quiet
+define install
+	MAKEFLAGS= VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 \
+	  $(BIN)/maturin develop --profile $(1) --quiet
+	@$(BIN)/python tools/lab_engine.py --clean
+endef

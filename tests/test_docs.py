@@ -6,7 +6,8 @@ the folder of the document; one that starts with `schema` is a scenario and is c
 `emulation` is run where an emulation is possible. One marked `reproduced` is not run, as the
 experiments that it names are checked by `make reproduce-check`; here they must exist. One marked
 `readers` needs a package that may not be installed; `tests/sweeps/test_readers.py` runs it. One
-marked `clang` is run where there is that compiler, and `loading` where the kernel takes controls.
+marked `clang` is run where there is that compiler, `loading` where the kernel takes controls, and
+`wasm` where the engine of lab pages is built.
 """
 
 import os
@@ -20,6 +21,7 @@ from typing import NamedTuple
 
 import pytest
 
+import lab_engine
 from ackclock import Scenario
 from ackclock.reproduction.catalogue import chosen, experiments
 
@@ -106,6 +108,8 @@ def missing(mark: str | None, no_emulation: str | None) -> str | None:
     """Returns what this machine lacks for a block of that mark, if anything."""
     if mark == "clang":
         return None if shutil.which("clang") else "there is no clang"
+    if mark == "wasm":
+        return None if lab_engine.MODULE.exists() else "there is no engine.wasm; make lab"
     if mark == "loading":
         return no_emulation or why_not()
     return no_emulation if mark == "emulation" else None

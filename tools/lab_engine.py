@@ -4,6 +4,7 @@ Usage:
 
     python tools/lab_engine.py           # builds python/ackclock/laboratory/static/engine.wasm
     python tools/lab_engine.py --check   # exits with 1 if it is missing or stale
+    python tools/lab_engine.py --clean   # removes it if it is stale
 
 The module carries the digest of the sources in a custom section `ackclock`.
 """
@@ -91,10 +92,20 @@ def _section(name: str, content: bytes) -> bytes:
     return bytes([0, len(body)]) + body
 
 
+def clean() -> None:
+    """Removes a stale module: a page must not run another engine than Python does."""
+    if MODULE.exists() and staleness():
+        MODULE.unlink()
+        print("the engine of lab pages was of older sources and is removed: make lab")
+
+
 def main(arguments: list[str]) -> int:
-    """Builds, or checks; returns 1 if that fails, with a line that says why."""
+    """Builds, checks or cleans; returns 1 if that fails, with a line that says why."""
+    why = ""
     if "--check" in arguments:
         why = staleness()
+    elif "--clean" in arguments:
+        clean()
     else:
         why = lacking()
         if not why:

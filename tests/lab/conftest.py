@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import lab_engine
+from ackclock.laboratory import page
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.toml"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -25,6 +26,19 @@ def fresh_engine() -> None:
     why = lab_engine.staleness()
     if why:
         pytest.skip(why)
+
+
+@pytest.fixture
+def any_engine(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Sees to it that pages have an engine that can be copied: the one in place, or an empty one.
+
+    An empty one cannot run. Tests that run it ask for `fresh_engine`.
+    """
+    files = page.static()
+    if page.ENGINE not in files:
+        empty = tmp_path_factory.mktemp("static") / page.ENGINE
+        empty.write_bytes(b"\0asm\1\0\0\0")
+        monkeypatch.setattr(page, "static", lambda: files | {page.ENGINE: empty})
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,8 @@ widget.render({ model, el: document.getElementById("cell") });
 
 
 @pytest.fixture
-def widget() -> Any:
+def widget(request: pytest.FixtureRequest) -> Any:
+    request.getfixturevalue("any_engine")
     pytest.importorskip("anywidget", reason="anywidget is not installed")
     return ackclock.lab(load(FIRST).replace(SHORT))
 
@@ -183,6 +184,7 @@ def test_notebooks_of_the_exercises_are_current() -> None:
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: make docs-write"
 
 
+@pytest.mark.usefixtures("any_engine")
 @pytest.mark.parametrize("path", exercise_notebooks.notebooks(), ids=lambda path: path.stem)
 def test_the_cells_of_an_exercise_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("anywidget", reason="anywidget is not installed")

@@ -24,7 +24,7 @@ TRACED = next(path for path in EXAMPLES if path.stem == "trace-link")
 
 
 def test_the_engine_in_the_page_is_of_the_present_sources() -> None:
-    """A release refuses a stale engine (`make wheel`); here it is a reason to say so."""
+    """A release refuses a stale or missing engine (`make wheel`); here it is a reason to skip."""
     why = lab_engine.staleness()
     if why:
         pytest.skip(why)
@@ -74,6 +74,7 @@ def test_a_page_is_small_to_download() -> None:
     assert sum(map(len, packed)) <= MOST_BYTES
 
 
+@pytest.mark.usefixtures("any_engine")
 def test_export_writes_the_page_with_its_scenario(tmp_path: Path) -> None:
     folder = tmp_path / "page"
     done = ackclock("lab", "export", TRACED, "-o", folder)
@@ -86,6 +87,7 @@ def test_export_writes_the_page_with_its_scenario(tmp_path: Path) -> None:
     assert begun["server"] is False
 
 
+@pytest.mark.usefixtures("any_engine")
 def test_export_replaces_a_page_only_if_asked_and_nothing_else_ever(tmp_path: Path) -> None:
     folder = tmp_path / "page"
     assert ackclock("lab", "export", FIRST, "-o", folder).exit_code == 0
@@ -110,6 +112,7 @@ def test_export_without_an_engine_says_how_to_get_one(
     assert not (tmp_path / "page").exists()
 
 
+@pytest.mark.usefixtures("any_engine")
 def test_a_full_disk_is_that_of_the_page_and_not_of_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

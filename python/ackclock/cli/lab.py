@@ -92,7 +92,11 @@ def open_page(
         raise LackingError("lacking", "--port", words) from None
     with serving as server:
         if not page.digest():
-            say("this installation has no engine for pages: runs are slower, made here", err=True)
+            say(
+                "this installation has no engine for pages: runs are slower, made here; in the "
+                "sources, `make lab` builds it",
+                err=True,
+            )
         address = f"{server.address}{link}"
         say(address)
         say("Ctrl-C ends it", err=True)
