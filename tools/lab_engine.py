@@ -1,12 +1,12 @@
 """Builds the engine of lab pages, and says whether the one in place is of the present sources.
 
+The module carries the digest of the sources in a custom section `ackclock`.
+
 Usage:
 
     python tools/lab_engine.py           # builds python/ackclock/laboratory/static/engine.wasm
-    python tools/lab_engine.py --check   # exits with 1 if it is missing or stale
-    python tools/lab_engine.py --clean   # removes it if it is stale
-
-The module carries the digest of the sources in a custom section `ackclock`.
+    python tools/lab_engine.py --check   # exits with 1 if missing or stale
+    python tools/lab_engine.py --clean   # removes a stale one
 """
 
 import hashlib
