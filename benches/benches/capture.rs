@@ -3,8 +3,8 @@
 
 use ackclock_core::endpoint::parameters::Preset;
 use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
-use ackclock_core::units::Time;
 use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
+use ackclock_spec::units::Time;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::io::{BufWriter, sink};

@@ -3,11 +3,12 @@
 
 use ackclock_core::network::{self, Network};
 use ackclock_core::packet::FlowId;
-use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{Span, Time};
+use ackclock_core::scenario::{Scenario, tree};
 use ackclock_emu::driver::Driver;
 use ackclock_emu::ipv4::Direction;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Span, Time};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 

@@ -3,10 +3,10 @@
 
 use ackclock_core::endpoint::parameters::Preset;
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
-use ackclock_core::units::Time;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::packet::{Flags, Segment, Transport};
 use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Labels, PacketEncoder, Reader};
+use ackclock_spec::units::Time;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 

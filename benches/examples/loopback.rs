@@ -15,7 +15,7 @@ fn main() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use ackclock_core::units::Span;
+    use ackclock_spec::units::Span;
     use ackclock_transport::clock::{Clock, thread_time};
     use ackclock_transport::driver::{self, Live, Port, SessionOutcome};
     use ackclock_transport::keys::SharedKey;

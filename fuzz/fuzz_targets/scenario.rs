@@ -3,7 +3,7 @@
 #![no_main]
 
 use ackclock_core::scenario::Scenario;
-use ackclock_core::scenario::files::NoFiles;
+use ackclock_spec::files::NoFiles;
 use ackclock_core::scenario::tree::{expand, from_toml};
 use libfuzzer_sys::fuzz_target;
 

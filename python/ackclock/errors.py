@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Self
 
-#: Every code and its meaning. The engine also raises the first eleven (`scenario/error.rs`).
+#: Every code and its meaning. The engine raises the first eleven, too (`ackclock-spec`).
 CODES: Final = {
     "missing": "A required field, argument or option is absent.",
     "unknown-field": "A field, list item or option does not exist.",

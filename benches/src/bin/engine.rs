@@ -6,11 +6,12 @@
 
 use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::{Scenario, files::NoFiles};
+use ackclock_core::scenario::Scenario;
 use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::run::{Run, RunStatistics, SimulationOutcome, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
+use ackclock_spec::files::NoFiles;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -8,8 +8,8 @@
 //! that works ahead.
 
 use ackclock_core::packet::{FlowId, Packet, PacketId, PacketKind, PacketPool, Timeline};
-use ackclock_core::units::Time;
 use ackclock_sim::events::EventQueue;
+use ackclock_spec::units::Time;
 use std::error::Error;
 
 /// A link and its propagation delay: packets leave in order.

@@ -1,6 +1,6 @@
 //! The time in which a flow was active, and averages over that time.
 
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// The interval in which a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //! independent of the progress of earlier instances. A random stream of the flow fixes all arrival
 //! times before the run, so every method has the same arrivals.
 
-use crate::scenario::error::{Result, in_range};
-use crate::streams::Stream;
-use crate::units::{Span, Time};
+use ackclock_spec::error::{Result, in_range};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -71,7 +71,7 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::Streams;
+    use ackclock_spec::streams::Streams;
 
     fn times(kind: Intervals, start_s: f64, end_s: f64, seed: u64) -> Vec<f64> {
         let arrivals = Arrivals {

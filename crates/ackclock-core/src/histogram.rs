@@ -1,6 +1,6 @@
 //! A histogram of durations with buckets of constant relative width.
 
-use crate::units::Span;
+use ackclock_spec::units::Span;
 
 /// Counts durations in buckets from a nanosecond to five centuries. The width of a bucket is at
 /// most a `2^FINENESS`-th of its lower end; below `2^FINENESS` nanoseconds it is a nanosecond. Only

@@ -20,7 +20,7 @@ use crate::medium::ContenderId;
 use crate::observe::Context;
 use crate::packet::{Backlog, Packet, PacketId, PacketPool, Timeline};
 use crate::queue::{ClassCounts, Discipline};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 use contending::Contending;
 use delays::Delays;
 use fast::Path;

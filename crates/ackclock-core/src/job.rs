@@ -2,7 +2,7 @@
 
 use crate::network::{self, Instance, Network};
 use crate::scenario::Scenario;
-use crate::streams::Streams;
+use ackclock_spec::streams::Streams;
 
 /// One run: a replicate of a point of a sweep.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,8 @@ impl Job<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{files::NoFiles, tree};
+    use crate::scenario::tree;
+    use ackclock_spec::files::NoFiles;
 
     fn point(replicates: u32) -> Scenario {
         let text = format!(

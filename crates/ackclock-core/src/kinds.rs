@@ -9,11 +9,11 @@ use crate::link::LinkKind;
 use crate::medium::MediumKind;
 use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
-use crate::registry::{Entry, Kind, choose};
-use crate::scenario::error::Result;
-use crate::scenario::files::Files;
 use crate::size::SizeKind;
 use crate::traffic::TrafficKind;
+use ackclock_spec::error::Result;
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Entry, Kind, choose};
 use serde_json::Value;
 
 /// A kind of element, without the type that it makes.

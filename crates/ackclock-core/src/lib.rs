@@ -3,13 +3,13 @@
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global. The driver (the
 //! simulator in virtual time, the emulator and the transport in real time) passes the time in and
-//! gets the same decisions. Times, rates and amounts have the types of [`units`].
+//! gets the same decisions. Times, rates and amounts have the types of [`ackclock_spec::units`].
 //!
 //! # The life of a packet
 //!
 //! A [`scenario`] is text that has been parsed, checked and resolved. A [`job`] is one run of it:
 //! one replicate of one point of its sweep. [`network`] builds the hops of the run, each element
-//! with its own random stream ([`streams`]), and the [`routes`] of each flow instance through them.
+//! with its own random stream ([`ackclock_spec::streams`]), and the [`routes`] of each flow instance through them.
 //! [`arrivals`] sets when later instances start.
 //!
 //! An application ([`traffic`]) writes data into a sender: without end, at its own pace, or a fixed
@@ -43,7 +43,7 @@
 //!
 //! # Adding an element
 //!
-//! Each kind of element is a folder with one file per element and one list, its [`registry`].
+//! Each kind of element is a folder with one file per element and one list, its [registry](ackclock_spec::registry).
 //! [`kinds`] lists these registries. Names on the command line, the schema, the reference and the
 //! contract tests derive from them. An element states facts about itself, and no other code reads
 //! its parameters.
@@ -71,14 +71,10 @@ pub mod observe;
 pub mod packet;
 pub mod queue;
 pub mod rate_control;
-pub mod registry;
 pub mod result;
 pub mod routes;
 pub mod sampling;
 pub mod scenario;
 pub mod size;
-pub mod stated;
-pub mod streams;
 mod token_bucket;
 pub mod traffic;
-pub mod units;

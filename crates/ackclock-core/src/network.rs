@@ -8,13 +8,14 @@ use crate::link::{Link, LinkContext};
 use crate::medium::{ContenderId, Medium};
 use crate::packet::FlowId;
 use crate::queue::{FlowLabel, FlowLabels, QueueContext};
-use crate::registry::StreamScope;
 use crate::routes::Routes;
 use crate::scenario::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Range, Scenario, Scope,
+    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope,
 };
-use crate::streams::{Stream, Streams};
-use crate::units::{Span, Time};
+use ackclock_spec::quantity::Range;
+use ackclock_spec::registry::StreamScope;
+use ackclock_spec::streams::{Stream, Streams};
+use ackclock_spec::units::{Span, Time};
 use routes::RouteBuilder;
 use std::collections::BTreeMap;
 use std::sync::Arc;

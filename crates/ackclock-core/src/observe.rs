@@ -2,7 +2,7 @@
 //! which reports the drop once and frees the packet. So no element can do one without the other.
 
 use crate::packet::{Ecn, Packet, PacketId, PacketPool};
-use crate::units::Time;
+use ackclock_spec::units::Time;
 
 /// Reason for which a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

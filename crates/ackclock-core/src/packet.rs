@@ -4,7 +4,7 @@
 //! most one [`Fifo`] at a time and cannot be in two places, so packets are conserved by
 //! construction.
 
-use crate::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 mod dscp;
 mod ecn;

@@ -4,7 +4,7 @@ use crate::hop::Hop;
 use crate::link::Link;
 use crate::observe::HopLosses;
 use crate::result::{ClassRow, DelayRow, HopRow, Table};
-use crate::units::{BitRate, Time};
+use ackclock_spec::units::{BitRate, Time};
 
 /// Returns the table `delays` of shared hops with these names, `None` if no hop records delays.
 /// Every row begins with `labels`; `flows` are the names of the flow groups.

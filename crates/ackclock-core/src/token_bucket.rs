@@ -1,6 +1,6 @@
 //! A token bucket, for policers and shapers.
 
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 
 /// Fractions of a byte in which tokens are counted: at a bit per second, one a nanosecond.
 const PER_BYTE: u128 = 8_000_000_000;

@@ -2,9 +2,9 @@
 //! to the nanosecond.
 
 use crate::background::{Background, Output};
-use ackclock_core::units::Time;
 use ackclock_pcap::PcapWriter;
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
+use ackclock_spec::units::Time;
 use std::fmt;
 use std::fs::File;
 use std::io;

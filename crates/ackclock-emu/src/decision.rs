@@ -1,7 +1,7 @@
 //! Decisions of hops about packets. A run's record holds them, and a replay must reproduce them.
 
 use ackclock_core::observe::DropReason;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use ackclock_core::network::Network;
 use ackclock_core::observe::{FlowLosses, HopLosses};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId};
 use ackclock_core::result::Table;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// The bytes of the packets inside, by [`PacketId::index`]. The next packet in a slot reuses its
 /// buffer.

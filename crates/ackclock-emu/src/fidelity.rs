@@ -1,7 +1,7 @@
 //! Verdict on a run in real time: measurements against stated bounds. A run that breaks a bound is
 //! kept and marked as unreliable: its results may show the machine instead of the scenario.
 
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 use std::fmt;
 
 /// Measurements of a run.

@@ -1,7 +1,7 @@
 //! Files that a scenario names, on disk, and controls compiled from C source.
 
 use ackclock_core::congestion::kernel::HEADER;
-use ackclock_core::scenario::files::Files;
+use ackclock_spec::files::Files;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;

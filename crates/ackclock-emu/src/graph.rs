@@ -13,7 +13,7 @@ use ackclock_core::packet::{Packet, PacketId, PacketPool};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

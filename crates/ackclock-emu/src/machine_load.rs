@@ -5,7 +5,7 @@
 //! that processor wait too.
 
 use crate::workload::waited_of;
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 use std::fs;
 use std::path::PathBuf;
 

@@ -18,7 +18,7 @@ use crate::port::Port;
 use crate::record::MAGIC;
 use crate::timing::Timing;
 use crate::wait::{Stop, wait};
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use rustix::thread::set_current_timer_slack;
 use std::fmt;
 use std::io;

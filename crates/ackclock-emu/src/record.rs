@@ -10,7 +10,7 @@ use crate::decision::{Decision, Fate};
 use crate::ipv4::Direction;
 use ackclock_core::job::Job;
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@ use crate::graph::{Graph, Listener};
 use crate::record::{ArrivalDigest, Chunk};
 use ackclock_core::network::Network;
 use ackclock_core::packet::PacketId;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::fmt;
 use std::io;
 

@@ -74,12 +74,12 @@ pub mod networks {
     use ackclock_core::observe::{Context, DropReason};
     use ackclock_core::packet::{Backlog, Fifo, FlowId, PacketId};
     use ackclock_core::queue::{Discipline, Queue, QueueKind};
-    use ackclock_core::registry::samples::{SampleFiles, samples};
-    use ackclock_core::registry::{Entry, Kind, Selection, choose};
-    use ackclock_core::scenario::files::Files;
     use ackclock_core::scenario::{Scenario, tree};
-    use ackclock_core::streams::Streams;
-    use ackclock_core::units::{Span, Time};
+    use ackclock_spec::files::Files;
+    use ackclock_spec::registry::samples::{SampleFiles, samples};
+    use ackclock_spec::registry::{Entry, Kind, Selection, choose};
+    use ackclock_spec::streams::Streams;
+    use ackclock_spec::units::{Span, Time};
     use proptest::prelude::*;
     use serde_json::{Value, json};
     use std::net::Ipv4Addr;

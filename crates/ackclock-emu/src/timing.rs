@@ -1,7 +1,7 @@
 //! Punctuality of a run: lateness of the packets written, and times that the loop was away.
 
 use ackclock_core::histogram::Histogram;
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 /// Logarithm to base 2 of the buckets per doubling: a lateness is known to an eighth.
 const FINENESS: u32 = 3;

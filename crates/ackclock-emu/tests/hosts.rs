@@ -8,8 +8,6 @@
 mod common;
 
 use ackclock_core::network::{self, Network};
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{Span, Time};
 use ackclock_emu::background::Output;
 use ackclock_emu::clock::Clock;
 use ackclock_emu::device::{self, Device, DeviceKind};
@@ -24,6 +22,8 @@ use ackclock_emu::record::Chunks;
 use ackclock_emu::replay::replay;
 use ackclock_emu::settings::{KernelAnswer, TcpSettings};
 use ackclock_emu::wait::Stop;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Span, Time};
 use common::{program, scenario, skip};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, kill_process, pidfd_open};

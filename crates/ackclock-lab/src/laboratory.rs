@@ -3,16 +3,16 @@
 use crate::refusal::{Answer, unknown};
 use ackclock_core::congestion::ControlKind;
 use ackclock_core::job::Job;
-use ackclock_core::registry::Kind;
 use ackclock_core::result::Table;
-use ackclock_core::scenario::error::{Code, Error};
 use ackclock_core::scenario::source::Source;
 use ackclock_core::scenario::{Scenario, schema, text, tree};
-use ackclock_core::units::Time;
 use ackclock_sim::memory::Need;
 use ackclock_sim::run::{Simulation, Supervisor};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
+use ackclock_spec::error::{Code, Error};
+use ackclock_spec::registry::Kind;
+use ackclock_spec::units::Time;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

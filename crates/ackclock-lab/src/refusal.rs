@@ -1,6 +1,6 @@
 //! Errors as JSON for the page.
 
-use ackclock_core::scenario::error::{Code, Error};
+use ackclock_spec::error::{Code, Error};
 use serde_json::{Value, json};
 
 /// Result of a request.

@@ -1,7 +1,7 @@
 //! ACKs between the capture point and the sender. They tell what the sender knew when it sent the
 //! packet that passes now.
 
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 use std::collections::VecDeque;
 
 /// Most ACKs remembered: about a round trip's worth.

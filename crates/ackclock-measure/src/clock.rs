@@ -2,8 +2,8 @@
 //!
 //! One packet is held back, since only the next one shows if its time is out of line.
 
-use ackclock_core::units::Span;
 use ackclock_pcap::CapturedPacket;
+use ackclock_spec::units::Span;
 
 /// Largest disorder of records. They are not in exact order: buffers of several processors are
 /// written one after the other. If a time is further off, it is wrong or the clock was set. We

@@ -2,7 +2,7 @@
 
 use crate::direction::{Ack, Direction};
 use crate::seen::Seen;
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 use std::net::SocketAddr;
 
 /// One of the two sides of a connection. They are ordered by address, without further meaning.

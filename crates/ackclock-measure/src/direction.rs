@@ -20,7 +20,7 @@ use crate::sequence;
 use crate::time_average::TimeAverage;
 use crate::timestamp_echoes::TimestampEchoes;
 use crate::vantage::Vantage;
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 mod acknowledging;
 mod sending;

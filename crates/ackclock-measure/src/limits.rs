@@ -8,7 +8,7 @@
 //! Rules that use the data in flight underestimate it if the capture was taken far from the sender
 //! and there are no timestamps.
 
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 /// The factor that limits a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Parameters of a measurement.
 
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 /// Parameters of a measurement.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 //! controls use, driven by a capture taken near the sender.
 
 use ackclock_core::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use ackclock_core::registry::Selection;
-use ackclock_core::units::{Bytes, Time};
+use ackclock_spec::registry::Selection;
+use ackclock_spec::units::{Bytes, Time};
 use std::sync::Arc;
 
 /// A requested estimator.

@@ -2,7 +2,7 @@
 //! duplicated on the path, and to learn how the host assigns IP identifications.
 
 use crate::seen::Seen;
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 /// Number of packets remembered; a duplicate closely follows its original.
 const MOST: usize = 8;

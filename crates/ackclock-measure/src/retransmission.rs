@@ -1,6 +1,6 @@
 //! Classification of retransmissions by the evidence before them.
 
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 /// Number of duplicate ACKs that indicate a loss (RFC 5681 section 3.2).
 pub const DUPLICATE_THRESHOLD: u32 = 3;

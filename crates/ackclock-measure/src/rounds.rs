@@ -5,7 +5,7 @@ use crate::limits::{
     Evidence, LimitingFactor, STILL_ROUNDS, Stillness, doubles, judge, judge_still,
 };
 use crate::undecided::{Depends, Undecided};
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 use std::mem;
 
 /// Shortest round trip used. Shorter ones, of a hundred microseconds, would make more rows than

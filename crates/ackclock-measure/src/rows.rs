@@ -9,7 +9,7 @@ use ackclock_core::result::{
     ConnectionRow, FlowRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SampleRow,
     SegmentRow, Table,
 };
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 mod connections;
 

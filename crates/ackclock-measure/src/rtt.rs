@@ -5,7 +5,7 @@ use crate::vantage::Vantage;
 use ackclock_core::endpoint::RttEstimator;
 use ackclock_core::endpoint::parameters::{Preset, RtoFloor, TcpParameters};
 use ackclock_core::histogram::Histogram;
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 /// Logarithm to base 2 of the buckets per doubling. A bucket is at most 1/128 of its lower bound
 /// wide, less than 1 %.

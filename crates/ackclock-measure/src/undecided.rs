@@ -103,7 +103,7 @@ impl Undecided {
 mod tests {
     use super::*;
     use crate::rounds::Sums;
-    use ackclock_core::units::Span;
+    use ackclock_spec::units::Span;
 
     const fn period(start: u64, end: u64, limit: LimitingFactor) -> Stretch {
         Stretch {

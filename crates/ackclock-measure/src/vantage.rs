@@ -1,6 +1,6 @@
 //! Position of the capture point on the path.
 
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 /// Largest share of the round trip on one side for which the capture point counts as next to that
 /// side. We chose the value: hosts take some of the time.

@@ -2,7 +2,7 @@
 
 use crate::{Label, PacketEncoder, PcapWriter};
 use ackclock_core::packet::{Packet, SackBlock};
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use std::io::{self, Write};
 
 /// Default snap length in bytes: keeps all headers and options, and some payload.

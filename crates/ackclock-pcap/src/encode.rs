@@ -32,7 +32,7 @@ use crate::labels::Label;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{EcnFeedback, RttSampling};
 use ackclock_core::packet::{Dscp, Ecn, Packet, PacketKind, SackBlock};
-use ackclock_core::units::Bytes;
+use ackclock_spec::units::Bytes;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::tcp_option::{
     KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK, KIND_SELECTIVE_ACK_PERMITTED,

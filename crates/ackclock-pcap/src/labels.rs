@@ -4,7 +4,7 @@
 //! captures at both ends show the same packet.
 
 use ackclock_core::packet::Packet;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use std::collections::VecDeque;
 
 /// Header fields that a simulated packet lacks.

@@ -1,7 +1,7 @@
 //! Writing of the pcap file format (draft-ietf-opsawg-pcap): a file header of 24 bytes, then per
 //! packet a record header of 16 bytes and the packet.
 
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use std::io::{self, Write};
 
 /// Magic number of files whose timestamps count nanoseconds (draft-ietf-opsawg-pcap section 4).

@@ -2,11 +2,11 @@
 
 use crate::CaptureError;
 use ackclock_core::packet::FlowId;
-use ackclock_core::scenario::error::Code;
 use ackclock_emu::addresses::flow_of;
 use ackclock_emu::ipv4::Direction;
 use ackclock_measure::measurement::Naming;
 use ackclock_pcap::{FlowAddresses, Reader};
+use ackclock_spec::error::Code;
 use pyo3::PyErr;
 use std::collections::HashMap;
 use std::fs::File;

@@ -4,10 +4,10 @@
 use crate::{refuse, tree_of};
 use ackclock_core::estimator::trace::{TracedAck, rates};
 use ackclock_core::estimator::{EstimatorContext, EstimatorKind};
-use ackclock_core::registry::choose;
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::units::{Bytes, Span, Time};
 use ackclock_measure::rate_estimates::AskedEstimator;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::choose;
+use ackclock_spec::units::{Bytes, Span, Time};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -20,10 +20,11 @@ mod twin;
 mod watch;
 
 use ackclock_core::scenario::source::Source;
-use ackclock_core::scenario::unit_spelling::{self, Dimension};
-use ackclock_core::scenario::{Scenario, Transport, error, schema, text, tree};
+use ackclock_core::scenario::{Scenario, Transport, schema, text, tree};
 use ackclock_emu::files::Folder;
 use ackclock_sim::topology;
+use ackclock_spec::error;
+use ackclock_spec::unit_spelling::{self, Dimension};
 use pyo3::PyErrArguments;
 use pyo3::import_exception;
 use pyo3::prelude::*;

@@ -3,10 +3,10 @@
 
 use crate::{refuse, tree_of};
 use ackclock_core::link::trace::Trace;
-use ackclock_core::registry::Element;
-use ackclock_core::scenario::error::Error;
-use ackclock_core::units::Span;
 use ackclock_emu::files::Folder;
+use ackclock_spec::error::Error;
+use ackclock_spec::registry::Element;
+use ackclock_spec::units::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

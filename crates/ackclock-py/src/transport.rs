@@ -3,8 +3,8 @@
 use crate::tables::{Tables, by_name};
 use crate::watch::watch;
 use crate::{LackingError, refuse, tree_of};
-use ackclock_core::scenario::error::{Code, Error};
-use ackclock_core::units::Span;
+use ackclock_spec::error::{Code, Error};
+use ackclock_spec::units::Span;
 use ackclock_transport::driver::{
     self, Live, Port, SessionOutcome, SessionStatus, receiver_tables, sender_tables,
 };

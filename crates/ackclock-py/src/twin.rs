@@ -4,15 +4,15 @@ use crate::captures::{Unreadable, Written, naming_of, open};
 use crate::watch::watch;
 use crate::{refuse, scenario_of};
 use ackclock_core::endpoint::sender::Sender;
-use ackclock_core::scenario::error::Code;
 use ackclock_core::scenario::{Recording, Transport, tcp_sender};
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{Bytes, Span, Time};
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::twin::{
     Application, Connection, DifferenceKind, EventKind, MOST_EVENTS, Reading, Report, Step, Twin,
 };
 use ackclock_pcap::{CapturedPacket, Merged};
+use ackclock_spec::error::Code;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};

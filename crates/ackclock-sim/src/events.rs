@@ -5,7 +5,7 @@
 //! on the events alone. A push and a pop cost a few nanoseconds each for any number of pending
 //! events.
 
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;

@@ -8,7 +8,7 @@ use ackclock_core::packet::{
     Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
 };
 use ackclock_core::traffic::{Traffic, Write};
-use ackclock_core::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 mod protocol;
 

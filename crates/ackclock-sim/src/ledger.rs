@@ -3,7 +3,7 @@
 use crate::trace::{Step, Trace};
 use ackclock_core::observe::{DropReason, FlowLosses, HopLosses, Observer};
 use ackclock_core::packet::Packet;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 /// The observer of all hops of a run.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use crate::flow::Flow;
 use ackclock_core::medium::{Completion, ContenderCounts, ServiceTimes};
 use ackclock_core::network::SharedMedium;
 use ackclock_core::result::{ContenderRow, MediumRow, Table};
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// A medium and its wake-up.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use ackclock_core::network::Instance;
 use ackclock_core::observe::{FlowLosses, HopLosses};
 use ackclock_core::result::{FlowRow, HopRow, SampleRow, Table};
 use ackclock_core::scenario::{FlowDescription, Instances, Scenario, Scope, Transport};
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Bytes of the smallest congestion control and the smallest traffic of a flow, each in a box with
 /// the allocator's overhead.
@@ -109,8 +109,8 @@ fn row(table: &Table) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_core::scenario::files::NoFiles;
     use ackclock_core::scenario::tree;
+    use ackclock_spec::files::NoFiles;
 
     fn point(count: u32, interval: &str) -> Scenario {
         let text = format!(

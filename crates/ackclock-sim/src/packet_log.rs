@@ -5,7 +5,7 @@ use crate::trace::{Step, Trace};
 use ackclock_core::job::Job;
 use ackclock_core::packet::{Packet, PacketKind, SackBlock};
 use ackclock_core::result::{PacketRow, Table};
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 /// Records every step.
 #[derive(Debug)]

@@ -26,7 +26,7 @@ use ackclock_core::observe::Context;
 use ackclock_core::packet::{PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use ahead::Clock;
 use leg::Leg;
 use windows::Windows;

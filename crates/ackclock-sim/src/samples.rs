@@ -16,7 +16,7 @@ use ackclock_core::observe::FlowLosses;
 use ackclock_core::result::{ControlCallRow, ControlStateRow, EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_core::scenario::Instances;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// A run at a moment up to which every hop has caught up.
 #[derive(Debug)]

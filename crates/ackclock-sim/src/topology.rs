@@ -10,13 +10,13 @@ use ackclock_core::link::Link;
 use ackclock_core::network::{Instance, Network, SharedMedium};
 use ackclock_core::packet::FlowId;
 use ackclock_core::rate_control::RateContext;
-use ackclock_core::registry::StreamScope;
 use ackclock_core::routes::Routes;
-use ackclock_core::scenario::error::Error;
 use ackclock_core::scenario::{FlowDescription, Recording, Scenario, Transport, tcp_sender};
-use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
-use ackclock_core::units::Bytes;
+use ackclock_spec::error::Error;
+use ackclock_spec::registry::StreamScope;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::Bytes;
 
 /// The parts of a run.
 #[derive(Debug)]
@@ -151,9 +151,9 @@ impl FlowBuilder<'_> {
 mod tests {
     use super::*;
     use ackclock_core::congestion::ControlKind;
-    use ackclock_core::registry::Kind;
-    use ackclock_core::registry::samples::samples;
-    use ackclock_core::scenario::files::NoFiles;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::Kind;
+    use ackclock_spec::registry::samples::samples;
 
     /// The scenario of one flow under a control.
     fn under(control: &str) -> Scenario {

@@ -2,7 +2,7 @@
 //! other trace, so that tracing costs nothing when it is off.
 
 use ackclock_core::packet::{Packet, SackBlock};
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 /// A step of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

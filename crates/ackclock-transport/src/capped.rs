@@ -1,7 +1,7 @@
 //! A rate control with a rate cap.
 
 use ackclock_core::rate_control::{Clocking, DatagramSent, Feedback, RateControl, RateState};
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 
 /// Caps the rate of a control. The control does not know of the cap; it appears to be limited by
 /// the application's data.

@@ -1,7 +1,7 @@
 //! Clocks of the event loop. They use CLOCK_MONOTONIC: it cannot be set, and timeouts are measured
 //! by it.
 
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// Measures the time since the beginning of a run.

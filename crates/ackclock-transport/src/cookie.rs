@@ -3,7 +3,7 @@
 
 use crate::keys::TagKey;
 use crate::wire::{Challenge, Cookie, Nonce, Start};
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::net::{IpAddr, SocketAddr};
 
 /// Length of a time slot. A cookie is valid in its slot and in the next one. We chose the length so

@@ -8,7 +8,7 @@ use crate::session::{
 use crate::wait::{Stop, wait};
 use crate::wire::Nonce;
 use ackclock_core::result::Table;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use input::Input;
 use output::Output;
 use std::fs::File;

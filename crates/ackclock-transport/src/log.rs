@@ -3,7 +3,7 @@
 
 use crate::keys::TagKey;
 use crate::wire::Acknowledgement;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Number of packets remembered: more than a second of 1 Gbit/s in packets of the longest kind, in

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::wire::{Data, ErrorCode};
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use std::net::{IpAddr, SocketAddr};
 
 mod receiving;

@@ -1,6 +1,6 @@
 //! Waiting for packets, for a stop signal and for a time, to the nanosecond.
 
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, write};
 use std::io;

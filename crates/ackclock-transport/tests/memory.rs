@@ -3,10 +3,10 @@
 
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::choose;
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::choose;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 use ackclock_transport::keys::SharedKey;
 use ackclock_transport::session::{Receiver, ReceiverSettings, Sender, SenderSettings, Source};
 use ackclock_transport::wire::{self, ControlName, FIRST_OF_OTHERS, Hello, Message, Start};

@@ -6,7 +6,7 @@ use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, MarkReport,
 };
-use crate::units::{BitRate, Bytes, Time};
+use ackclock_spec::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;

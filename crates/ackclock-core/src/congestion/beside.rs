@@ -11,9 +11,9 @@ use super::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, RateSample, RecoveryPhase,
     SegmentLost, SegmentSent, SendLimit,
 };
-use crate::units::{Bytes, Span, Time};
 use ackclock_bpf::twin::{Call, Twin, Window};
 use ackclock_bpf::{Callback, Fault};
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::collections::HashMap;
 
 /// States of loss recovery and events, in the kernel's numbers.

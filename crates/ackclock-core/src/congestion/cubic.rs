@@ -10,11 +10,11 @@ use super::{
     SegmentSent, SendLimit,
 };
 use crate::endpoint::parameters::Arithmetic;
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -432,9 +432,9 @@ mod tests {
     use super::super::AckKind;
     use super::super::testing::{AckClock, MSS, context};
     use super::*;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
-    use crate::streams::Streams;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::choose;
+    use ackclock_spec::streams::Streams;
     use serde_json::{Value, json};
 
     const RTT: Span = Span::from_millis(100);

@@ -10,7 +10,7 @@ use super::slow_start::{Exit, SlowStartExit};
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, SegmentSent,
 };
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// `cnt` holds for at most a second divided by this (`HZ / 32`).
 const RENEWALS_PER_SECOND: u64 = 32;

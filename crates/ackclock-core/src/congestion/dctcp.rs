@@ -16,11 +16,11 @@ use super::{
     Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, MarkReport,
 };
 use crate::endpoint::parameters::{Arithmetic, EcnCodepoint, EcnFeedback};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::Time;
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -222,7 +222,7 @@ impl SegmentDecrease for LinuxAlpha {
 mod tests {
     use super::super::testing::{AckClock, MSS};
     use super::*;
-    use crate::units::{Bytes, Span};
+    use ackclock_spec::units::{Bytes, Span};
     use serde_json::json;
 
     const RTT: Span = Span::from_millis(100);

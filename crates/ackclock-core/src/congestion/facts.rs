@@ -2,7 +2,7 @@
 //! controls.
 
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
-use crate::stated::Stated;
+use ackclock_spec::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -189,7 +189,7 @@ impl LinuxControl {
     /// The module `name`. `kernel` holds the parameters with which the engine's control behaves
     /// like the module.
     pub(super) fn new<P: Serialize>(name: &str, given: &P, kernel: &P) -> Self {
-        let [given, kernel] = [given, kernel].map(crate::scenario::parse::to_tree);
+        let [given, kernel] = [given, kernel].map(ackclock_spec::tree::to_tree);
         let fields = given.as_object().into_iter().flatten();
         let different = fields.filter(|(field, value)| kernel.get(field) != Some(value));
         LinuxControl {

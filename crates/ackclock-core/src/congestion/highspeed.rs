@@ -4,9 +4,9 @@ use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growt
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::slow_start::SlowStartExit;
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
-use crate::registry::{Element, Factory};
-use crate::stated::Stated;
-use crate::units::Time;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -170,7 +170,7 @@ mod tests {
     use super::super::CongestionKind;
     use super::super::testing::{AckClock, MSS};
     use super::*;
-    use crate::units::Span;
+    use ackclock_spec::units::Span;
     use serde_json::{Value, json};
 
     const RTT: Span = Span::from_millis(100);

@@ -18,11 +18,11 @@ use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::check_factor;
 use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

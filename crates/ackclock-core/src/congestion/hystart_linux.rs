@@ -4,7 +4,7 @@
 
 use super::Ack;
 use super::rounds::RoundCounter;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Least window at which it looks, in segments.
 const LOW_WINDOW: u64 = 16;

@@ -3,7 +3,7 @@
 use super::Ack;
 use super::rounds::RoundCounter;
 use super::window::Window;
-use crate::units::Span;
+use ackclock_spec::units::Span;
 
 /// HyStart++: leaves slow start when the round-trip time grows, after conservative slow start
 /// (CSS).

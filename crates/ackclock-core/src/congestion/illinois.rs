@@ -18,12 +18,12 @@ use super::parameters::{check_factor, check_positive};
 use super::rounds::RoundCounter;
 use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::Segments;
-use crate::stated::Stated;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::Segments;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,11 +3,11 @@
 use super::facts::{ControlFacts, ControlProgram, LinuxControl, ProgramSource};
 use super::program::ProgramControl;
 use super::{CongestionControl, ControlContext, ControlKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Code, Error, Result, consistent, every, in_range};
-use crate::scenario::files::{Files, check_digest, read_checked};
-use crate::stated::Stated;
 use ackclock_bpf::{Callback, Machine, Program};
+use ackclock_spec::error::{Code, Error, Result, consistent, every, in_range};
+use ackclock_spec::files::{Files, check_digest, read_checked};
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -335,8 +335,8 @@ impl ControlProgram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::choose;
     use serde_json::json;
 
     #[test]

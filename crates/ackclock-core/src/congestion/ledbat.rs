@@ -20,10 +20,10 @@ use super::smallest_delay::{BaseDelay, LastMinimum};
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use super::{ControlState, RecoveryPhase};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -252,7 +252,7 @@ impl CongestionControl for LedbatControl {
 mod tests {
     use super::super::testing::{AckClock, Bottleneck, MSS};
     use super::*;
-    use crate::units::BitRate;
+    use ackclock_spec::units::BitRate;
     use serde_json::json;
 
     fn clock(window: u64) -> AckClock {

@@ -3,8 +3,8 @@
 //! A page carries neither the machine for programs nor those that come with ackclock.
 
 use super::{CongestionControl, ControlContext, ControlKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Code, Error};
+use ackclock_spec::error::{Code, Error};
+use ackclock_spec::registry::{Element, Factory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -59,8 +59,8 @@ pub fn push_calls(_: &[u8], _: (i64, i64), _: &str, _: u32, _: &mut crate::resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Entry;
-    use crate::scenario::files::NoFiles;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::Entry;
     use serde_json::json;
 
     #[test]

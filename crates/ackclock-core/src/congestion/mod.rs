@@ -14,8 +14,8 @@ use self::kernel::Kernel;
 use self::left_out::{Kernel, Python};
 #[cfg(feature = "programs")]
 use self::python::Python;
-use crate::registry::{Entry, Kind, StreamScope};
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::registry::{Entry, Kind, StreamScope};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
 mod additive_increase;

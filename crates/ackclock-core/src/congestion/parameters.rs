@@ -1,6 +1,6 @@
 //! Range checks that several controls use.
 
-use crate::scenario::error::{Result, in_range};
+use ackclock_spec::error::{Result, in_range};
 
 /// Refuses a value that is not positive and finite.
 pub(super) fn check_positive(field: &str, value: f64, example: &str) -> Result<()> {

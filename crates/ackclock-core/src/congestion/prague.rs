@@ -23,12 +23,12 @@ use super::{
     MarkReport, RecoveryPhase,
 };
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::Segments;
-use crate::stated::Stated;
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::Segments;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -612,7 +612,7 @@ mod tests {
     #[test]
     fn without_a_count_of_marks_it_is_reno() {
         use super::super::testing::context;
-        use crate::streams::Streams;
+        use ackclock_spec::streams::Streams;
         let streams = Streams::new(1, 0);
         let context = ControlContext {
             counts_marks: false,

@@ -10,10 +10,10 @@ use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState,
     LARGEST_WINDOW, RateSample, SegmentSent, SendLimit, SenderState,
 };
-use crate::units::{BitRate, Bytes, Span, Time};
 use ackclock_bpf::layout::{ack_sample, rate_sample, socket};
 use ackclock_bpf::machine::STARTED_NS;
 use ackclock_bpf::{Argument, Callback, Machine};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
 /// ssthresh that is not set (`TCP_INFINITE_SSTHRESH`).
@@ -582,7 +582,7 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
 mod tests {
     use super::super::testing::{AckClock, MSS, context};
     use super::*;
-    use crate::streams::Streams;
+    use ackclock_spec::streams::Streams;
     use std::sync::{Arc, Mutex};
 
     /// An algorithm that writes down its calls and keeps half of the window.

@@ -3,11 +3,11 @@
 use super::facts::ControlFacts;
 use super::program::{Algorithm, ProgramControl};
 use super::{CongestionControl, ControlContext, ControlKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Code, Error, Result, every, in_range};
-use crate::scenario::files::{Files, read_checked};
-use crate::stated::Stated;
 use ackclock_bpf::{Argument, Callback};
+use ackclock_spec::error::{Code, Error, Result, every, in_range};
+use ackclock_spec::files::{Files, read_checked};
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -5,7 +5,7 @@ use super::{
     RecoveryPhase, SegmentLost, SegmentSent, SendLimit, SenderState,
 };
 use crate::result::{ControlStateRow, Table};
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 
 /// The state of a control after an event.
 #[derive(Clone, Copy, Debug)]

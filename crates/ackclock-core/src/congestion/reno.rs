@@ -30,11 +30,11 @@ use super::reno_linux::{RenoLinux, Shares};
 use super::slow_start::SlowStartExit;
 use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::endpoint::parameters::Arithmetic;
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::Time;
+use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -186,11 +186,11 @@ impl Decrease for Share {
 mod tests {
     use super::super::testing::{AckClock, MSS, context};
     use super::*;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
-    use crate::streams::Streams;
-    use crate::units::Bytes;
-    use crate::units::Span;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::choose;
+    use ackclock_spec::streams::Streams;
+    use ackclock_spec::units::Bytes;
+    use ackclock_spec::units::Span;
     use serde_json::{Value, json};
 
     fn clock(tree: &Value, window: u64, ssthresh: Option<u64>) -> AckClock {

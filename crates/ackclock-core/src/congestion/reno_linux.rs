@@ -4,7 +4,7 @@ use super::segments::SegmentWindow;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, MarkReport,
 };
-use crate::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 use std::fmt::Debug;
 
 /// The share of a window that a reduction leaves.

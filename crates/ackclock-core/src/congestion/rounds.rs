@@ -1,7 +1,7 @@
 //! Round trips, counted by delivered data.
 
 use super::Ack;
-use crate::units::Bytes;
+use ackclock_spec::units::Bytes;
 
 /// Counts round trips. A round ends with the ACK that delivers the first segment sent since the
 /// round began. The round-trip time of that ACK is the effect of the round before.
@@ -34,7 +34,7 @@ impl RoundCounter {
 mod tests {
     use super::super::testing::{AckClock, MSS};
     use super::*;
-    use crate::units::Span;
+    use ackclock_spec::units::Span;
     use serde_json::json;
 
     /// Checks, against a count by hand, which ACKs begin the rounds of a window of four segments.

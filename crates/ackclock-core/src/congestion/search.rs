@@ -7,7 +7,7 @@
 //! With a queue they differ: it lengthens the round trip, while the window of W bins stays as long.
 
 use super::Ack;
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Bins in a window (W).
 const WINDOW: usize = 10;

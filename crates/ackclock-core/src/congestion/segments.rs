@@ -1,7 +1,7 @@
 //! The congestion window of Linux: whole segments, in integers (`tcp_cong.c` of 6.18).
 
 use super::{Congestion, CongestionKind, ControlContext};
-use crate::units::Bytes;
+use ackclock_spec::units::Bytes;
 
 /// Smallest ssthresh, in segments.
 const LEAST_SSTHRESH: u64 = 2;

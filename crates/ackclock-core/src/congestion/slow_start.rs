@@ -5,7 +5,7 @@ use super::hystart_plus_plus::HyStartPlusPlus;
 use super::search::Search;
 use super::window::Window;
 use super::{Ack, ControlContext};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Smallest round-trip times: of a time, of the last measurements, and of the last minutes.
 
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// The smallest value of a time that ends now. Holds values that rise from the oldest to the

@@ -6,10 +6,10 @@ use ackclock_core::congestion::{
     RateSample, SenderState,
 };
 use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentLost, SegmentSent, SendLimit};
-use ackclock_core::registry::{StreamScope, choose};
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{StreamScope, choose};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use serde_json::Value;
 
 pub const MSS: u64 = 1000;

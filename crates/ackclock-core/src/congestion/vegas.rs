@@ -33,11 +33,11 @@ use super::rounds::RoundCounter;
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use super::{ControlState, RecoveryPhase};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -234,9 +234,9 @@ impl CongestionControl for VegasControl {
 mod tests {
     use super::super::testing::{AckClock, Bottleneck, MSS};
     use super::*;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
-    use crate::units::BitRate;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::choose;
+    use ackclock_spec::units::BitRate;
     use serde_json::{Value, json};
 
     /// A path that carries `product` segments in 100 ms, with a buffer for as many.

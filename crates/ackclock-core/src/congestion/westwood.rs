@@ -6,10 +6,10 @@ use super::facts::{ControlFacts, KeptShare};
 use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
-use crate::scenario::files::Files;
-use crate::units::{Bytes, Time};
+use ackclock_spec::error::Result;
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,9 +6,9 @@ use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::EstimatorKind;
 use crate::estimator::abse::{Abse, AbseLiteral};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
-use crate::scenario::files::Files;
+use ackclock_spec::error::Result;
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,10 +6,10 @@ use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::westwood_linux::WestwoodLinux;
 use crate::estimator::{EstimatorKind, westwood_plus};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
-use crate::scenario::files::Files;
-use crate::stated::Stated;
+use ackclock_spec::error::Result;
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

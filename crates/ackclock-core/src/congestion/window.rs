@@ -1,7 +1,7 @@
 //! The congestion window of RFC 5681: cwnd and ssthresh, in fractional bytes.
 
 use super::ControlContext;
-use crate::units::Bytes;
+use ackclock_spec::units::Bytes;
 
 /// cwnd and ssthresh of a loss-based control. cwnd is at least one segment.
 #[derive(Clone, Copy, Debug)]

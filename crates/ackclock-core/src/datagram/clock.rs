@@ -2,8 +2,8 @@
 
 use super::DatagramParameters;
 use crate::rate_control::Clocking;
-use crate::streams::Stream;
-use crate::units::{Span, Time};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Span, Time};
 
 /// Computes the sending times of packets from a control's [`Clocking`]. A sending time that passes
 /// without data is lost, so that an idle application accumulates no credit: the next gap starts
@@ -175,7 +175,7 @@ fn round_up(time: Time, tick: Span) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::Streams;
+    use ackclock_spec::streams::Streams;
 
     fn clock(parameters: DatagramParameters, packets_per_s: f64) -> SendClock {
         let mut clock = SendClock::new(parameters, Streams::new(1, 0).stream("jitter"));

@@ -6,8 +6,8 @@
 //! data until the control's clock releases it, and the receiver answers.
 
 use crate::rate_control::Arrived;
-use crate::scenario::quantity::Segments;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::quantity::Segments;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

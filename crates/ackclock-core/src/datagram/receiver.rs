@@ -2,7 +2,7 @@
 
 use super::Once;
 use crate::rate_control::{Arrived, Feedback, RateReceiver};
-use crate::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 /// Counts payload, each datagram once, and answers when the control's half does.
 #[derive(Debug)]

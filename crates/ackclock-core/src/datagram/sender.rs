@@ -3,9 +3,9 @@
 use super::clock::SendClock;
 use super::{Datagram, DatagramParameters};
 use crate::rate_control::{DatagramSent, Feedback, RateControl, RateState};
-use crate::streams::Stream;
 use crate::traffic::Write;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Holds the application's data until the control's clock releases it, in packets of one size. Only
 /// the last one, after the close, and a pushed one may be shorter.

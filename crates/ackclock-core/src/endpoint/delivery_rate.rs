@@ -2,7 +2,7 @@
 //! want them.
 
 use crate::congestion::{RateSample, SegmentLost, SendLimit};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A segment that is sent or retransmitted.
@@ -218,7 +218,7 @@ impl DeliveryRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::BitRate;
+    use ackclock_spec::units::BitRate;
 
     const MSS: u64 = 1000;
 

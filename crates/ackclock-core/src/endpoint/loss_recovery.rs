@@ -301,7 +301,7 @@ mod tests {
 
     fn parameters(kind: LossRecovery) -> TcpParameters {
         let mut parameters = Preset::Rfc.parameters();
-        parameters.mss = crate::units::Bytes(MSS);
+        parameters.mss = ackclock_spec::units::Bytes(MSS);
         parameters.recovery = kind;
         parameters
     }

@@ -8,7 +8,7 @@
 //! the last of a finite transfer, and a retransmission has the same boundaries as the original.
 
 use crate::packet::{EcnCounters, SackBlocks};
-use crate::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 pub mod accurate_ecn;
 mod delivery_rate;

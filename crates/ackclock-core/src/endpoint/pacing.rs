@@ -3,8 +3,8 @@
 
 use super::parameters::Pacing;
 use crate::congestion::CongestionControl;
-use crate::streams::Stream;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// Pacing rate over cwnd/SRTT in slow start, and after it (the usual setting of Linux).
@@ -137,7 +137,7 @@ impl Jitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::Streams;
+    use ackclock_spec::streams::Streams;
 
     #[test]
     fn gaps_add_up_to_the_rate_without_drift() {

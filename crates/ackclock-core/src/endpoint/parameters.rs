@@ -1,8 +1,8 @@
 //! All TCP parameters that change the outcome of an experiment, and their presets.
 
 use crate::packet::Ecn;
-use crate::scenario::quantity::{OptionalWindow, Segments};
-use crate::units::{Bytes, Span};
+use ackclock_spec::quantity::{OptionalWindow, Segments};
+use ackclock_spec::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@
 //! differs from the RFC, this is Linux (`tcp_recovery.c`, `tcp_input.c` of 6.18).
 
 use super::scoreboard::Delivered;
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Largest factor of the reordering window.
 const MOST_STEPS: u64 = 255;

@@ -3,7 +3,7 @@
 use super::parameters::TcpParameters;
 use super::{Acknowledgement, AcknowledgementKind, ReceiverStatistics, Segment, SegmentKind};
 use crate::packet::Ecn;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 mod beyond;
 mod marks;

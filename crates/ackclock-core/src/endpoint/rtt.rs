@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
 use super::parameters::{RtoFloor, TcpParameters};
-use crate::units::Span;
+use ackclock_spec::units::Span;
 
 /// Parameters that turn round-trip times into timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! flight.
 
 use crate::packet::SackBlock;
-use crate::units::Time;
+use ackclock_spec::units::Time;
 use std::collections::VecDeque;
 
 mod by_time;

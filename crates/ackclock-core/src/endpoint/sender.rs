@@ -13,9 +13,9 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::{RecoveryCounts, SenderEvent, SenderStatistics};
 use crate::congestion::{CongestionControl, ControlRecord, SendLimit};
-use crate::streams::Stream;
 use crate::traffic::Write;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 mod acknowledge;

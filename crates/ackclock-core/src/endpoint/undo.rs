@@ -5,7 +5,7 @@
 //! retransmission arrived twice (RFC 3708). Where Linux differs from the RFCs, this is Linux
 //! (`tcp_may_undo`).
 
-use crate::units::Time;
+use ackclock_spec::units::Time;
 
 /// Evidence about the last reduction.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Undo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Span;
+    use ackclock_spec::units::Span;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)

@@ -4,10 +4,10 @@
 use super::observation::{Observation, Observer};
 use super::recent::Recent;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::units::{Span, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -4,10 +4,10 @@
 use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every};
-use crate::scenario::files::Files;
-use crate::units::Time;
+use ackclock_spec::error::{Result, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ mod tests {
     use super::super::low_pass::Filter;
     use super::super::testing::{CONTEXT, Stream, assert_near, rate_at};
     use super::*;
-    use crate::units::Span;
+    use ackclock_spec::units::Span;
 
     const RTT: Span = Span::from_millis(70);
     const GAP: Span = Span::from_micros(3_200);

@@ -1,8 +1,8 @@
 //! The low-pass filters of TCP Westwood, which smooth samples of a rate.
 
 use super::seconds;
-use crate::scenario::error::{Result, every, in_range};
-use crate::units::{Span, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,8 +5,8 @@
 //! estimate. Captured connections are analysed with the same objects ([`trace`]). An estimator
 //! knows only the congestion window that it is given, and reacts to nothing.
 
-use crate::registry::{Entry, Kind, NoFacts};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::registry::{Entry, Kind, NoFacts};
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
 pub mod abse;

@@ -2,8 +2,8 @@
 //! time.
 
 use super::{AckSample, seconds};
-use crate::scenario::error::{Result, every, in_range};
-use crate::units::{Bytes, Span};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

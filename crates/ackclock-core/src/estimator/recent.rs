@@ -1,6 +1,6 @@
 //! Recently delivered data: the sum over a window that slides with the ACKs.
 
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Times with ACKs, the latest last, as far back as any sum needs.

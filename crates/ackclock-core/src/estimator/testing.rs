@@ -1,7 +1,7 @@
 //! Traces for the unit tests of estimators.
 
 use super::{AckSample, EstimatorContext, RateEstimator};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 pub const MSS: u64 = 1000;
 pub const CONTEXT: EstimatorContext = EstimatorContext { mss: Bytes(MSS) };

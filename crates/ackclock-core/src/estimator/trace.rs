@@ -1,7 +1,7 @@
 //! Estimators applied to a trace of ACKs: the estimate of each, ACK by ACK.
 
 use super::{AckSample, RateEstimator};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// An ACK as received by the sender, or captured near it.
 #[derive(Clone, Copy, Debug)]

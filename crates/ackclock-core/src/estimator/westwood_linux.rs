@@ -2,10 +2,10 @@
 
 use super::observation::AckedCount;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, in_range};
-use crate::scenario::files::Files;
-use crate::units::{Span, Time};
+use ackclock_spec::error::{Result, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -176,7 +176,7 @@ mod tests {
     fn feed(estimate: &mut LinuxEstimate, from: u64, ms: u64, bytes: u64, rtt: Span) {
         for now in from..from + ms {
             let sample = AckSample {
-                newly_acked: crate::units::Bytes(bytes),
+                newly_acked: ackclock_spec::units::Bytes(bytes),
                 ..ack(1, rtt, 30)
             };
             estimate.on_ack(at_ms(now), &sample);

@@ -1,8 +1,8 @@
 //! The last measurement, unchanged.
 
 use super::{FeedbackAlgorithm, FeedbackKind};
-use crate::registry::{Element, Factory};
-use crate::units::BitRate;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::BitRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,10 @@
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
-use crate::scenario::files::Files;
-use crate::units::BitRate;
+use ackclock_spec::error::Result;
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::BitRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -5,9 +5,9 @@
 //! A link that follows such feedback ([`link::feedback`](crate::link::feedback)) owns the
 //! algorithm, measures the capacity, and applies the delay.
 
-use crate::registry::{Entry, Kind, NoFacts};
-use crate::scenario::error::{Result, in_range};
-use crate::units::BitRate;
+use ackclock_spec::error::{Result, in_range};
+use ackclock_spec::registry::{Entry, Kind, NoFacts};
+use ackclock_spec::units::BitRate;
 use std::fmt::Debug;
 
 pub mod effcap;

@@ -2,10 +2,10 @@
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every};
-use crate::scenario::files::Files;
-use crate::units::{BitRate, Probability};
+use ackclock_spec::error::{Result, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{BitRate, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

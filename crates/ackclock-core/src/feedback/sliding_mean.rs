@@ -1,6 +1,6 @@
 //! The mean of the last few measurements.
 
-use crate::units::BitRate;
+use ackclock_spec::units::BitRate;
 use std::collections::VecDeque;
 
 /// Sliding mean with one addition and one subtraction per measurement. Integers avoid residual

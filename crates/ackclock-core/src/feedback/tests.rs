@@ -1,9 +1,9 @@
 //! Properties of every feedback algorithm, and of EFFCAP for all M, N and sequences.
 
 use super::*;
-use crate::registry::choose;
-use crate::registry::samples::samples;
-use crate::scenario::files::NoFiles;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::choose;
+use ackclock_spec::registry::samples::samples;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

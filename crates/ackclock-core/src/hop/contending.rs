@@ -7,7 +7,7 @@ use crate::medium::ContenderId;
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Fifo, PacketId};
 use crate::queue::{Admission, ClassCounts, Discipline, Occupancy, Queue};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// A queue in front of a medium.
 #[derive(Debug)]

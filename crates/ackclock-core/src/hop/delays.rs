@@ -3,7 +3,7 @@
 use super::Hop;
 use crate::histogram::Histogram;
 use crate::packet::{FlowId, PacketId, PacketPool};
-use crate::units::Time;
+use ackclock_spec::units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use super::service::{Sending, Server, Service};
 use super::{Arrival, Departure, Hop};
 use crate::observe::Context;
 use crate::packet::{Packet, PacketId, PacketPool};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// The path of packets through a hop.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::observe::{Context, DropReason};
 use crate::packet::{FifoList, PacketId, PacketPool, Timeline};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

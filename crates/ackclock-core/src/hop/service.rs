@@ -6,7 +6,7 @@ use crate::link::constant::ConstantLink;
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
 use crate::queue::{Admission, Occupancy, Queue};
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A queue together with the service of its packets.

@@ -1,7 +1,7 @@
 //! The facts of an impairment.
 
 use super::{Applies, Side};
-use crate::stated::Stated;
+use ackclock_spec::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,10 +4,10 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Factory, StreamScope};
-use crate::stated::Stated;
-use crate::streams::Stream;
-use crate::units::{Probability, Time};
+use ackclock_spec::registry::{Element, Factory, StreamScope};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Probability, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

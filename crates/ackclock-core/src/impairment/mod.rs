@@ -2,8 +2,8 @@
 
 use self::facts::ImpairmentFacts;
 use crate::packet::Packet;
-use crate::registry::{Entry, Kind, StreamScope};
-use crate::units::{Span, Time};
+use ackclock_spec::registry::{Entry, Kind, StreamScope};
+use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -129,10 +129,10 @@ impl Kind for ImpairmentKind {
 mod tests {
     use super::*;
     use crate::packet::{FlowId, PacketKind};
-    use crate::registry::{self, Selection};
-    use crate::scenario::error::Result;
-    use crate::scenario::files::NoFiles;
-    use crate::streams::Streams;
+    use ackclock_spec::error::Result;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::{self, Selection};
+    use ackclock_spec::streams::Streams;
     use serde_json::Value;
 
     pub(super) fn choose(tree: Value) -> Result<Selection<ImpairmentKind>> {

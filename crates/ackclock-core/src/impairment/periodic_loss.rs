@@ -3,10 +3,10 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Factory, StreamScope};
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::scenario::files::Files;
-use crate::units::{Span, Time};
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory, StreamScope};
+use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

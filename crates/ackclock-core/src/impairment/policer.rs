@@ -3,12 +3,12 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Factory, StreamScope};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
 use crate::token_bucket::TokenBucket;
-use crate::units::{BitRate, Bytes, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory, StreamScope};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

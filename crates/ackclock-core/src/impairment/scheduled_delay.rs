@@ -3,11 +3,11 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Factory, StreamScope};
-use crate::scenario::error::Result;
-use crate::scenario::files::Files;
-use crate::scenario::steps;
-use crate::units::{Span, Time};
+use ackclock_spec::error::Result;
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory, StreamScope};
+use ackclock_spec::steps;
+use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Factory};
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

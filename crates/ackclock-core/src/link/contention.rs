@@ -1,8 +1,8 @@
 //! Contention parameters of a link at a medium.
 
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::stated::Stated;
-use crate::units::BitRate;
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
 

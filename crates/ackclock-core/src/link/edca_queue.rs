@@ -12,11 +12,11 @@ use super::constant::ConstantLink;
 use super::contention::{Bound, Contention, ContentionWindow};
 use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::BitRate;
+use ackclock_spec::error::{Result, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::BitRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -147,8 +147,8 @@ impl Factory<LinkKind> for EdcaQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::choose;
     use serde_json::Value;
 
     fn contention(more: &Value) -> Result<Contention> {

@@ -1,7 +1,7 @@
 //! The facts of a link.
 
 use super::contention::Contention;
-use crate::stated::Stated;
+use ackclock_spec::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -25,11 +25,11 @@ use super::facts::{FeedbackFacts, LinkFacts};
 use super::piecewise::{WORK_PER_BYTE, mean_of};
 use super::{Link, LinkContext, LinkKind};
 use crate::feedback::{FeedbackAlgorithm, FeedbackKind};
-use crate::registry::{Element, Factory, Selection, choose};
-use crate::scenario::error::{Result, both, every, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::{BitRate, Bytes, Probability, Span, Time};
+use ackclock_spec::error::{Result, both, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory, Selection, choose};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{BitRate, Bytes, Probability, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub struct Feedback {
     pub from: String,
     /// Algorithm that turns the measurements into a rate.
     #[schemars(
-        schema_with = "crate::scenario::schema::feedback",
+        schema_with = "ackclock_spec::schema::one_of::<FeedbackKind>",
         extend("examples" = [{ "kind": "effcap", "m": 7, "n": 49 }])
     )]
     pub algorithm: Value,

@@ -17,12 +17,12 @@
 use super::facts::{LinkFacts, LinkStates};
 use super::piecewise::{Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, both, consistent};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::streams::{Stream, Streams};
-use crate::units::{BitRate, Probability, Span, Time};
+use ackclock_spec::error::{Result, both, consistent};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::streams::{Stream, Streams};
+use ackclock_spec::units::{BitRate, Probability, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Value, json};
@@ -390,16 +390,16 @@ impl Rates for Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry;
-    use crate::registry::StreamScope;
-    use crate::scenario::files::NoFiles;
-    use crate::units::Bytes;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry;
+    use ackclock_spec::registry::StreamScope;
+    use ackclock_spec::units::Bytes;
     use proptest::prelude::*;
 
     const YEAR: f64 = 365.25 * 86_400.0;
 
     fn parameters(tree: Value) -> Markov {
-        let mut parameters: Markov = crate::scenario::parse::from_tree(tree).unwrap();
+        let mut parameters: Markov = ackclock_spec::parse::from_tree(tree).unwrap();
         parameters.check(&NoFiles).unwrap();
         parameters
     }

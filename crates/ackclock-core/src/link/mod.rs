@@ -2,8 +2,8 @@
 //! that all methods can use the same realisation.
 
 use self::facts::LinkFacts;
-use crate::registry::{Entry, Kind, StreamScope};
-use crate::units::{BitRate, Bytes, Time};
+use ackclock_spec::registry::{Entry, Kind, StreamScope};
+use ackclock_spec::units::{BitRate, Bytes, Time};
 use std::fmt::Debug;
 
 pub mod constant;

@@ -7,7 +7,7 @@
 //! work done in a busy period is exact however often the rate changes.
 
 use super::Link;
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use std::cell::{RefCell, RefMut};
 use std::fmt::Debug;
 

@@ -4,12 +4,12 @@ use super::facts::{LinkFacts, RateStep};
 use super::piecewise::PiecewiseLink;
 use super::trace::Rows;
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::scenario::steps;
-use crate::stated::Stated;
-use crate::units::{BitRate, Span};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::steps;
+use ackclock_spec::units::{BitRate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -97,10 +97,10 @@ impl Factory<LinkKind> for Scheduled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{self, Selection, StreamScope};
-    use crate::scenario::files::NoFiles;
-    use crate::streams::Streams;
-    use crate::units::{Bytes, Time};
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::{self, Selection, StreamScope};
+    use ackclock_spec::streams::Streams;
+    use ackclock_spec::units::{Bytes, Time};
     use serde_json::Value;
 
     fn choose(steps: Value) -> Result<Selection<LinkKind>> {

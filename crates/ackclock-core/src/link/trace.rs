@@ -40,10 +40,10 @@
 use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Code, Error, Result, both, consistent, every, in_range};
-use crate::scenario::files::{Files, all_lines, read_checked};
-use crate::units::{BitRate, Span, Time};
+use ackclock_spec::error::{Code, Error, Result, both, consistent, every, in_range};
+use ackclock_spec::files::{Files, all_lines, read_checked};
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{BitRate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The facts of a medium.
 
-use crate::stated::Stated;
+use ackclock_spec::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -7,10 +7,10 @@
 
 use self::facts::MediumFacts;
 use crate::link::contention::Contention;
-use crate::registry::{Entry, Kind, StreamScope};
-use crate::scenario::error::Result;
-use crate::streams::Stream;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::Result;
+use ackclock_spec::registry::{Entry, Kind, StreamScope};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
 pub mod edca;

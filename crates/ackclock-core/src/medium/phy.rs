@@ -1,6 +1,6 @@
 //! Frame durations: the physical layers of IEEE 802.11 as data.
 
-use crate::units::{BitRate, Bytes, Span};
+use ackclock_spec::units::{BitRate, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,12 +5,12 @@ use crate::hop::Hop;
 use crate::link::Link;
 use crate::queue::Discipline;
 use crate::queue::FlowLabels;
-use crate::registry::StreamScope;
 use crate::routes::Stop;
-use crate::scenario::quantity::QueueLimit;
 use crate::scenario::{FlowDescription, Instances, Scenario};
-use crate::streams::Streams;
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::StreamScope;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 
 /// The link of a flow's extra delay; it sends in zero time.
 #[derive(Debug)]

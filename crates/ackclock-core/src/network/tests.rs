@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::routes::Stop;
-use crate::scenario::{files::NoFiles, tree};
+use crate::scenario::tree;
+use ackclock_spec::files::NoFiles;
 
 const TWO_GROUPS: &str = r#"
 schema = 1

@@ -1,7 +1,7 @@
 //! First-in first-out lists of packets, linked through the pool.
 
 use super::{Packet, PacketId, PacketPool};
-use crate::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 /// A first-in first-out list of packets, linked through the pool.
 #[derive(Debug)]

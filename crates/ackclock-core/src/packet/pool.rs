@@ -2,7 +2,7 @@
 
 use super::{EcnCounters, FlowId, Packet, PacketId, PacketKind, SackBlocks};
 use crate::rate_control::Feedback;
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Data that few packets carry in addition to their header.
 #[derive(Clone, Copy, Debug)]

@@ -5,11 +5,11 @@ use super::adaptive_limit::{
 };
 use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::{PacketRate, Segments};
-use crate::units::Span;
+use ackclock_spec::error::{Result, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::{PacketRate, Segments};
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

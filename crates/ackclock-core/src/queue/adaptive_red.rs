@@ -8,11 +8,11 @@ use super::red::{check_early_from, check_probability, check_room, check_typical,
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::PacketId;
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::QueueLimit;
-use crate::units::{BitRate, Bytes, Probability, Span, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{BitRate, Bytes, Probability, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -215,9 +215,9 @@ mod tests {
     use super::*;
     use crate::link::{LinkContext, LinkKind};
     use crate::packet::Ecn;
-    use crate::registry::{StreamScope, choose};
-    use crate::scenario::files::NoFiles;
-    use crate::streams::Streams;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::{StreamScope, choose};
+    use ackclock_spec::streams::Streams;
     use serde_json::json;
 
     /// Makes a queue for a link that sends that many packets of 1500 bytes per second.

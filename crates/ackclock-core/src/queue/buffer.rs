@@ -5,9 +5,9 @@ use super::red::check_room;
 use super::{Admission, Occupancy};
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId, TimedFifo};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::quantity::QueueLimit;
-use crate::units::Time;
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::units::Time;
 
 /// A drop-tail buffer; the packet in service does not count towards its limit.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use super::facts::{QueueFacts, SteeringLaw};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::QueueLimit;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -143,8 +143,8 @@ mod tests {
     use crate::observe::DropReason;
     use crate::packet::Ecn;
     use crate::queue::testing::Bench;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::choose;
 
     const INTERVAL: f64 = 0.1;
 

@@ -3,8 +3,8 @@
 use super::arithmetic::Arithmetic;
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::units::{Bytes, Span, Time};
 use serde_json::json;
 
 /// The constants of the law.

@@ -4,9 +4,9 @@ use super::facts::{Capacity, QueueFacts};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Element, Factory};
-use crate::scenario::quantity::QueueLimit;
-use crate::units::{Bytes, Time};
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ impl Admission for DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Span;
+    use ackclock_spec::units::Span;
 
     fn occupancy(waiting: u64, serving: u64) -> Occupancy {
         let backlog = |packets| Backlog {

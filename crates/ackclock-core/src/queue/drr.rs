@@ -9,12 +9,12 @@ use super::flow_queues::{FlowQueues, check_queues};
 use super::{Discipline, Occupancy, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::QueueLimit;
-use crate::streams::Stream;
-use crate::units::{Bytes, Time};
+use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -145,7 +145,7 @@ mod tests {
     use crate::packet::FlowId;
     use crate::queue::testing::{Bench, assert_refused};
 
-    use crate::streams::Streams;
+    use ackclock_spec::streams::Streams;
 
     fn bench(parameters: &Drr) -> Bench<DrrQueue> {
         let stream = Streams::new(5, 0).stream("hop/test/queue");

@@ -5,9 +5,9 @@ use super::droptail::DropTail;
 use super::{Admission, Occupancy};
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
-use crate::scenario::quantity::QueueLimit;
-use crate::streams::Stream;
-use crate::units::{Span, Time};
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Span, Time};
 
 /// A FIFO queue behind such a choice.
 #[derive(Debug)]
@@ -230,9 +230,9 @@ pub(super) mod tests {
     use super::*;
     use crate::observe::Observer;
     use crate::packet::{Backlog, Ecn, FlowId, Packet, PacketKind, PacketPool};
-    use crate::scenario::quantity::QueueLimit;
-    use crate::streams::Streams;
-    use crate::units::Bytes;
+    use ackclock_spec::quantity::QueueLimit;
+    use ackclock_spec::streams::Streams;
+    use ackclock_spec::units::Bytes;
 
     /// The packets dropped and marked, by their numbers.
     #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! The facts of a queue.
 
-use crate::scenario::quantity::QueueLimit;
-use crate::stated::Stated;
-use crate::units::Span;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

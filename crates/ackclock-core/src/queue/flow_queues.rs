@@ -3,10 +3,10 @@
 
 use crate::observe::Context;
 use crate::packet::{Backlog, Packet, PacketId, TimedFifo};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::quantity::QueueLimit;
-use crate::streams::{Stream, mix};
-use crate::units::{Bytes, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::streams::{Stream, mix};
+use ackclock_spec::units::{Bytes, Time};
 use std::collections::VecDeque;
 
 /// Most queues, as in Linux.

@@ -10,12 +10,12 @@ use super::pie::{Control, DelayMeasure, Departing, Exact, Line, Linux, Pie, admi
 use super::{Discipline, Occupancy, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::QueueLimit;
-use crate::streams::Stream;
-use crate::units::{Bytes, Probability, Span, Time};
+use ackclock_spec::error::{Result, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Probability, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -220,7 +220,7 @@ mod tests {
     use crate::packet::{Ecn, FlowId};
     use crate::queue::testing::{Bench, assert_refused};
 
-    use crate::streams::Streams;
+    use ackclock_spec::streams::Streams;
 
     fn bench<C: Control>(parameters: &FqPie) -> Bench<FqPieQueue<C>> {
         let stream = Streams::new(5, 0).stream("hop/test/queue");

@@ -6,11 +6,11 @@ use super::facts::QueueFacts;
 use super::{Discipline, Occupancy, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId, TimedFifo};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
-use crate::scenario::files::Files;
-use crate::scenario::quantity::QueueLimit;
-use crate::units::Time;
+use ackclock_spec::error::Result;
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::packet::FlowId;
     use crate::queue::testing::Bench;
-    use crate::units::Bytes;
+    use ackclock_spec::units::Bytes;
 
     fn bench(limit: QueueLimit) -> Bench<HeadDropQueue> {
         let queue = HeadDropQueue {

@@ -9,8 +9,8 @@ use self::facts::QueueFacts;
 use crate::link::Link;
 use crate::observe::Context;
 use crate::packet::{Backlog, Packet, PacketId};
-use crate::registry::{Entry, Kind, StreamScope};
-use crate::units::{BitRate, Span, Time};
+use ackclock_spec::registry::{Entry, Kind, StreamScope};
+use ackclock_spec::units::{BitRate, Span, Time};
 use std::fmt::Debug;
 
 pub use labels::{FlowLabel, FlowLabels};

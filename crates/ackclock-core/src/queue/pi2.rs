@@ -8,12 +8,12 @@ use super::pi_controller::{Controller, Gains};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Ecn, PacketId};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::QueueLimit;
-use crate::streams::Stream;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::queue::testing::{Bench, assert_refused};
 
-    use crate::streams::Streams;
+    use ackclock_spec::streams::Streams;
 
     fn bench(parameters: &Pi2) -> Bench<Pi2Queue> {
         let stream = Streams::new(7, 0).stream("hop/test/queue");

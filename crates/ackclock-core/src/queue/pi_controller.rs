@@ -2,8 +2,8 @@
 //! base probability p′ until the queueing delay meets a target.
 
 use super::arithmetic::Arithmetic;
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::units::{Span, Time};
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::units::{Span, Time};
 
 /// Shortest interval between updates, which bounds the work for a link that stands still; our own
 /// choice.

@@ -4,12 +4,12 @@
 use super::early_detection::{Average, Curve, EarlyDetection, Level, Spacing};
 use super::facts::{QueueFacts, Thresholds};
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::QueueLimit;
-use crate::stated::Stated;
-use crate::units::{BitRate, Bytes, Probability};
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{BitRate, Bytes, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -257,8 +257,8 @@ impl Factory<QueueKind> for Red {
 #[cfg(test)]
 mod tests {
     use crate::queue::QueueKind;
-    use crate::registry::choose;
-    use crate::scenario::files::NoFiles;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::choose;
     use serde_json::{Value, json};
 
     fn red(changes: &Value) -> Value {

@@ -9,13 +9,13 @@ use super::red::check_room;
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::QueueLimit;
-use crate::stated::Stated;
-use crate::streams::Stream;
-use crate::units::Time;
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -179,9 +179,9 @@ mod tests {
     use super::*;
     use crate::link::{LinkContext, LinkKind};
     use crate::packet::{Ecn, FlowId, Packet, PacketKind, PacketPool};
-    use crate::registry::{StreamScope, choose};
-    use crate::scenario::files::NoFiles;
-    use crate::streams::Streams;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::{StreamScope, choose};
+    use ackclock_spec::streams::Streams;
     use serde_json::Value;
 
     fn queue(changes: Value) -> Value {

@@ -3,9 +3,9 @@
 use super::{Queue, QueueKind};
 use crate::observe::{Context, DropReason, Observer};
 use crate::packet::{Backlog, Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
-use crate::registry::choose;
-use crate::scenario::files::NoFiles;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::choose;
+use ackclock_spec::units::{Bytes, Span, Time};
 use serde_json::Value;
 
 /// Asserts that a queue refuses each of some values by the name of its field, with a remedy.

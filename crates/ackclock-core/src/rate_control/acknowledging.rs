@@ -1,7 +1,7 @@
 //! A receiver that measures nothing: it answers each packet and reports the earlier arrivals.
 
 use super::{Arrived, Feedback, RateReceiver, Received};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Most packets that one answer can report.
 pub const MOST: u8 = 64;
@@ -77,7 +77,7 @@ impl RateReceiver for Acknowledging {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Bytes;
+    use ackclock_spec::units::Bytes;
 
     fn answer(receiver: &mut Acknowledging, sequence: u64) -> Feedback {
         let now = Time::from_nanos(1000 + sequence);

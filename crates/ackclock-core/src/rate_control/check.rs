@@ -2,8 +2,8 @@
 
 use super::SHORTEST_RTT;
 use super::acknowledging::MOST;
-use crate::scenario::error::{Result, in_range};
-use crate::units::Span;
+use ackclock_spec::error::{Result, in_range};
+use ackclock_spec::units::Span;
 
 /// Checks a time used as a wait or a divisor; `example` is a usual value.
 pub(super) fn time(field: &str, time: Span, example: &str) -> Result<()> {

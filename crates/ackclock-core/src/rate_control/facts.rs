@@ -1,8 +1,8 @@
 //! Facts that a rate control states about itself.
 
 use crate::congestion::facts::{GrowthLaw, KeptShare};
-use crate::scenario::quantity::OptionalWindow;
-use crate::stated::Stated;
+use ackclock_spec::quantity::OptionalWindow;
+use ackclock_spec::stated::Stated;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use super::RateControlKind;
 use super::testing::{Dialogue, Way};
-use crate::registry::Kind;
-use crate::units::{Span, Time};
+use ackclock_spec::registry::Kind;
+use ackclock_spec::units::{Span, Time};
 use serde_json::{Value, json};
 
 fn controls() -> impl Iterator<Item = Value> {

@@ -1,6 +1,6 @@
 //! The sender's record of the packets it has sent.
 
-use crate::units::Time;
+use ackclock_spec::units::Time;
 use std::collections::VecDeque;
 
 /// State of a sent packet.

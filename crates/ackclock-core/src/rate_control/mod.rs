@@ -7,8 +7,8 @@
 //! packets, in the same way for the engine, the emulator's hosts and real sockets.
 
 use self::facts::RateControlFacts;
-use crate::registry::{Entry, Kind, StreamScope};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::registry::{Entry, Kind, StreamScope};
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
 pub mod acknowledging;

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

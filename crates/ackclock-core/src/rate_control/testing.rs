@@ -2,11 +2,11 @@
 
 use super::{Feedback, Halves, RateContext, RateControlKind, RateState};
 use crate::datagram::{Datagram, DatagramParameters, DatagramReceiver, DatagramSender};
-use crate::registry::{StreamScope, choose};
-use crate::scenario::files::NoFiles;
-use crate::streams::Streams;
 use crate::traffic::Write;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{StreamScope, choose};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 use serde_json::Value;
 use std::collections::VecDeque;
 

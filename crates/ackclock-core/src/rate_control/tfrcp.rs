@@ -8,11 +8,11 @@
 use super::acknowledging::Acknowledging;
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::scenario::files::Files;
-use crate::scenario::quantity::{OptionalWindow, PacketRate};
-use crate::units::{Bytes, Span};
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::{OptionalWindow, PacketRate};
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,24 +1,24 @@
 //! Checks of several fields together: values that contradict one another, or for which a run would
 //! take too much memory or time.
 
-use super::error::{Code, Error, Result, consistent, every, in_range};
-use super::parse::to_tree;
-use super::quantity::QueueLimit;
 use super::resolve::unknown_hop;
 use super::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Range, Scenario, Scope,
-    Transport,
+    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope, Transport,
 };
 use crate::congestion::LARGEST_WINDOW;
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery, RecoveryWindow};
 use crate::queue::QueueKind;
-use crate::registry::{Selection, StreamScope};
-use crate::stated::Stated;
-use crate::streams::Streams;
 use crate::traffic::{TrafficContext, TrafficKind, Transports};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::{Code, Error, Result, consistent, every, in_range};
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::quantity::Range;
+use ackclock_spec::registry::{Selection, StreamScope};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::tree::to_tree;
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Most hops on a route: a packet counts them in one byte, and an extra delay may be one more.
 const LONGEST_ROUTE: usize = 254;

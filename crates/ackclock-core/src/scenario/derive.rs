@@ -1,14 +1,14 @@
 //! Derived values: quantities of a scenario that are written as an expression, with the names of
 //! `[values]` or in units of the path. All become plain quantities before anything else is read.
 
-use super::error::{Error, Result};
-use super::expression::{Expression, Fault, PATH_UNITS};
-use super::files::Files;
 use super::path_units;
-use super::quantity::{self, Quantity};
 use super::schema::schema;
 use super::values::{VALUES, Values};
-use crate::registry::FACTS;
+use ackclock_spec::error::{Error, Result};
+use ackclock_spec::expression::{Expression, Fault, PATH_UNITS};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::{self, Quantity};
+use ackclock_spec::registry::FACTS;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -263,8 +263,8 @@ fn at<'a>(tree: &'a mut Value, steps: &[String]) -> Option<&'a mut Value> {
 mod tests {
     use super::*;
     use crate::scenario::Scenario;
-    use crate::scenario::files::NoFiles;
     use crate::scenario::tree::from_toml;
+    use ackclock_spec::files::NoFiles;
 
     /// Two flows of 40 ms and 100 ms over a link of 10 Mbit/s.
     const TWO_FLOWS: &str = r#"

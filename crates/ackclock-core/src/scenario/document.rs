@@ -3,13 +3,18 @@
 //!
 //! Elements (links, queues, …) stay trees here; their registries read them.
 
-use super::error::{Code, Error, Result};
+use super::Scope;
 use super::lab::LabDocument;
-use super::parse;
-use super::{Range, Scope};
 use crate::arrivals::Arrivals;
+use crate::link::LinkKind;
 use crate::packet::Dscp;
-use crate::units::{Bytes, Span, Time};
+use crate::queue::QueueKind;
+use crate::traffic::TrafficKind;
+use ackclock_spec::error::{Code, Error, Result};
+use ackclock_spec::parse;
+use ackclock_spec::quantity::Range;
+use ackclock_spec::schema::one_of;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, json};
@@ -101,13 +106,13 @@ pub(super) struct HopDocument {
     pub scope: Scope,
     /// Service process.
     #[schemars(
-        schema_with = "super::schema::link",
+        schema_with = "one_of::<LinkKind>",
         extend("examples" = [{ "kind": "constant", "rate": "45 Mbit/s" }])
     )]
     pub link: Value,
     /// Queue in front of the link.
     #[schemars(
-        schema_with = "super::schema::queue",
+        schema_with = "one_of::<QueueKind>",
         extend("examples" = [{ "kind": "droptail", "limit": "93 packets" }])
     )]
     pub queue: Value,
@@ -158,7 +163,7 @@ pub(super) struct FlowDocument {
     pub transport: Value,
     /// Source of the data.
     #[serde(default = "bulk")]
-    #[schemars(schema_with = "super::schema::traffic")]
+    #[schemars(schema_with = "one_of::<TrafficKind>")]
     pub traffic: Value,
     /// Start of the instances: a time, or two times between which each instance draws its own. With
     /// `arrivals`, start of the arrivals: a time, or two times between which one is drawn.

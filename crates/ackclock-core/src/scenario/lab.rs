@@ -1,7 +1,7 @@
 //! The table `lab`: what the page of `ackclock lab` shows. It changes no run.
 
-use super::error::{Code, Error, Result, every};
 use super::tree;
+use ackclock_spec::error::{Code, Error, Result, every};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

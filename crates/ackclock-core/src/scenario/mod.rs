@@ -16,13 +16,14 @@ use crate::medium::MediumKind;
 use crate::packet::Dscp;
 use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
-use crate::registry::{Selection, StreamScope};
-use crate::streams::Streams;
 use crate::traffic::TrafficKind;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::error::Result;
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::Range;
+use ackclock_spec::registry::{Selection, StreamScope};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 use derive::Derived;
-use error::Result;
-use files::Files;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,21 +32,14 @@ use std::sync::Arc;
 mod check;
 pub mod derive;
 mod document;
-pub mod error;
-mod expression;
-pub mod files;
 mod lab;
-pub mod parse;
 mod path_units;
-pub mod quantity;
 mod resolve;
 pub mod schema;
 pub mod source;
-pub(crate) mod steps;
 pub mod text;
 mod transport;
 pub mod tree;
-pub mod unit_spelling;
 mod values;
 
 /// The description of one point; its sweep has been expanded.
@@ -188,16 +182,6 @@ impl FlowDescription {
             }
         }
     }
-}
-
-/// A range from `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra
-/// delay is spread evenly.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Range {
-    /// Lower end.
-    pub low: Span,
-    /// Upper end.
-    pub high: Span,
 }
 
 /// A transport protocol with its parameters.

@@ -10,16 +10,16 @@
 //!
 //! A field on which the round-trip time depends cannot be written in either.
 
-use super::Range;
-use super::error::Code;
-use super::expression::{Amount, Fault};
-use super::files::Files;
-use super::quantity::shown;
-use super::resolve::default_name;
-use super::unit_spelling::Dimension;
 use crate::link::LinkKind;
-use crate::registry::choose;
-use crate::units::Span;
+use ackclock_spec::error::Code;
+use ackclock_spec::expression::{Amount, Fault};
+use ackclock_spec::files::Files;
+use ackclock_spec::quantity::Range;
+use ackclock_spec::quantity::shown;
+use ackclock_spec::registry::choose;
+use ackclock_spec::tree::default_name;
+use ackclock_spec::unit_spelling::Dimension;
+use ackclock_spec::units::Span;
 use serde_json::Value;
 
 /// Fields of the whole scenario that may be in round-trip times.

@@ -7,15 +7,16 @@ use super::check::{
 };
 use super::derive::Plain;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
-use super::error::{Code, Error, Result, all, both, every};
-use super::files::Files;
 use super::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, lab, parse,
-    transport,
+    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, lab, transport,
 };
 use crate::arrivals::Arrivals;
-use crate::registry::{choose, choose_within};
-use crate::units::Span;
+use ackclock_spec::error::{Code, Error, Result, all, both, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::parse;
+use ackclock_spec::registry::{choose, choose_within};
+use ackclock_spec::tree::{default_name, to_tree};
+use ackclock_spec::units::Span;
 use serde_json::{Map, Value};
 
 /// Default for the most samples of all flows' time series together, and the least and the most of
@@ -161,19 +162,15 @@ impl Scenario {
             destination: flow.hosts[1].clone(),
             dscp: flow.dscp,
         };
-        let hops: Vec<Value> = self
-            .hops
-            .iter()
-            .map(|one| parse::to_tree(&hop(one)))
-            .collect();
+        let hops: Vec<Value> = self.hops.iter().map(|one| to_tree(&hop(one))).collect();
         let flows: Vec<Value> = self
             .flows
             .iter()
             .zip(transports)
-            .map(|one| parse::to_tree(&flow(one)))
+            .map(|one| to_tree(&flow(one)))
             .collect();
         // Hops and flows, which are trees already, take the places of the empty lists.
-        let mut written = parse::to_tree(&Document {
+        let mut written = to_tree(&Document {
             schema: VERSION,
             name: self.name.clone(),
             question: self.question.clone(),
@@ -368,11 +365,6 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
     };
     check_instances(instances)?;
     Ok(instances)
-}
-
-/// Returns the default name of the flow at that position of the list: the first is "flow-1".
-pub(super) fn default_name(position: usize) -> String {
-    format!("flow-{}", position + 1)
 }
 
 /// There is no hop of that name.

@@ -1,7 +1,7 @@
 //! The text of a scenario as somebody wrote it: where a field stands, for errors.
 
-use super::error::{Code, Error, Position, Result};
-use super::resolve::default_name;
+use ackclock_spec::error::{Code, Error, Position, Result};
+use ackclock_spec::tree::default_name;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};

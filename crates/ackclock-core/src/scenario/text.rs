@@ -1,8 +1,8 @@
 //! A scenario's tree as text: reads TOML or JSON, writes TOML.
 
-use super::error::{Code, Error, Position, Result};
 use super::tree::from_toml;
-use crate::registry::FACTS;
+use ackclock_spec::error::{Code, Error, Position, Result};
+use ackclock_spec::registry::FACTS;
 use serde_json::{Map, Value};
 
 /// A longer table is written under a header of its own, a longer list on several lines.

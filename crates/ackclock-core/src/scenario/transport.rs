@@ -3,15 +3,16 @@
 use super::Transport;
 use super::check::{check_datagrams, check_sizes, check_tcp};
 use super::document::UdpDocument;
-use super::error::{Code, Error, Result, both, every};
-use super::files::Files;
-use super::parse::{self, to_tree};
 use crate::congestion::ControlKind;
 use crate::congestion::facts::EcnUse;
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, Arithmetic, LossRecovery, Preset, RecoveryWindow};
-use crate::registry::{Kind, Selection, choose_within};
+use ackclock_spec::error::{Code, Error, Result, both, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::parse;
+use ackclock_spec::registry::{Kind, Selection, choose_within};
+use ackclock_spec::tree::{to_tree, with_kind};
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 
@@ -233,21 +234,11 @@ fn merge(tree: &mut Value, over: Value) {
     }
 }
 
-/// Returns the table with `kind` as its first field.
-pub(super) fn with_kind(kind: &str, tree: Value) -> Value {
-    let mut map = Map::new();
-    map.insert("kind".into(), kind.into());
-    if let Value::Object(rest) = tree {
-        map.extend(rest);
-    }
-    Value::Object(map)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::quantity::Segments;
-    use crate::units::{Bytes, Span};
+    use ackclock_spec::quantity::Segments;
+    use ackclock_spec::units::{Bytes, Span};
     use serde_json::json;
 
     fn given(tree: Value) -> Map<String, Value> {
@@ -291,7 +282,7 @@ mod tests {
 
     #[test]
     fn udp_has_defaults_of_its_own() {
-        let (_, written) = read(&json!({ "kind": "udp" }), &super::super::files::NoFiles).unwrap();
+        let (_, written) = read(&json!({ "kind": "udp" }), &ackclock_spec::files::NoFiles).unwrap();
         assert_eq!(
             written,
             json!({ "kind": "udp", "mss": "1000 bytes", "header": "28 bytes" })

@@ -1,11 +1,11 @@
 //! Functions on the scenario's tree, before it is typed: reading text, setting a value by its path,
 //! expanding a sweep.
 
-use super::error::{Code, Error, Result, all, both, every, nearest};
-use super::resolve::default_name;
 use super::source::Source;
 use super::values::VALUES;
-use crate::registry::FACTS;
+use ackclock_spec::error::{Code, Error, Result, all, both, every, nearest};
+use ackclock_spec::registry::FACTS;
+use ackclock_spec::tree::{find, value};
 use serde_json::{Map, Number, Value};
 
 /// One point of a sweep.
@@ -217,15 +217,6 @@ fn holds(tree: &Value, path: &str) -> bool {
     value(tree, path).is_some()
 }
 
-/// Returns the value at a path, as [`set`] reads it; `None` if the tree states none there.
-pub(super) fn value<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(tree, |here, step| match here {
-        Value::Array(list) => find(list, step).and_then(|at| list.get(at)),
-        Value::Object(map) => map.get(step),
-        _ => None,
-    })
-}
-
 /// Returns a field of a table; adds it if it is the last step or a table with defaults.
 fn enter<'a>(
     map: &'a mut Map<String, Value>,
@@ -240,19 +231,6 @@ fn enter<'a>(
     }
     let empty = if last { Value::Null } else { Map::new().into() };
     Ok(map.entry(step).or_insert(empty))
-}
-
-/// Returns the position of the item with that name or position. A flow without a name has a default
-/// name.
-fn find(list: &[Value], step: &str) -> Option<usize> {
-    let position = || step.parse().ok().filter(|&at: &usize| at < list.len());
-    let named = |name: &str| {
-        list.iter()
-            .position(|item| item.get("name").is_some_and(|it| it == name))
-    };
-    let unnamed =
-        || (0..list.len()).find(|&at| list[at].get("name").is_none() && default_name(at) == step);
-    named(step).or_else(position).or_else(unnamed)
 }
 
 fn unknown_item(field: &str, step: &str, list: &[Value]) -> Error {

@@ -1,9 +1,9 @@
 //! The table `[values]` of a scenario: quantities by name, for expressions in its fields.
 
 use super::derive::Derived;
-use super::error::{Code, Error, nearest};
-use super::expression::{Amount, Expression, Fault, PATH_UNITS};
-use super::quantity::{self, shown};
+use ackclock_spec::error::{Code, Error, nearest};
+use ackclock_spec::expression::{Amount, Expression, Fault, PATH_UNITS};
+use ackclock_spec::quantity::{self, shown};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

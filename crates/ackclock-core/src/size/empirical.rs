@@ -5,11 +5,11 @@
 //! line per size, as measured.
 
 use super::{SizeKind, check_size};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Code, Error, Result, consistent, every, in_range};
-use crate::scenario::files::{Files, WrongLine, all_lines, read_checked};
-use crate::streams::Stream;
-use crate::units::Bytes;
+use ackclock_spec::error::{Code, Error, Result, consistent, every, in_range};
+use ackclock_spec::files::{Files, WrongLine, all_lines, read_checked};
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

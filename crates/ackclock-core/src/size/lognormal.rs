@@ -1,11 +1,11 @@
 //! Sizes whose logarithm is normal: the body of the sizes on file servers and in web traffic.
 
 use super::{SizeKind, check_positive, check_size, whole};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every};
-use crate::scenario::files::Files;
-use crate::streams::Stream;
-use crate::units::Bytes;
+use ackclock_spec::error::{Result, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -2,10 +2,12 @@
 //! instance's own stream. Each distribution has one file and one line in the list below. A plain
 //! amount of data is not one of them: it draws nothing.
 
-use crate::registry::{Entry, Kind, NoFacts};
-use crate::scenario::error::{Result, in_range};
-use crate::streams::Stream;
-use crate::units::Bytes;
+use ackclock_spec::error::{Result, in_range};
+use ackclock_spec::registry::{Entry, Kind, NoFacts};
+use ackclock_spec::schema::one_of;
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::Bytes;
+use schemars::{Schema, SchemaGenerator, json_schema};
 
 pub mod empirical;
 pub mod lognormal;
@@ -31,6 +33,12 @@ impl Kind for SizeKind {
         ];
         LIST
     }
+}
+
+/// Returns the schema of a size: a plain amount of data, or a distribution.
+pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
+    let plain = generator.subschema_for::<Bytes>();
+    json_schema!({ "anyOf": [plain, one_of::<SizeKind>(generator)] })
 }
 
 /// More bytes than any run can send; a heavy tail may draw more.

@@ -1,7 +1,7 @@
 use super::*;
-use crate::registry::{self, Selection};
-use crate::scenario::files::{Files, NoFiles};
-use crate::streams::Streams;
+use ackclock_spec::files::{Files, NoFiles};
+use ackclock_spec::registry::{self, Selection};
+use ackclock_spec::streams::Streams;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

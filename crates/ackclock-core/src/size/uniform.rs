@@ -1,11 +1,11 @@
 //! Sizes that are equally likely within bounds.
 
 use super::{SizeKind, check_size};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every};
-use crate::scenario::files::Files;
-use crate::streams::Stream;
-use crate::units::Bytes;
+use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use crate::registry::{Element, Factory};
-use crate::units::{Bytes, Time};
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ impl Traffic for BulkTraffic {
 #[cfg(test)]
 mod tests {
     use crate::traffic::{Transports, Write, tests::build};
-    use crate::units::Time;
+    use ackclock_spec::units::Time;
     use serde_json::json;
 
     #[test]

@@ -2,11 +2,11 @@
 
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::error::{Result, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +133,7 @@ impl Traffic for CbrTraffic {
 #[cfg(test)]
 mod tests {
     use crate::traffic::{Write, tests};
-    use crate::units::{Bytes, Time};
+    use ackclock_spec::units::{Bytes, Time};
     use serde_json::json;
 
     #[test]

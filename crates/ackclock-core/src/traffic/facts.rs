@@ -1,7 +1,7 @@
 //! The facts of a source.
 
-use crate::stated::Stated;
-use crate::units::Bytes;
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 

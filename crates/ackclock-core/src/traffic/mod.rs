@@ -3,8 +3,8 @@
 //! leaves at once).
 
 use self::facts::TrafficFacts;
-use crate::registry::{Entry, Kind, StreamScope};
-use crate::units::{Bytes, Time};
+use ackclock_spec::registry::{Entry, Kind, StreamScope};
+use ackclock_spec::units::{Bytes, Time};
 use std::fmt::Debug;
 
 pub mod bulk;
@@ -81,10 +81,10 @@ impl Kind for TrafficKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{self, Selection};
-    use crate::scenario::error::Result;
-    use crate::scenario::files::NoFiles;
-    use crate::streams::Streams;
+    use ackclock_spec::error::Result;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::{self, Selection};
+    use ackclock_spec::streams::Streams;
     use serde_json::Value;
 
     pub(super) const MSS: Bytes = Bytes(1448);

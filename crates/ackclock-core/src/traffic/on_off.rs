@@ -3,12 +3,12 @@
 use super::cbr::{PacketClock, check_packet_size};
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, consistent, every, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::streams::Stream;
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -273,10 +273,10 @@ impl Traffic for OnOffTraffic {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::StreamScope;
-    use crate::streams::Streams;
     use crate::traffic::{Traffic, TrafficContext, Write, tests};
-    use crate::units::{Bytes, Span, Time};
+    use ackclock_spec::registry::StreamScope;
+    use ackclock_spec::streams::Streams;
+    use ackclock_spec::units::{Bytes, Span, Time};
     use serde_json::{Value, json};
 
     const RATE: f64 = 1e6;

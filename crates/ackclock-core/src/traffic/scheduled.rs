@@ -3,12 +3,12 @@
 use super::cbr::check_packet_size;
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every};
-use crate::scenario::files::Files;
-use crate::scenario::steps;
-use crate::stated::Stated;
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::error::{Result, every};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::steps;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -154,7 +154,7 @@ impl Traffic for ScheduledTraffic {
 #[cfg(test)]
 mod tests {
     use crate::traffic::{Traffic, Write, tests};
-    use crate::units::{Bytes, Time};
+    use ackclock_spec::units::{Bytes, Time};
     use serde_json::{Value, json};
 
     /// Times of the first writes in ms, each of 1000 bytes.

@@ -2,12 +2,12 @@
 
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use crate::registry::{Element, Factory, Selection, choose};
-use crate::scenario::error::{Error, Result};
-use crate::scenario::files::Files;
 use crate::size::{SizeKind, check_size};
-use crate::stated::Stated;
-use crate::units::{Bytes, Time};
+use ackclock_spec::error::{Error, Result};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory, Selection, choose};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 pub struct Transfer {
     /// Size of the payload: an amount, or a distribution from which each instance of the flow draws
     /// its own.
-    #[schemars(schema_with = "crate::scenario::schema::size", extend("examples" = ["20 kB"]))]
+    #[schemars(schema_with = "crate::size::schema", extend("examples" = ["20 kB"]))]
     pub size: Value,
     #[serde(skip)]
     chosen: Option<Size>,
@@ -117,10 +117,10 @@ impl Traffic for TransferTraffic {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::StreamScope;
-    use crate::streams::Streams;
     use crate::traffic::{TrafficContext, Write, tests};
-    use crate::units::Bytes;
+    use ackclock_spec::registry::StreamScope;
+    use ackclock_spec::streams::Streams;
+    use ackclock_spec::units::Bytes;
     use serde_json::json;
 
     #[test]

@@ -6,10 +6,10 @@ use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
     RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit, SenderState,
 };
-use ackclock_core::registry::{Entry, Kind, Selection, choose};
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{Entry, Kind, Selection, choose};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;

@@ -1,9 +1,9 @@
 //! The contract of every registered rate estimator.
 
 use ackclock_core::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use ackclock_core::registry::{Entry, Kind, choose};
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{Entry, Kind, choose};
+use ackclock_spec::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -15,17 +15,17 @@ use ackclock_core::observe::DropReason;
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
 use ackclock_core::queue::facts::{Capacity, Drops, QueueFacts};
 use ackclock_core::queue::{Discipline, FlowLabels, QueueContext, QueueKind};
-use ackclock_core::registry::samples::{SampleFiles, samples};
-use ackclock_core::registry::{
+use ackclock_core::scenario::tree;
+use ackclock_core::traffic::{TrafficContext, TrafficKind, Write};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::quantity::QueueLimit;
+use ackclock_spec::registry::samples::{SampleFiles, samples};
+use ackclock_spec::registry::{
     Element, Entry, FACTS, Factory, Kind, Selection, StreamScope, choose,
 };
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::scenario::quantity::QueueLimit;
-use ackclock_core::scenario::tree;
-use ackclock_core::stated::Stated;
-use ackclock_core::streams::Streams;
-use ackclock_core::traffic::{TrafficContext, TrafficKind, Write};
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 use ackclock_core::link::LinkKind;
 use ackclock_core::link::contention::Contention;
 use ackclock_core::medium::{Completion, Medium, MediumKind};
-use ackclock_core::registry::samples::{SampleFiles, samples};
-use ackclock_core::registry::{Entry, Kind, Selection, StreamScope};
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::registry::samples::{SampleFiles, samples};
+use ackclock_spec::registry::{Entry, Kind, Selection, StreamScope};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 

@@ -4,10 +4,10 @@ use ackclock_core::rate_control::{
     Arrived, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind,
     RateReceiver, Received, Report, SHORTEST_RTT,
 };
-use ackclock_core::registry::{Entry, Kind, StreamScope, choose};
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{Entry, Kind, StreamScope, choose};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;

@@ -2,11 +2,11 @@
 
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
-use ackclock_core::scenario::error::Error;
-use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::tree::{Point, expand, from_toml, set};
 use ackclock_core::scenario::{Instances, Scenario, Scope, Transport, schema};
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::error::Error;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -5,9 +5,9 @@ use ackclock_core::link::{LinkContext, LinkKind};
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::queue::{Discipline, FlowLabels, Occupancy, QueueContext, QueueKind};
-use ackclock_core::registry::samples::SampleFiles;
-use ackclock_core::registry::{Selection, choose};
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::registry::samples::SampleFiles;
+use ackclock_spec::registry::{Selection, choose};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use serde_json::json;
 use std::collections::VecDeque;
 

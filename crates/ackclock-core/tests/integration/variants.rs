@@ -1,7 +1,7 @@
 //! Variants of a registered element's parameters, without knowing their meaning.
 
-use ackclock_core::registry::{Entry, Kind, choose};
-use ackclock_core::scenario::files::NoFiles;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{Entry, Kind, choose};
 use serde_json::{Value, json};
 
 /// Returns the defaults, each switch inverted, and each choice of a word made.

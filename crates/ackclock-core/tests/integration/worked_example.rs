@@ -1,9 +1,9 @@
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::*;
-use ackclock_core::registry::{Element, Factory};
-use ackclock_core::scenario::error::{Result, every, in_range};
-use ackclock_core::scenario::files::Files;
-use ackclock_core::units::{Bytes, Time};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -13,9 +13,9 @@ use ackclock_core::endpoint::parameters::{
 };
 use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
-use ackclock_core::scenario::error::{Code, Error};
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
-use ackclock_core::units::{Bytes, Span};
+use ackclock_spec::error::{Code, Error};
+use ackclock_spec::units::{Bytes, Span};
 use ackclock_transport::wire::{Acknowledgement, Data, LONGEST, LONGEST_PAYLOAD, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -450,9 +450,9 @@ pub(super) fn base_rtt(scenario: &Scenario) -> Span {
 mod tests {
     use super::*;
     use ackclock_core::network::instances;
-    use ackclock_core::scenario::files::NoFiles;
     use ackclock_core::scenario::tree;
-    use ackclock_core::streams::Streams;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::streams::Streams;
 
     fn scenario(flows: &str) -> Scenario {
         let text = format!(

@@ -12,7 +12,7 @@ use crate::wait::{Stop, wait};
 use crate::workload::{
     Plan, Readings, ReceivingReport, SendingReport, WorkloadReport, monotonic_ns,
 };
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;

@@ -11,9 +11,9 @@ use crate::settings::KernelAnswer;
 use crate::workload::linux_name;
 use ackclock_core::congestion::ControlKind;
 use ackclock_core::job::jobs;
-use ackclock_core::registry::Selection;
-use ackclock_core::scenario::error::{Code, Error};
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
+use ackclock_spec::error::{Code, Error};
+use ackclock_spec::registry::Selection;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

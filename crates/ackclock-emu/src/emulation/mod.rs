@@ -13,7 +13,7 @@ mod telemetry;
 use crate::files::Folder;
 use crate::program::HostProgram;
 use crate::protocol::DeviceChoice;
-use ackclock_core::scenario::error::Error;
+use ackclock_spec::error::Error;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

@@ -20,7 +20,7 @@ use ackclock_core::job::Job;
 use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
 use ackclock_core::result::{EventRow, Table};
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddrV4;

@@ -13,7 +13,7 @@ use crate::record::Chunks;
 use crate::workload::{FlowPlan, Plan, Readings, ReceivedDatagram, TransportPlan};
 use ackclock_core::job::Job;
 use ackclock_core::packet::{Dscp, FlowId, PacketKind};
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -16,7 +16,7 @@ use ackclock_core::result::{
     CounterRow, EventRow, FidelityRow, FlowRow, HopRow, LatenessRow, SampleRow, SettingRow, Table,
 };
 use ackclock_core::scenario::Scenario;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Returns all tables except `tcp_info` without rows, as they are before the first run has ended.
 pub fn empty_tables() -> Vec<(&'static str, Table)> {

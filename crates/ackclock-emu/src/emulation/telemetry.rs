@@ -4,7 +4,7 @@ use crate::workload::{LossState, RateReading, Readings, TcpInfoColumns};
 use ackclock_core::network::Instance;
 use ackclock_core::result::{SampleRow, Table, TcpInfoRow};
 use ackclock_core::scenario::Scenario;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Numbers of the point and of the replicate.
 pub(super) type Labels = (i64, i64);

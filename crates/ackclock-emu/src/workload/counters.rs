@@ -3,7 +3,7 @@
 
 use super::plan::Plan;
 use ackclock_core::result::COUNTERS;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use serde::{Deserialize, Serialize};
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! Timers of the flows.
 
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

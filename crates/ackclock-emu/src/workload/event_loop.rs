@@ -4,7 +4,7 @@ use super::monotonic_ns;
 use super::plan::Plan;
 use super::punctuality::{Punctuality, Watch};
 use crate::schedule::become_real_time_host;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::io;

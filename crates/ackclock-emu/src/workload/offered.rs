@@ -60,7 +60,7 @@ impl Offered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_core::units::Bytes;
+    use ackclock_spec::units::Bytes;
 
     #[test]
     fn full_segments_before_the_close_and_the_rest_with_it() {

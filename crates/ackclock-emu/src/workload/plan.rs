@@ -8,13 +8,13 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
 use ackclock_core::packet::Dscp;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{self, Element, FACTS, Selection, StreamScope};
-use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
-use ackclock_core::streams::Streams;
 use ackclock_core::traffic::transfer::Transfer;
 use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{self, Element, FACTS, Selection, StreamScope};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -394,7 +394,7 @@ impl std::error::Error for Refused {}
 mod tests {
     use super::*;
     use ackclock_core::endpoint::parameters::Preset;
-    use ackclock_core::scenario::quantity::{OptionalWindow, Segments};
+    use ackclock_spec::quantity::{OptionalWindow, Segments};
 
     #[test]
     fn controls_are_asked_for_by_the_name_that_linux_has() {

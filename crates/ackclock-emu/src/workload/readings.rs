@@ -1,7 +1,7 @@
 //! Readings of flows while they run.
 
 use super::tcp_info::TcpInfoColumns;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use ackclock_transport::session::SenderReport;
 use serde::{Deserialize, Serialize};
 

@@ -11,7 +11,7 @@ use super::event_loop::{Ready, Waiting};
 use super::plan::{Plan, Refused, TransportPlan};
 use super::report::{Ending, ReceivedFlow, ReceivingReport};
 use super::settings::allow_descriptors;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 use session::SessionSink;
 use sink::DatagramSink;
 use std::io;

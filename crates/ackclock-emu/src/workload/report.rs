@@ -3,7 +3,7 @@
 use super::counters::Counted;
 use super::punctuality::Punctuality;
 use super::tcp_info::TcpInfo;
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 use ackclock_transport::session::{self, SenderReport};
 use ackclock_transport::wire::ErrorCode;
 use serde::{Deserialize, Serialize};

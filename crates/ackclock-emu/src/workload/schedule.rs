@@ -1,7 +1,7 @@
 //! Times at which a flow writes, in the run's time.
 
 use ackclock_core::traffic::{Traffic, Write};
-use ackclock_core::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 /// The writes of a flow at the times of its traffic. A write at the flow's stop is left out; one at
 /// the end of the run counts, as in the engine.

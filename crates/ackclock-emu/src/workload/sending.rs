@@ -13,7 +13,7 @@ use super::event_loop::{Ready, Waiting};
 use super::plan::{Plan, Refused, TransportPlan};
 use super::report::{Ending, SendingReport, SentFlow};
 use super::settings::{allow_descriptors, check_controls};
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use connection::Connection;
 use samples::{Sampler, Samples};
 use session::SessionSource;

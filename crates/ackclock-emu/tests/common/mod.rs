@@ -1,8 +1,9 @@
 //! Common parts of the tests that start hosts: the program that becomes a host, the report if this
 //! machine cannot start one, and the second run of each test without privileges.
 
-use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
+use ackclock_core::scenario::{Scenario, tree};
 use ackclock_emu::program::HostProgram;
+use ackclock_spec::files::NoFiles;
 use rustix::process::geteuid;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;

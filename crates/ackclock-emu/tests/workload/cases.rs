@@ -2,15 +2,16 @@
 //! have moved, an event ends the run.
 
 use crate::namespace::stay_on_this_processor;
-use ackclock_core::registry::StreamScope;
-use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
-use ackclock_core::streams::Streams;
+use ackclock_core::scenario::{Scenario, tree};
 use ackclock_core::traffic::TrafficContext;
-use ackclock_core::units::{Bytes, Time};
 use ackclock_emu::workload::{
     Ending, LoadedNames, Plan, Readings, Receiving, ReceivingReport, Sending, SendingReport,
     TransportPlan, monotonic_ns,
 };
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::StreamScope;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Time};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::refusal::written;
-use ackclock_core::scenario::files::NoFiles;
 use ackclock_sim::run::Unattended;
+use ackclock_spec::files::NoFiles;
 
 fn first() -> Value {
     read(include_str!("../../../../examples/first.toml")).unwrap()

@@ -10,7 +10,7 @@ use crate::seen::Seen;
 use crate::sequence;
 use crate::timestamp_echoes::Echo;
 use ackclock_core::estimator::AckSample;
-use ackclock_core::units::{Bytes, Span};
+use ackclock_spec::units::{Bytes, Span};
 
 /// An ACK from the other side.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use crate::sequence;
 use crate::timestamp_echoes::{Echo, is_later};
 use crate::vantage::Vantage;
 use ackclock_core::packet::Ecn;
-use ackclock_core::units::Span;
+use ackclock_spec::units::Span;
 
 /// Longest delay between an ACK and the data that it releases, for a sender that always has data.
 /// It holds next to the sender, however short the round trip.

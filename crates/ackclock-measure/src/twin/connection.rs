@@ -5,9 +5,9 @@
 
 use crate::sequence;
 use ackclock_core::packet::{SackBlock, SackBlocks};
-use ackclock_core::units::Time;
 use ackclock_pcap::CapturedPacket;
 use ackclock_pcap::packet::{Segment, Transport};
+use ackclock_spec::units::Time;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 

@@ -7,7 +7,7 @@ use ackclock_core::endpoint::parameters::Pacing;
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Sender};
 use ackclock_core::packet::SackBlocks;
 use ackclock_core::traffic::Write;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! The findings of a twin.
 
 use super::connection::EventKind;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Largest share by which equal pacing rates may differ. Both are computed from round trips and
 /// rates measured at two places, and the time between them is known only on average.

@@ -2,7 +2,7 @@
 
 use super::report::{Difference, DifferenceKind, PACING_TOLERANCE, Reading, Report};
 use ackclock_core::endpoint::Sender;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Longest time between a reading and the state that it shows.
 const SLACK: Span = Span::from_millis(3);

@@ -2,10 +2,10 @@
 
 use crate::common::{Tables, column, measure_foreign, numbers, tables, texts};
 use ackclock_core::packet::Ecn;
-use ackclock_core::units::Span;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::CapturedPacket;
 use ackclock_pcap::packet::{AccurateEcn, AccurateEcnShape, Flags, Segment, Transport};
+use ackclock_spec::units::Span;
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "[2001:db8::2]:80";

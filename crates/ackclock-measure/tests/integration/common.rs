@@ -6,8 +6,7 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::{Scenario, Transport, files::NoFiles};
-use ackclock_core::units::Time;
+use ackclock_core::scenario::{Scenario, Transport};
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
@@ -16,6 +15,8 @@ use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Labels, PacketEncode
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::{Step, Trace};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::units::Time;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 

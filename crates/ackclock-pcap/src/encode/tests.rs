@@ -2,8 +2,8 @@ use super::*;
 use crate::Labels;
 use ackclock_core::endpoint::parameters::{EcnFeedback, Preset};
 use ackclock_core::packet::{Dscp, FlowId};
-use ackclock_core::scenario::quantity::OptionalWindow;
-use ackclock_core::units::Time;
+use ackclock_spec::quantity::OptionalWindow;
+use ackclock_spec::units::Time;
 use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
 
 const MICROSECOND: u64 = 1_000;

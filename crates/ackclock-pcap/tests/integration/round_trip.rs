@@ -3,9 +3,9 @@
 
 use ackclock_core::endpoint::parameters::{Preset, RttSampling};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
-use ackclock_core::units::Time;
 use ackclock_pcap::packet::Transport;
 use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Label, PacketEncoder, Reader};
+use ackclock_spec::units::Time;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -5,8 +5,8 @@
 use crate::peer::{Scratch, tshark, tshark_is_missing};
 use ackclock_core::endpoint::parameters::{Preset, TcpParameters};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
-use ackclock_core::units::{Bytes, Time};
 use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
+use ackclock_spec::units::{Bytes, Time};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;

@@ -4,7 +4,7 @@ use ackclock_core::datagram::{DatagramParameters, DatagramReceiver, DatagramSend
 use ackclock_core::endpoint::{Receiver, Sender, TcpParameters};
 use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::rate_control::Arrived;
-use ackclock_core::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 /// The endpoints. Their kind is needed several times for each packet. So it is a separate number,
 /// which is quick to compare with zero, where the compiler would hide it in the spare values of a

@@ -9,7 +9,7 @@
 use super::Run;
 use crate::trace::Trace;
 use ackclock_core::hop::Hop;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 /// The clock of a run, and how far the run works ahead of it.
 #[derive(Debug)]

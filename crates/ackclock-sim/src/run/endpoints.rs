@@ -5,7 +5,7 @@ use super::Run;
 use super::leg::Leg;
 use crate::trace::{Step, Trace};
 use ackclock_core::packet::PacketId;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 impl<T: Trace> Run<T> {
     /// Delivers data to its receiver. Returns the ACK if it answers at once, in the packet's slot.

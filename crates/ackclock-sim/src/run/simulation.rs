@@ -5,7 +5,7 @@ use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::Trace;
 use ackclock_core::job::Job;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 /// A job under execution. Pauses change no row of its tables.
 #[derive(Debug)]

@@ -24,7 +24,7 @@ use crate::samples::Sampler;
 use crate::trace::Trace;
 use ackclock_core::packet::PacketId;
 use ackclock_core::routes::Routes;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Least number of flows for which windows are worth their sorting.
 const MANY_FLOWS: usize = 200;

@@ -5,10 +5,10 @@ use crate::common::{CELL, DUMBBELL, cells, scenario};
 use ackclock_core::job::Job;
 use ackclock_core::packet::{Packet, SackBlock};
 use ackclock_core::scenario::Scenario;
-use ackclock_core::units::Time;
 use ackclock_sim::run::{Run, Simulation, Supervisor, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::{NoTrace, Step, Trace};
+use ackclock_spec::units::Time;
 use proptest::prelude::*;
 
 fn first(scenario: &Scenario) -> Job<'_> {

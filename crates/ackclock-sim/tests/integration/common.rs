@@ -1,7 +1,8 @@
 //! Scenarios of a few seconds, and the comparison of their tables.
 
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::{Scenario, files::NoFiles};
+use ackclock_core::scenario::Scenario;
+use ackclock_spec::files::NoFiles;
 
 pub const DUMBBELL: &str = r#"
 schema = 1

@@ -2,7 +2,7 @@
 
 use crate::session::Sender;
 use crate::wait::is_ready;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};

@@ -3,8 +3,8 @@
 
 use crate::background::{Background, Output};
 use ackclock_core::packet::Ecn;
-use ackclock_core::units::Time;
 use ackclock_pcap::{PcapWriter, encode_datagram};
+use ackclock_spec::units::Time;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use std::fmt;
 use std::fs::File;

@@ -4,7 +4,7 @@ use crate::bursts::Bursts;
 use crate::session::{Receiver, ReceiverReport, Sender, SenderReport};
 use ackclock_core::activity::bit_per_s;
 use ackclock_core::result::{BurstRow, FlowRow, SampleRow, Table};
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Interval between two rows of the table of samples.
 const INTERVAL: Span = Span::from_millis(100);
@@ -213,8 +213,8 @@ mod tests {
     use super::*;
     use crate::keys::SharedKey;
     use crate::session::ReceiverSettings;
-    use ackclock_core::registry::choose;
-    use ackclock_core::scenario::files::NoFiles;
+    use ackclock_spec::files::NoFiles;
+    use ackclock_spec::registry::choose;
     use std::net::SocketAddr;
 
     #[test]

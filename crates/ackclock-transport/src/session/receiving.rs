@@ -10,9 +10,9 @@ use crate::wire::{
 };
 use ackclock_core::datagram::{DatagramReceiver, DatagramReceiverStatistics};
 use ackclock_core::rate_control::{Arrived, Feedback, RateContext, RateControlKind};
-use ackclock_core::registry::{Selection, StreamScope};
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::registry::{Selection, StreamScope};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use std::net::SocketAddr;
 
 /// Time without data after which the receiver sends START again. Its address may have changed on

@@ -8,9 +8,9 @@ use crate::log::Nonces;
 use crate::wire::{self, Envelope, ErrorCode, FIRST_OF_OTHERS, Kind, Message, Start};
 use ackclock_core::datagram::{DatagramParameters, DatagramSenderStatistics};
 use ackclock_core::rate_control::{RateControlKind, RateState};
-use ackclock_core::registry::Selection;
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::registry::Selection;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use open_session::OpenSession;
 use std::net::SocketAddr;
 

@@ -3,10 +3,10 @@
 
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{Kind, Selection, choose};
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{Kind, Selection, choose};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use ackclock_transport::keys::{SessionKeys, SharedKey};
 use ackclock_transport::session::{
     Receiver, ReceiverSettings, Sender, SenderSettings, Source, Written,

@@ -3,7 +3,7 @@
 
 use super::BANDWIDTH_BITS;
 use super::parameters::Bbr1;
-use crate::units::Time;
+use ackclock_spec::units::Time;
 
 /// Largest count of an epoch, in segments (`bbr_ack_epoch_acked_reset_thresh`).
 const LONGEST_EPOCH: u64 = 1 << 20;

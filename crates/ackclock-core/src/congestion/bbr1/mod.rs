@@ -13,8 +13,8 @@ use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, PathModel,
     RecoveryPhase, SegmentLost, SendLimit,
 };
-use crate::streams::Stream;
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 
 mod aggregation;
 pub mod parameters;

@@ -6,11 +6,11 @@ use super::super::facts::{
 };
 use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::stated::Stated;
-use crate::units::{BitRate, Span};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::stated::Stated;
+use ackclock_spec::units::{BitRate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

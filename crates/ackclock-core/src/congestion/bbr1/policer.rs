@@ -2,7 +2,7 @@
 
 use super::parameters::Bbr1;
 use super::{BANDWIDTH_BITS, GAIN_ONE, Sampled};
-use crate::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 /// The detection of a policer, and the rate that it allows once found.
 #[derive(Clone, Copy, Debug, Default)]

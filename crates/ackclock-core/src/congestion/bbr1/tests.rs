@@ -2,7 +2,7 @@
 
 use super::super::testing::context;
 use super::*;
-use crate::streams::Streams;
+use ackclock_spec::streams::Streams;
 
 fn control() -> Control {
     Control::new(Bbr1::default(), &context(&Streams::new(1, 0), 10, None))

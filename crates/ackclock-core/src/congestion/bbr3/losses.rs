@@ -4,7 +4,7 @@
 use super::parameters::{EcnReaction, InflightAtLoss, LimitedLoss, UndoState};
 use super::{Control, Sample, State, Undo};
 use crate::congestion::{RecoveryPhase, SegmentLost};
-use crate::units::Time;
+use ackclock_spec::units::Time;
 
 impl Control {
     /// Counts a lost segment that does not continue the last range of lost ones.

@@ -2,7 +2,7 @@
 
 use super::parameters::{DrainBounds, ProbeRttWindow};
 use super::{Control, LARGEST, News, State};
-use crate::units::Span;
+use ackclock_spec::units::Span;
 
 impl Control {
     /// `InitPacingRate`.

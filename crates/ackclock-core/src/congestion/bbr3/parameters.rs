@@ -3,10 +3,10 @@
 use super::super::facts::{ControlFacts, GrowthLaw, PathModelFacts};
 use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
-use crate::registry::{Element, Factory};
-use crate::scenario::error::{Result, every, in_range};
-use crate::scenario::files::Files;
-use crate::units::{Bytes, Span};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::files::Files;
+use ackclock_spec::registry::{Element, Factory};
+use ackclock_spec::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use super::parameters::MinRttRefresh;
 use super::{AckPhase, Control, News, State};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 impl Control {
     /// `UpdateMinRTT`.

@@ -3,7 +3,7 @@
 use super::super::testing::context;
 use super::parameters::{InflightAtLoss, ProbeRoundsUnit, UndoState};
 use super::*;
-use crate::streams::Streams;
+use ackclock_spec::streams::Streams;
 
 /// Bytes of a segment on all paths here, as the context has it.
 const MSS: f64 = 1000.0;

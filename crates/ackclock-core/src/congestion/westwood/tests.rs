@@ -3,10 +3,10 @@ use super::super::{Ack, AckKind, ControlKind, RecoveryPhase};
 use super::*;
 use crate::estimator::trace::{Follower, TracedAck};
 use crate::estimator::{EstimatorContext, EstimatorKind};
-use crate::registry::{Kind, choose};
-use crate::scenario::files::NoFiles;
-use crate::streams::Streams;
-use crate::units::Span;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{Kind, choose};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::Span;
 use serde_json::{Value, json};
 
 const RTT: Span = Span::from_millis(100);

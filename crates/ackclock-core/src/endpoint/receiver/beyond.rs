@@ -1,7 +1,7 @@
 //! Segments beyond a hole, and the SACK blocks that report them (RFC 2018, RFC 2883).
 
 use crate::packet::{SackBlock, SackBlocks};
-use crate::units::Bytes;
+use ackclock_spec::units::Bytes;
 use std::collections::VecDeque;
 
 /// Number of ranges whose memory is kept when the last hole closes.

@@ -4,7 +4,7 @@ use super::super::accurate_ecn::Counting;
 use super::super::parameters::{EcnFeedback, TcpParameters};
 use super::{Acknowledgement, AcknowledgementKind, Owed, Receiver};
 use crate::packet::{Ecn, EcnCounters};
-use crate::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 /// The state of the feedback.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::super::parameters::TcpParameters;
 use super::window_growth::WindowGrowth;
-use crate::units::Span;
+use ackclock_spec::units::Span;
 
 /// Segments beyond a hole that are acknowledged at once, and most that share an ACK after them
 /// (`TCP_FASTRETRANS_THRESH` and `tcp_comp_sack_nr` of Linux).

@@ -1,7 +1,7 @@
 //! Growth of Linux's receive buffer and of the window that it advertises (`tcp_grow_window`,
 //! `tcp_rcv_rtt_update`, `tcp_rcv_space_adjust`).
 
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Advertised window at the start, and the largest that the initial buffer allows: what a Linux of
 /// 128 KiB (`tcp_rmem[1]`) advertises, as captured from version 6.18.

@@ -1,7 +1,7 @@
 //! The records as RACK sees them: in the order of transmission.
 
 use super::{AMBIGUOUS, JUDGED, LOST, RESENT, Record, SACKED, Scoreboard};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Segments that RACK has just marked as lost.

@@ -13,7 +13,7 @@ use super::{Sender, State, Timer, stronger};
 use crate::congestion::{
     Ack, AckKind, Congestion, CongestionKind, RateSample, RecoveryPhase, SendLimit, SenderState,
 };
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Values of an ACK for the control that differ between the kinds of recovery.
 #[derive(Clone, Copy, Debug)]

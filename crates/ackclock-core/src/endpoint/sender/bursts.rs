@@ -4,7 +4,7 @@ use super::super::pacing::{AVOIDANCE_GAIN, SLOW_START_GAIN};
 use super::super::parameters::WindowValidation;
 use super::{Sender, stronger};
 use crate::congestion::{RecoveryPhase, SendLimit};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// A burst has what the pacing rate sends in this fraction of a second (`sk_pacing_shift` = 10),
 /// and at least so many segments (`tcp_min_tso_segs`).

@@ -14,7 +14,7 @@ use super::Sender;
 use super::acknowledge::Told;
 use crate::congestion::RecoveryPhase;
 use crate::packet::SackBlock;
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 mod decisions;
 mod timers;

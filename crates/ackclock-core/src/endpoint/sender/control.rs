@@ -4,7 +4,7 @@ use crate::congestion::{
     Ack, Congestion, CongestionControl, ControlRecord, MarkReport, SegmentLost, SegmentSent,
     SenderState,
 };
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// A congestion control with cached copies of the values that are read several times per ACK. A
 /// call through the trait costs more than the rest of a decision to send. The congestion window can

@@ -3,7 +3,7 @@
 use super::transmit::Choice;
 use super::{Sender, State, Timer};
 use crate::endpoint::Segment;
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Longest time between segments of one burst, which a host sends without a gap.
 const WITHIN_BURST: Span = Span::from_micros(200);

@@ -5,7 +5,7 @@ use super::super::accurate_ecn::{Decoding, Progress};
 use super::super::parameters::{EcnFeedback, TcpParameters};
 use super::Sender;
 use crate::congestion::MarkReport;
-use crate::units::{Bytes, Time};
+use ackclock_spec::units::{Bytes, Time};
 
 /// The reading of a sender that looks at the marks of every ACK.
 #[derive(Debug)]

@@ -19,8 +19,8 @@ use crate::endpoint::parameters::{
 };
 use crate::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SenderEventKind};
 use crate::packet::{SackBlock, SackBlocks};
-use crate::streams::Streams;
-use crate::units::BitRate;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::BitRate;
 use std::sync::Mutex;
 
 const MSS: u64 = 1000;

@@ -9,7 +9,7 @@ use super::super::{Segment, SegmentKind, SenderEventKind};
 use super::by_time::Retransmit;
 use super::{Sender, State, Usage, stronger};
 use crate::congestion::{RecoveryPhase, SegmentSent, SendLimit};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// The segment to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The rate fed back follows the measured link, period by period, with the delay.
 
 use super::*;
-use crate::registry::{StreamScope, choose};
 use crate::scenario::Scenario;
-use crate::scenario::files::NoFiles;
-use crate::streams::Streams;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{StreamScope, choose};
+use ackclock_spec::streams::Streams;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;

@@ -1,8 +1,8 @@
 //! The chain of a Markov link: checked, with everything computed that does not depend on the draws.
 
 use super::{Markov, Sojourns};
-use crate::scenario::error::{Error, Result, all, both, every, in_range};
-use crate::units::{BitRate, Probability, Span};
+use ackclock_spec::error::{Error, Result, all, both, every, in_range};
+use ackclock_spec::units::{BitRate, Probability, Span};
 use serde_json::json;
 
 /// Largest number of states.

@@ -1,7 +1,7 @@
 //! Delivery at the opportunities of a Mahimahi trace; `trace.rs` describes the rules.
 
 use crate::link::Link;
-use crate::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use std::sync::Arc;
 
 /// Bytes that one opportunity carries (`PACKET_SIZE` in Mahimahi's `link_queue.hh`), and the header

@@ -2,10 +2,10 @@
 
 use super::delivery::{OPPORTUNITY, TUN_HEADER};
 use super::*;
-use crate::registry;
-use crate::registry::StreamScope;
-use crate::streams::Streams;
-use crate::units::Bytes;
+use ackclock_spec::registry;
+use ackclock_spec::registry::StreamScope;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::Bytes;
 use proptest::prelude::*;
 
 /// Every file name returns this text.

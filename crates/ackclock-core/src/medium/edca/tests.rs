@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::link::edca_queue::EdcaQueue;
-use crate::scenario::files::NoFiles;
-use crate::streams::Streams;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::streams::Streams;
 use proptest::prelude::*;
 use serde_json::Value;
 

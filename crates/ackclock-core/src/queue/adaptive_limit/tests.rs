@@ -3,10 +3,10 @@ use super::super::{Discipline, QueueContext, QueueKind};
 use super::*;
 use crate::link::{LinkContext, LinkKind};
 use crate::packet::Ecn;
-use crate::registry::{StreamScope, choose};
-use crate::scenario::error::Code;
-use crate::scenario::files::NoFiles;
-use crate::streams::Streams;
+use ackclock_spec::error::Code;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{StreamScope, choose};
+use ackclock_spec::streams::Streams;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! COBALT, the control of one queue of CAKE (`sch_cake.c`): CoDel, which forgets step by step, and
 //! BLUE for flows that do not react.
 
-use crate::streams::Stream;
-use crate::units::{Span, Time};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Span, Time};
 
 /// The constants of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,7 +164,7 @@ impl Cobalt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::Streams;
+    use ackclock_spec::streams::Streams;
 
     const LAW: Law = Law {
         target: Span::from_millis(5),

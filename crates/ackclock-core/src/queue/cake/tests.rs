@@ -3,7 +3,7 @@ use super::*;
 use crate::packet::{Ecn, FlowId};
 use crate::queue::FlowLabel;
 use crate::queue::testing::{Bench, assert_refused};
-use crate::streams::Streams;
+use ackclock_spec::streams::Streams;
 
 fn bench(parameters: &Cake, service_ms: u64) -> Bench<CakeQueue> {
     labelled(parameters, FlowLabels::default(), service_ms)

@@ -4,8 +4,8 @@ use super::Isolation;
 use super::cobalt::{Cobalt, Law};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId, TimedFifo};
-use crate::streams::{Stream, mix};
-use crate::units::{BitRate, Bytes, Time};
+use ackclock_spec::streams::{Stream, mix};
+use ackclock_spec::units::{BitRate, Bytes, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Number of queues, in sets of eight. A flow's hash chooses a set, and a place in it that is free

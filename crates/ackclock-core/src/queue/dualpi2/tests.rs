@@ -1,9 +1,9 @@
 use super::*;
 use crate::packet::FlowId;
 use crate::queue::testing::{Bench, assert_refused};
-use crate::registry::Element;
-use crate::scenario::files::NoFiles;
-use crate::streams::Streams;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::Element;
+use ackclock_spec::streams::Streams;
 
 fn stream() -> Stream {
     Streams::new(7, 0).stream("hop/test/queue")

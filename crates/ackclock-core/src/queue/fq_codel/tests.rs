@@ -2,7 +2,7 @@ use super::*;
 use crate::packet::{Ecn, FlowId, Packet, PacketKind};
 use crate::queue::codel::{Codel, CodelQueue};
 use crate::queue::testing::{Bench, assert_refused};
-use crate::streams::Streams;
+use ackclock_spec::streams::Streams;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

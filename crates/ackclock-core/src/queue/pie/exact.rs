@@ -1,8 +1,8 @@
 //! The control law of RFC 8033 in real numbers.
 
 use super::{Control, DelayMeasure, Departing, Line, Pie};
-use crate::streams::Stream;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Divisors of an adjustment: the first whose drop probability exceeds the present one (RFC 8033
 /// section 4.2, auto-tuning).

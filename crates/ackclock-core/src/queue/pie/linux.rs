@@ -4,8 +4,8 @@
 //! the last packet that left, or zero if it left nothing behind.
 
 use super::{Control, Departing, Line, Pie};
-use crate::streams::Stream;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Probability 1.
 const ONE: u64 = u64::MAX >> 8;
@@ -290,7 +290,7 @@ mod tests {
         let mut control = linux(0.05, 20);
         (control.state.burst, control.state.delay) = (0, ticks(20_000_000));
         control.state.accumulated = ONE / 2 * 17;
-        let mut stream = crate::streams::Streams::new(7, 0).stream("hop/test/queue");
+        let mut stream = ackclock_spec::streams::Streams::new(7, 0).stream("hop/test/queue");
         let line = Line {
             first_at: None,
             bytes: Bytes(3000),

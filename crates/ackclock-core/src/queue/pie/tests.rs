@@ -2,7 +2,7 @@ use super::exact::{Choice, Controller, tuning};
 use super::*;
 use crate::packet::Ecn;
 use crate::queue::testing::{Bench, assert_refused};
-use crate::streams::Streams;
+use ackclock_spec::streams::Streams;
 
 fn stream() -> Stream {
     Streams::new(7, 0).stream("hop/test/queue")

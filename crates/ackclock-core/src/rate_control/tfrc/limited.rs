@@ -1,7 +1,7 @@
 //! Detection of data-limited intervals: the application, not the control, limits the rate (RFC 5348
 //! sections 4.3 and 8.2.1).
 
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Intervals in which the sender sent all that it was allowed to. Each lasts from one such packet

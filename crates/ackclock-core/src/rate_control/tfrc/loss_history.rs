@@ -1,7 +1,7 @@
 //! Loss events from arrivals (RFC 5348 sections 5.1 and 5.2).
 
 use super::loss_intervals::{LossIntervals, Weighing};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Consecutive packets missing between two that have arrived; or a single packet that has arrived

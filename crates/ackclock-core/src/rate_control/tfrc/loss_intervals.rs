@@ -1,6 +1,6 @@
 //! The lengths of loss intervals and their weighted mean (RFC 5348 sections 5.3 to 5.5).
 
-use crate::units::Time;
+use ackclock_spec::units::Time;
 use std::collections::VecDeque;
 
 /// Weights of loss intervals.

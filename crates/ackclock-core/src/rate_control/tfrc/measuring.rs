@@ -5,7 +5,7 @@ use super::Tfrc;
 use super::receiver::TfrcReceiver;
 use crate::rate_control::acknowledging::MOST;
 use crate::rate_control::{Arrived, DatagramSent, Feedback, RateReceiver, Received};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// Number of packets kept, up to the highest answered one: as many as a vector reports, and as many

@@ -1,6 +1,6 @@
 //! The receive rate: measured by the receiver, remembered by the sender.
 
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// Measures X_recv over the last round trip (RFC 5348 section 6.2 step 2).

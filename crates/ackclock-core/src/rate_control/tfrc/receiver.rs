@@ -5,7 +5,7 @@ use super::loss_history::{Change, LossHistory};
 use super::receive_rate::ReceiveRate;
 use crate::rate_control::equation::tfrc::Equation;
 use crate::rate_control::{Arrived, Feedback, RateReceiver, Received, Report, SHORTEST_RTT};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Measures loss and the receive rate. Reports once per round trip, and at once when a new loss
 /// event raises p. The sender-based variant runs it at the sender, on the receiver's
@@ -198,7 +198,7 @@ impl RateReceiver for TfrcReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Bytes;
+    use ackclock_spec::units::Bytes;
 
     /// RFC 5348 section 6.3 requires an answer to each packet until one carries R. The memory must
     /// stay bounded if the sender never sends R.

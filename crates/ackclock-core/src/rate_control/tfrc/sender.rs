@@ -8,7 +8,7 @@ use crate::rate_control::equation::tfrc::Equation;
 use crate::rate_control::{
     Clocking, DatagramSent, Feedback, RateControl, RateState, Report, SLOWEST,
 };
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Nofeedback timer before the first round-trip time (section 4.2, appendix B).
 const FIRST_TIMEOUT: Span = Span::from_millis(2000);

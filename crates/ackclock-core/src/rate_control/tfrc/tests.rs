@@ -1,6 +1,6 @@
 //! RFC 5348, section by section. `docs/notes/tfrc-rfc5348.md` lists requirements that do not apply.
 
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 mod section_4_feedback;
 mod section_4_sender;

@@ -1,9 +1,9 @@
 //! Length of rounds.
 
 use super::{Strategy, Tfrcp};
-use crate::registry::StreamScope;
-use crate::streams::Stream;
-use crate::units::Span;
+use ackclock_spec::registry::StreamScope;
+use ackclock_spec::streams::Stream;
+use ackclock_spec::units::Span;
 
 /// The shortest round: a thousand decisions per second suffice for any path.
 pub(super) const SHORTEST: Span = Span::from_millis(1);

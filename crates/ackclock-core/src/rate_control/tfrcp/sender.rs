@@ -10,7 +10,7 @@ use crate::endpoint::rtt::{RttEstimator, Timeouts};
 use crate::rate_control::equation::pftk::Pftk;
 use crate::rate_control::log::{Log, News};
 use crate::rate_control::{Clocking, DatagramSent, Feedback, RateContext, RateControl, RateState};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// The largest rate, in packets per second: one per nanosecond, the resolution of times.
 const FASTEST: f64 = 1e9;

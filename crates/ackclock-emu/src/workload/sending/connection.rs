@@ -9,7 +9,7 @@ use crate::workload::settings::{
     set_codepoint, set_control, set_sender, socket_refused, tcp_socket,
 };
 use crate::workload::tcp_info::TcpInfo;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, bind, connect, send, shutdown, sockopt};

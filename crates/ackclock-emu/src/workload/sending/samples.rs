@@ -4,7 +4,7 @@ use super::Flow;
 use crate::workload::SampleSink;
 use crate::workload::readings::{RateReading, Readings};
 use crate::workload::tcp_info::TcpInfo;
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 use std::io;
 
 /// Rows passed on at a time.

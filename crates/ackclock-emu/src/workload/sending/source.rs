@@ -8,7 +8,7 @@ use crate::workload::report::{Delays, Ending, SentDatagram, SentDatagrams, SentF
 use crate::workload::schedule::Schedule;
 use crate::workload::settings::{set_codepoint, socket_refused, udp_socket};
 use ackclock_core::traffic::Write;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 use rustix::net::{SendFlags, bind, connect, send};
 use std::io;
 use std::os::fd::OwnedFd;

@@ -13,8 +13,8 @@ use crate::wire::{
 };
 use ackclock_core::datagram::{Datagram, DatagramParameters, DatagramSender};
 use ackclock_core::rate_control::{RateContext, RateControlKind};
-use ackclock_core::registry::{Selection, StreamScope};
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::registry::{Selection, StreamScope};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use closing::Closing;
 use feedback::Answers;
 use std::net::SocketAddr;

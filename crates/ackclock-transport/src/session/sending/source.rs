@@ -1,7 +1,7 @@
 //! Sources of data.
 
 use ackclock_core::traffic::Write;
-use ackclock_core::units::Bytes;
+use ackclock_spec::units::Bytes;
 
 /// The application's data.
 #[derive(Debug)]

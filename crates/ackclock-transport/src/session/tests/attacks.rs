@@ -6,7 +6,7 @@ use super::path::{CLIENT, Passed, Path, SECRET, To, address, controls, key, send
 use crate::keys::{SharedKey, TagKey};
 use crate::session::{Ending, Source, Written, is_private};
 use crate::wire::{self, Envelope, FIRST_OF_OTHERS, Hello, Kind, LONGEST, Message, TAG};
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 const BEGIN: Time = Time::from_nanos(2_000_000_000);

@@ -5,7 +5,7 @@ use super::path::{Passed, Path, To, controls};
 use crate::session::{Ending, Source};
 use crate::wire::{self, Acknowledgement, Envelope, Kind, Message, Report};
 use ackclock_core::rate_control::RateState;
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 fn session(name: &str) -> Path {
     let mut path = Path::new(name, Source::Synthetic(None));

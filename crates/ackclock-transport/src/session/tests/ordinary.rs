@@ -2,7 +2,7 @@ use super::path::{FULL, Path, Weather, controls, key, sender_address, text};
 use crate::keys::SharedKey;
 use crate::session::{Ending, SILENCE, Source, Written};
 use crate::wire::{ControlName, ErrorCode};
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 
 const FINISHED: Option<Ending> = Some(Ending::Finished { confirmed: true });

@@ -5,10 +5,10 @@ use crate::session::{Ending, Receiver, ReceiverSettings, Sender, SenderSettings,
 use crate::wire::{LONGEST_PAYLOAD, Nonce};
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{Kind, Selection, choose};
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::streams::{Stream, Streams};
-use ackclock_core::units::{BitRate, Bytes, Probability, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{Kind, Selection, choose};
+use ackclock_spec::streams::{Stream, Streams};
+use ackclock_spec::units::{BitRate, Bytes, Probability, Span, Time};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

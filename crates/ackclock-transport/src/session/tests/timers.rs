@@ -4,10 +4,10 @@ use super::path::{Path, address, key};
 use crate::bursts::Bursts;
 use crate::session::{Sender, SenderSettings, Source, on_wire};
 use ackclock_core::datagram::DatagramParameters;
-use ackclock_core::registry::choose;
-use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::streams::Streams;
-use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::choose;
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use serde_json::json;
 
 const CATCH_UP: Span = Span::from_millis(10);

@@ -7,7 +7,7 @@ use super::super::super::scoreboard::MarkedLost;
 use super::super::{Sender, Timer};
 use super::{ByTime, News, Retransmit, TIMER_SLACK};
 use crate::congestion::{CongestionKind, RecoveryPhase};
-use crate::units::Time;
+use ackclock_spec::units::Time;
 
 impl Sender {
     /// Ends the episode of a probe (RFC 8985 section 7.4.2).

@@ -5,7 +5,7 @@ use super::super::super::SenderEventKind;
 use super::super::{Sender, Timer};
 use super::{Probe, Retransmit, TIMER_SLACK};
 use crate::congestion::{CongestionKind, RecoveryPhase};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Timers of fewer ticks expire at any tick, longer ones at each eighth (`LVL_SIZE - 1` and
 /// `LVL_CLK_DIV` of `timer.c`; beyond 511 ticks each 64th, which is left out).

@@ -4,8 +4,8 @@ use super::*;
 use crate::congestion::{ControlContext, ControlKind};
 use crate::endpoint::Receiver;
 use crate::packet::Ecn;
-use crate::registry::{Kind, StreamScope, choose};
-use crate::scenario::files::NoFiles;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{Kind, StreamScope, choose};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -195,7 +195,7 @@ proptest! {
     ) {
         for entry in ControlKind::entries().iter().filter(|entry| entry.simulated) {
             let mut parameters = plain(recovery);
-            parameters.delayed_ack.every = crate::scenario::quantity::Segments(every);
+            parameters.delayed_ack.every = ackclock_spec::quantity::Segments(every);
             let outcome = over_a_marking_path(entry.name, parameters, (loss, mark), seed);
             for &(acknowledged, sent_before) in &outcome.reactions {
                 prop_assert!(

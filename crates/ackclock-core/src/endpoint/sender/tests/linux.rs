@@ -7,8 +7,8 @@
 use super::*;
 use crate::congestion::ControlContext;
 use crate::endpoint::parameters::Preset;
-use crate::registry::{StreamScope, choose};
-use crate::scenario::files::NoFiles;
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{StreamScope, choose};
 use serde_json::json;
 
 /// An event at the sender.

@@ -4,7 +4,7 @@ use super::*;
 use crate::endpoint::Receiver;
 use crate::endpoint::parameters::EcnFeedback;
 use crate::packet::Ecn;
-use crate::scenario::quantity::Segments;
+use ackclock_spec::quantity::Segments;
 use std::collections::VecDeque;
 
 /// Totals of one connection, in segments.

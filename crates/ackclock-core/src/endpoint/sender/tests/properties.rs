@@ -6,7 +6,7 @@ use crate::endpoint::parameters::{
     AvoidMultipleFastRetransmits, Pacing, PartialAck, RecoveryWindow, RepeatedTimeout, SsthreshFrom,
 };
 use crate::packet::Ecn;
-use crate::scenario::quantity::{OptionalWindow, Segments};
+use ackclock_spec::quantity::{OptionalWindow, Segments};
 use proptest::prelude::*;
 use proptest::sample::select;
 

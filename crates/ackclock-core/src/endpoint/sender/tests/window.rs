@@ -1,7 +1,7 @@
 //! The other limits of the window, and the data that counts for its growth.
 
 use super::*;
-use crate::scenario::quantity::{OptionalWindow, Segments};
+use ackclock_spec::quantity::{OptionalWindow, Segments};
 
 #[test]
 fn the_receive_window_bounds_what_is_outstanding() {

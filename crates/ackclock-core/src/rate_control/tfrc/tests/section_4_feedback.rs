@@ -5,9 +5,9 @@ use super::section_4_sender::Sending;
 use super::{RTT, SEGMENT, close, ms};
 use crate::datagram::{DatagramParameters, DatagramSender};
 use crate::rate_control::RateControl;
-use crate::streams::Streams;
 use crate::traffic::Write;
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
 
 fn equation_rate(rtt: f64, p: f64) -> f64 {
     Tfrc::default().equation().packets_per_s(rtt, p)

@@ -4,7 +4,7 @@ use super::super::sender::TfrcSender;
 use super::super::{SegmentSize, Tfrc};
 use super::{RTT, SEGMENT, close, ms};
 use crate::rate_control::{DatagramSent, Feedback, RateControl, Received, Report};
-use crate::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// A sender with scripted packets and answers. Rates are in segments per second.
 pub(super) struct Sending {

@@ -3,7 +3,7 @@
 use super::super::loss_history::{Change, LossHistory};
 use super::super::loss_intervals::{LossIntervals, Weighing};
 use super::{RTT, close, ms};
-use crate::units::Span;
+use ackclock_spec::units::Span;
 use proptest::prelude::*;
 
 const WEIGHING: Weighing = Weighing {

@@ -4,7 +4,7 @@ use super::super::Tfrc;
 use super::super::receiver::TfrcReceiver;
 use super::{RTT, SEGMENT, close, ms};
 use crate::rate_control::{Arrived, Feedback, RateReceiver};
-use crate::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// A receiver, with its answers and their times.
 struct Receiving {

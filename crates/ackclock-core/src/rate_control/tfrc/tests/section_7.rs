@@ -3,8 +3,8 @@
 use super::super::Tfrc;
 use super::{RTT, close};
 use crate::rate_control::testing::{Dialogue, Way};
-use crate::streams::Streams;
-use crate::units::{Span, Time};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Span, Time};
 use serde_json::json;
 
 const BOTH: [&str; 2] = ["receiver", "sender"];

@@ -3,7 +3,7 @@
 use super::OpenSession;
 use crate::session::{Ending, LINGER, Repeated, STOPS};
 use crate::wire::{ErrorCode, Message, Stop, StopReason};
-use ackclock_core::units::Time;
+use ackclock_spec::units::Time;
 
 /// Progress of the end of a session.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use crate::log::Claim;
 use crate::session::{Ending, Ignored, LONGEST_RTT, SILENCE, micros};
 use crate::wire::{Acknowledgement, ErrorCode, Report};
 use ackclock_core::rate_control::{self, Feedback, Received};
-use ackclock_core::units::{Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Feedback so far.
 #[derive(Debug)]

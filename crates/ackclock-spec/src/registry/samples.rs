@@ -1,7 +1,7 @@
 //! Sample parameters of an element, made from its JSON schema. The reference pages show them, and
 //! contract tests try them.
 
-use crate::scenario::files::Files;
+use crate::files::Files;
 use serde_json::{Map, Value};
 
 /// Returns samples of the parameters that a schema describes, without `kind`. These are its

@@ -1,14 +1,14 @@
 //! Reading of quantities.
 
+use super::Range;
 use super::expected::{
     A_LIMIT, A_NUMBER, A_PACKET_RATE, A_RATE, A_TIME, A_WINDOW, AN_AMOUNT, Expected, Problem, Read,
     out_of_range,
 };
-use super::units::{COUNT, DATA, LARGEST, PACKET_RATE, RATE, TIME, Units, cut, has, split};
 use super::{OptionalWindow, PacketRate, QueueLimit, Segments};
-use crate::scenario::Range;
-use crate::scenario::error::Code;
-use crate::scenario::unit_spelling::{Dimension, remedy};
+use crate::error::Code;
+use crate::unit_spelling::{Dimension, remedy};
+use crate::unit_table::{COUNT, DATA, LARGEST, PACKET_RATE, RATE, TIME, Units, cut, has, split};
 use crate::units::{BitRate, Bytes, Probability, Span};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Writing of quantities.
 
 use super::{OptionalWindow, QueueLimit};
-use crate::scenario::expression::Amount;
-use crate::scenario::unit_spelling::Dimension;
+use crate::expression::Amount;
+use crate::unit_spelling::Dimension;
 use crate::units::{BitRate, Bytes, Probability, Span};
 
 /// Formats an integer amount in the largest unit that keeps it whole.
@@ -96,7 +96,7 @@ pub(super) fn write_whole(dimension: Dimension, base: u64) -> String {
 }
 
 /// Formats an amount for people, in a unit that keeps its number short.
-pub(in crate::scenario) fn shown(amount: &Amount) -> String {
+pub fn shown(amount: &Amount) -> String {
     let Some((dimension, base)) = amount.dimension().zip(amount.base()) else {
         return format!("{} of a product of units", amount.number);
     };

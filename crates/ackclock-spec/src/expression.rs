@@ -3,19 +3,19 @@
 //! Numbers have units, names stand for other quantities. There are +, −, ×, ÷ and parentheses;
 //! products and quotients have the dimension that follows, so a rate times a time is data.
 
-use super::error::Code;
-use super::quantity::unit_at;
-use super::unit_spelling::{Dimension, remedy};
+use crate::error::Code;
+use crate::unit_spelling::{Dimension, remedy};
+use crate::unit_table::unit_at;
 
 /// A longer expression is refused, which bounds the depth of its parentheses.
 const LONGEST: usize = 300;
 
 /// Units that stand for a quantity of the path.
-pub(super) const PATH_UNITS: [&str; 2] = ["BDP", "RTT"];
+pub const PATH_UNITS: [&str; 2] = ["BDP", "RTT"];
 
 /// A quantity: a number of bits^b × seconds^s × packets^p.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Amount {
+pub struct Amount {
     /// In bits, seconds and packets.
     pub number: f64,
     /// The exponents of bits, seconds and packets.
@@ -34,7 +34,7 @@ const DIMENSIONS: [(Dimension, f64, [i32; 3]); 6] = [
 
 impl Amount {
     /// A number of base units: ns, bit/s, bytes, packets, packets/s, or a plain number.
-    pub(super) fn of(dimension: Dimension, base: f64) -> Self {
+    pub fn of(dimension: Dimension, base: f64) -> Self {
         let (_, per_unit, exponents) = entry(dimension);
         Amount {
             number: base / per_unit,
@@ -43,7 +43,7 @@ impl Amount {
     }
 
     /// Its dimension; none for a product such as s².
-    pub(super) fn dimension(&self) -> Option<Dimension> {
+    pub fn dimension(&self) -> Option<Dimension> {
         let fits = |(_, _, exponents): &&(Dimension, f64, [i32; 3])| *exponents == self.exponents;
         DIMENSIONS
             .iter()
@@ -52,7 +52,7 @@ impl Amount {
     }
 
     /// The number of base units of its dimension.
-    pub(super) fn base(&self) -> Option<f64> {
+    pub fn base(&self) -> Option<f64> {
         Some(self.number * entry(self.dimension()?).1)
     }
 
@@ -65,7 +65,7 @@ impl Amount {
 
     /// The product with another amount, or with `sign` −1 the quotient.
     /// The product with another amount; with `sign` −1 the quotient.
-    pub(super) fn times(self, other: Amount, sign: i32) -> Self {
+    pub fn times(self, other: Amount, sign: i32) -> Self {
         let [a, b] = [self.exponents, other.exponents];
         let number = match sign {
             1 => self.number * other.number,
@@ -85,13 +85,16 @@ fn entry(dimension: Dimension) -> (Dimension, f64, [i32; 3]) {
 
 /// The error in an expression. Its sentence follows the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub struct Fault {
+    /// Kind of the error.
     pub code: Code,
+    /// What is wrong, and the remedy.
     pub sentence: String,
 }
 
 impl Fault {
-    pub(super) fn new(code: Code, sentence: impl Into<String>) -> Self {
+    /// Returns an error.
+    pub fn new(code: Code, sentence: impl Into<String>) -> Self {
         Fault {
             code,
             sentence: sentence.into(),
@@ -110,11 +113,11 @@ enum Token {
 
 /// An expression, not yet evaluated.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Expression(Vec<Token>);
+pub struct Expression(Vec<Token>);
 
 impl Expression {
     /// Reads the signs, numbers and names of an expression.
-    pub(super) fn read(text: &str) -> Result<Self, Fault> {
+    pub fn read(text: &str) -> Result<Self, Fault> {
         if text.len() > LONGEST {
             let sentence = format!("is longer than {LONGEST} characters; name parts of it");
             return Err(Fault::new(Code::OutOfRange, sentence));
@@ -140,7 +143,7 @@ impl Expression {
     }
 
     /// The names in it, each once.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for token in &self.0 {
             if let Token::Name(_, name) = token
@@ -153,15 +156,12 @@ impl Expression {
     }
 
     /// True for one number with its unit.
-    pub(super) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         matches!(self.0[..], [Token::Amount(_)])
     }
 
     /// Computes it; `known` has the quantities of its names.
-    pub(super) fn value(
-        &self,
-        known: &dyn Fn(&str) -> Result<Amount, Fault>,
-    ) -> Result<Amount, Fault> {
+    pub fn value(&self, known: &dyn Fn(&str) -> Result<Amount, Fault>) -> Result<Amount, Fault> {
         let mut reader = Reader {
             tokens: &self.0,
             at: 0,

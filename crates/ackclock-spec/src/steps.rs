@@ -1,6 +1,6 @@
 //! Lists of values that change at given times.
 
-use super::error::{Result, consistent, every, in_range};
+use crate::error::{Result, consistent, every, in_range};
 use crate::units::Span;
 
 /// Checks the times from which the entries of the field `steps` hold. There must be at least one,

@@ -1,4 +1,4 @@
-//! Quantities with their unit in the type. [`scenario::quantity`](crate::scenario::quantity) reads
+//! Quantities with their unit in the type. [`scenario::quantity`](crate::quantity) reads
 //! and writes them in scenarios.
 
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};

@@ -1,8 +1,8 @@
 //! Converts a tree to parameters and back. Turns a serde error into field, value and remedy.
 
-use super::error::{Code, Error, Result, every};
+use crate::error::{Code, Error, Result, every};
 use schemars::{JsonSchema, schema_for};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
 ///
 /// # Errors
 /// Those of reading, and those of the check.
-pub(crate) fn checked<T: DeserializeOwned + JsonSchema>(
+pub fn checked<T: DeserializeOwned + JsonSchema>(
     tree: Value,
     check: impl FnOnce(&mut T) -> Result<()>,
 ) -> Result<T> {
@@ -39,9 +39,7 @@ pub(crate) fn checked<T: DeserializeOwned + JsonSchema>(
 ///
 /// # Errors
 /// The mistakes, if one of them leaves nothing to read.
-pub(super) fn leniently<T: DeserializeOwned + JsonSchema>(
-    tree: &Value,
-) -> Result<(T, Option<Error>)> {
+pub fn leniently<T: DeserializeOwned + JsonSchema>(tree: &Value) -> Result<(T, Option<Error>)> {
     let mut reading = Reading {
         tree: Cow::Borrowed(tree),
         mistakes: Vec::new(),
@@ -122,11 +120,6 @@ fn mend(tree: &mut Value, way: &[String], value: Option<Value>) -> bool {
             .is_some(),
         _ => false,
     }
-}
-
-/// Writes a struct as a tree. Nothing is lost, because everything in a scenario is valid JSON.
-pub fn to_tree(part: &(impl Serialize + ?Sized)) -> Value {
-    serde_json::to_value(part).unwrap_or_default()
 }
 
 /// Returns the path from the root to the error: keys and indices.
@@ -311,11 +304,16 @@ fn toml(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::parameters::LossRecovery;
-    use crate::scenario::quantity::QueueLimit;
+    use crate::quantity::QueueLimit;
     use crate::units::{BitRate, Span};
     use serde::Deserialize;
 
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum Recovery {
+        Reno,
+        Sack,
+    }
     #[derive(Debug, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "only read")]
@@ -324,7 +322,7 @@ mod tests {
         #[serde(default)]
         limit: Option<QueueLimit>,
         #[serde(default)]
-        recovery: Option<LossRecovery>,
+        recovery: Option<Recovery>,
         #[serde(default)]
         inner: Option<Inner>,
         #[serde(default)]

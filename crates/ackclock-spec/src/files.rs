@@ -1,7 +1,7 @@
 //! Files that a scenario names: link traces, sizes, controls. This crate opens no files; the caller
 //! that reads a scenario provides them.
 
-use super::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result};
 use serde_json::json;
 use std::any::Any;
 use std::collections::BTreeMap;

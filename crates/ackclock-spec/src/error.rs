@@ -1,7 +1,6 @@
 //! Bad input: a code, the field, the value, and a sentence with a remedy, on one line.
 
-use super::parse::to_tree;
-use super::tree::value;
+use crate::tree::{to_tree, value};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -327,7 +326,7 @@ impl Error {
     /// Quotes values as they are written in the tree, each at the field of its error: "2 h", which
     /// was read as "7200 s".
     #[must_use]
-    pub(super) fn quoting(mut self, tree: &Value) -> Self {
+    pub fn quoting(mut self, tree: &Value) -> Self {
         self.quote(tree);
         for other in &mut self.others {
             other.quote(tree);
@@ -390,7 +389,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// Returns the text that carries a code through serde; [`Error::message`] splits it again.
-pub(super) fn with_code(code: Code, text: &str) -> String {
+pub fn with_code(code: Code, text: &str) -> String {
     format!("{text}{CODE_FOLLOWS}{code}")
 }
 

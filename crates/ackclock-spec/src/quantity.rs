@@ -3,22 +3,21 @@
 
 mod expected;
 mod read;
-mod units;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-use super::Range;
-use super::error::Code;
-use super::expression::{Amount, Fault};
-use super::unit_spelling::Dimension;
+use crate::error::Code;
+use crate::expression::{Amount, Fault};
+use crate::unit_spelling::Dimension;
 use crate::units::{BitRate, Bytes, Probability, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
+use crate::unit_table::{COUNT, DATA, LARGEST, PACKET_RATE, RATE, TIME, Units};
 use expected::{
     A_LIMIT, A_NUMBER, A_PACKET_RATE, A_PROBABILITY, A_RATE, A_TIME, A_WINDOW, AN_AMOUNT, Expected,
     Problem,
@@ -27,14 +26,13 @@ use read::{
     read_bytes, read_limit, read_packet_rate, read_probability, read_range, read_rate,
     read_segments, read_span, read_window,
 };
-use units::{COUNT, DATA, LARGEST, PACKET_RATE, RATE, TIME, Units};
 use write::{
     write_bytes, write_limit, write_packets, write_probability, write_rate, write_span,
     write_whole, write_window,
 };
 
-pub(super) use units::{cut, unit_at};
-pub(super) use write::shown;
+pub use crate::unit_table::{cut, unit_at};
+pub use write::shown;
 
 /// A number of segments or packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +75,16 @@ pub enum QueueLimit {
     Time(Span),
     /// No limit.
     Unlimited,
+}
+
+/// A range from `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra
+/// delay is spread evenly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Range {
+    /// Lower end.
+    pub low: Span,
+    /// Upper end.
+    pub high: Span,
 }
 
 /// The pattern of an expression: a name, a number in a unit of the path, or text with a sign.
@@ -249,20 +257,28 @@ impl JsonSchema for Range {
 
 /// A type of field that holds a quantity, known by the name of its JSON schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
+pub enum Quantity {
+    /// A time.
     Time,
+    /// A rate.
     Rate,
+    /// An amount of data.
     Data,
+    /// A number of packets or segments.
     Packets,
+    /// A rate in packets per second.
     PacketRate,
+    /// A probability.
     Probability,
+    /// A window.
     Window,
+    /// A queue's limit.
     QueueLimit,
 }
 
 impl Quantity {
     /// The quantity with a schema of that name.
-    pub(super) fn named(schema: &str) -> Option<Self> {
+    pub fn named(schema: &str) -> Option<Self> {
         Some(match schema {
             "Time" | "TimeRange" | "Stop" => Quantity::Time,
             "Rate" => Quantity::Rate,
@@ -290,12 +306,12 @@ impl Quantity {
     }
 
     /// A text that such a field accepts.
-    pub(super) fn example(self) -> &'static str {
+    pub fn example(self) -> &'static str {
         self.expected().example
     }
 
     /// Formats an amount for such a field, rounded to a whole nanosecond, bit/s, byte or packet.
-    pub(super) fn written(self, amount: &Amount) -> Result<String, Fault> {
+    pub fn written(self, amount: &Amount) -> Result<String, Fault> {
         let expected = self.expected();
         let found = amount.dimension();
         let Some((dimension, base)) = found.zip(amount.base()) else {

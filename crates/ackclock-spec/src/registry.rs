@@ -8,10 +8,11 @@
 //! parameters. The facts are computed from the parameters and stand next to them in the resolved
 //! form, under [`FACTS`].
 
-use crate::scenario::error::{Code, Error, Result};
-use crate::scenario::files::Files;
-use crate::scenario::parse;
+use crate::error::{Code, Error, Result};
+use crate::files::Files;
+use crate::parse;
 use crate::streams::Streams;
+use crate::tree::to_tree;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -74,7 +75,7 @@ pub trait Element<K: Kind>:
     /// RFC or paper.
     const REFERENCE: &'static str;
 
-    /// Refuses invalid parameters, all that there are ([`every`](crate::scenario::error::every)),
+    /// Refuses invalid parameters, all that there are ([`every`](crate::error::every)),
     /// and reads the files that they name. Errors name fields relative to the struct.
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let _ = files;
@@ -192,7 +193,7 @@ fn selected<K: Kind, P: Element<K> + Factory<K>>(
     let facts = parameters.facts();
     Ok(Selection {
         name: P::NAME,
-        resolved: resolved(P::NAME, parse::to_tree(&parameters), parse::to_tree(&facts)),
+        resolved: resolved(P::NAME, to_tree(&parameters), to_tree(&facts)),
         facts,
         recipe: Arc::new(parameters),
     })

@@ -1,11 +1,12 @@
 //! Units, and how a text is cut into a number and a unit.
 
-use crate::scenario::unit_spelling::Dimension;
+use crate::unit_spelling::Dimension;
 
 /// Units: their notation, and their size in the base unit.
-pub(super) type Units = &'static [(&'static str, f64)];
+pub type Units = &'static [(&'static str, f64)];
 
-pub(super) const TIME: Units = &[
+/// Units of time, in nanoseconds.
+pub const TIME: Units = &[
     ("ns", 1.0),
     ("us", 1e3),
     ("µs", 1e3),
@@ -15,7 +16,8 @@ pub(super) const TIME: Units = &[
     ("h", 3600e9),
     ("d", 86_400e9),
 ];
-pub(super) const RATE: Units = &[
+/// Units of rate, in bit/s.
+pub const RATE: Units = &[
     ("bit/s", 1.0),
     ("kbit/s", 1e3),
     ("Mbit/s", 1e6),
@@ -26,7 +28,8 @@ pub(super) const RATE: Units = &[
     ("MB/s", 8e6),
     ("GB/s", 8e9),
 ];
-pub(super) const DATA: Units = &[
+/// Units of data, in bytes.
+pub const DATA: Units = &[
     ("bytes", 1.0),
     ("byte", 1.0),
     ("B", 1.0),
@@ -38,14 +41,16 @@ pub(super) const DATA: Units = &[
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
 ];
-pub(super) const COUNT: Units = &[
+/// Units of packets and segments.
+pub const COUNT: Units = &[
     ("packets", 1.0),
     ("packet", 1.0),
     ("segments", 1.0),
     ("segment", 1.0),
 ];
 
-pub(super) const PACKET_RATE: Units = &[("packets/s", 1.0), ("packet/s", 1.0)];
+/// Units of packets per second.
+pub const PACKET_RATE: Units = &[("packets/s", 1.0), ("packet/s", 1.0)];
 
 /// All units, with their dimension.
 const UNITS: [(Units, Dimension); 5] = [
@@ -57,21 +62,21 @@ const UNITS: [(Units, Dimension); 5] = [
 ];
 
 /// Largest value of an integer quantity that a run can hold.
-pub(super) const LARGEST: f64 = 9e18;
+pub const LARGEST: f64 = 9e18;
 
 /// Returns whether one of these units has that notation.
-pub(super) fn has(units: Units, notation: &str) -> bool {
+pub fn has(units: Units, notation: &str) -> bool {
     units.iter().any(|(name, _)| *name == notation)
 }
 
 /// Returns whether a unit of any dimension has that notation.
-pub(super) fn is_unit(notation: &str) -> bool {
+pub fn is_unit(notation: &str) -> bool {
     UNITS.iter().any(|(units, _)| has(units, notation))
 }
 
 /// The longest unit that a text begins with, as a whole word, with its size in the base unit of its
 /// dimension; a percentage counts as a share.
-pub(in crate::scenario) fn unit_at(text: &str) -> Option<(&'static str, f64, Dimension)> {
+pub fn unit_at(text: &str) -> Option<(&'static str, f64, Dimension)> {
     if text.starts_with('%') {
         return Some(("%", 0.01, Dimension::Share));
     }
@@ -88,7 +93,7 @@ pub(in crate::scenario) fn unit_at(text: &str) -> Option<(&'static str, f64, Dim
 }
 
 /// Returns the digits and the unit in `"45 Mbit/s"`; the space may be missing.
-pub(in crate::scenario) fn cut(text: &str) -> (String, &str) {
+pub fn cut(text: &str) -> (String, &str) {
     let text = text.trim();
     let end = text
         .char_indices()
@@ -105,7 +110,7 @@ pub(in crate::scenario) fn cut(text: &str) -> (String, &str) {
 }
 
 /// Returns the number and the unit in `"45 Mbit/s"`.
-pub(super) fn split(text: &str) -> Option<(f64, &str)> {
+pub fn split(text: &str) -> Option<(f64, &str)> {
     let (digits, unit) = cut(text);
     Some((digits.parse().ok()?, unit))
 }

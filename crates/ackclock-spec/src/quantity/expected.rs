@@ -1,9 +1,9 @@
 //! Expected forms of quantities, and the errors that name them.
 
-use super::units::{cut, is_unit};
-use crate::scenario::error::{Code, with_code};
-use crate::scenario::expression::PATH_UNITS;
-use crate::scenario::unit_spelling::{Dimension, remedy};
+use crate::error::{Code, with_code};
+use crate::expression::PATH_UNITS;
+use crate::unit_spelling::{Dimension, remedy};
+use crate::unit_table::{cut, is_unit};
 use serde_json::Value;
 
 /// The error in a quantity. Its sentence begins with the value.
@@ -22,7 +22,7 @@ impl Problem {
     }
 
     /// Converts to an error of serde.
-    /// [`Error::message`](crate::scenario::error::Error::message) reads it back.
+    /// [`Error::message`](crate::error::Error::message) reads it back.
     pub(super) fn carried<E: serde::de::Error>(self) -> E {
         E::custom(with_code(self.code, &self.sentence))
     }
