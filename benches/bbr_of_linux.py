@@ -59,7 +59,7 @@ def main() -> int:
             if not (place / "run.json").is_file():
                 emulate(scenario(path), place)
             [compared] = calls.twin(place)
-            found = compared.found
+            found = compared.outcome
             window, rate = (
                 found[equal] / found["calls"] for equal in ("equal_windows", "equal_answers")
             )

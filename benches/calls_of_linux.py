@@ -73,7 +73,7 @@ def main() -> int:
                 folder = Path(place) / "run"
                 emulate(scenario, folder)
                 [compared] = calls.twin(folder)
-            found = compared.found
+            found = compared.outcome
             alike = found["equal"] == found["calls"]
             missed |= found["calls"] < AIM or not alike or compared.missed != 0
             print(

@@ -38,7 +38,7 @@ import re, time
 from ackclock import load
 from ackclock.sweeps.plan import Plan
 before = time.process_time()
-plan = Plan.of(
+plan = Plan.make(
     load("examples/first.toml"), design="sobol:16384",
     vary=["{BUFFER}", "hops.bottleneck.delay=1..100 ms log", "hops.return.delay=1..100 ms log"],
 )
@@ -77,7 +77,7 @@ def at_once() -> None:
 def swept(place: str) -> None:
     """Sweeps all runs: 100 points of 20 replicates."""
     scenario = load("examples/first.toml").replace(SHORT)
-    plan = Plan.of(scenario, vary=[START], design="grid:100", replicates=(RUNS // 100,) * 2)
+    plan = Plan.make(scenario, vary=[START], design="grid:100", replicates=(RUNS // 100,) * 2)
     folder = Path(tempfile.mkdtemp(prefix="ackclock-bench-"))
     try:
         go_on = where.parse(place, plan)

@@ -104,7 +104,7 @@ def row(path: str, control: str, one: Comparison | None) -> str:
     """Returns a line of the table."""
     if one is None:
         return f"| {path} | {control} | no reliable run |  |  |  |  |  |"
-    found = one.found
+    found = one.outcome
 
     def share(equal: str, count: str) -> str:
         return f"{100 * found[equal] / found[count]:.2f}" if found[count] else ""

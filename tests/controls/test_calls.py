@@ -73,15 +73,15 @@ def result(folder: Path, share: float = 0.5, missed: int = 0) -> Path:
 def test_calls_are_answered_alike(tmp_path: Path) -> None:
     [compared] = calls.twin(result(tmp_path))
     assert not compared.differs
-    assert compared.found["calls"] == compared.found["equal"] == 300
-    assert compared.found["kinds"]["ssthresh"] == 2
-    assert compared.found["moved"] == 2, "after each reduction the kernel sets the window"
+    assert compared.outcome["calls"] == compared.outcome["equal"] == 300
+    assert compared.outcome["kinds"]["ssthresh"] == 2
+    assert compared.outcome["moved"] == 2, "after each reduction the kernel sets the window"
 
 
 def test_a_share_of_0_49_is_caught_at_the_first_reduction(tmp_path: Path) -> None:
     folder = result(tmp_path, share=0.49)
     [compared] = calls.twin(folder)
-    first = compared.found["first"]
+    first = compared.outcome["first"]
     assert (first["call"]["number"], first["call"]["kind"]) == (22, "ssthresh")
     assert [one["number"] for one in first["before"]] == list(range(12, 22))
     said = CliRunner().invoke(cli, ["twin", str(folder)])

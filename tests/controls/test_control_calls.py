@@ -36,13 +36,13 @@ def test_a_simulation_has_the_calls_and_twin_answers_them_alike(tmp_path: Path) 
     assert [one.record for one in compared] == [
         "point-0-replicate-0.flow", "point-0-replicate-1.flow",
     ]  # fmt: skip
-    assert sum(one.found["calls"] for one in compared) == result.tables["control_calls"].num_rows
+    assert sum(one.outcome["calls"] for one in compared) == result.tables["control_calls"].num_rows
     for one in compared:
         assert one.control == "cubic"
-        assert one.found["connections"] == 2
-        assert one.found["equal"] == one.found["calls"] > 4_000
-        assert one.found["kinds"]["ssthresh"] > 4
-        assert one.found["skipped"] == one.missed == 0
+        assert one.outcome["connections"] == 2
+        assert one.outcome["equal"] == one.outcome["calls"] > 4_000
+        assert one.outcome["kinds"]["ssthresh"] > 4
+        assert one.outcome["skipped"] == one.missed == 0
     said = CliRunner().invoke(cli, ["twin", str(tmp_path / "run")])
     assert said.exit_code == 0, said.output
     assert "cubic" in said.stdout
@@ -158,7 +158,7 @@ MOST_APART = 2.0
 
 def most_apart(one: calls.Beside) -> float:
     """The largest difference of windows and thresholds, in segments."""
-    largest = [one.found[kind]["largest"] for kind in ("cong_avoid", "ssthresh")]
+    largest = [one.outcome[kind]["largest"] for kind in ("cong_avoid", "ssthresh")]
     return max(abs(call["ours_segments"] - call["theirs_segments"]) for call in largest)
 
 
@@ -168,9 +168,9 @@ def test_reno_in_numbers_with_fractions_stays_beside_the_program(
 ) -> None:
     simulated(tmp_path / "run", shipped(program))
     [one] = calls.beside(tmp_path / "run", stand_in('{ kind = "reno", arithmetic = "exact" }'))
-    assert one.found["connections"] == 1
-    assert one.found["cong_avoid"]["calls"] > 2_000
-    assert one.found["ssthresh"]["calls"] > 10
+    assert one.outcome["connections"] == 1
+    assert one.outcome["cong_avoid"]["calls"] > 2_000
+    assert one.outcome["ssthresh"]["calls"] > 10
     assert 0 < most_apart(one) <= MOST_APART
     # In whole segments, as in Linux, there is nothing to round.
     [one] = calls.beside(tmp_path / "run", stand_in('{ kind = "reno", arithmetic = "linux" }'))
@@ -181,7 +181,7 @@ def test_cubic_in_numbers_with_fractions_stays_beside_the_kernels_calls() -> Non
     control = stand_in('{ kind = "cubic", arithmetic = "exact" }')
     one, _ = calls.beside(RECORDED, control)
     assert one.control == "cubic"
-    assert one.found["cong_avoid"]["calls"] > 250
+    assert one.outcome["cong_avoid"]["calls"] > 250
     assert 0 < most_apart(one) <= MOST_APART
 
 
@@ -190,8 +190,8 @@ def test_another_law_is_seen_where_it_begins_to_differ(tmp_path: Path) -> None:
     [one] = calls.beside(tmp_path / "run", stand_in("reno"))
     [made] = calls_of(tmp_path / "run")
     kinds = [row["kind"] for row in made.table.to_pylist()]
-    assert one.found["ssthresh"]["first"]["number"] == kinds.index("ssthresh") + 1
-    assert one.found["ssthresh"]["largest_share"] > 0.2
+    assert one.outcome["ssthresh"]["first"]["number"] == kinds.index("ssthresh") + 1
+    assert one.outcome["ssthresh"]["largest_share"] > 0.2
     said = CliRunner().invoke(cli, ["twin", str(tmp_path / "run"), "--control", "reno"])
     assert said.exit_code == 0, said.output
     assert "first apart" in said.stdout
@@ -208,9 +208,9 @@ def test_a_control_that_owns_window_and_rate(tmp_path: Path) -> None:
     assert flow["goodput_bit_per_s"] > 0.9 * other["goodput_bit_per_s"] > 8e6
     assert flow["rtt_mean_s"] < other["rtt_mean_s"]
     [compared] = calls.twin(tmp_path / "delivery_rate")
-    assert compared.found["equal"] == compared.found["calls"]
-    assert compared.found["kinds"]["cong_control"] > 4_000
-    assert compared.found["kinds"]["cong_avoid"] == 0
+    assert compared.outcome["equal"] == compared.outcome["calls"]
+    assert compared.outcome["kinds"]["cong_control"] > 4_000
+    assert compared.outcome["kinds"]["cong_avoid"] == 0
     rows = calls_of(tmp_path / "delivery_rate")[0].table.to_pylist()
     rates = [row["result"] for row in rows if row["kind"] == "cong_control"]
     # The gains of a cycle, in bytes per second of 10 Mbit/s.

@@ -48,9 +48,9 @@ def rows(name: str) -> list[dict[str, Any]]:
 def test_bbr1_answers_as_the_kernel_did(name: str, compared: dict[str, calls.Comparison]) -> None:
     one = compared[name]
     assert (one.control, one.standing, one.missed) == ("linux_bbr", "bbr1", 0)
-    assert one.found["first"] is None
-    assert one.found["calls"] == one.found["equal"] > 1000
-    assert one.found["equal_windows"] == one.found["equal_answers"] == one.found["calls"]
+    assert one.outcome["first"] is None
+    assert one.outcome["calls"] == one.outcome["equal"] > 1000
+    assert one.outcome["equal_windows"] == one.outcome["equal_answers"] == one.outcome["calls"]
 
 
 def test_the_records_have_what_can_go_wrong() -> None:
@@ -89,8 +89,8 @@ def test_a_window_off_by_one_is_told_with_the_calls_before_it(tmp_path: Path) ->
     assert said.exit_code == 4
     assert "First difference, call 501 (cong_control)" in said.stdout
     [one] = calls.twin(tmp_path)
-    assert [call["number"] for call in one.found["first"]["before"]] == list(range(491, 501))
-    assert one.found["calls"] - one.found["equal"] == 1, "the window of bbr1 is its own"
+    assert [call["number"] for call in one.outcome["first"]["before"]] == list(range(491, 501))
+    assert one.outcome["calls"] - one.outcome["equal"] == 1, "the window of bbr1 is its own"
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ def test_the_engine_answers_as_the_kernel_did() -> None:
     assert compared.keys() == {"cubic", "westwood_crb"}
     for one in compared.values():
         assert one.missed == 0
-        assert one.found["first"] is None
+        assert one.outcome["first"] is None
         # What comes before `init`: the handshake's states and its ACK.
-        assert one.found["equal"] == one.found["calls"]
-        assert one.found["kinds"]["ssthresh"] >= 4
+        assert one.outcome["equal"] == one.outcome["calls"]
+        assert one.outcome["kinds"]["ssthresh"] >= 4
 
 
 def test_a_table_has_the_calls() -> None:

@@ -216,8 +216,8 @@ def check_calls(name: str, flow: int, made: Calls, compared: calls.Comparison) -
     assert all(row["cwnd_after"] > 0 for row in rows)
     times = [row["now_ns"] for row in rows]
     assert times == sorted(times)
-    assert compared.found["first"] is None
-    assert compared.found["equal"] + compared.found["skipped"] == len(rows)
+    assert compared.outcome["first"] is None
+    assert compared.outcome["equal"] + compared.outcome["skipped"] == len(rows)
 
 
 @pytest.mark.usefixtures("emulation")
@@ -483,7 +483,7 @@ def test_an_interrupted_run_has_whole_records(loading: str, tmp_path: Path) -> N
     assert run.returncode == 130
     [made] = calls_of(tmp_path / "run")
     assert made.missed == 0
-    assert calls.twin(tmp_path / "run")[0].found["first"] is None
+    assert calls.twin(tmp_path / "run")[0].outcome["first"] is None
 
 
 def eventually(find: Callable) -> list[int]:

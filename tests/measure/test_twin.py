@@ -48,7 +48,7 @@ def played(capture: Path, control: str | None = None) -> Comparison:
     """The capture of a bulk flow beside its own control, or another one."""
     own = capture.name.split("-")[0]
     [one] = twin(capture, control=control or own, bulk=True, readings=readings(capture))
-    assert one.found["ended"] is None
+    assert one.outcome["ended"] is None
     return one
 
 
@@ -58,7 +58,7 @@ def named(name: str) -> Path:
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_our_sender_does_what_linux_did(capture: Path) -> None:
-    found = played(capture).found
+    found = played(capture).outcome
     name = capture.name.removesuffix(".pcap.gz")
     assert found["readings"] > 200
     assert found["equal_windows"] / found["readings"] >= BELOW.get(name, MOST)
@@ -71,8 +71,8 @@ def test_our_sender_does_what_linux_did(capture: Path) -> None:
 def test_a_fault_is_found_where_it_first_shows() -> None:
     """With a factor of 0.6 for 0.7 the first reduction differs, and not before."""
     capture = named("cubic-short-queue-10s")
-    assert not played(capture).found["timers"]
-    found = played(capture, '{ kind = "cubic", beta = 0.6 }').found
+    assert not played(capture).outcome["timers"]
+    found = played(capture, '{ kind = "cubic", beta = 0.6 }').outcome
     first = found["differences"][0]
     assert first["kind"] in ("segment", "threshold")
     steps = found["shown"]
@@ -113,10 +113,10 @@ transport = {{ kind = "tcp", preset = "{preset}", control = {{ kind = "{control}
     with refused("contradiction", "control"):
         twin(tmp_path / "run", control="reno")
     [one] = twin(tmp_path / "run")
-    assert one.found["ended"] is None
-    assert one.found["segments"] > 5000
-    assert one.found["equal_segments"] == one.found["segments"]
-    assert one.found["differences"] == []
+    assert one.outcome["ended"] is None
+    assert one.outcome["segments"] > 5000
+    assert one.outcome["equal_segments"] == one.outcome["segments"]
+    assert one.outcome["differences"] == []
 
 
 def command(*arguments: object) -> object:

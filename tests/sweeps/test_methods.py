@@ -81,7 +81,7 @@ def test_methods_go_on_after_an_interrupt_and_run_nothing_twice(small: Path) -> 
         if now.ended > 6:
             raise KeyboardInterrupt
 
-    plan = Plan.of(scenario(), methods=("simulate", "predict"))
+    plan = Plan.make(scenario(), methods=("simulate", "predict"))
     assert plan.methods == ("predict", "simulate")  # The cheapest first.
     with pytest.raises(KeyboardInterrupt):
         driver.go_on(Store.begin(Path("s"), plan), InThisProcess, tell=stop)
@@ -100,7 +100,7 @@ def test_unreliable_emulations_are_marked_and_in_no_average(
     # Replicate 1 of every point is late, whatever number the point has in its batch.
     late = dict.fromkeys(((point, 1) for point in range(4)), LATE)
     pretended = Pretended(verdicts=late).take_the_place(monkeypatch)
-    plan = Plan.of(scenario(), methods=("emulate",), metrics=["goodput"])
+    plan = Plan.make(scenario(), methods=("emulate",), metrics=["goodput"])
     store = Store.begin(Path("s"), plan)
     done = driver.go_on(store, InThisProcess)
     assert (done.ended, done.failed) == (12, 0)
@@ -127,7 +127,7 @@ def test_a_failed_emulation_is_a_failure_of_its_run(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Pretended(failure="the host has ended").take_the_place(monkeypatch)
-    store = Store.begin(Path("s"), Plan.of(scenario(), methods=("emulate",), replicates=(1, 1)))
+    store = Store.begin(Path("s"), Plan.make(scenario(), methods=("emulate",), replicates=(1, 1)))
     done = driver.go_on(store, InThisProcess)
     assert (done.ended, done.failed) == (4, 4)
     assert {row["message"] for row in store.runs().to_pylist()} == {"the host has ended"}
@@ -174,7 +174,7 @@ def test_a_machine_that_cannot_emulate_is_told_before_anything_is_written(
 
 
 def test_a_metric_that_no_model_predicts_has_no_rows() -> None:
-    plan = Plan.of(scenario(), methods=("predict",), metrics=["goodput", "utilisation"])
+    plan = Plan.make(scenario(), methods=("predict",), metrics=["goodput", "utilisation"])
     batch = Batch(((0, 0),), {0: plan.points[0]}, method="predict")
     metrics = execute(plan, batch).tables["metrics"].to_pylist()
     assert {row["metric"] for row in metrics} == {"goodput"}
@@ -183,13 +183,13 @@ def test_a_metric_that_no_model_predicts_has_no_rows() -> None:
 def test_metrics_of_a_simulation_are_those_of_its_result() -> None:
     from ackclock import simulate
 
-    plan = Plan.of(scenario(), metrics=["goodput"])
+    plan = Plan.make(scenario(), metrics=["goodput"])
     batch = Batch(((1, 0), (1, 2)), {1: plan.points[1]})
     found = execute(plan, batch).tables["metrics"].to_pylist()
     want = by_replicate(simulate(scenario()), metric("goodput"))[1, "a"]
     assert {row["replicate"]: row["value"] for row in found} == {0: want[0], 2: want[2]}
     with refused("unknown-name", "--method"):
-        Plan.of(scenario(), methods=())
+        Plan.make(scenario(), methods=())
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -67,10 +67,10 @@ def test_levels_have_the_ends_and_even_steps() -> None:
 
 def test_whole_numbers_get_equal_shares_of_the_positions() -> None:
     dice = Range(1, 6, "", whole=True)
-    drawn = [dice.at(position) for position in (np.arange(6000) + 0.5) / 6000]
+    drawn = [dice.value_at(position) for position in (np.arange(6000) + 0.5) / 6000]
     assert {face: drawn.count(face) for face in range(1, 7)} == dict.fromkeys(range(1, 7), 1000)
     log = Range(1, 1000, "packets", log=True, whole=True)
-    assert {log.at(0.0), log.at(np.nextafter(1, 0))} == {"1 packets", "1000 packets"}
+    assert {log.value_at(0.0), log.value_at(np.nextafter(1, 0))} == {"1 packets", "1000 packets"}
 
 
 def test_columns_are_numbers_with_their_unit_in_the_name() -> None:

@@ -42,7 +42,7 @@ def run(plan: Plan, folder: str, place: Any) -> driver.Progress:
 def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
     from ackclock.sweeps.places.dask import Cluster
 
-    plan = Plan.of(scenario())
+    plan = Plan.make(scenario())
     here = run(plan, "here", InThisProcess)
     dask = run(plan, "dask", lambda plan, _: Cluster(plan, client))
     assert here == dask
@@ -51,7 +51,7 @@ def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_dask_is_reached_by_its_address(client: Any) -> None:
-    plan = Plan.of(scenario(), replicates=(1, 1))
+    plan = Plan.make(scenario(), replicates=(1, 1))
     go_on = where.parse(f"dask:{client.scheduler.address}", plan)
     store = Store.begin(Path("s"), plan)
     assert go_on(store, Shard(), lambda _: None, 600.0).ended == 4
@@ -60,7 +60,7 @@ def test_dask_is_reached_by_its_address(client: Any) -> None:
 def test_failures_are_alike_on_dask(client: Any, small: Path) -> None:
     from ackclock.sweeps.places.dask import Cluster
 
-    plan = Plan.of(scenario(), vary=["duration=1,3 s", "warmup=0.5,2 s"], replicates=(1, 1))
+    plan = Plan.make(scenario(), vary=["duration=1,3 s", "warmup=0.5,2 s"], replicates=(1, 1))
     done = run(plan, "s", lambda plan, _: Cluster(plan, client))
     assert (done.ended, done.failed) == (16, 4)
     assert small.exists()

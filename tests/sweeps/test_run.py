@@ -272,7 +272,7 @@ def breaking(plan: Plan, _method: str) -> places.Place:
 @pytest.mark.real_time
 @pytest.mark.usefixtures("small", "in_this_process")
 def test_a_point_that_aborts_and_one_that_hangs_cost_themselves_only() -> None:
-    plan = Plan.of(
+    plan = Plan.make(
         scenario().replace({"sweep": {}, "replicates": 1, "duration": "600 ms"}),
         vary=["flows.a.start=0..100 ms"], design="grid:300", metrics=["goodput"],
     )  # fmt: skip
@@ -294,7 +294,7 @@ def test_a_point_that_aborts_and_one_that_hangs_cost_themselves_only() -> None:
 @pytest.mark.real_time
 @pytest.mark.usefixtures("small")
 def test_a_simulation_that_does_not_end_costs_its_time_limit_once() -> None:
-    plan = Plan.of(
+    plan = Plan.make(
         scenario().replace({"sweep": {}, "replicates": 30, "sample_interval": "1000 s"}),
         vary=["duration=600 ms,1000000 s,700 ms"], metrics=["goodput"],
     )  # fmt: skip
@@ -347,7 +347,7 @@ class CutShort:
 @pytest.mark.usefixtures("small")
 def test_what_is_left_of_a_batch_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Schedule, "_size", lambda _schedule, _places: 4)
-    plan = Plan.of(scenario().replace({"sweep": {}, "replicates": 9}), metrics=["goodput"])
+    plan = Plan.make(scenario().replace({"sweep": {}, "replicates": 9}), metrics=["goodput"])
     place = CutShort(plan)
     store = Store.begin(Path("s"), plan)
     done = driver.go_on(store, lambda _plan, _method: place)
@@ -381,7 +381,7 @@ def test_two_processes_do_not_run_one_sweep(small: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_worker_with_another_engine_is_refused() -> None:
-    Store.begin(Path("s"), replace(Plan.of(scenario()), engine="another"))
+    Store.begin(Path("s"), replace(Plan.make(scenario()), engine="another"))
     outcome = ackclock("sweep", "resume", "s", "--on", "here:1")
     check_refusal(outcome, "contradiction", "", "another engine")
 

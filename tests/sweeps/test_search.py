@@ -180,7 +180,7 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
     assert found["holds"]
     assert found["share"] >= 0.8
     assert found["base"]["mean"] > 0.5
-    assert set(found["shrunk"]) < set(found["found"])
+    assert set(found["shrunk"]) < set(found["assignments"])
     text = Path("w/found.toml").read_text()
     assert len(text.splitlines()) < 40
     # Whoever runs the file alone sees what was said of it.
@@ -201,7 +201,7 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
 
 
 def test_a_budget_below_a_generation_is_used_as_far_as_it_goes(dumbbell: Path) -> None:
-    asked = searching.Search.of(
+    asked = searching.Search.make(
         load(dumbbell).replace({"duration": "1 s", "warmup": "500 ms"}),
         ["hops.b.queue.limit=5..500 packets log"], "goodput(reno)", budget=20,
     )  # fmt: skip
@@ -213,7 +213,7 @@ def test_a_budget_below_a_generation_is_used_as_far_as_it_goes(dumbbell: Path) -
 
 @pytest.mark.slow
 def test_a_search_goes_on_where_it_was_interrupted(dumbbell: Path) -> None:
-    asked = searching.Search.of(
+    asked = searching.Search.make(
         load(dumbbell).replace({"duration": "1 s", "warmup": "500 ms"}),
         ["hops.b.queue.limit=5..500 packets log"], "goodput(reno)", budget=60, replicates=1,
     )  # fmt: skip

@@ -116,7 +116,10 @@ def calls_of(folder: str | Path) -> list[Calls]:
     files = recorded(folder)
     if files:
         return [_read(file) for file in files]
-    return [Calls(one.title, one.parameters, 0, _as_kernel(one.rows)) for one in simulated(folder)]
+    return [
+        Calls(program.title, program.parameters, 0, _as_kernel(program.rows))
+        for program in simulated(folder)
+    ]
 
 
 def recorded(folder: str | Path) -> list[Path]:
@@ -252,8 +255,8 @@ def _seconds_since(now_ns: np.ndarray, begin_ns: int) -> np.ndarray:
 def _numbers(names: np.ndarray, words: pa.ChunkedArray) -> np.ndarray:
     """Returns the place of each word among the names."""
     numbers = pc.index_in(words.cast(pa.string()), pa.array(names.tolist()))
-    found: np.ndarray = numbers.to_numpy().astype(np.uint8)
-    return found
+    places: np.ndarray = numbers.to_numpy().astype(np.uint8)
+    return places
 
 
 def _named(names: np.ndarray, numbers: np.ndarray) -> np.ndarray:

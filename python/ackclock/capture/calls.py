@@ -47,12 +47,12 @@ class Comparison:
     control: str
     missed: int
     standing: str | None
-    found: dict[str, Any]
+    outcome: dict[str, Any]
 
     @property
     def differs(self) -> bool:
         """True if a call was answered otherwise."""
-        return self.found["first"] is not None
+        return self.outcome["first"] is not None
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Beside:
 
     record: str
     control: str
-    found: dict[str, Any]
+    outcome: dict[str, Any]
 
 
 def has_calls(folder: str | Path) -> bool:
@@ -89,7 +89,7 @@ def twin(folder: str | Path) -> list[Comparison]:
     files = recorded(folder)
     if files:
         return [_compare(record) for record in files]
-    return [_compare_simulated(one, Path(folder)) for one in simulated(folder)]
+    return [_compare_simulated(run, Path(folder)) for run in simulated(folder)]
 
 
 def beside(folder: str | Path, scenario: Scenario) -> list[Beside]:
@@ -110,26 +110,26 @@ def beside(folder: str | Path, scenario: Scenario) -> list[Beside]:
     if files:
         named = [(file.name, _summary(file)["control"], file.read_bytes()) for file in files]
     else:
-        named = [(one.name, one.title, one.record()) for one in simulated(folder)]
+        named = [(run.name, run.title, run.record()) for run in simulated(folder)]
     return [_beside(name, str(control), record, scenario) for name, control, record in named]
 
 
 def _beside(name: str, control: str, record: bytes, scenario: Scenario) -> Beside:
     try:
-        found = engine.calls_beside(scenario.tree, scenario.folder, record)
+        outcome = engine.calls_beside(scenario.tree, scenario.folder, record)
     except ValueError as error:
         raise InputError("file", name, str(error).partition(" ")[2]) from None
-    return Beside(name, control, found)
+    return Beside(name, control, outcome)
 
 
-def _compare_simulated(one: Simulated, folder: Path) -> Comparison:
+def _compare_simulated(run: Simulated, folder: Path) -> Comparison:
     try:
-        control = engine.control_object(one.scenario, Path())
-        found = engine.twin_calls(control, one.parameters, one.record())
+        control = engine.control_object(run.scenario, Path())
+        outcome = engine.twin_calls(control, run.parameters, run.record())
     except ScenarioError as error:
         words = f"{error}; run twin in the folder of the scenario, or simulate again"
         raise InputError("file", f"{folder}", words) from None
-    return Comparison(one.name, one.title, 0, None, found)
+    return Comparison(run.name, run.title, 0, None, outcome)
 
 
 def _compare(record: Path) -> Comparison:
@@ -142,13 +142,13 @@ def _compare(record: Path) -> Comparison:
         raise InputError("file", f"{error.filename}", _MISSING) from None
     parameters = {name: int(value) for name, value in (summary["parameters"] or {}).items()}
     try:
-        standing, found = answered(control, parameters, calls)
+        standing, outcome = answered(control, parameters, calls)
     except ValueError as error:
         subject, _, words = str(error).partition(" ")
-        at = Path(stem + (_OBJECT if subject == "object" else _CALLS))
-        raise InputError("file", f"{at}", words) from None
+        file = Path(stem + (_OBJECT if subject == "object" else _CALLS))
+        raise InputError("file", f"{file}", words) from None
     control_name, missed = str(summary["control"]), int(summary["missed"])
-    return Comparison(record.name, control_name, missed, standing, found)
+    return Comparison(record.name, control_name, missed, standing, outcome)
 
 
 def answered(
@@ -164,8 +164,8 @@ def answered(
         record: The record.
 
     Returns:
-        The name of the engine's control, None if the program answered, and what `Comparison.found`
-        describes.
+        The name of the engine's control, None if the program answered, and what
+        `Comparison.outcome` describes.
 
     Raises:
         ValueError: There is no comparison; its text is the culprit, `object` or `record`, and why.

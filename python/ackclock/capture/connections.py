@@ -137,12 +137,12 @@ def connection_rows(result: Result, top: int) -> Rows:
             for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")
         }
         added["rtt_p99_s"] = _quantile(alone.tables["rtt_histogram"], 0.99)
-        said = {
+        words = {
             "heading": limiting_factor.heading(result, connection),
             "answer": limiting_factor.answer(alone, connection),
         }
         assigned = {"assignments": result.points[connection["point"]]["assignments"]}
-        rows.append(connection | added | {"timeouts": flow.get("timeouts")} | said | assigned)
+        rows.append(connection | added | {"timeouts": flow.get("timeouts")} | words | assigned)
     return rows
 
 
@@ -194,10 +194,7 @@ def brief_table(rows: Rows, title: str) -> Table:
     for place, row in enumerate(rows, start=1):
         losses, sent = row["losses_estimate"], row["data_packets"]
         rtt, least = (scaled(row[name], 1e3) for name in ("rtt_mean_s", "rtt_min_s"))
-        limit = LIMIT_WORDS.get(row["limit"], row["limit"]) if row["limit"] else None
-        both = None if rtt is None else Written(rtt, f"{rtt:.3g} ({number(least)})")
-        if rtt is not None and least is not None:
-            both = Written(rtt, f"{rtt:.3g} ({least:.3g})")
+        smallest = number(None) if least is None else f"{least:.3g}"
         lost = None if losses is None or not sent else 100 * losses / sent
         goodput = scaled(row["goodput_bit_per_s"], 1e-6)
         cells.append(
@@ -206,23 +203,15 @@ def brief_table(rows: Rows, title: str) -> Table:
                 row["heading"],
                 None if goodput is None else Written(goodput, f"{goodput:.3g}"),
                 None if lost is None else Written(lost, f"{lost:.2g}"),
-                both,
-                limit,
+                None if rtt is None else Written(rtt, f"{rtt:.3g} ({smallest})"),
+                row["limit"] and _SHORT.get(row["limit"], row["limit"].replace("_", " ")),
             ]
         )
     return table(title, columns, cells)
 
 
-LIMIT_WORDS = {
-    "application": "application",
-    "receive_window": "receive window",
-    "sender_buffer": "send buffer",
-    "congestion_window": "window",
-    "bottleneck_rate": "link",
-    "slow_start": "slow start",
-    "recovery": "recovery",
-    "unknown": "unknown",
-}
+#: Limits whose own name is too long for a terminal.
+_SHORT = {"congestion_window": "cwnd", "bottleneck_rate": "link"}
 
 
 def prediction_words(rows: Rows, predicted: Rows) -> str:
@@ -230,18 +219,18 @@ def prediction_words(rows: Rows, predicted: Rows) -> str:
     if not rows:
         return ""
     of_first = [
-        one
-        for one in predicted
-        if one["goodput_bit_per_s"] is not None and all(one[key] == rows[0][key] for key in KEYS)
+        row
+        for row in predicted
+        if row["goodput_bit_per_s"] is not None and all(row[key] == rows[0][key] for key in KEYS)
     ]
     if not of_first:
         return ""
-    said = ", ".join(f"{one['label']} {one['goodput_bit_per_s'] * 1e-6:.3g}" for one in of_first)
+    answers = ", ".join(f"{row['label']} {row['goodput_bit_per_s'] * 1e-6:.3g}" for row in of_first)
     inputs = of_first[0]["inputs"] or {}
     given = [f"{100 * inputs['loss']:.2g} % loss"] if "loss" in inputs else []
     given += [f"{1e3 * inputs['rtt']:.3g} ms"] if "rtt" in inputs else []
-    at = f" at {' and '.join(given)}" if given else ""
-    return f"Models predict for connection 1{at}, in Mbit/s: {said}."
+    conditions = f" at {' and '.join(given)}" if given else ""
+    return f"Models predict for connection 1{conditions}, in Mbit/s: {answers}."
 
 
 def _losses(row: dict[str, Any]) -> Cell:
@@ -287,14 +276,14 @@ def _between(row: dict[str, Any], name: str) -> Cell:
 def reservations(result: Result) -> list[str]:
     """Returns the warnings about a measurement, one line each."""
     lines = []
-    for one in result.run["captures"]:
-        named = " and ".join(one["files"])
-        if one["damage"]:
-            lines.append(f"{named}: damaged {one['damage']}; what could be read was measured")
-        what = passed_over([one])
-        if what:
-            lines.append(f"{named}: passed over {what}")
-        lines += [f"{named}: {said}" for said in (*_left_out(one), *_clock(one))]
+    for capture in result.run["captures"]:
+        named = " and ".join(capture["files"])
+        if capture["damage"]:
+            lines.append(f"{named}: damaged {capture['damage']}; what could be read was measured")
+        skipped = passed_over([capture])
+        if skipped:
+            lines.append(f"{named}: passed over {skipped}")
+        lines += [f"{named}: {words}" for words in (*_left_out(capture), *_clock(capture))]
     if result.partial:
         lines.append("interrupted: what had been read by then was measured")
     connections = result.tables["connections"]
@@ -386,10 +375,11 @@ def _without_estimates(result: Result) -> list[str]:
     if not result.run["estimators"]:
         return []
     estimates = result.tables["rate_estimates"].select(KEYS)
-    told = {tuple(row.values()) for row in estimates.group_by(KEYS).aggregate([]).to_pylist()}
+    estimated = {tuple(row.values()) for row in estimates.group_by(KEYS).aggregate([]).to_pylist()}
     rows = largest(result, columns=(*KEYS, "vantage"))
     missing = sum(
-        row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in told for row in rows
+        row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in estimated
+        for row in rows
     )
     if missing == 0:
         return []
@@ -404,10 +394,12 @@ def _without_estimates(result: Result) -> list[str]:
 def passed_over(captured: Iterable[dict[str, Any]]) -> str:
     """Formats as `12 packets: 10 not IP, 2 later fragments`; empty for no packets."""
     counts: dict[str, int] = {}
-    for one in captured:
-        found = {_SKIPPED.get(name, name): count for name, count in one["skipped"].items()}
-        for words, count in (found | {"UDP, which is not measured": one["datagrams"]}).items():
+    for capture in captured:
+        skipped = {_SKIPPED.get(name, name): count for name, count in capture["skipped"].items()}
+        for words, count in (
+            skipped | {"UDP, which is not measured": capture["datagrams"]}
+        ).items():
             counts[words] = counts.get(words, 0) + count
-    said = [f"{count} {words}" for words, count in counts.items() if count]
+    parts = [f"{count} {words}" for words, count in counts.items() if count]
     total = sum(counts.values())
-    return f"{total} packet{'' if total == 1 else 's'}: {', '.join(said)}" if said else ""
+    return f"{total} packet{'' if total == 1 else 's'}: {', '.join(parts)}" if parts else ""

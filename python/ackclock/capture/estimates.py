@@ -122,7 +122,7 @@ def estimate(result: Result, connection: Row) -> Estimate:
     """Returns the estimates of a row of the table `connections`."""
     keys = {name: connection[name] for name in KEYS}
     [flow] = result.rows("flows", **keys).to_pylist() or [{}]
-    sent = _known(connection["data_segments"], float(connection["data_packets"]))
+    sent = _known_or(connection["data_segments"], float(connection["data_packets"]))
     reactions = [flow.get("fast_retransmits"), flow.get("timeouts")]
     indications = None if None in reactions else float(sum(reactions))
     rates = {
@@ -133,16 +133,16 @@ def estimate(result: Result, connection: Row) -> Estimate:
         "rtt_mean_s": flow.get("rtt_mean_s"),
         "goodput_bit_per_s": flow.get("goodput_bit_per_s"),
     }
-    known = {
+    counts = {
         "segments_sent": sent,
         "losses": connection["losses_estimate"],
         "indications": indications,
     }
-    known |= {
+    counts |= {
         "segments_per_ack": _segments_per_ack(connection),
         "link_bit_per_s": _link(result, connection),
     }
-    row = dict.fromkeys(COLUMNS) | keys | known | rates
+    row = dict.fromkeys(COLUMNS) | keys | counts | rates
     resampled = _resample(result.rows("samples", **keys), row)
     if resampled is not None:
         for name, unit, values in (
@@ -163,10 +163,10 @@ def estimate(result: Result, connection: Row) -> Estimate:
     return Estimate(row, resampled)
 
 
-def table(found: list[Estimate]) -> pa.Table:
+def table(estimated: list[Estimate]) -> pa.Table:
     """Returns the table `estimates`."""
     types = dict.fromkeys(_TEXT, pa.string()) | dict.fromkeys(_INTEGER, pa.int64())
-    rows = [one.row for one in found]
+    rows = [connection.row for connection in estimated]
     return pa.table(
         {
             name: pa.array([row[name] for row in rows], types.get(name, pa.float64()))
@@ -201,13 +201,15 @@ def _resample(samples: pa.Table, row: Row) -> Resampled | None:
         return None
     whole = parts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        loss = _known(row["loss"], np.nan) * (sums[2] / sums[1]) / (whole[2] / whole[1])
+        loss = _known_or(row["loss"], np.nan) * (sums[2] / sums[1]) / (whole[2] / whole[1])
         indications = (
-            _known(row["indication_rate"], np.nan) * (sums[6] / sums[1]) / (whole[6] / whole[1])
+            _known_or(row["indication_rate"], np.nan) * (sums[6] / sums[1]) / (whole[6] / whole[1])
         )
         rtt_mean = row["rtt_mean_s"] * (sums[5] / sums[4]) / (whole[5] / whole[4])
         goodput = (
-            _known(row["goodput_bit_per_s"], np.nan) * (sums[3] / sums[0]) / (whole[3] / whole[0])
+            _known_or(row["goodput_bit_per_s"], np.nan)
+            * (sums[3] / sums[0])
+            / (whole[3] / whole[0])
         )
     return Resampled(loss, indications, rtt_mean, goodput, block * usual, time.size // block)
 
@@ -238,7 +240,7 @@ def _share(part: float | None, whole: float) -> float | None:
     return None if part is None or whole <= 0 else part / whole
 
 
-def _known(value: float | None, otherwise: float) -> float:
+def _known_or(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
 
 

@@ -43,12 +43,13 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
     if isinstance(estimators, str):
         names = [name.strip() for name in estimators.split(",") if name.strip()]
         estimators = (
-            [one["name"] for one in registry()["estimators"]] if names == ["all"] else names
+            [entry["name"] for entry in registry()["estimators"]] if names == ["all"] else names
         )
     if not isinstance(estimators, Mapping):
         listed = list(estimators)
         names = [
-            one if isinstance(one, str) else str(one.get("kind", "estimator")) for one in listed
+            estimator if isinstance(estimator, str) else str(estimator.get("kind", "estimator"))
+            for estimator in listed
         ]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -59,15 +60,15 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
             )
         estimators = dict(zip(names, listed, strict=True))
     trees = [
-        (str(name), {"kind": one} if isinstance(one, str) else dict(one))
-        for name, one in estimators.items()
+        (str(name), {"kind": estimator} if isinstance(estimator, str) else dict(estimator))
+        for name, estimator in estimators.items()
     ]
     return engine.check_estimators(trees)
 
 
 def described(estimators: list[tuple[str, str]]) -> dict[str, dict[str, Any]]:
     """Returns what a result records of its estimators: name to label in figures and parameters."""
-    registered = {one["name"]: one["label"] for one in registry()["estimators"]}
+    registered = {entry["name"]: entry["label"] for entry in registry()["estimators"]}
     # An estimator with a name chosen by the user may differ from the registered one.
     return {
         name: {"label": registered.get(name, name), "parameters": json.loads(tree)}
@@ -110,8 +111,10 @@ def rate_estimates(
     if mss != int(mss) or not 0 < mss < _ACK_NUMBERS:
         raise InputError("out-of-range", "mss", f"{mss} is less than 1; for example 1448")
     columns = _columns(trace)
-    found = engine.rate_estimates(wanted, int(mss), columns)
-    rates = {f"{name}_bit_per_s": np.frombuffer(data, "<f8") for name, (_, data) in found.items()}
+    estimates = engine.rate_estimates(wanted, int(mss), columns)
+    rates = {
+        f"{name}_bit_per_s": np.frombuffer(data, "<f8") for name, (_, data) in estimates.items()
+    }
     return pa.table({"time_s": columns["time_s"]} | rates)
 
 
@@ -222,8 +225,8 @@ def _carried_on(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Replaces each NaN by the last known value, 0 before the first."""
     import numpy as np
 
-    known = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
-    return np.where(known >= 0, values[known], 0.0)
+    last = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
+    return np.where(last >= 0, values[last], 0.0)
 
 
 def _first(wrong: "NDArray[np.bool_]", values: "NDArray[Any]") -> "list[tuple[int, Any]]":

@@ -67,12 +67,12 @@ def answer(result: Result, connection: Row) -> str:
         return "too little data to tell what limited it"
     evidence = _evidence(result, keys, limit)
     then = "" if share >= _MOST else _next(result, keys, limit)
-    said = (
+    words = (
         f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): "
         f"{_WORDS[limit](connection, evidence)}"
     )
     further = filter(None, [remedy(connection, limit, evidence), lacks(connection)])
-    return ". ".join([said, *(capital(one) for one in further)])
+    return ". ".join([words, *(capital(sentence) for sentence in further)])
 
 
 def lacks(connection: Row) -> str:
@@ -103,7 +103,7 @@ def _next(result: Result, keys: Row, limit: str) -> str:
         for other in LIMITS
         if other != limit
     }
-    other = max(shares, key=lambda one: shares[one])
+    other = max(shares, key=lambda name: shares[name])
     return f"; {LIMITS[other]} {100 * shares[other]:.0f} %" if shares[other] > 0 else ""
 
 
@@ -114,17 +114,17 @@ def _evidence(result: Result, keys: Row, limit: str) -> Row:
 
     def mean(name: str) -> float | None:
         values = column(stretches, name).astype(float)
-        known = ~np.isnan(values)
-        weight = float(lasts[known].sum())
-        return float((values * lasts)[known].sum()) / weight if weight > 0 else None
+        present = ~np.isnan(values)
+        weight = float(lasts[present].sum())
+        return float((values * lasts)[present].sum()) / weight if weight > 0 else None
 
     means = ("in_flight_mean_bytes", "receive_window_mean_bytes", "rate_bit_per_s", "rtt_mean_s")
     [flow] = result.rows("flows", **keys).to_pylist() or [{}]
-    found: Row = {name: mean(name) for name in means}
-    if found["rtt_mean_s"] is None:
-        found["rtt_mean_s"] = flow.get("rtt_mean_s")
+    evidence: Row = {name: mean(name) for name in means}
+    if evidence["rtt_mean_s"] is None:
+        evidence["rtt_mean_s"] = flow.get("rtt_mean_s")
     resent = int(column(stretches, "retransmitted_packets").sum())
-    return found | {"rtt_min_s": flow.get("rtt_min_s"), "resent": resent}
+    return evidence | {"rtt_min_s": flow.get("rtt_min_s"), "resent": resent}
 
 
 def _of_receive_window(connection: Row, evidence: Row) -> str:

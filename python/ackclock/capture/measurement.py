@@ -72,10 +72,10 @@ def measure(
     wanted = chosen(models)
     running = asked(estimators)
     interval_s = units.seconds(interval)
-    found = find(source)
+    captured = find(source)
     folder = Path(folder)
-    _refuse_own_place(found, folder)
-    run = _describe_captures(source, found)
+    _refuse_own_place(captured, folder)
+    run = _describe_captures(source, captured)
     run["estimators"] = described(running)
     with (
         GrowingResult(
@@ -85,14 +85,17 @@ def measure(
             replace=replace,
             with_first_rows=True,
         ) as growing,
-        notebook.progress(f"measure {found.name}", progress) as tell,
+        notebook.progress(f"measure {captured.name}", progress) as tell,
     ):
         outcome = engine.measure(
-            [(list(one.files), one.point, one.replicate) for one in found.captures],
+            [
+                (list(capture.files), capture.point, capture.replicate)
+                for capture in captured.captures
+            ],
             []
-            if found.run is None
-            else [_flows_and_warmup(found.run, one) for one in found.captures],
-            "" if found.run is None else found.run["method"],
+            if captured.run is None
+            else [_flows_and_warmup(captured.run, capture) for capture in captured.captures],
+            "" if captured.run is None else captured.run["method"],
             interval_s=interval_s,
             segments=segments,
             estimators=running,
@@ -106,7 +109,7 @@ def measure(
         for name, columns in outcome["tables"].items():
             growing.append(name, table_of(columns))
         growing.settle()
-        growing.finish(run, _concluded(run, found, folder, wanted, top))
+        growing.finish(run, _concluded(run, captured, folder, wanted, top))
     result = Result.load(folder)
     if not outcome["complete"]:
         raise Interrupted(result)
@@ -131,7 +134,7 @@ def is_repeatable(source: str | Path, folder: Path) -> bool:
     if not of_same or str(source) == STANDARD_INPUT:
         return False
     measured = mark.stat().st_mtime
-    files = [Path(file) for one in find(source).captures for file in one.files]
+    files = [Path(file) for capture in find(source).captures for file in capture.files]
     return all(file.stat().st_mtime <= measured for file in files)
 
 
@@ -140,22 +143,27 @@ def _flows_and_warmup(run: dict[str, Any], capture: Capture) -> tuple[list[tuple
     return list(capture.flows), units.seconds(run["points"][capture.point]["scenario"]["warmup"])
 
 
-def _refuse_own_place(found: Source, folder: Path) -> None:
+def _refuse_own_place(captured: Source, folder: Path) -> None:
     """Raises `InputError` if the result would replace its own captures."""
     refuse_foreign_folder(folder)
-    files = [Path(file) for one in found.captures for file in one.files if file != STANDARD_INPUT]
+    files = [
+        Path(file)
+        for capture in captured.captures
+        for file in capture.files
+        if file != STANDARD_INPUT
+    ]
     if any(folder.resolve() in file.resolve().parents for file in files):
         raise InputError(
             "file", f"{folder}", "holds the capture to be measured; choose another folder"
         )
 
 
-def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:
+def _describe_captures(source: str | Path, captured: Source) -> dict[str, Any]:
     """Returns the contents of run.json for a measurement.
 
     For captures of a run they include the description of that run.
     """
-    own = found.run or {
+    own = captured.run or {
         "seed": None,
         "replicates": 1,
         "partial": False,
@@ -165,7 +173,7 @@ def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:
     }
     kept = ("seed", "replicates", "partial", "controls", "scenario", "points")
     return (
-        {"schema": SCHEMA, "method": "measure", "name": found.name}
+        {"schema": SCHEMA, "method": "measure", "name": captured.name}
         | {name: own[name] for name in kept}
         | {
             "versions": {"ackclock": engine.version()},
@@ -180,21 +188,24 @@ def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
     """Returns the error for captures without any TCP."""
     if not complete:
         return KeyboardInterrupt()
-    what = passed_over(run["captures"])
-    sentence = (
-        f"holds no TCP segment{f' ({what})' if what else ''}; capture with tcpdump -w FILE tcp"
-    )
+    skipped = passed_over(run["captures"])
+    others = f" ({skipped})" if skipped else ""
+    sentence = f"holds no TCP segment{others}; capture with tcpdump -w FILE tcp"
     return CaptureError("file", run["source"], sentence)
 
 
 def _concluded(
-    run: dict[str, Any], found: Source, folder: Path, models: tuple[Model, ...], top: int
+    run: dict[str, Any], captured: Source, folder: Path, models: tuple[Model, ...], top: int
 ) -> dict[str, pa.Table]:
     """Derives tables from those in the folder, and adds warnings to `run`."""
     measured = Result(run, TablesInFolder(folder))
     run["warnings"] += reservations(measured)
     tables = of_connections(measured, models, top)
-    if found.run is not None and found.run["method"] == "emulate" and not found.run.get("partial"):
+    if (
+        captured.run is not None
+        and captured.run["method"] == "emulate"
+        and not captured.run.get("partial")
+    ):
         # Averages of a measurement leave out unreliable runs too.
         tables["fidelity"] = Result.load(run["source"]).tables["fidelity"]
     return tables

@@ -74,16 +74,16 @@ def of_connections(measured: Result, models: Sequence[Model], top: int) -> dict[
     """Returns the tables `estimates` and `predictions` for the largest connections."""
     connections = largest(measured, top)
     alone = apart(measured, connections)
-    found = [
+    estimated = [
         estimates.estimate(result, row) for result, row in zip(alone, connections, strict=True)
     ]
     rows = [
         row
-        for result, connection, estimate in zip(alone, connections, found, strict=True)
+        for result, connection, estimate in zip(alone, connections, estimated, strict=True)
         for row in predictions(result, connection, estimate, models)
     ]
     columns = {name: [row[name] for row in rows] for name in COLUMNS}
-    return {"estimates": estimates.table(found), "predictions": prediction_table(columns)}
+    return {"estimates": estimates.table(estimated), "predictions": prediction_table(columns)}
 
 
 def prediction_table(columns: dict[str, list[Any]]) -> pa.Table:
@@ -106,18 +106,18 @@ class _MayBe(NamedTuple):
 
 def _paths(result: Result, connection: Row, estimate: Estimate) -> list[FlowPath]:
     scenario = result.points[connection["point"]]["scenario"]
-    known = {path.flow: path for path in (scenario_paths(scenario) if scenario else [])}
+    by_flow = {path.flow: path for path in (scenario_paths(scenario) if scenario else [])}
     law = _law(result.rows("rtt_histogram", **{name: connection[name] for name in KEYS}))
     return captured.flow_paths(
-        connection, estimate.row, law, possible_controls(), known.get(connection["flow"])
+        connection, estimate.row, law, possible_controls(), by_flow.get(connection["flow"])
     )
 
 
 @cache
 def possible_controls() -> tuple[Control, ...]:
     """Returns the controls that a captured connection may have, with default parameters."""
-    known = {entry["name"]: Facts(entry["facts"]) for entry in registry()["controls"]}
-    return tuple(control(name, known[name]) for name in _MAY_BE)
+    facts = {entry["name"]: Facts(entry["facts"]) for entry in registry()["controls"]}
+    return tuple(control(name, facts[name]) for name in _MAY_BE)
 
 
 def _law(buckets: pa.Table) -> RttLaw | None:
@@ -168,27 +168,31 @@ def _drawn(path: FlowPath, resampled: Resampled | None) -> list[FlowPath]:
 
 def _answer(model: Model, may_be: list[_MayBe]) -> Row:
     """Returns the answer for the first path to which the model applies."""
-    one = next((one for one in may_be if model.applies(one.path).applies), may_be[0])
-    says = answer(model, one.path)
+    candidate = next(
+        (candidate for candidate in may_be if model.applies(candidate.path).applies), may_be[0]
+    )
+    says = answer(model, candidate.path)
     if len(may_be) > 1 and says["inputs"] is not None:
         says["note"] = "; ".join(
-            filter(None, (f"taken for {one.path.control.name}: no capture tells", says["note"]))
+            filter(
+                None, (f"taken for {candidate.path.control.name}: no capture tells", says["note"])
+            )
         )
-    low, high = _interval(model, one.drawn) if says["inputs"] is not None else (None, None)
+    low, high = _interval(model, candidate.drawn) if says["inputs"] is not None else (None, None)
     return says | {"goodput_low_bit_per_s": low, "goodput_high_bit_per_s": high}
 
 
 def _interval(model: Model, drawn: list[FlowPath]) -> tuple[float | None, float | None]:
     """Returns the interval of the answer."""
-    asked = [one for one in drawn if not model.refusal(one)]
+    asked = [path for path in drawn if not model.refusal(path)]
     # Without losses only the window limits the answer of a loss-based model.
-    answers = [_cap(one) for one in drawn if one.loss.rate == 0 and model.refusal(one)]
+    answers = [_cap(path) for path in drawn if path.loss.rate == 0 and model.refusal(path)]
     if asked:
-        inputs = [model.inputs_of(one) for one in asked]
-        columns = {name: np.array([one[name] for one in inputs]) for name in inputs[0]}
+        inputs = [model.inputs_of(path) for path in asked]
+        columns = {name: np.array([values[name] for values in inputs]) for name in inputs[0]}
         inside = model.inside(**columns)
         alone = model.goodputs(**{name: values[inside] for name, values in columns.items()})
-        caps = np.array([_cap(one) for one in asked])[inside]
+        caps = np.array([_cap(path) for path in asked])[inside]
         answers += np.minimum(alone * asked[0].sender.mss_bytes * 8, caps).tolist()
     low, high = middle(np.array(answers))
     return _finite(low), _finite(high)

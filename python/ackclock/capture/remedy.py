@@ -26,8 +26,8 @@ def remedy(connection: Row, limit: str, evidence: Row) -> str:
         limit: The limiting factor.
         evidence: Means over the time with that limit: `rate_bit_per_s`, `rtt_mean_s`, `rtt_min_s`.
     """
-    said = _REMEDIES.get(limit)
-    return said(connection, evidence) if said is not None else ""
+    words = _REMEDIES.get(limit)
+    return words(connection, evidence) if words is not None else ""
 
 
 def next_rate(bit_per_s: float) -> float:
@@ -54,18 +54,18 @@ def _goal(evidence: Row) -> tuple[float, float] | None:
     return next_rate(rate), rtt
 
 
-def _of_buffer(what: str) -> Callable[[Row, Row], str]:
-    def said(_connection: Row, evidence: Row) -> str:
+def _of_buffer(buffer: str) -> Callable[[Row, Row], str]:
+    def words(_connection: Row, evidence: Row) -> str:
         goal = _goal(evidence)
         if goal is None:
             return ""
         rate, rtt = goal
         return (
-            f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} would need {what} of "
+            f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} would need {buffer} of "
             f"{shown(rate * rtt / 8, 'bytes')}"
         )
 
-    return said
+    return words
 
 
 def _of_receive_window(connection: Row, evidence: Row) -> str:

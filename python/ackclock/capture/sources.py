@@ -88,14 +88,14 @@ def _of_a_run(folder: Path) -> Source:
             f"simulate --pcap or of "
             "emulate, or the file of a capture",
         )
-    found: dict[tuple[int, int], dict[str, str]] = {}
+    by_run: dict[tuple[int, int], dict[str, str]] = {}
     for file in (folder / "pcap").glob("*.pcap"):
         named = _NAMED.fullmatch(file.name)
         if named is not None and named[3] in places and int(named[1]) < len(run["points"]):
-            found.setdefault((int(named[1]), int(named[2])), {})[named[3]] = str(file)
+            by_run.setdefault((int(named[1]), int(named[2])), {})[named[3]] = str(file)
     captures = tuple(
         Capture(tuple(files[place] for place in places), *key, _flows(folder, run, key))
-        for key, files in sorted(found.items())
+        for key, files in sorted(by_run.items())
         if len(files) == len(places)
     )
     if not captures:

@@ -68,12 +68,12 @@ class Comparison:
     control: str
     point: int
     replicate: int
-    found: dict[str, Any]
+    outcome: dict[str, Any]
 
     @property
     def differs(self) -> bool:
         """True if anything differs."""
-        return bool(self.found["differences"])
+        return bool(self.outcome["differences"])
 
 
 def twin(
@@ -105,23 +105,23 @@ def twin(
         CaptureError: A file is not a capture, or has no such connection.
         ScenarioError: The control is unknown or its parameters are invalid.
     """
-    found = find(source)
-    if found.run is None:
-        [capture] = found.captures
+    captured = find(source)
+    if captured.run is None:
+        [capture] = captured.captures
         scenario = stand_in(control or "cubic")
         return [_play(scenario, _FLOW, 0, capture, "", bulk, list(readings), steps, "")]
     if control is not None:
         raise InputError(
             "contradiction", "control", f"is for a capture from elsewhere; {source} states its own"
         )
-    return _of_run(found, Path(source), steps)
+    return _of_run(captured, Path(source), steps)
 
 
-def _of_run(found: Source, folder: Path, steps: tuple[int, int] | None) -> list[Comparison]:
-    run = found.run or {}
+def _of_run(captured: Source, folder: Path, steps: tuple[int, int] | None) -> list[Comparison]:
+    run = captured.run or {}
     result = Result.load(folder)
     comparisons = []
-    for capture in found.captures:
+    for capture in captured.captures:
         tree = run["points"][capture.point]["scenario"]
         scenario = Scenario(tree, folder)
         for flow in tree["flows"]:
@@ -195,17 +195,19 @@ def _play(
             readings=list(readings), on_the_way_s=on_the_way_s, shown=steps,
         )  # fmt: skip
 
-    [described] = [one for one in scenario.resolve().tree["flows"] if one["name"] == flow]
+    [described] = [
+        flow_tree for flow_tree in scenario.resolve().tree["flows"] if flow_tree["name"] == flow
+    ]
     name, stated = facts.control(described["transport"])
-    found = played(scenario) | {"draws": []}
+    outcome = played(scenario) | {"draws": []}
     if stated["draws"] and readings:
         parameter = f"flows.{flow}.transport.control.{stated['draws']['parameter']}"
-        found = _with_draws(
-            lambda draws: played(scenario.replace({parameter: draws}), found["on_the_way_s"]),
+        outcome = _with_draws(
+            lambda draws: played(scenario.replace({parameter: draws}), outcome["on_the_way_s"]),
             stated["draws"]["outcomes"],
-            found,
+            outcome,
         )
-    return Comparison(label, name, capture.point, capture.replicate, found)
+    return Comparison(label, name, capture.point, capture.replicate, outcome)
 
 
 def _with_draws(
@@ -217,14 +219,14 @@ def _with_draws(
     after which another makes no difference.
     """
 
-    def equal(found: dict[str, Any]) -> int:
-        return int(found["equal_pacing"] + found["equal_windows"] + found["equal_segments"])
+    def equal(outcome: dict[str, Any]) -> int:
+        return int(outcome["equal_pacing"] + outcome["equal_windows"] + outcome["equal_segments"])
 
     draws: list[int] = []
     best = without
     while len(draws) < MOST_DRAWS:
         tried = [play([*draws, outcome]) for outcome in range(outcomes)]
-        scores = [equal(found) for found in tried]
+        scores = [equal(outcome) for outcome in tried]
         if len(set(scores)) == 1:
             break
         draws = [*draws, scores.index(max(scores))]

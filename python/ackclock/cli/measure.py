@@ -144,8 +144,6 @@ def _print(
     left = connections.others(result, len(rows))
     if rows:
         notes = [f"{left} more with less payload: --top {len(rows) + left}"] if left else []
-        if any(row["limit"] == "congestion_window" for row in rows):
-            notes.append("window: the congestion window")
         print_rows(connections.brief_table(rows, _title(rows, left)), "; ".join(notes))
     else:
         say("no connection carried payload")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ackclock.plot import Paper
     from ackclock.sweeps.driver import Progress
     from ackclock.sweeps.plan import Plan
-    from ackclock.sweeps.search import Found
+    from ackclock.sweeps.search import Outcome
     from ackclock.sweeps.store import Shard, Store
     from ackclock.sweeps.where import GoOn
     from ackclock.table import Cell, Table
@@ -204,7 +204,7 @@ def _planned(
             "contradiction", "--replicates", f'"{replicates}" needs an interval to reach; for '
             "example --until '±1 %'",
         )  # fmt: skip
-    return Plan.of(
+    return Plan.make(
         read_scenario(scenario, assignments, seed, None),
         design=design,
         vary=vary,
@@ -532,7 +532,7 @@ def search(
     with _of("--minimise"):
         objective.parse(minimise)
     opened = where.place(place)
-    asked = searching.Search.of(
+    asked = searching.Search.make(
         read_scenario(scenario, assignments, seed, None), vary, minimise, below=below,
         budget=budget, replicates=replicates, optimiser=optimiser,
     )  # fmt: skip
@@ -545,39 +545,39 @@ def search(
     )
     with progress(f"search {scenario.name}") as tell:
         try:
-            found = searching.run(
+            outcome = searching.run(
                 asked, folder, opened, lambda left: tell(1 - left / budget, f"{left} runs left"),
                 RUN_LIMIT_S if time_limit is None else units.seconds(time_limit),
             )  # fmt: skip
         except KeyboardInterrupt:
             raise KeyboardInterrupt("interrupted; the same command goes on") from None
     if as_json:
-        print_json({"folder": str(folder), **vars(found)})
+        print_json({"folder": str(folder), **vars(outcome)})
     else:
-        _print_found(found, minimise, folder)
-    if not found.holds:
+        _print_outcome(outcome, minimise, folder)
+    if not outcome.holds:
         return complain("nothing was found that lasts with other random numbers", UNRELIABLE)
     return 0
 
 
-def _print_found(found: "Found", minimise: str, folder: Path) -> None:
+def _print_outcome(outcome: "Outcome", minimise: str, folder: Path) -> None:
     from ackclock.table import table
 
     rows = [
-        [path, value, found.shrunk.get(path, "as in the scenario")]
-        for path, value in found.found.items()
+        [path, value, outcome.shrunk.get(path, "as in the scenario")]
+        for path, value in outcome.assignments.items()
     ]
     print_rows(table("what differs from the scenario", ["field", "found", "shrunk"], rows))
     values: list[list[Cell]] = [
-        ["the scenario", found.base, ""],
-        ["found", found.best, ""],
-        ["shrunk", found.plainest, f"{found.share:.0%}"],
+        ["the scenario", outcome.base, ""],
+        ["found", outcome.best, ""],
+        ["shrunk", outcome.plainest, f"{outcome.share:.0%}"],
     ]
     say()
-    below = f"below {found.below:.3g}"
+    below = f"below {outcome.below:.3g}"
     print_rows(table(f"{minimise}, with other random numbers", ["", "mean ± 95 %", below], values))
     say()
-    say(f"  scenario  {folder / 'found.toml'}   {found.runs} runs in all")
+    say(f"  scenario  {folder / 'found.toml'}   {outcome.runs} runs in all")
 
 
 _PICTURES = ("svg", "png", "pdf")

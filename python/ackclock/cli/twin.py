@@ -148,7 +148,7 @@ def _print_beside(source: Path, found: "list[calls.Beside]", control: str, *, as
         ]
         for one in found
         for kind in ("cong_avoid", "cong_control", "ssthresh", "undo_cwnd")
-        if (apart := one.found[kind])["calls"]
+        if (apart := one.outcome[kind])["calls"]
     ]
     print_rows(
         table(f"{source}: {control} of the engine beside the recorded calls", head, rows),
@@ -174,14 +174,14 @@ def _print_calls(source: Path, compared: "list[calls.Comparison]") -> None:
             one.record.removesuffix(".calls"),
             one.control,
             one.standing or "the same",
-            one.found["connections"],
-            one.found["calls"],
+            one.outcome["connections"],
+            one.outcome["calls"],
             *(
-                100.0 * one.found[equal] / max(1, one.found["calls"])
+                100.0 * one.outcome[equal] / max(1, one.outcome["calls"])
                 for equal in ("equal", "equal_windows", "equal_answers")
             ),
             one.missed,
-            one.found["moved"],
+            one.outcome["moved"],
         ]
         for one in compared
     ]
@@ -200,7 +200,7 @@ def _print_call(one: "calls.Comparison") -> None:
     """Prints the first call that is answered otherwise, and those before it."""
     from ackclock.table import Column, table
 
-    first = one.found["first"]
+    first = one.outcome["first"]
     call = first["call"]
     theirs = _window(call["after"], call["result"])
     ours = _window(first["window"], first["result"])
@@ -239,7 +239,7 @@ def _window(window: dict[str, int], result: int = 0) -> str:
 
 def _plain(one: "Comparison") -> dict[str, Any]:
     described = dataclasses.asdict(one)
-    return {**described, **described.pop("found")}
+    return {**described, **described.pop("outcome")}
 
 
 def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) -> None:
@@ -254,11 +254,11 @@ def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) 
     ]  # fmt: skip
     rows = [
         [
-            one.flow or one.found["source"],
+            one.flow or one.outcome["source"],
             f"{one.point}/{one.replicate}",
             Written(one.control, control_label(one.control)),
-            one.found["acks"],
-            one.found["segments"],
+            one.outcome["acks"],
+            one.outcome["segments"],
             _share(one, "equal_segments", "segments"),
             _share(one, "equal_windows", "readings"),
             _share(one, "equal_thresholds", "readings"),
@@ -272,10 +272,10 @@ def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) 
         "one segment of ours; pacing: within 2 %",
     )
     for one in comparisons:
-        if one.found["ended"]:
+        if one.outcome["ended"]:
             say()
-            say(f"{one.flow or one.found['source']}: compared up to step {one.found['steps']}: "
-                f"{one.found['ended']}")  # fmt: skip
+            say(f"{one.flow or one.outcome['source']}: compared up to step {one.outcome['steps']}: "
+                f"{one.outcome['ended']}")  # fmt: skip
     chosen = next((one for one in comparisons if one.differs or shows_steps), None)
     if chosen is not None:
         _print_steps(chosen)
@@ -283,8 +283,8 @@ def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) 
 
 def _share(one: "Comparison", equal: str, number: str) -> float | None:
     """Returns the equal ones in percent; None if there is nothing to compare."""
-    count = one.found[number]
-    return 100.0 * one.found[equal] / count if count else None
+    count = one.outcome[number]
+    return 100.0 * one.outcome[equal] / count if count else None
 
 
 def _print_steps(one: "Comparison") -> None:
@@ -292,7 +292,7 @@ def _print_steps(one: "Comparison") -> None:
 
     title = "Steps"
     if one.differs:
-        first = one.found["differences"][0]
+        first = one.outcome["differences"][0]
         title = f"First difference, at {first['time_s']:.6f} s: {_difference(first)}"
     head: list[Column | str] = [
         "step", Column("time", "s", numeric=True), "event", "ours",
@@ -310,7 +310,7 @@ def _print_steps(one: "Comparison") -> None:
             step["in_flight_segments"],
             f"{step['rto_s']:.3f}",
         ]
-        for step in one.found["shown"]
+        for step in one.outcome["shown"]
     ]
     say()
     print_rows(table(title, head, rows))

@@ -79,13 +79,14 @@ class Design:
         if not parameters:
             yield {}
         elif self.kind == "grid":
-            levels = [one.over.levels(self.size) for one in parameters]
+            levels = [parameter.over.levels(self.size) for parameter in parameters]
             for values in itertools.product(*levels):
                 yield _together(parameters, values)
         else:
             for row in _CUBES[self.kind](self.size, len(parameters), seed % 2**32):
                 values = tuple(
-                    one.over.at(float(at)) for one, at in zip(parameters, row, strict=True)
+                    parameter.over.value_at(float(position))
+                    for parameter, position in zip(parameters, row, strict=True)
                 )
                 yield _together(parameters, values)
 
@@ -98,7 +99,7 @@ class Design:
         if not parameters:
             return 1
         count = (
-            math.prod(len(one.over.levels(self.size)) for one in parameters)
+            math.prod(len(parameter.over.levels(self.size)) for parameter in parameters)
             if self.kind == "grid"
             else self.size
         )
@@ -120,8 +121,8 @@ def within_most(count: int) -> int:
 
 def _together(parameters: Sequence[Parameter], values: Sequence[Any]) -> dict[str, Any]:
     assigned: dict[str, Any] = {}
-    for one, value in zip(parameters, values, strict=True):
-        assigned |= one.assignments(value)
+    for parameter, value in zip(parameters, values, strict=True):
+        assigned |= parameter.assignments(value)
     return assigned
 
 

@@ -94,15 +94,15 @@ def _restored(store: Store, method: str, runs: pa.Table, shard: Shard) -> Schedu
     points = [point for point in range(store.points.num_rows) if shard.has(point)]
     schedule = Schedule(points, least, precision)
     rows = zip(*(runs[name].to_pylist() for name in ("point", "replicate", "failure")), strict=True)
-    known = [row for row in rows if shard.has(row[0])]
+    ended = [row for row in rows if shard.has(row[0])]
     values: Iterator[Value] = iter(())
     if precision is not None:
-        values = _values(plan, store.values([one.metric.name for one in plan.asked], method))
+        values = _values(plan, store.values([asked.metric.name for asked in plan.asked], method))
     schedule.restore(
-        ((point, replicate) for point, replicate, _ in known),
+        ((point, replicate) for point, replicate, _ in ended),
         (value for value in values if shard.has(value[0])),
     )
-    schedule.failed = sum(failure is not None for *_, failure in known)
+    schedule.failed = sum(failure is not None for *_, failure in ended)
     return schedule
 
 
@@ -164,7 +164,7 @@ def _keep(store: Store, schedule: Schedule, report: Report, shard: Shard) -> Non
 
 def _values(plan: Plan, metrics: pa.Table) -> Iterator[Value]:
     """Yields the values that decide about replicates."""
-    wanted = {(one.metric.name, one.subject) for one in plan.asked}
+    wanted = {(asked.metric.name, asked.subject) for asked in plan.asked}
     for row in metrics.to_pylist():
         metric, subject = row["metric"], row["subject"]
         if (metric, None) in wanted or (metric, subject) in wanted:
@@ -176,9 +176,9 @@ def progress(schedules: Mapping[str, Schedule]) -> Progress:
     """Returns how far the schedules of all methods are together."""
     every = schedules.values()
     return Progress(
-        wanted=sum(one.wanted for one in every),
-        ended=sum(one.ended for one in every),
-        failed=sum(one.failed for one in every),
-        narrow=sum(one.narrow for one in every),
-        at_limit=sum(one.at_limit for one in every),
+        wanted=sum(schedule.wanted for schedule in every),
+        ended=sum(schedule.ended for schedule in every),
+        failed=sum(schedule.failed for schedule in every),
+        narrow=sum(schedule.narrow for schedule in every),
+        at_limit=sum(schedule.at_limit for schedule in every),
     )

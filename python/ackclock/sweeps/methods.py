@@ -20,7 +20,7 @@ from ackclock.run.host import HOST_COMMAND, loader
 from ackclock.scenario import Point
 from ackclock.sweeps.plan import Key, Plan
 
-__all__ = ["Runs", "Simulated", "Told", "Watch", "execute", "least_s", "values"]
+__all__ = ["MetricValue", "Runs", "Simulated", "Watch", "execute", "least_s", "values"]
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Simulated:
 Watch = Callable[[Simulated], None]
 
 
-class Told(NamedTuple):
-    """The value of a metric, and the model that told it; empty if none did."""
+class MetricValue(NamedTuple):
+    """The value of a metric, and the model that predicted it; empty if none did."""
 
     value: Value
     model: str = ""
@@ -170,29 +170,31 @@ def least_s(method: str, plan: Plan, assignments: Sequence[Mapping[str, Any]]) -
     """Returns the time that a run of each of these points takes on any machine, in seconds."""
     if method != "emulate":
         return 0.0
-    trees = [plan.base.replace(dict(one)).resolve().tree for one in assignments]
+    trees = [plan.base.replace(dict(assigned)).resolve().tree for assigned in assignments]
     return math.fsum(units.seconds(tree["duration"]) for tree in trees)
 
 
-def values(metric: Metric, result: Result) -> list[Told]:
+def values(metric: Metric, result: Result) -> list[MetricValue]:
     """Returns the metric of each run and flow or hop.
 
     A prediction is that of the model that fits best, as in a comparison.
     """
     if result.run["method"] != "predict":
-        return [Told(value) for value in metric.values(result)]
+        return [MetricValue(value) for value in metric.values(result)]
     from ackclock.models.told import best
 
     rows: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for row in result.tables["predictions"].to_pylist():
         row |= {name: dict(row[name] or ()) for name in ("inputs", "outputs")}
         rows.setdefault((row["point"], row["flow"]), []).append(row)
-    found = []
+    predicted = []
     for (point, flow), answers in rows.items():
         [described] = [
-            one for one in result.points[point]["scenario"]["flows"] if one["name"] == flow
+            flow_tree
+            for flow_tree in result.points[point]["scenario"]["flows"]
+            if flow_tree["name"] == flow
         ]
-        told = best(answers, metric.name, described)
-        if told is not None:
-            found.append(Told(Value(point, 0, flow, told.value), told.model.name))
-    return found
+        answer = best(answers, metric.name, described)
+        if answer is not None:
+            predicted.append(MetricValue(Value(point, 0, flow, answer.value), answer.model.name))
+    return predicted

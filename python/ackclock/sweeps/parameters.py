@@ -60,7 +60,7 @@ class Range:
         shares = np.linspace(0, 1, count) if count > 1 else np.array([0.0])
         return list(dict.fromkeys(self.written(self._within(float(share))) for share in shares))
 
-    def at(self, position: float) -> Any:
+    def value_at(self, position: float) -> Any:
         """Returns the value at a position in [0, 1)."""
         if not self.whole:
             return self.written(self._within(position))
@@ -94,7 +94,7 @@ class Choice:
         """Returns all values."""
         return list(self.values)
 
-    def at(self, position: float) -> Any:
+    def value_at(self, position: float) -> Any:
         """Returns the value at a position in [0, 1)."""
         return self.values[min(int(position * len(self.values)), len(self.values) - 1)]
 
@@ -129,9 +129,9 @@ def parse(text: str) -> Parameter:
     paths = tuple(path.strip() for path in before.split(","))
     if not sign or not all(paths) or not written.strip():
         raise InputError("syntax", "", f'"{text}" is not PATH=RANGE; {_EXAMPLE}', text)
-    found = _RANGE.fullmatch(written)
-    if found is not None:
-        return Parameter(paths, _range(text, *found.groups()))
+    match = _RANGE.fullmatch(written)
+    if match is not None:
+        return Parameter(paths, _range(text, *match.groups()))
     if ".." in written:
         raise InputError("syntax", "", f'"{text}" is not a range; {_EXAMPLE}', text)
     return Parameter(paths, Choice(_values(written)))
@@ -145,29 +145,31 @@ def of_each(texts: Iterable[str], tree: dict[str, Any]) -> tuple[str, ...]:
     Raises:
         InputError: There is no list where the star is.
     """
-    found: list[str] = []
+    expanded: list[str] = []
     for text in texts:
         path, sign, values = text.partition("=")
         before, star, behind = path.partition(".*.")
         if not star:
-            found.append(text)
+            expanded.append(text)
             continue
         members = field(tree, before.strip())
         if not isinstance(members, list) or not members:
             raise InputError("unknown-field", "--vary", f'"{before}" is not a list; "*" stands for '
                              "its members", text)  # fmt: skip
-        each = [f"{before}.{at}.{behind}{sign}{values}" for at in range(len(members))]
-        found += of_each(each, tree)
-    return tuple(found)
+        each = [f"{before}.{index}.{behind}{sign}{values}" for index in range(len(members))]
+        expanded += of_each(each, tree)
+    return tuple(expanded)
 
 
 def field(tree: Any, path: str) -> Any:
     """Returns the value of a scenario's field by its path; None if it is not written there."""
     for step in path.split("."):
         if isinstance(tree, list):
-            named = (one for one in tree if isinstance(one, dict) and one.get("name") == step)
-            at = int(step) if step.isdecimal() and int(step) < len(tree) else None
-            tree = next(named, None if at is None else tree[at])
+            named = (
+                member for member in tree if isinstance(member, dict) and member.get("name") == step
+            )
+            index = int(step) if step.isdecimal() and int(step) < len(tree) else None
+            tree = next(named, None if index is None else tree[index])
         else:
             tree = tree.get(step) if isinstance(tree, dict) else None
     return tree
@@ -181,40 +183,40 @@ def _range(text: str, low: str, first_unit: str | None, high: str, rest: str) ->
         raise InputError(
             "contradiction", "", f'"{text}" has two units; write both ends in one unit', text
         )
-    found = Range(float(low), float(high), unit, log, whole or unit in _COUNTED)
-    if not found.low < found.high:
+    interval = Range(float(low), float(high), unit, log, whole or unit in _COUNTED)
+    if not interval.low < interval.high:
         raise InputError("out-of-range", "", f'"{text}" is empty; write the lower end first', text)
-    if log and found.low <= 0:
+    if log and interval.low <= 0:
         raise InputError(
             "out-of-range", "", f'"{text}" has no logarithm at {low}; begin above zero', text
         )
-    if found.whole and not (found.low.is_integer() and found.high.is_integer()):
+    if interval.whole and not (interval.low.is_integer() and interval.high.is_integer()):
         raise InputError(
             "out-of-range", "", f'"{text}" counts whole numbers; write whole ends', text
         )
-    return found
+    return interval
 
 
 def _values(written: str) -> tuple[Any, ...]:
     """Returns the members of a list; `5,10,20 ms` has one unit for all."""
-    members = [one.strip() for one in _split(written)]
+    members = [member.strip() for member in _split(written)]
     last = _QUANTITY.fullmatch(members[-1])
-    bare = all(re.fullmatch(_NUMBER, one) for one in members[:-1])
+    bare = all(re.fullmatch(_NUMBER, member) for member in members[:-1])
     if last is not None and last[2] and bare:
-        members = [*(f"{one} {last[2]}" for one in members[:-1]), members[-1]]
-    return tuple(engine.parse_assignment(f"value={one}")[1] for one in members)
+        members = [*(f"{member} {last[2]}" for member in members[:-1]), members[-1]]
+    return tuple(engine.parse_assignment(f"value={member}")[1] for member in members)
 
 
 def _split(written: str) -> list[str]:
     """Splits at commas that are not within brackets, braces or quotes."""
     members, depth, quoted = [""], 0, False
-    for one in written:
-        quoted ^= one == '"'
-        depth += 0 if quoted else (one in "[{") - (one in "]}")
-        if one == "," and depth == 0 and not quoted:
+    for character in written:
+        quoted ^= character == '"'
+        depth += 0 if quoted else (character in "[{") - (character in "]}")
+        if character == "," and depth == 0 and not quoted:
             members.append("")
         else:
-            members[-1] += one
+            members[-1] += character
     return members
 
 
@@ -237,13 +239,13 @@ class Column(NamedTuple):
 def columns(points: Sequence[dict[str, Any]]) -> list[Column]:
     """Returns a column for each path that the points assign."""
     paths = dict.fromkeys(path for point in points for path in point)
-    found: dict[str, Column] = {}
+    by_name: dict[str, Column] = {}
     for path in paths:
         column = _column(path, [point.get(path) for point in points])
         # `a-b` and `a_b` are two flows, and one word.
-        name = column.name if column.name not in found else f"{column.name}_{len(found)}"
-        found[name] = column._replace(name=name)
-    return list(found.values())
+        name = column.name if column.name not in by_name else f"{column.name}_{len(by_name)}"
+        by_name[name] = column._replace(name=name)
+    return list(by_name.values())
 
 
 def _column(path: str, values: list[Any]) -> Column:
@@ -261,19 +263,19 @@ def _numbers(values: Iterable[Any]) -> tuple[str, list[float]] | None:
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return None
-        found = _QUANTITY.fullmatch(value) if isinstance(value, str) else (None, value, "")
-        if found is None:
+        match = _QUANTITY.fullmatch(value) if isinstance(value, str) else (None, value, "")
+        if match is None:
             return None
-        read.append((float(found[1]), str(found[2])))
+        read.append((float(match[1]), str(match[2])))
     if len({unit for _, unit in read}) == 1:
         return read[0][1], [number for number, _ in read]
     try:
         quantities = [units.parse(value) for value in values]
     except InputError:
         return None
-    if len({one.base for one in quantities}) > 1:
+    if len({quantity.base for quantity in quantities}) > 1:
         return None
-    return quantities[0].base, [one.amount for one in quantities]
+    return quantities[0].base, [quantity.amount for quantity in quantities]
 
 
 def _spelt(unit: str) -> str:

@@ -73,10 +73,10 @@ def asked(text: str) -> Asked:
         InputError: There is no such metric.
     """
     name, bracket, rest = text.strip().partition("(")
-    known = list(METRICS)
-    if name.strip() not in known or (bracket and not rest.endswith(")")):
+    choices = list(METRICS)
+    if name.strip() not in choices or (bracket and not rest.endswith(")")):
         raise InputError(
-            "unknown-name", "", f'unknown metric "{text}"; {suggestion(name, known)}', text
+            "unknown-name", "", f'unknown metric "{text}"; {suggestion(name, choices)}', text
         )
     return Asked(metric(name.strip()), rest[:-1].strip() if bracket else None)
 
@@ -138,7 +138,7 @@ class Plan:
     schema: int = _SCHEMA
 
     @classmethod
-    def of(
+    def make(
         cls,
         scenario: Scenario,
         *,
@@ -159,8 +159,12 @@ class Plan:
         """
         vary = parameters.of_each(vary, scenario.tree)
         read = [parameters.parse(text) for text in vary]
-        _refuse_twice([path for one in read for path in one.paths])
-        firsts = {path: ("--vary", one.over.levels(2)[0]) for one in read for path in one.paths}
+        _refuse_twice([path for parameter in read for path in parameter.paths])
+        firsts = {
+            path: ("--vary", parameter.over.levels(2)[0])
+            for parameter in read
+            for path in parameter.paths
+        }
         try:
             base = scenario.changed(firsts)
         except ScenarioError as error:
@@ -175,9 +179,9 @@ class Plan:
             folder=str(base.folder.absolute()),
             design=str(designs.parse(design)),
             vary=tuple(vary),
-            methods=tuple(one for one in METHODS if one in _known(methods)),
+            methods=tuple(method for method in METHODS if method in _checked_methods(methods)),
             models=models,
-            metrics=tuple(str(asked(one)) for one in metrics),
+            metrics=tuple(str(asked(text)) for text in metrics),
             keep=tuple(keep),
             least=least,
             most=most,
@@ -224,7 +228,7 @@ class Plan:
     @cached_property
     def asked(self) -> list[Asked]:
         """The metrics."""
-        return [asked(one) for one in self.metrics]
+        return [asked(text) for text in self.metrics]
 
     @cached_property
     def precision(self) -> Precision | None:
@@ -246,7 +250,7 @@ class Plan:
         design = designs.parse(self.design)
         designs.within_most(len(own) * design.count(read))
         varied = list(design.points(read, self.seed))
-        return [{**one, **other} for one, other in itertools.product(own, varied)]
+        return [{**assigned, **other} for assigned, other in itertools.product(own, varied)]
 
     def wanted_of(self, method: str) -> tuple[int, Precision | None]:
         """Returns the replicates of each point at the first look, and the interval asked for.
@@ -283,9 +287,9 @@ class Plan:
             )
         self._check_ends(base, own)
         first = self.base.replace(own).resolve().tree
-        for what, subject in self.asked:
-            if subject is not None and subject not in (known := what.subjects.names(first)):
-                raise unknown_subject([what], subject, known, "--metric")
+        for record, subject in self.asked:
+            if subject is not None and subject not in (subjects := record.subjects.names(first)):
+                raise unknown_subject([record], subject, subjects, "--metric")
 
     def _check_ends(self, base: Scenario, own: dict[str, Any]) -> None:
         """Raises an error if an end of a range, or a listed value, is wrong at every point.
@@ -293,10 +297,10 @@ class Plan:
         A value that only does not fit to some of the others is a failure of those points.
         """
         read = [parameters.parse(text) for text in self.vary]
-        for one in read:
-            others = [other for other in read if other is not one]
-            for value in one.over.levels(2):
-                assigned = one.assignments(value)
+        for parameter in read:
+            others = [other for other in read if other is not parameter]
+            for value in parameter.over.levels(2):
+                assigned = parameter.assignments(value)
                 changed = {path: ("--vary", to) for path, to in {**own, **assigned}.items()}
                 try:
                     base.changed(changed).check()
@@ -321,24 +325,24 @@ class Plan:
 
 def _refuse_twice(paths: Sequence[str]) -> None:
     """Raises an error if two parameters have the same path: points would not differ."""
-    for at, path in enumerate(paths):
-        if path in paths[:at]:
+    for index, path in enumerate(paths):
+        if path in paths[:index]:
             raise InputError(
                 "contradiction", "--vary", f'"{path}" is there twice; give it one range or list',
                 path,
             )  # fmt: skip
 
 
-def _known(methods: Sequence[str]) -> Sequence[str]:
+def _checked_methods(methods: Sequence[str]) -> Sequence[str]:
     """Returns the names of methods.
 
     Raises:
         InputError: One is unknown, or there is none.
     """
-    for one in methods or [""]:
-        if one not in METHODS:
+    for method in methods or [""]:
+        if method not in METHODS:
             raise InputError(
-                "unknown-name", "--method", f'unknown method "{one}"; '
-                f"{suggestion(one, list(METHODS))}", one,
+                "unknown-name", "--method", f'unknown method "{method}"; '
+                f"{suggestion(method, list(METHODS))}", method,
             )  # fmt: skip
     return methods

@@ -71,17 +71,17 @@ class Precision:
         """
         if values and all(math.isnan(value) for value in values):
             return 0.0
-        found = self.interval(values)
-        allowed = self.half_width * (abs(found.mean) if self.relative else 1.0)
-        if math.isnan(found.half_width):
+        interval = self.interval(values)
+        allowed = self.half_width * (abs(interval.mean) if self.relative else 1.0)
+        if math.isnan(interval.half_width):
             return math.inf
-        if found.half_width == 0:
+        if interval.half_width == 0:
             return 0.0
-        return found.half_width / allowed if allowed > 0 else math.inf
+        return interval.half_width / allowed if allowed > 0 else math.inf
 
     def widest(self, values: Iterable[Sequence[float]]) -> float:
         """Returns the largest excess of several metrics; infinite if there are none."""
-        return max((self.excess(one) for one in values), default=math.inf)
+        return max((self.excess(sample) for sample in values), default=math.inf)
 
     def next_look(self, replicates: int) -> int | None:
         """Returns the number of replicates at the next look; None if this was the last."""
@@ -105,9 +105,9 @@ def parse(text: str, bases: Iterable[str]) -> Precision:
     Raises:
         InputError: It is not a positive quantity, or a metric has another unit.
     """
-    found = _UNTIL.fullmatch(text)
+    match = _UNTIL.fullmatch(text)
     try:
-        quantity = units.parse(found[1] if found else text)
+        quantity = units.parse(match[1] if match else text)
     except InputError:
         raise units.refusal("", text, ("",), example="±1 %", noun="a half width") from None
     if not (quantity.amount > 0 and math.isfinite(quantity.amount)):
@@ -131,8 +131,8 @@ def parse_replicates(text: str) -> tuple[int, int]:
     Raises:
         InputError: It is neither.
     """
-    found = re.fullmatch(r"\s*(\d{1,7})\s*(?:\.\.\s*(\d{1,7})\s*)?", text)
-    least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    match = re.fullmatch(r"\s*(\d{1,7})\s*(?:\.\.\s*(\d{1,7})\s*)?", text)
+    least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= least <= most:
         raise InputError(
             "out-of-range", "", f'"{text}" is not a number of runs; for example 10 or 5..200', text

@@ -203,7 +203,7 @@ class Schedule:
         """
         self._under_way -= len(runs)
         size = max(1, math.ceil(len(runs) / _PIECES))
-        self._again.extend(list(runs[at : at + size]) for at in range(0, len(runs), size))
+        self._again.extend(list(runs[start : start + size]) for start in range(0, len(runs), size))
 
     def _note(self, values: Iterable[tuple[int, int, str, str, float]]) -> None:
         for point, replicate, metric, subject, value in values:
@@ -218,8 +218,8 @@ class Schedule:
         ended, size = self._ended.get(point, 0), self._sizes[point]
         while ended & (1 << size) - 1 == (1 << size) - 1:
             values = [
-                [known[replicate] for replicate in sorted(known) if replicate < size]
-                for known in self._values.get(point, {}).values()
+                [by_replicate[replicate] for replicate in sorted(by_replicate) if replicate < size]
+                for by_replicate in self._values.get(point, {}).values()
             ]
             excess = precision.widest(values) if values else 0.0  # Every run failed.
             more = precision.next_look(size)
@@ -232,7 +232,7 @@ class Schedule:
             self.ended += _count(ended, size, more)
             self._sizes[point] = more
             # An earlier process may have run some of them.
-            missing = [one for one in range(size, more) if not ended >> one & 1]
+            missing = [replicate for replicate in range(size, more) if not ended >> replicate & 1]
             if missing:
                 heapq.heappush(self._more, (-excess, point, missing))
                 return

@@ -39,13 +39,13 @@ def parse(text: str) -> dict[str, str]:
         InputError: An option is unknown.
     """
     options: dict[str, str] = {}
-    for one in filter(None, (part.strip() for part in text.split(","))):
-        name, sign, value = one.partition("=")
+    for option in filter(None, (part.strip() for part in text.split(","))):
+        name, sign, value = option.partition("=")
         if not sign or not value or name not in (*_NAMES, "max", "cluster"):
-            known = ", ".join([*_NAMES, "max", "cluster"])
+            names = ", ".join([*_NAMES, "max", "cluster"])
             raise InputError(
-                "unknown-field", "--on", f'"{one}" is not an option of Slurm ({known}); {_EXAMPLE}',
-                one,
+                "unknown-field", "--on",
+                f'"{option}" is not an option of Slurm ({names}); {_EXAMPLE}', option,
             )  # fmt: skip
         options[name] = value
     for name in ("max", "time", "cpus"):

@@ -90,12 +90,12 @@ class Shard:
         Raises:
             InputError: It is something else.
         """
-        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise InputError(
                 "out-of-range", "--shard", f'"{text}" is not a shard; for example 1/8', text
             )
-        return cls(int(found[1]) - 1, int(found[2]))
+        return cls(int(match[1]) - 1, int(match[2]))
 
 
 #: The shard that has every point.
@@ -160,8 +160,10 @@ class Store:
             swept = parameters.columns(points)
             arrays = [pa.array(np.arange(len(points), dtype=np.int64)), *map(_array, swept)]
             fields = [
-                pa.field(one.name, array.type, metadata={"path": one.path, "unit": one.unit})
-                for one, array in zip(swept, arrays[1:], strict=True)
+                pa.field(
+                    column.name, array.type, metadata={"path": column.path, "unit": column.unit}
+                )
+                for column, array in zip(swept, arrays[1:], strict=True)
             ]
             schema = pa.schema([pa.field("point", pa.int64()), *fields])
             self._write(place, pa.Table.from_arrays(arrays, schema=schema))
@@ -264,10 +266,10 @@ class Store:
             reliable[:] = [run not in report.unreliable for run in _keys(table)]
         added += [(pa.field("method", method.type), method)]
         added += [(pa.field("reliable", pa.bool_()), pa.array(reliable))]
-        for at, (field, column) in enumerate(added, 1 + ("replicate" in table.column_names)):
+        for index, (field, column) in enumerate(added, 1 + ("replicate" in table.column_names)):
             if field.name in table.column_names:
                 raise AssertionError(f"a key is called {field.name}, as a column of the table")
-            table = table.add_column(at, field, column)
+            table = table.add_column(index, field, column)
         return table
 
     def _write(self, place: Path, table: pa.Table) -> None:
@@ -290,8 +292,10 @@ class Store:
             table = parquet.read_table(path)
             failed = pc.is_valid(table["failure"]).to_numpy(zero_copy_only=False)
             methods = table["method"].to_pylist()
-            known = ((method, *key) for method, key in zip(methods, _keys(table), strict=True))
-            chosen = np.array([one in keys for one in known], bool) & failed
+            runs_of_rows = (
+                (method, *key) for method, key in zip(methods, _keys(table), strict=True)
+            )
+            chosen = np.array([run in keys for run in runs_of_rows], bool) & failed
             if chosen.all():
                 path.unlink()  # Its name may come again; what else has it is removed with it.
             elif chosen.any():
@@ -437,10 +441,10 @@ def _table_of_runs(report: Report) -> pa.Table:
         "point": [point for point, _ in report.seconds],
         "replicate": [replicate for _, replicate in report.seconds],
         "cpu_s": list(report.seconds.values()),
-        "failure": [one and one.code for one in failures],
+        "failure": [failure and failure.code for failure in failures],
         "message": [
-            one.message if one else report.unreliable.get(run)
-            for run, one in zip(report.seconds, failures, strict=True)
+            failure.message if failure else report.unreliable.get(run)
+            for run, failure in zip(report.seconds, failures, strict=True)
         ],
     }
     own = [field for field in _SCHEMAS[_RUNS] if field.name in columns]

@@ -27,7 +27,7 @@ ONE = "identical: nothing random affects these replicates, so that they count as
 _KEYS = ("method", "subject")
 
 
-def frame(store: Store, what: Asked) -> pa.Table:
+def frame(store: Store, asked: Asked) -> pa.Table:
     """Returns means over replicates as a tidy table, named as those of `Result.frame`.
 
     Columns: `point`; the swept values, with units in their names; `method`; `subject`, the flow or
@@ -42,8 +42,8 @@ def frame(store: Store, what: Asked) -> pa.Table:
         InputError: The sweep did not compute the metric, it has no such subject, or no run has
             ended.
     """
-    name = what.metric.name
-    computed = dict.fromkeys(one.metric.name for one in store.plan.asked)
+    name = asked.metric.name
+    computed = dict.fromkeys(other.metric.name for other in store.plan.asked)
     if name not in computed:
         raise InputError(
             "no-data", f"{store.folder}", f"has no metric {name}; "
@@ -51,21 +51,21 @@ def frame(store: Store, what: Asked) -> pa.Table:
         )  # fmt: skip
     values = store.values([name])
     subjects = values["subject"].unique().to_pylist()
-    if subjects and what.subject is not None and what.subject not in subjects:
-        raise unknown_subject([what.metric], what.subject, subjects, f"{store.folder}")
+    if subjects and asked.subject is not None and asked.subject not in subjects:
+        raise unknown_subject([asked.metric], asked.subject, subjects, f"{store.folder}")
     rows: list[tuple[int, str, str, Interval, str | None, bool]] = []
     keys = ("point", "method", "subject")
     columns = ("value", "model", "unsettled")
-    for (point, method, subject), found in grouped(values, keys, columns):
-        if what.subject in (None, subject):
+    for (point, method, subject), group in grouped(values, keys, columns):
+        if asked.subject in (None, subject):
             _, precision = store.plan.wanted_of(method)
-            known = found["value"]
-            mean = interval(known) if precision is None else precision.interval(known.tolist())
-            unsettled = bool(found["unsettled"].any())
-            rows.append((point, method, subject, mean, found["model"][0], unsettled))
+            sample = group["value"]
+            mean = interval(sample) if precision is None else precision.interval(sample.tolist())
+            unsettled = bool(group["unsettled"].any())
+            rows.append((point, method, subject, mean, group["model"][0], unsettled))
     if not rows:
-        raise InputError("no-data", f"{store.folder}", f"has no values of {what} yet")
-    order = {method: at for at, method in enumerate(store.plan.methods)}
+        raise InputError("no-data", f"{store.folder}", f"has no values of {asked} yet")
+    order = {method: place for place, method in enumerate(store.plan.methods)}
     rows.sort(key=lambda row: (row[0], order[row[1]], row[2]))
     repeated = store.identical()
     points, methods, subjects, intervals, models, unsettled_rows = zip(*rows, strict=True)
@@ -74,33 +74,35 @@ def frame(store: Store, what: Asked) -> pa.Table:
             "point": pa.array(points, pa.int64()),
             "method": pa.array(methods, pa.string()),
             "subject": pa.array(subjects, pa.string()),
-            name: pa.array([one.mean for one in intervals], pa.float64(), from_pandas=True),
+            name: pa.array(
+                [estimate.mean for estimate in intervals], pa.float64(), from_pandas=True
+            ),
             f"{name}_half_width": pa.array(
-                [one.half_width for one in intervals], pa.float64(), from_pandas=True
+                [estimate.half_width for estimate in intervals], pa.float64(), from_pandas=True
             ),
             f"{name}_unsettled": pa.array(unsettled_rows, pa.bool_()),
-            "replicates": pa.array([one.replicates for one in intervals], pa.int64()),
+            "replicates": pa.array([estimate.replicates for estimate in intervals], pa.int64()),
             "identical": pa.array(
                 [
                     method == "simulate" and point in repeated
                     for point, method in zip(points, methods, strict=True)
                 ]
             ),
-            **(_told(store, points, subjects, models) if any(models) else {}),
+            **(_prediction_columns(store, points, subjects, models) if any(models) else {}),
         }
     )
     of_points = store.points.take(means["point"])
-    for at, swept in enumerate(store.swept, 1):
-        means = means.add_column(at, store.points.schema.field(swept), of_points[swept])
+    for place, swept in enumerate(store.swept, 1):
+        means = means.add_column(place, store.points.schema.field(swept), of_points[swept])
     return means
 
 
-def _told(
+def _prediction_columns(
     store: Store, points: Sequence[int], subjects: Sequence[str], models: Sequence[str | None]
 ) -> dict[str, pa.Array]:
     """Returns the columns of predictions."""
     violated, rows = store.violated(), zip(points, subjects, models, strict=True)
-    doubts = [None if one[-1] is None else one in violated for one in rows]
+    doubts = [None if row[-1] is None else row in violated for row in rows]
     return {"model": pa.array(models, pa.string()), "violated": pa.array(doubts, pa.bool_())}
 
 
@@ -140,7 +142,7 @@ def without_copies(tidy: pa.Table, kept: str | None = None) -> pa.Table:
     seen: dict[tuple[object, ...], str] = {}
     copies = [
         name
-        for name in sorted(_swept(tidy), key=lambda one: one != kept)
+        for name in sorted(_swept(tidy), key=lambda name: name != kept)
         if seen.setdefault(tuple(tidy[name].to_pylist()), name) != name
     ]
     return tidy.drop_columns(copies)
@@ -163,14 +165,14 @@ def where(tidy: pa.Table, conditions: tuple[str, ...]) -> pa.Table:
         if not sign:
             raise InputError("syntax", "--where", f'"{condition}" is not COLUMN=VALUE', condition)
         column = name if name in _KEYS else column_of(tidy, name, "--where")
-        texts = [_written(one) for one in tidy[column].to_pylist()]
+        texts = [_written(value) for value in tidy[column].to_pylist()]
         number = re.match(r"[-+.\deE]+", wanted)
         kept = np.array([text in (wanted, number and number[0]) for text in texts])
         if not kept.any():
-            known = list(dict.fromkeys(texts))
+            choices = list(dict.fromkeys(texts))
             raise InputError(
                 "no-data", "--where", f'"{condition}" is true of no point; '
-                f"{suggestion(wanted, known)}", condition,
+                f"{suggestion(wanted, choices)}", condition,
             )  # fmt: skip
         tidy = tidy.filter(pa.array(kept))
     return tidy
@@ -185,9 +187,9 @@ def column_of(tidy: pa.Table, name: str, option: str) -> str:
     swept = _swept(tidy)
     plain = re.sub(r"\W+", "_", name).strip("_")
     for pattern in (rf"{plain}", rf"{plain}_.*", rf"(.*_)?{plain}(_.*)?"):
-        found = [one for one in swept if plain and re.fullmatch(pattern, one)]
-        if len(found) == 1:
-            return str(found[0])
+        matching = [column for column in swept if plain and re.fullmatch(pattern, column)]
+        if len(matching) == 1:
+            return str(matching[0])
     raise InputError(
         "unknown-name", option, f'nothing swept is called "{name}"; {suggestion(name, swept)}', name
     )
@@ -203,12 +205,12 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
         x: The swept column that varies fastest, and stands first.
     """
     swept = _swept(tidy)
-    varying = [one for one in swept if len(set(tidy[one].to_pylist())) > 1]
-    others = [one for one in varying if one != x]
-    others += [one for one in _KEYS if len(set(tidy[one].to_pylist())) > 1]
+    varying = [column for column in swept if len(set(tidy[column].to_pylist())) > 1]
+    others = [column for column in varying if column != x]
+    others += [column for column in _KEYS if len(set(tidy[column].to_pylist())) > 1]
     rows = tidy.to_pylist()
     if x is not None:
-        rows.sort(key=lambda row: tuple(row[one] for one in (*others, x)))
+        rows.sort(key=lambda row: tuple(row[column] for column in (*others, x)))
     name, scale = metric.name, metric.shown_per_unit
     keys = ["point", *filter(None, [x]), *others]
     columns = [
@@ -219,7 +221,7 @@ def shown(tidy: pa.Table, metric: Metric, title: str, x: str | None = None) -> T
     ]
     cells = [
         [
-            *(_written(row[one]) if one in swept else row[one] for one in keys),
+            *(_written(row[column]) if column in swept else row[column] for column in keys),
             _mean(row, name, scale),
             _count(row),
             *([row["model"]] if "model" in row else []),
@@ -246,7 +248,11 @@ def _count(row: Mapping[str, Any]) -> Cell:
 def _heads(tidy: pa.Table, keys: list[str]) -> list[Column]:
     """Returns the columns of keys: swept ones by the shortest name of their path, with the unit."""
     described = {name: tidy.schema.field(name).metadata or {} for name in keys}
-    paths = {name: one[b"path"].decode() for name, one in described.items() if b"path" in one}
+    paths = {
+        name: metadata[b"path"].decode()
+        for name, metadata in described.items()
+        if b"path" in metadata
+    }
     names = dict(zip(paths, short(paths.values()), strict=True))
     return [
         Column(names.get(name, name), described[name].get(b"unit", b"").decode()) for name in keys

@@ -116,8 +116,8 @@ def sweep(
     with _named_as_arguments():
         goal = None
         if until is not None:
-            goal = precision.parse(until, [asked(one).metric.unit for one in metrics])
-        plan = Plan.of(
+            goal = precision.parse(until, [asked(metric).metric.unit for metric in metrics])
+        plan = Plan.make(
             read,
             vary=[f"{path}={values}" for path, values in (vary or {}).items()],
             design=design,

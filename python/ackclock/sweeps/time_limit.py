@@ -22,7 +22,7 @@ class TimeLimit:
             last_words: Called before the process ends, from another thread.
         """
         self._last_words = last_words
-        self._timer = self._of(seconds)
+        self._timer = self._new_timer(seconds)
         self._deciding = threading.Lock()  # Kept by a process that ends.
 
     def __enter__(self) -> Self:
@@ -37,10 +37,10 @@ class TimeLimit:
         """Allows the body so much time from now on, whatever was left."""
         with self._deciding:
             self._timer.cancel()
-            self._timer = self._of(seconds)
+            self._timer = self._new_timer(seconds)
             self._timer.start()
 
-    def _of(self, seconds: float) -> threading.Timer:
+    def _new_timer(self, seconds: float) -> threading.Timer:
         timer = threading.Timer(seconds, lambda: self._end(timer))
         timer.daemon = True
         return timer

@@ -38,7 +38,7 @@ def parse(text: str, plan: Plan, side_by_side: int = 1) -> GoOn:
         from ackclock.sweeps import slurm
 
         return partial(slurm.go_on, slurm.parse(rest))
-    return _at(place(text, side_by_side))
+    return _executed_at(place(text, side_by_side))
 
 
 def _check_emulation(kind: str, text: str, plan: Plan) -> None:
@@ -74,7 +74,7 @@ def place(text: str, side_by_side: int = 1) -> Open:
     if kind == "dask" and rest:
         from ackclock.sweeps.places.dask import Cluster
 
-        return lambda plan, _method: Cluster.at(plan, rest)
+        return lambda plan, _method: Cluster.connect(plan, rest)
     if kind == "slurm":
         raise InputError(
             "unsupported", "--on", "a search needs here or dask: it waits for each run"
@@ -86,7 +86,7 @@ def place(text: str, side_by_side: int = 1) -> Open:
     )  # fmt: skip
 
 
-def _at(place: Open) -> GoOn:
+def _executed_at(place: Open) -> GoOn:
     def go_on(
         store: Store, shard: Shard, tell: Callable[[Progress], None], run_limit_s: float | None
     ) -> Progress:

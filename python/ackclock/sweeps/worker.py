@@ -199,7 +199,11 @@ class _Part:
             assignments = self.batch.assignments[point]
             tree = self.plan.tree(point, assignments, max(replicates) + 1)
             points.append(Point(assignments, Scenario(tree, Path(self.plan.folder))))
-            left_out += [(position, one) for one in range(max(replicates)) if one not in replicates]
+            left_out += [
+                (position, replicate)
+                for replicate in range(max(replicates))
+                if replicate not in replicates
+            ]
         return Runs(points, left_out)
 
     def _report(self, result: Result, runs: tuple[Key, ...], began: float | None = None) -> Report:
@@ -236,12 +240,12 @@ def _alone(plan: Plan, batch: Batch, run: Key, memory: int | None, overseer: _Ov
 
 def _metrics(plan: Plan, result: Result) -> pa.Table:
     """Returns the metrics of all runs: one row for each run, metric and subject."""
-    kinds = {one.metric.name: one.metric for one in plan.asked}
+    kinds = {asked.metric.name: asked.metric for asked in plan.asked}
     is_unsettled = _judged(result)
     rows = [
-        (name, *told.value, told.model or None, is_unsettled(name, told.value))
+        (name, *row.value, row.model or None, is_unsettled(name, row.value))
         for name, kind in kinds.items()
-        for told in methods.values(kind, result)
+        for row in methods.values(kind, result)
     ]
     names, points, replicates, subjects, values, models, unsettled = (
         zip(*rows, strict=True) if rows else ((),) * 7
@@ -277,9 +281,9 @@ def _judged(result: Result) -> Callable[[str, Value], bool]:
 
 def _numbered(table: pa.Table, numbers: list[int]) -> pa.Table:
     """Returns a table with the sweep's numbers of the points in place of the batch's."""
-    at = table.column_names.index("point")
+    index = table.column_names.index("point")
     points = np.asarray(numbers, np.int64)[table["point"].to_numpy()]
-    return table.set_column(at, "point", pa.array(points))
+    return table.set_column(index, "point", pa.array(points))
 
 
 def _joined(reports: list[Report]) -> Report:

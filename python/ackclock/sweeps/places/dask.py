@@ -43,7 +43,7 @@ class Cluster:
         self._threads = self._count()
 
     @classmethod
-    def at(cls, plan: Plan, address: str) -> "Cluster":
+    def connect(cls, plan: Plan, address: str) -> "Cluster":
         """Connects to the scheduler at an address.
 
         Raises:
@@ -60,9 +60,9 @@ class Cluster:
         except (TimeoutError, OSError, ValueError) as error:
             why = " ".join(str(error).split()).split("; ")[0]
             raise LackingError("lacking", "--on", f"no scheduler at {address}: {why}") from None
-        found = cls(plan, client)
-        found._close.callback(client.close)
-        return found
+        cluster = cls(plan, client)
+        cluster._close.callback(client.close)
+        return cluster
 
     @property
     def capacity(self) -> int:

@@ -67,7 +67,7 @@ class Here:
         """Begins a batch in an idle process."""
         if batch.method == "emulate" and self._aside is None:
             self._aside = tempfile.TemporaryDirectory(prefix="ackclock-")
-        idle = next((one for one in self._workers if one.batch is None), None)
+        idle = next((worker for worker in self._workers if worker.batch is None), None)
         worker = idle or self._start()
         worker.batch = batch
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `completed` finds it.
@@ -75,8 +75,8 @@ class Here:
 
     def completed(self) -> tuple[Batch, Report | Lost]:
         """Waits for the next batch that has ended."""
-        busy = {id(one.channel): one for one in self._workers if one.batch is not None}
-        [channel, *_] = wait([one.channel for one in busy.values()])
+        busy = {id(worker.channel): worker for worker in self._workers if worker.batch is not None}
+        [channel, *_] = wait([channel.channel for channel in busy.values()])
         worker = busy[id(channel)]
         batch, worker.batch = worker.batch, None
         if batch is None:
@@ -134,5 +134,5 @@ class Here:
             return Lost(*too_long(batch.run_limit_s), again=False)
         words = next((line.strip() for line in reversed(lines) if line.strip()), "")
         ended = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        said = f": {words[:_MOST_CHARACTERS]}" if words else ""
-        return Lost("failed", f"ended its process by {ended}{said}")
+        reason = f": {words[:_MOST_CHARACTERS]}" if words else ""
+        return Lost("failed", f"ended its process by {ended}{reason}")

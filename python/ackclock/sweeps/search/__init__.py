@@ -33,7 +33,7 @@ from ackclock.sweeps.search.optimiser import OPTIMISERS, Spent
 from ackclock.sweeps.search.shrinking import shrink
 from ackclock.table import Interval, json_text
 
-__all__ = ["SEARCH", "Found", "Search", "is_begun", "run"]
+__all__ = ["SEARCH", "Outcome", "Search", "is_begun", "run"]
 
 #: What the folder of a search may hold.
 SEARCH = Contents(
@@ -71,7 +71,7 @@ class Search:
     optimiser: str
 
     @classmethod
-    def of(
+    def make(
         cls,
         scenario: Scenario,
         vary: Sequence[str],
@@ -103,12 +103,12 @@ class Search:
         vary = parameters.of_each(vary, base.tree)
         # A plan checks that the scenario, the parameters and the metrics go together.
         try:
-            Plan.of(base, vary=vary, design="grid:2", metrics=metrics, keep=[], replicates=(1, 1))
+            Plan.make(base, vary=vary, design="grid:2", metrics=metrics, keep=[], replicates=(1, 1))
         except ScenarioError:
             raise
         except InputError as error:
             raise error.for_field(error.field.replace("--metric", "--minimise")) from None
-        plan = Plan.of(base, metrics=metrics, keep=[], replicates=(1, 1))
+        plan = Plan.make(base, metrics=metrics, keep=[], replicates=(1, 1))
         if budget < 2 * replicates:
             raise InputError(
                 "out-of-range", "--budget", f"{budget} runs are fewer than two scenarios need; "
@@ -129,7 +129,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """The answer of a search.
 
     Attributes:
@@ -151,7 +151,7 @@ class Found:
     below: float
     share: float
     holds: bool
-    found: dict[str, Any]
+    assignments: dict[str, Any]
     shrunk: dict[str, Any]
     runs: int
     tree: dict[str, Any]
@@ -168,7 +168,7 @@ def run(
     place: Open,
     tell: Callable[[int], None] = lambda _left: None,
     run_limit_s: float = RUN_LIMIT_S,
-) -> Found:
+) -> Outcome:
     """Searches, confirms and shrinks; writes `found.toml` and `found.json`.
 
     Args:
@@ -190,16 +190,16 @@ def run(
         search.budget, run_limit_s, tell,
     )  # fmt: skip
     try:
-        found = _found(search, evaluator)
+        outcome = _outcome(search, evaluator)
     finally:
         opened.close()
-    comment = "".join(f"# {line}\n" for line in _comment(search, found).splitlines())
-    write_whole(folder / "found.toml", comment + engine.to_toml(found.tree))
-    write_whole(folder / "found.json", json_text(vars(found)))
-    return found
+    comment = "".join(f"# {line}\n" for line in _comment(search, outcome).splitlines())
+    write_whole(folder / "found.toml", comment + engine.to_toml(outcome.tree))
+    write_whole(folder / "found.json", json_text(vars(outcome)))
+    return outcome
 
 
-def _found(search: Search, evaluator: Evaluator) -> Found:
+def _outcome(search: Search, evaluator: Evaluator) -> Outcome:
     best = _best(search, evaluator)
     # Fresh random numbers: the optimiser has chosen among those of the scenario's own seed.
     fresh = {"seed": str((search.plan.seed + 1) % 2**64)}
@@ -224,7 +224,7 @@ def _found(search: Search, evaluator: Evaluator) -> Found:
     )
     values = confirmed(shrunk)
     tree = engine.replace(search.plan.base.tree, {**shrunk, **fresh, "replicates": _CONFIRMATIONS})
-    return Found(
+    return Outcome(
         base, interval(of_best), interval(values), below, _share(values, below), holds(best),
         best, shrunk, evaluator.runs, tree,
     )  # fmt: skip
@@ -241,8 +241,8 @@ def _best(search: Search, evaluator: Evaluator) -> dict[str, Any]:
         scenarios = []
         for row in positions[:affordable]:
             assigned: dict[str, Any] = {}
-            for one, at in zip(read, row, strict=True):
-                assigned |= one.assignments(one.over.at(float(at)))
+            for parameter, position in zip(read, row, strict=True):
+                assigned |= parameter.assignments(parameter.over.value_at(float(position)))
             scenarios.append(assigned)
         means = []
         for assigned, values in zip(
@@ -250,7 +250,9 @@ def _best(search: Search, evaluator: Evaluator) -> dict[str, Any]:
         ):
             mean = float(np.mean(values))  # NaN if a replicate failed.
             lowest = (
-                min(lowest, (mean, assigned), key=lambda one: one[0]) if mean == mean else lowest
+                min(lowest, (mean, assigned), key=lambda candidate: candidate[0])
+                if mean == mean
+                else lowest
             )
             means.append(mean)
         if affordable < len(positions):
@@ -271,11 +273,11 @@ def _share(values: Sequence[float], below: float) -> float:
     return sum(value < below for value in values) / len(values)
 
 
-def _comment(search: Search, found: Found) -> str:
-    changed = ", ".join(f"{path} = {value}" for path, value in found.shrunk.items()) or "nothing"
-    words = "is" if found.holds else "is not"
+def _comment(search: Search, outcome: Outcome) -> str:
+    changed = ", ".join(f"{path} = {value}" for path, value in outcome.shrunk.items()) or "nothing"
+    words = "is" if outcome.holds else "is not"
     return (
-        f"Found by ackclock sweep search: {search.minimise} {words} below {found.below:.3g} in "
-        f"{_SHARE:.0%} of\nthe replicates (here {found.share:.0%}). Other than in the base "
+        f"Found by ackclock sweep search: {search.minimise} {words} below {outcome.below:.3g} in "
+        f"{_SHARE:.0%} of\nthe replicates (here {outcome.share:.0%}). Other than in the base "
         f"scenario:\n{changed}."
     )

@@ -45,15 +45,15 @@ class Evaluator:
     run_limit_s: float
     tell: Callable[[int], None]
     runs: int = 0
-    _known: dict[str, list[float]] = field(default_factory=dict)
+    _evaluated: dict[str, list[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.file.exists():
             for line in self.file.read_text(encoding="utf-8").splitlines():
                 with contextlib.suppress(ValueError):  # The last line may be cut short.
-                    one = json.loads(line)
-                    self._known[one["key"]] = [
-                        float("nan") if value is None else value for value in one["values"]
+                    entry = json.loads(line)
+                    self._evaluated[entry["key"]] = [
+                        float("nan") if value is None else value for value in entry["values"]
                     ]
 
     def values(
@@ -66,25 +66,27 @@ class Evaluator:
             replicates: Number of runs of each.
             bounded: True if the runs count against the budget, which must suffice.
         """
-        keys = [_key(one, replicates) for one in scenarios]
+        keys = [_key(assigned, replicates) for assigned in scenarios]
         count = len(set(keys)) * replicates
         if bounded:
             self.budget -= count
         self.runs += count
         missing = {
-            key: one for key, one in zip(keys, scenarios, strict=True) if key not in self._known
+            key: assigned
+            for key, assigned in zip(keys, scenarios, strict=True)
+            if key not in self._evaluated
         }
         if missing:
             self._run(missing, replicates)
-        return [self._known[key] for key in keys]
+        return [self._evaluated[key] for key in keys]
 
     def _run(self, missing: dict[str, dict[str, Any]], replicates: int) -> None:
         scenarios = list(missing.values())
         runs = [
             (point, replicate) for point in range(len(scenarios)) for replicate in range(replicates)
         ]
-        waiting = [tuple(runs[at : at + _RUNS]) for at in range(0, len(runs), _RUNS)]
-        found: dict[tuple[int, int], dict[Measure, float]] = {}
+        waiting = [tuple(runs[start : start + _RUNS]) for start in range(0, len(runs), _RUNS)]
+        measured: dict[tuple[int, int], dict[Measure, float]] = {}
         under_way = 0
         while waiting or under_way:
             while waiting and under_way < self.place.capacity:
@@ -95,27 +97,27 @@ class Evaluator:
             done, answer = self.place.completed()
             under_way -= 1
             if isinstance(answer, Report):
-                _note(found, answer)
+                _note(measured, answer)
             elif len(done.runs) > 1:
                 waiting += [(run,) for run in done.runs]
             self.tell(self.budget)
         with self.file.open("a", encoding="utf-8") as file:
             for point, (key, assignments) in enumerate(missing.items()):
                 values = [
-                    self.objective.value(found.get((point, replicate), {}))
+                    self.objective.value(measured.get((point, replicate), {}))
                     for replicate in range(replicates)
                 ]
-                self._known[key] = values
-                known = [value if value == value else None for value in values]
-                line = {"key": key, "assignments": assignments, "values": known}
+                self._evaluated[key] = values
+                finite = [value if value == value else None for value in values]
+                line = {"key": key, "assignments": assignments, "values": finite}
                 file.write(f"{json.dumps(line, ensure_ascii=False)}\n")
 
 
-def _note(found: dict[tuple[int, int], dict[Measure, float]], report: Report) -> None:
+def _note(measured: dict[tuple[int, int], dict[Measure, float]], report: Report) -> None:
     if "metrics" in report.tables:
         for row in report.tables["metrics"].to_pylist():
             if row["value"] is not None:
-                run = found.setdefault((row["point"], row["replicate"]), {})
+                run = measured.setdefault((row["point"], row["replicate"]), {})
                 run[row["metric"], row["subject"]] = row["value"]
 
 

@@ -65,7 +65,7 @@ def _quoted(text: str) -> str:
     names = "|".join(METRICS)
     return re.sub(
         rf"(?<![\w.])({names})\(([^()'\"]*)\)",
-        lambda found: f"{found[1]}({found[2].strip()!r})",
+        lambda match: f"{match[1]}({match[2].strip()!r})",
         text,
     )
 
@@ -91,10 +91,10 @@ def _check(node: ast.expr, text: str, measures: dict[Measure, None]) -> None:
         ) if name in METRICS:
             measures[name, subject] = None
         case ast.Call(func=ast.Name(id=name)):
-            known = list(METRICS)
+            choices = list(METRICS)
             raise InputError(
                 "unknown-name", "",
-                f'unknown metric "{name}" in "{text}"; {suggestion(name, known)}', text,
+                f'unknown metric "{name}" in "{text}"; {suggestion(name, choices)}', text,
             )  # fmt: skip
         case ast.Name(id=name):
             raise _refused(text, f"does not say whose {name} it is")
@@ -120,8 +120,8 @@ def _value(node: ast.expr, values: Mapping[Measure, float]) -> float:
         case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str() as subject)]):
             return values.get((name, subject), math.nan)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            found = [_value(argument, values) for argument in arguments]
-            return math.nan if any(map(math.isnan, found)) else _FUNCTIONS[name](*found)
+            operands = [_value(argument, values) for argument in arguments]
+            return math.nan if any(map(math.isnan, operands)) else _FUNCTIONS[name](*operands)
     raise AssertionError(ast.dump(node))
 
 

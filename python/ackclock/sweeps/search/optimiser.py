@@ -72,8 +72,8 @@ def tree_parzen(evaluate: Evaluate, dimensions: int, seed: int) -> None:
         positions = np.array(
             [
                 [
-                    trial.suggest_float(f"x{at}", 0, float(np.nextafter(1, 0)))
-                    for at in range(dimensions)
+                    trial.suggest_float(f"x{index}", 0, float(np.nextafter(1, 0)))
+                    for index in range(dimensions)
                 ]
                 for trial in trials
             ]

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"([-+.\deE]+)\s*(.*)")
 
 
 def shrink(
-    found: dict[str, Any],
+    worst: dict[str, Any],
     parameters: Sequence[Parameter],
     base: Callable[[str], Any],
     holds: Callable[[dict[str, Any]], bool],
@@ -30,48 +30,48 @@ def shrink(
     """Returns fewer and plainer assignments for which the property holds.
 
     Args:
-        found: Assignments for which it holds.
+        worst: Assignments for which it holds.
         parameters: What may differ from the base scenario.
         base: Returns the value of a path in the base scenario; None if it is not written there.
         holds: Returns True if the property holds of the base scenario with some assignments.
     """
-    kept = _fewest(found, parameters, holds)
-    for one in parameters:
-        if not isinstance(one.over, Range) or one.paths[0] not in kept:
+    kept = _fewest(worst, parameters, holds)
+    for parameter in parameters:
+        if not isinstance(parameter.over, Range) or parameter.paths[0] not in kept:
             continue
-        number = _number(kept[one.paths[0]])
-        start = _base_number(base(one.paths[0]), one.over)
+        number = _number(kept[parameter.paths[0]])
+        start = _base_number(base(parameter.paths[0]), parameter.over)
         if number is None:
             continue
         if start is not None:
-            number = _nearest(one, number, start, kept, holds)
-        kept = _shortest(one, number, kept, holds)
+            number = _nearest(parameter, number, start, kept, holds)
+        kept = _shortest(parameter, number, kept, holds)
     return kept
 
 
 def _fewest(
-    found: dict[str, Any], parameters: Sequence[Parameter], holds: Callable[[dict[str, Any]], bool]
+    worst: dict[str, Any], parameters: Sequence[Parameter], holds: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
     """Leaves out every parameter that can be left out, until none can."""
-    kept, changed = dict(found), True
+    kept, changed = dict(worst), True
     while changed:
         changed = False
-        for one in parameters:
-            without = {path: value for path, value in kept.items() if path not in one.paths}
+        for parameter in parameters:
+            without = {path: value for path, value in kept.items() if path not in parameter.paths}
             if without != kept and holds(without):
                 kept, changed = without, True
     return kept
 
 
 def _nearest(
-    one: Parameter,
+    parameter: Parameter,
     number: float,
     start: float,
     kept: dict[str, Any],
     holds: Callable[[dict[str, Any]], bool],
 ) -> float:
     """Returns the number nearest to the start for which the property holds."""
-    over = one.over
+    over = parameter.over
     if not isinstance(over, Range):
         return number
     good, bad = number, start
@@ -79,7 +79,7 @@ def _nearest(
         middle = (
             math.copysign(math.sqrt(good * bad), good) if over.log and bad > 0 else (good + bad) / 2
         )
-        if holds(kept | one.assignments(over.written(middle))):
+        if holds(kept | parameter.assignments(over.written(middle))):
             good = middle
         else:
             bad = middle
@@ -87,19 +87,22 @@ def _nearest(
 
 
 def _shortest(
-    one: Parameter, number: float, kept: dict[str, Any], holds: Callable[[dict[str, Any]], bool]
+    parameter: Parameter,
+    number: float,
+    kept: dict[str, Any],
+    holds: Callable[[dict[str, Any]], bool],
 ) -> dict[str, Any]:
     """Returns the assignments with the fewest digits of the number."""
-    over = one.over
+    over = parameter.over
     if not isinstance(over, Range):
         return kept
     for digits in (1, 2, 3):
         rounded = float(f"{number:.{digits}g}")
         if over.low <= rounded <= over.high:
-            candidate = kept | one.assignments(over.written(rounded))
+            candidate = kept | parameter.assignments(over.written(rounded))
             if holds(candidate):
                 return candidate
-    return kept | one.assignments(over.written(number))
+    return kept | parameter.assignments(over.written(number))
 
 
 def _number(value: Any) -> float | None:
@@ -117,7 +120,7 @@ def _base_number(value: Any, over: Range) -> float | None:
     if match[2] == over.unit:
         return float(match[1])
     try:
-        one, unit = units.parse(value), units.parse(f"1 {over.unit}")
+        base, unit = units.parse(value), units.parse(f"1 {over.unit}")
     except InputError:
         return None
-    return one.amount / unit.amount if one.base == unit.base else None
+    return base.amount / unit.amount if base.base == unit.base else None
