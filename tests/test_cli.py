@@ -228,6 +228,14 @@ def test_show_names_parameters() -> None:
     assert "title" in json.loads(ackclock("show", "schema").stdout)
 
 
+def test_show_finds_a_name_that_only_one_kind_has() -> None:
+    assert ackclock("show", "droptail").stdout == ackclock("show", "queues", "droptail").stdout
+    described = json.loads(ackclock("show", "reno_response", "--json").stdout)
+    assert described == json.loads(ackclock("show", "models", "reno_response", "--json").stdout)
+    for name in ("rtt", "tfrc"):
+        check_refusal(ackclock("show", name), "unknown-name", "KIND", name, "show")
+
+
 def test_show_refuses_an_unknown_name_with_the_nearest_or_the_known() -> None:
     check_refusal(ackclock("show", "controls", "rneo"), "unknown-name", "NAME", "rneo", "reno")
     known = (entry["name"] for entry in registry()["controls"])

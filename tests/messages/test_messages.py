@@ -1,11 +1,16 @@
-"""Every kind of bad input has its code and its field; its message is in one file.
+"""Every kind of bad input has its code, its field and its message.
 
-`pytest tests/messages --write-messages` records a message that was changed on purpose.
+They are in the text files beside this one. A line has the code, the field (`-` for none) and the
+input; the line below it has the message. A new case is a new line, and `pytest tests/messages
+--write-messages` writes its message, or one that was changed on purpose.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -17,11 +22,46 @@ from ackclock.errors import CODES
 
 from ..conftest import LEAKY_PIPE
 from ..refusals import error_of
-from .bad_input import COMMANDS, EXPRESSIONS, SCENARIO, Case, cases
 
-SENTENCES = Path(__file__).with_name("sentences.txt")
 WRITE = "if so meant: pytest tests/messages --write-messages"
-EVERY = [*cases(SCENARIO), *cases(COMMANDS), *cases(EXPRESSIONS)]
+
+#: Of a list of names to choose from, the first three are kept: others are added every day.
+NAMES = re.compile(r"(choose from (?:[\w.+-]+, ){2}[\w.+-]+), [\w.+, -]+")
+
+
+class Case(NamedTuple):
+    kind: str  # the file's name: scenario, commands or expressions
+    code: str
+    field: str
+    text: str
+    message: str
+
+
+def file(kind: str) -> Path:
+    return Path(__file__).with_name(f"{kind}.txt")
+
+
+def is_message(line: str) -> bool:
+    return line.startswith("    ")
+
+
+def read(kind: str) -> Iterator[tuple[str, Case | None]]:
+    """Yields the lines of a file but for messages, and the case that a line describes."""
+    lines = file(kind).read_text(encoding="utf-8").splitlines()
+    for line, following in pairwise([*lines, ""]):
+        if is_message(line):
+            continue
+        if not line or line.startswith("#"):
+            yield line, None
+            continue
+        code, rest = line.split(maxsplit=1)
+        field, text = rest.split("  ", maxsplit=1) if "  " in rest else rest.split(maxsplit=1)
+        message = following.strip() if is_message(following) else ""
+        yield line, Case(kind, code, "" if field == "-" else field, text.strip(), message)
+
+
+KINDS = ("scenario", "commands", "expressions")
+EVERY = [case for kind in KINDS for _, case in read(kind) if case is not None]
 
 PCAP = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0"
 # The engine has no such control.
@@ -68,12 +108,11 @@ def error(
     def expression(text: str) -> None:
         eval(text, {name: getattr(ackclock, name) for name in ackclock.__all__})
 
-    tables = ((SCENARIO, check), (COMMANDS, command), (EXPRESSIONS, expression))
-    tell = {case: how for table, how in tables for case in cases(table)}
+    raising = {"scenario": check, "commands": command, "expressions": expression}
 
     def error(case: Case) -> object:
         try:
-            return tell[case](case.text)
+            return raising[case.kind](case.text)
         except Exception as error:
             return error
 
@@ -93,34 +132,41 @@ def error(
         yield error
 
 
+def brief(raised: object) -> str:
+    """Returns a message as the files have it."""
+    return NAMES.sub(r"\1, …", str(raised))
+
+
 @pytest.fixture(scope="module")
-def on_file(
-    error: Callable[[Case], object], request: pytest.FixtureRequest
-) -> list[tuple[str, str]]:
-    """Cases' texts and messages in the file, which is written first if that was asked for."""
-    if request.config.getoption("--write-messages"):
-        said = "".join(f"{case.text}\n    {error(case)}\n" for case in EVERY)
-        SENTENCES.write_text(said, encoding="utf-8")
-    lines = SENTENCES.read_text(encoding="utf-8").splitlines()
-    return list(zip(lines[0::2], lines[1::2], strict=True))
+def write(error: Callable[[Case], object], request: pytest.FixtureRequest) -> bool:
+    """True if messages were to be written, which is then done."""
+    asked = bool(request.config.getoption("--write-messages"))
+    for kind in KINDS if asked else ():
+        lines = [
+            line if case is None else f"{line}\n    {brief(error(case))}"
+            for line, case in read(kind)
+        ]
+        file(kind).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return asked
 
 
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: case.text)
 def test_bad_input_has_its_code_its_field_and_its_message(
-    error: Callable[[Case], object], on_file: list[tuple[str, str]], case: Case
+    error: Callable[[Case], object], write: bool, case: Case
 ) -> None:
     raised = error(case)
     assert isinstance(raised, InputError), repr(raised)
     assert (raised.code, raised.field) == (case.code, case.field), raised
     assert "\n" not in str(raised)
-    assert dict(on_file).get(case.text) == f"    {raised}", WRITE
+    assert write or brief(raised) == case.message, WRITE
 
 
-def test_the_file_has_each_case_once(on_file: list[tuple[str, str]]) -> None:
-    assert [text for text, _ in on_file] == [case.text for case in EVERY], WRITE
+def test_long_lists_of_names_are_cut() -> None:
+    assert brief("choose from a, b, c") == "choose from a, b, c"
+    assert brief('"x"; choose from a_1, b-2, c, d. A file') == '"x"; choose from a_1, b-2, c, …'
 
 
 def test_every_code_of_bad_input_is_there() -> None:
     others = {"lacking", "failed", "interrupted", "internal"}
     assert {case.code for case in EVERY} == CODES.keys() - others
-    assert len(EVERY) == len(set(EVERY))
+    assert len(EVERY) == len({(case.kind, case.text) for case in EVERY})

@@ -17,17 +17,31 @@ if TYPE_CHECKING:
 __all__ = ["show"]
 
 
+class _KindOrName(click.Choice[str]):
+    """A kind, or a name that is looked up among all kinds; help lists the kinds."""
+
+    def convert(self, value: Any, *_where: Any) -> str:
+        """Returns the value; `show` looks it up."""
+        return str(value)
+
+
 @click.command()
-@click.argument("kind", type=click.Choice(shown()))
+@click.argument("kind", type=_KindOrName(shown()))
 @click.argument("name", required=False, shell_complete=names_shown)
 @json_option
 def show(kind: str, name: str | None, as_json: bool) -> None:
     """List available components, or the parameters of one.
 
+    A name needs its kind only if several kinds have it.
+
     \b
     Example:
-      ackclock show queues droptail
+      ackclock show queues
+      ackclock show droptail
+      ackclock show metrics rtt
     """
+    if kind not in shown():
+        kind, name = _only(kind, name)
     if kind == SCHEMA:
         print_json(schema())
         return
@@ -47,6 +61,30 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     else:
         for table in details(listed[name]):
             print_table(table)
+
+
+def _only(name: str, second: str | None) -> tuple[str, str]:
+    """Returns the one kind that has a name, and the name.
+
+    Raises:
+        InputError: No kind or several have it, or a second name follows it.
+    """
+    kinds = shown()
+    if second is not None:
+        words = f'unknown kind "{name}"; {suggestion(name, kinds)}'
+        raise InputError("unknown-name", "KIND", words)
+    names = {kind: records(kind) for kind in kinds if kind != SCHEMA}
+    having = [kind for kind, listed in names.items() if name in listed]
+    if not having:
+        choices = [*kinds, *(record for listed in names.values() for record in listed)]
+        similar = [choice for choice in choices if choice[0] == name[:1]]  # of hundreds
+        otherwise = f"choose from {', '.join(kinds)}"
+        words = f'unknown kind or name "{name}"; {suggestion(name, similar, otherwise)}'
+        raise InputError("unknown-name", "KIND", words)
+    if len(having) > 1:
+        words = f'"{name}" is in {" and ".join(having)}; for example: show {having[0]} {name}'
+        raise InputError("unknown-name", "KIND", words)
+    return having[0], name
 
 
 def overview(kind: str, listed: Records) -> "Table":
