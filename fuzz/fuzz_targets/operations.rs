@@ -64,6 +64,7 @@ impl Connection {
             paced: parameters.pacing == Pacing::Always,
             selective_acks: parameters.recovery.uses_sack(),
             counts_marks: parameters.ecn && parameters.ecn_feedback != EcnFeedback::Classic,
+            keeps_calls: false,
         };
         let mut sender = Sender::new(
             Arc::new(parameters),

@@ -106,6 +106,7 @@ fn context_of<'a>(
         paced: false,
         selective_acks: true,
         counts_marks: false,
+        keeps_calls: false,
     }
 }
 

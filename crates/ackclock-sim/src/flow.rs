@@ -99,6 +99,14 @@ impl Flow {
         }
     }
 
+    /// Returns the reason why its congestion control cannot go on.
+    pub fn fault(&mut self) -> Option<String> {
+        match &mut self.protocol {
+            Protocol::Tcp { sender, .. } => sender.fault(),
+            Protocol::Udp(_) | Protocol::Controlled(_) => None,
+        }
+    }
+
     /// Returns the time at which the sending side is to be woken.
     #[inline]
     pub fn poll_timeout(&self) -> Time {

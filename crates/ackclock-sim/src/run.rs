@@ -207,21 +207,17 @@ impl<T: Trace> Run<T> {
 
     /// True if neither the supervisor stops the run nor a control has failed.
     #[cold] // and not inlined: the loop's registers are for packets
-    fn may_go_on(&self, time: Time, supervisor: &dyn Supervisor) -> bool {
+    fn may_go_on(&mut self, time: Time, supervisor: &dyn Supervisor) -> bool {
         supervisor.proceed(time) && self.fault().is_none()
     }
 
     /// Returns the first fault of a control.
-    fn fault(&self) -> Option<Fault> {
-        let of = |flow: &usize| {
-            let flow = &self.flows[*flow];
-            let reason = flow.sender().and_then(Sender::fault)?;
-            Some(Fault {
-                group: flow.group,
-                reason,
-            })
-        };
-        self.fallible.iter().find_map(of)
+    fn fault(&mut self) -> Option<Fault> {
+        self.fallible.iter().find_map(|number| {
+            let flow = &mut self.flows[*number];
+            let group = flow.group;
+            flow.fault().map(|reason| Fault { group, reason })
+        })
     }
 
     /// Handles a wake-up.

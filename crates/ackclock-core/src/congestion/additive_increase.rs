@@ -4,7 +4,8 @@
 use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, MarkReport,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event,
+    MarkReport, Needs,
 };
 use ackclock_spec::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
@@ -42,11 +43,11 @@ pub(super) trait Decrease: Debug + Send {
     fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
         let _ = (now, ack, cwnd);
     }
-    /// True if it wants [`Decrease::on_mark_report`].
-    fn wants_mark_reports(&self) -> bool {
-        false
+    /// Returns what it asks for.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
-    /// Reports the marks of newly delivered data.
+    /// Reports the marks of newly delivered data ([`Needs::marks`]).
     fn on_mark_report(&mut self, report: &MarkReport) {
         let _ = report;
     }
@@ -145,6 +146,10 @@ impl<R: Decrease> AdditiveIncrease<R> {
 }
 
 impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
+    fn needs(&self) -> Needs {
+        self.decrease.needs()
+    }
+
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.decrease.on_ack(now, ack, self.window.bytes());
@@ -153,14 +158,6 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
         } else {
             self.avoid_congestion(ack.credit.as_f64());
         }
-    }
-
-    fn on_mark_report(&mut self, _: Time, report: &MarkReport) {
-        self.decrease.on_mark_report(report);
-    }
-
-    fn wants_mark_reports(&self) -> bool {
-        self.decrease.wants_mark_reports()
     }
 
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
@@ -194,24 +191,25 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
         }
     }
 
-    fn on_recovery_end(&mut self, _now: Time) {
-        if let Some(kept) = self.decrease.at_recovery_end() {
-            self.window.set(kept);
-            self.count_anew();
+    fn on_event(&mut self, _: Time, event: &Event) {
+        match event {
+            Event::Marks(report) => self.decrease.on_mark_report(report),
+            Event::RecoveryEnd => {
+                if let Some(kept) = self.decrease.at_recovery_end() {
+                    self.window.set(kept);
+                    self.count_anew();
+                }
+            }
+            Event::IdleRestart { limit } => {
+                self.window.lower(limit.as_f64());
+                self.count_anew();
+            }
+            _ => {}
         }
-    }
-
-    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
-        self.window.lower(limit.as_f64());
-        self.count_anew();
     }
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn state(&self) -> ControlState {

@@ -8,7 +8,7 @@
 //! [`Standing`] is such a control as the twin of one that the kernel has: it has to answer alike.
 
 use super::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, RateSample, RecoveryPhase,
+    Ack, Congestion, CongestionControl, CongestionKind, Event, RateInfo, RateSample, RecoveryPhase,
     SegmentLost, SegmentSent, SendLimit,
 };
 use ackclock_bpf::twin::{Call, Twin, Window};
@@ -203,7 +203,7 @@ impl Twin for Standing {
             self.connection.take(call, &mut self.unread);
         }
         let cwnd = whole(self.connection.control.cwnd(), call);
-        let rate = self.connection.control.pacing_rate();
+        let rate = self.connection.control.pace().rate;
         let rate = rate.map_or(0, |rate| rate.as_bit_per_s() / 8);
         let changed = self.ssthresh(call);
         let window = Window {
@@ -231,7 +231,8 @@ fn whole(bytes: Bytes, call: &Call) -> u32 {
 
 impl Connection {
     fn new(mut control: Box<dyn CongestionControl>, call: &Call) -> Self {
-        control.on_open(at(call), smoothed(call));
+        let rtt = smoothed(call);
+        control.on_event(at(call), &Event::Open { rtt });
         Connection {
             control,
             acked: None,
@@ -251,7 +252,7 @@ impl Connection {
         if self.restarts {
             self.restarts = false;
             let limit = Bytes(segments(call.before.cwnd, call));
-            self.control.on_idle_restart(at(call), limit);
+            self.tell(call, &Event::IdleRestart { limit });
         }
         self.lose(call);
         let callback = call.callback();
@@ -269,7 +270,7 @@ impl Connection {
             return;
         }
         if let Some(acked) = self.acked.take() {
-            self.tell(&acked, &acked, 0);
+            self.hear(&acked, &acked, 0);
         }
         match callback {
             Some(Callback::PktsAcked) => {
@@ -289,7 +290,7 @@ impl Connection {
             Some(Callback::CwndEvent) if call.arguments[0] == CWND_RESTART => self.restarts = true,
             Some(Callback::CwndEvent) if call.arguments[0] == TX_START => {
                 if call.app_limited {
-                    self.control.on_sent_after_idle(at(call));
+                    self.tell(call, &Event::SentAfterIdle);
                 }
                 let one = Bytes(call.mss.into());
                 let sent = SegmentSent {
@@ -297,8 +298,8 @@ impl Connection {
                     in_flight: one,
                     limited: SendLimit::Application,
                 };
-                if self.control.wants_sent() {
-                    self.control.on_sent(at(call), &sent);
+                if self.control.needs().sent {
+                    self.tell(call, &Event::Sent(sent));
                 }
             }
             _ => {}
@@ -320,7 +321,7 @@ impl Connection {
             let found = asked.as_ref().unwrap_or(call);
             self.congestion(kind, found, call.before.cwnd);
         } else if next == OPEN && self.state >= CWR {
-            self.control.on_recovery_end(at(call));
+            self.tell(call, &Event::RecoveryEnd);
         }
         if let Some(asked) = asked {
             let ssthresh = self.control.state().ssthresh.unwrap_or(self.control.cwnd());
@@ -346,11 +347,11 @@ impl Connection {
     fn lose(&mut self, call: &Call) {
         let lost = call.lost.wrapping_sub(self.lost);
         self.lost = call.lost;
-        if !self.control.wants_delivery_rate() || lost > MOST_LOST {
+        if !self.control.needs().rate_samples || lost > MOST_LOST {
             return;
         }
         for _ in 0..lost {
-            let one = SegmentLost {
+            let segment = SegmentLost {
                 sequence: u64::from(call.snd_una) / u64::from(call.mss.max(1)),
                 bytes: Bytes(call.mss.into()),
                 tx_in_flight: Bytes(segments(call.prior_in_flight, call)),
@@ -358,7 +359,7 @@ impl Connection {
                 delivered: Bytes(segments(call.delivered, call)),
                 limited: SendLimit::CongestionWindow,
             };
-            self.control.on_lost(at(call), &one);
+            self.tell(call, &Event::Lost(segment));
         }
     }
 
@@ -386,11 +387,6 @@ impl Connection {
         }
         let rtt = u64::try_from(call.rtt_us).ok().map(Span::from_micros);
         let ack = Ack {
-            kind: if advanced > 0 {
-                AckKind::New
-            } else {
-                AckKind::Duplicate
-            },
             newly_acked: Bytes(advanced.into()),
             newly_delivered: Bytes(segments(call.acked_sacked, call)),
             credit: Bytes::ZERO,
@@ -401,10 +397,13 @@ impl Connection {
             min_rtt: (call.min_rtt_us != UNKNOWN_RTT)
                 .then(|| Span::from_micros(call.min_rtt_us.into())),
             in_flight: in_flight(call),
-            prior_in_flight: Bytes(segments(call.prior_in_flight, call)),
-            delayed: call.delayed,
-            next_departure: at(call) + Span::from_micros(call.departure_us.into()),
-            rate_sample,
+            rate: Some(RateInfo {
+                sample: rate_sample,
+                prior_in_flight: Bytes(segments(call.prior_in_flight, call)),
+                delayed: call.delayed,
+                next_departure: at(call) + Span::from_micros(call.departure_us.into()),
+            }),
+            socket: None,
             limited,
             phase: phase(call.state.into()),
             newly_lost: Bytes(segments(call.losses, call)),
@@ -417,11 +416,11 @@ impl Connection {
     /// Tells the control of the ACK by which the window may grow.
     fn acknowledge(&mut self, call: &Call, credit: u64) {
         let acked = self.acked.take();
-        self.tell(acked.as_ref().unwrap_or(call), call, credit);
+        self.hear(acked.as_ref().unwrap_or(call), call, credit);
     }
 
     /// Tells the control of an ACK. `seen` is what `pkts_acked` saw of it, `last` its last call.
-    fn tell(&mut self, seen: &Call, last: &Call, credit: u64) {
+    fn hear(&mut self, seen: &Call, last: &Call, credit: u64) {
         let is_new = seen.callback() == Some(Callback::PktsAcked);
         let acked = if is_new { seen.arguments[0] } else { 0 };
         let delivered = seen.delivered.wrapping_sub(self.delivered);
@@ -434,11 +433,6 @@ impl Connection {
             self.round_ends = seen.snd_nxt;
         }
         let ack = Ack {
-            kind: if acked > 0 {
-                AckKind::New
-            } else {
-                AckKind::Duplicate
-            },
             newly_acked: Bytes(segments(acked, seen)),
             newly_delivered: Bytes(segments(delivered, seen)),
             credit: Bytes(credit),
@@ -448,10 +442,13 @@ impl Connection {
             smoothed_rtt: smoothed(last),
             min_rtt: self.min_rtt,
             in_flight: in_flight(seen),
-            prior_in_flight: Bytes(in_flight(seen).0 + segments(delivered, seen)),
-            delayed: false,
-            next_departure: at(last),
-            rate_sample: None,
+            rate: Some(RateInfo {
+                sample: None,
+                prior_in_flight: Bytes(in_flight(seen).0 + segments(delivered, seen)),
+                delayed: false,
+                next_departure: at(last),
+            }),
+            socket: None,
             limited: limit(!last.limited),
             phase: phase(self.state),
             newly_lost: Bytes(segments(lost, seen)),
@@ -459,6 +456,11 @@ impl Connection {
             marked: Bytes::ZERO,
         };
         self.control.on_ack(at(last), &ack);
+    }
+
+    /// Tells the control of an event at the time of a call.
+    fn tell(&mut self, call: &Call, event: &Event) {
+        self.control.on_event(at(call), event);
     }
 
     /// Returns the control's window in segments, fractions included.

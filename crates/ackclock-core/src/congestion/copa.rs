@@ -20,7 +20,10 @@ use super::facts::{ControlFacts, GrowthLaw, KeptShare};
 use super::parameters::check_positive;
 use super::rounds::RoundCounter;
 use super::smallest_delay::SlidingMinimum;
-use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
+use super::{
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event, Needs,
+    Pace,
+};
 use ackclock_spec::error::{Result, every, in_range};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
@@ -199,6 +202,13 @@ impl CopaControl {
 }
 
 impl CongestionControl for CopaControl {
+    fn needs(&self) -> Needs {
+        Needs {
+            replaces_recovery: true,
+            ..Needs::default()
+        }
+    }
+
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         let usable = |rtt: &Span| *rtt > Span::ZERO && *rtt != Span::FOREVER;
         let Some(rtt) = ack.newest_rtt.or(ack.rtt).filter(usable) else {
@@ -235,30 +245,27 @@ impl CongestionControl for CopaControl {
         }
     }
 
-    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
-        self.cwnd = self.cwnd.min((limit.as_f64() / self.mss).max(1.0));
+    fn on_event(&mut self, _: Time, event: &Event) {
+        if let Event::IdleRestart { limit } = event {
+            self.cwnd = self.cwnd.min((limit.as_f64() / self.mss).max(1.0));
+        }
     }
 
     fn cwnd(&self) -> Bytes {
         Bytes((self.cwnd * self.mss) as u64)
     }
 
-    fn pacing_rate(&self) -> Option<BitRate> {
+    fn pace(&self) -> Pace {
         // Until a round trip is known, a window in a microsecond: nothing is held back.
         let round_trip = match self.standing_rtt.as_seconds() {
             known if known > 0.0 => known,
             _ => 1e-6,
         };
         let bytes = 2.0 * self.cwnd * self.mss / round_trip;
-        Some(BitRate::from_bit_per_s((8.0 * bytes) as u64))
-    }
-
-    fn owns_recovery(&self) -> bool {
-        true
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
+        Pace {
+            rate: Some(BitRate::from_bit_per_s((8.0 * bytes) as u64)),
+            burst: None,
+        }
     }
 
     fn state(&self) -> ControlState {
@@ -362,7 +369,7 @@ mod tests {
     fn it_paces_at_twice_the_window_per_standing_round_trip() {
         let mut clock = clock(&copa(), 100, Some(1));
         clock.ack(MSS);
-        let rate = clock.control.pacing_rate().unwrap().as_byte_per_s();
+        let rate = clock.control.pace().rate.unwrap().as_byte_per_s();
         let expected = 2.0 * clock.cwnd() * MSS as f64 / 0.05;
         assert!((rate / expected - 1.0).abs() < 1e-6, "{rate} {expected}");
     }

@@ -7,7 +7,7 @@ use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
-    SegmentSent, SendLimit,
+    Event, Needs, SendLimit,
 };
 use crate::endpoint::parameters::Arithmetic;
 use ackclock_spec::error::{Result, consistent, every};
@@ -335,11 +335,10 @@ impl CubicControl {
 }
 
 impl CongestionControl for CubicControl {
-    #[inline]
-    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
-        if sent.in_flight <= sent.bytes {
-            self.exclude_time_until(now); // nothing was in flight: the flow was idle
-            self.last_event = now;
+    fn needs(&self) -> Needs {
+        Needs {
+            sent: true,
+            ..Needs::default()
         }
     }
 
@@ -396,11 +395,21 @@ impl CongestionControl for CubicControl {
         self.slow_start.end();
     }
 
-    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
-        let before = self.window.cwnd();
-        self.window.lower(limit.as_f64());
-        if self.window.cwnd() < before {
-            self.curve.epoch = None; // a new curve starts where slow start ends
+    #[inline]
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match event {
+            Event::Sent(sent) if sent.in_flight <= sent.bytes => {
+                self.exclude_time_until(now); // nothing was in flight: the flow was idle
+                self.last_event = now;
+            }
+            Event::IdleRestart { limit } => {
+                let before = self.window.cwnd();
+                self.window.lower(limit.as_f64());
+                if self.window.cwnd() < before {
+                    self.curve.epoch = None; // a new curve starts where slow start ends
+                }
+            }
+            _ => {}
         }
     }
 
@@ -429,7 +438,7 @@ impl CongestionControl for CubicControl {
 
 #[cfg(test)]
 mod tests {
-    use super::super::AckKind;
+    use super::super::SegmentSent;
     use super::super::testing::{AckClock, MSS, context};
     use super::*;
     use ackclock_spec::files::NoFiles;
@@ -710,7 +719,7 @@ mod tests {
                 in_flight: Bytes(MSS),
                 limited: SendLimit::Application,
             };
-            clock.control.on_sent(clock.now, &sent);
+            clock.event(&Event::Sent(sent));
         });
         let limited = grown(&|clock| {
             for _ in 0..50 {
@@ -724,7 +733,7 @@ mod tests {
         let waited = grown(&|clock| {
             clock.now = clock.now + Span::from_millis(5_000);
             let mut ack = clock.ack_of(MSS);
-            (ack.credit, ack.kind) = (Bytes::ZERO, AckKind::Duplicate);
+            ack.credit = Bytes::ZERO;
             clock.control.on_ack(clock.now, &ack);
         });
         assert!(waited > without + 50.0, "time in use does count");

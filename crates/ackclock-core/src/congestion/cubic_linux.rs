@@ -8,7 +8,8 @@ use super::cubic::Cubic;
 use super::segments::SegmentWindow;
 use super::slow_start::{Exit, SlowStartExit};
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, SegmentSent,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event, Needs,
+    SegmentSent,
 };
 use ackclock_spec::units::{Bytes, Span, Time};
 
@@ -197,11 +198,9 @@ impl CubicLinux {
         };
         cwnd * beta / SCALE
     }
-}
 
-impl CongestionControl for CubicLinux {
-    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
-        // The flow was idle: the time since it last sent does not count (`CA_EVENT_TX_START`).
+    /// Excludes the time for which the flow was idle from the curve (`CA_EVENT_TX_START`).
+    fn note_sent(&mut self, now: Time, sent: &SegmentSent) {
         if sent.in_flight <= sent.bytes
             && let Some(start) = &mut self.curve.start
         {
@@ -210,6 +209,15 @@ impl CongestionControl for CubicLinux {
             *start = (*start + idle).min(ticks(now));
         }
         self.last_sent = now;
+    }
+}
+
+impl CongestionControl for CubicLinux {
+    fn needs(&self) -> Needs {
+        Needs {
+            sent: true,
+            ..Needs::default()
+        }
     }
 
     #[inline]
@@ -243,8 +251,12 @@ impl CongestionControl for CubicLinux {
         }
     }
 
-    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
-        self.window.lower(limit);
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match event {
+            Event::Sent(sent) => self.note_sent(now, sent),
+            Event::IdleRestart { limit } => self.window.lower(*limit),
+            _ => {}
+        }
     }
 
     fn cwnd(&self) -> Bytes {

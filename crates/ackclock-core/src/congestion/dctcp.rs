@@ -13,7 +13,7 @@ use super::reno_linux::{RenoLinux, SegmentDecrease};
 use super::segments::SegmentWindow;
 use super::slow_start::SlowStartExit;
 use super::{
-    Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, MarkReport,
+    Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, MarkReport, Needs,
 };
 use crate::endpoint::parameters::{Arithmetic, EcnCodepoint, EcnFeedback};
 use ackclock_spec::error::{Result, consistent, every, in_range};
@@ -136,8 +136,11 @@ struct MarkedShare {
 }
 
 impl Decrease for MarkedShare {
-    fn wants_mark_reports(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs {
+            marks: true,
+            ..Needs::default()
+        }
     }
 
     fn on_mark_report(&mut self, report: &MarkReport) {
@@ -205,8 +208,11 @@ impl SegmentDecrease for LinuxAlpha {
         }
     }
 
-    fn wants_mark_reports(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs {
+            marks: true,
+            ..Needs::default()
+        }
     }
 
     fn on_mark_report(&mut self, report: &MarkReport, window: &SegmentWindow) {

@@ -233,8 +233,8 @@ impl Decrease for Law {
 
 #[cfg(test)]
 mod tests {
-    use super::super::CongestionKind;
     use super::super::testing::{AckClock, MSS};
+    use super::super::{CongestionKind, Event};
     use super::*;
     use serde_json::json;
 
@@ -300,7 +300,9 @@ mod tests {
         );
         let mut kept = Vec::new();
         for _ in 0..3 {
-            clock.control.on_idle_restart(clock.now, Bytes(100 * MSS));
+            clock.event(&Event::IdleRestart {
+                limit: Bytes(100 * MSS),
+            });
             for rtt in [100, 120, 150] {
                 clock.rtt = Span::from_millis(rtt);
                 clock.round();

@@ -18,7 +18,9 @@ use super::ledbat::at_least_one;
 use super::rounds::RoundCounter;
 use super::smallest_delay::{BaseDelay, LastMinimum};
 use super::window::Window;
-use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
+use super::{
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event,
+};
 use super::{ControlState, RecoveryPhase};
 use ackclock_spec::error::{Result, every, in_range};
 use ackclock_spec::files::Files;
@@ -269,16 +271,14 @@ impl CongestionControl for Control {
         }
     }
 
-    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
-        self.window.lower(limit.as_f64());
+    fn on_event(&mut self, _: Time, event: &Event) {
+        if let Event::IdleRestart { limit } = event {
+            self.window.lower(limit.as_f64());
+        }
     }
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn state(&self) -> ControlState {

@@ -5,8 +5,6 @@
 //! does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost, what is
 //! retransmitted, and how the window is inflated during recovery.
 
-pub use self::recorded::{ControlRecord, recorded};
-
 use self::facts::ControlFacts;
 #[cfg(feature = "programs")]
 use self::kernel::Kernel;
@@ -52,7 +50,6 @@ pub mod prague;
 pub mod program;
 #[cfg(feature = "programs")]
 pub mod python;
-mod recorded;
 pub mod reno;
 mod reno_linux;
 mod rounds;
@@ -128,15 +125,6 @@ pub enum RecoveryPhase {
     Loss,
 }
 
-/// The two kinds of ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckKind {
-    /// It acknowledges new data.
-    New,
-    /// It acknowledges nothing new while data is in flight (RFC 5681 section 2).
-    Duplicate,
-}
-
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
@@ -165,9 +153,23 @@ impl RateSample {
     }
 }
 
+/// Values of an ACK for controls that ask for rate samples ([`Needs::rate_samples`]).
+#[derive(Clone, Copy, Debug)]
+pub struct RateInfo {
+    /// Sample of the delivery rate, if this ACK gives one.
+    pub sample: Option<RateSample>,
+    /// Data in flight before this ACK, and before what it shows to be lost.
+    pub prior_in_flight: Bytes,
+    /// True if the receiver may have delayed this ACK: it acknowledges one segment alone, which
+    /// was not full.
+    pub delayed: bool,
+    /// Time from which pacing lets the next segment leave: now, or later.
+    pub next_departure: Time,
+}
+
 /// State of the sender after an ACK, as a socket of Linux shows it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SenderState {
+pub struct SocketState {
     /// Data that was sent and is not acknowledged cumulatively (FlightSize of RFC 5681).
     pub outstanding: Bytes,
     /// Data of it that is acknowledged selectively.
@@ -184,9 +186,8 @@ pub struct SenderState {
 /// time are already up to date.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// New or duplicate.
-    pub kind: AckKind,
-    /// Data cumulatively acknowledged for the first time.
+    /// Data cumulatively acknowledged for the first time; none by a duplicate ACK (RFC 5681 section
+    /// 2).
     pub newly_acked: Bytes,
     /// Data newly known to be delivered: newly acknowledged or newly SACKed, each byte once.
     /// Without SACK, a duplicate ACK counts as one segment, which is deducted from the next
@@ -195,7 +196,7 @@ pub struct Ack {
     /// Acknowledged data that may open the congestion window, by the transport's rule
     /// ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)). Zero in fast recovery, except
     /// for its last ACK if the transport allows that, and zero if the window was not used. For a
-    /// control that owns recovery, a window was used if it was full.
+    /// control that replaces recovery, a window was used if it was full.
     pub credit: Bytes,
     /// All data delivered so far.
     pub delivered: Bytes,
@@ -211,18 +212,10 @@ pub struct Ack {
     pub min_rtt: Option<Span>,
     /// Data in flight after this ACK.
     pub in_flight: Bytes,
-    /// Data in flight before this ACK, and before what it shows to be lost; zero for controls that
-    /// want no rate samples.
-    pub prior_in_flight: Bytes,
-    /// True if the receiver may have delayed this ACK: it acknowledges one segment alone, which
-    /// was not full. False for controls that want no rate samples.
-    pub delayed: bool,
-    /// Time from which pacing lets the next segment leave: now, or later; now for controls that
-    /// want no rate samples.
-    pub next_departure: Time,
-    /// Delivery-rate sample, for controls that want it
-    /// ([`CongestionControl::wants_delivery_rate`]).
-    pub rate_sample: Option<RateSample>,
+    /// What the delivery rate is sampled from; present if [`Needs::rate_samples`].
+    pub rate: Option<RateInfo>,
+    /// State of the sender; present if [`Needs::socket`].
+    pub socket: Option<SocketState>,
     /// Limit of the sender over the last round trip.
     pub limited: SendLimit,
     /// State of the loss recovery.
@@ -235,6 +228,13 @@ pub struct Ack {
     /// Data that arrived marked, as far as the feedback tells: with an echo all that this ACK shows
     /// to be delivered, with accurate ECN the full segments that were marked.
     pub marked: Bytes,
+}
+
+impl Ack {
+    /// Returns the delivery-rate sample, if there is one.
+    pub fn rate_sample(&self) -> Option<&RateSample> {
+        self.rate.as_ref()?.sample.as_ref()
+    }
 }
 
 /// Report: the marks of newly delivered data. It comes before any reaction to the same ACK.
@@ -284,6 +284,63 @@ pub struct Congestion {
     /// Congestion window after a timeout: one segment (RFC 5681 section 3.1), or one more than what
     /// is still in flight (Linux).
     pub loss_window: Bytes,
+}
+
+/// Event other than an ACK and congestion.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The connection is open. `rtt` is the round trip of the handshake, if there was one and it
+    /// was measured.
+    Open {
+        /// Round-trip time.
+        rtt: Option<Span>,
+    },
+    /// The sender was idle. The transport asks for a congestion window no larger than `limit` (RFC
+    /// 5681 section 4.1).
+    IdleRestart {
+        /// Largest window.
+        limit: Bytes,
+    },
+    /// All data in flight at the last [`CongestionKind::Loss`] or [`CongestionKind::Timeout`] is
+    /// acknowledged.
+    RecoveryEnd,
+    /// A segment has been sent ([`Needs::sent`]).
+    Sent(SegmentSent),
+    /// A segment is about to be sent after the application had left nothing in flight, and is not
+    /// paced yet ([`Needs::rate_samples`]).
+    SentAfterIdle,
+    /// A segment was found lost ([`Needs::rate_samples`]). The congestion or the ACK that goes with
+    /// it follows. Without SACK, only the first segment of a recovery is reported.
+    Lost(SegmentLost),
+    /// Marks of newly delivered data are known ([`Needs::marks`]), before any reaction to them.
+    Marks(MarkReport),
+}
+
+/// What a control asks of the transport, and what it replaces. What is not asked for is neither
+/// computed nor reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// [`Ack::rate`], [`Event::Lost`] and [`Event::SentAfterIdle`]. Costs memory for each segment
+    /// in flight.
+    pub rate_samples: bool,
+    /// [`Event::Marks`], on flows with ECN.
+    pub marks: bool,
+    /// [`Event::Sent`].
+    pub sent: bool,
+    /// [`Ack::socket`].
+    pub socket: bool,
+    /// True if the window holds during recovery too, without a proportional reduction, and after
+    /// idling. Linux does so for modules with `cong_control`.
+    pub replaces_recovery: bool,
+}
+
+/// The pace of a control; the transport paces by its own rules where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Pacing rate.
+    pub rate: Option<BitRate>,
+    /// Most data that leaves at one instant, at least one segment.
+    pub burst: Option<Bytes>,
 }
 
 /// The visible state of a control, for time series.
@@ -341,87 +398,28 @@ pub struct PathModel {
 
 /// The congestion control of one connection. `now` never decreases.
 pub trait CongestionControl: Debug + Send {
-    /// Reports a sent segment. Not called if [`CongestionControl::wants_sent`] returns false.
-    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
-        let _ = (now, sent);
-    }
-    /// Reports that a segment is sent after the application had left nothing in flight. Called
-    /// before it is paced, and only for controls that want rate samples.
-    fn on_sent_after_idle(&mut self, now: Time) {
-        let _ = now;
-    }
-    /// Reports that the connection is open. `rtt` is the round trip of the handshake, if there was
-    /// one and it was measured.
-    fn on_open(&mut self, now: Time, rtt: Option<Span>) {
-        let _ = (now, rtt);
+    /// Returns what the control asks for; read once.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
     /// Reports an ACK.
     fn on_ack(&mut self, now: Time, ack: &Ack);
-    /// Reports the marks of newly delivered data, before any reaction to them. Called only if
-    /// [`CongestionControl::wants_mark_reports`] returns true and the flow has ECN.
-    fn on_mark_report(&mut self, now: Time, report: &MarkReport) {
-        let _ = (now, report);
-    }
-    /// Reports the state of the sender after an ACK, just before [`CongestionControl::on_ack`].
-    /// Called only if [`CongestionControl::wants_sender_state`] returns true.
-    fn on_sender_state(&mut self, state: &SenderState) {
-        let _ = state;
-    }
-    /// Reports each segment found lost, before the congestion or the ACK that goes with it. Called
-    /// only for controls that want rate samples ([`CongestionControl::wants_delivery_rate`]).
-    /// Without SACK, only the first segment of a recovery is reported.
-    fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
-        let _ = (now, lost);
-    }
-    /// Reports congestion, before any retransmission. [`CongestionControl::on_ack`] has already
-    /// been called for the ACK that revealed it.
+    /// Reports congestion, before any retransmission. With RACK, [`CongestionControl::on_ack`]
+    /// follows for the ACK that revealed it; otherwise it has been called.
     fn on_congestion(&mut self, now: Time, congestion: &Congestion);
-    /// Reports that all data in flight at the last [`CongestionKind::Loss`] or
-    /// [`CongestionKind::Timeout`] is acknowledged.
-    fn on_recovery_end(&mut self, now: Time) {
-        let _ = now;
-    }
-    /// Reports that the sender was idle. The transport asks for a congestion window no larger than
-    /// `limit` (RFC 5681 section 4.1).
-    fn on_idle_restart(&mut self, now: Time, limit: Bytes);
+    /// Reports another event.
+    fn on_event(&mut self, now: Time, event: &Event);
     /// Returns the congestion window: at least one segment, including fractions of a segment. It
     /// changes only in calls that take `&mut self`; the sender reads it after each of them.
     fn cwnd(&self) -> Bytes;
-    /// Returns the pacing rate; `None` leaves pacing to the transport.
-    fn pacing_rate(&self) -> Option<BitRate> {
-        None
-    }
-    /// Returns the most data that leaves at one instant, at least one segment; `None` leaves bursts
-    /// to the transport.
-    fn burst(&self) -> Option<Bytes> {
-        None
-    }
-    /// True if [`Ack::rate_sample`] is to be filled in. Costs memory for each segment in flight.
-    fn wants_delivery_rate(&self) -> bool {
-        false
-    }
-    /// True if [`CongestionControl::on_mark_report`] is to be called; read once.
-    fn wants_mark_reports(&self) -> bool {
-        false
-    }
-    /// True if [`CongestionControl::on_sender_state`] is to be called; read once.
-    fn wants_sender_state(&self) -> bool {
-        false
-    }
-    /// True if [`CongestionControl::cwnd`] holds during recovery too, without a proportional
-    /// reduction, and after idling; read once. Linux does so for modules with `cong_control`.
-    fn owns_recovery(&self) -> bool {
-        false
+    /// Returns the pace.
+    fn pace(&self) -> Pace {
+        Pace::default()
     }
     /// True if rate samples of what is in flight are to count as application-limited. Asked after
-    /// each ACK, if the control wants samples.
+    /// each ACK, if the control asks for samples.
     fn limits_rate_samples(&self) -> bool {
         false
-    }
-    /// True if [`CongestionControl::on_sent`] is to be called; read once. A control that ignores
-    /// sent segments returns false, which saves a call per segment.
-    fn wants_sent(&self) -> bool {
-        true
     }
     /// Returns the state for time series.
     fn state(&self) -> ControlState;
@@ -429,25 +427,19 @@ pub trait CongestionControl: Debug + Send {
     fn model(&self) -> PathModel {
         PathModel::default()
     }
-    /// True if [`CongestionControl::fault`] may ever return something; read once.
-    fn may_fail(&self) -> bool {
-        false
-    }
-    /// Returns the reason why the control cannot go on. It then keeps its window, and the run ends
-    /// soon.
-    fn fault(&self) -> Option<String> {
+    /// Returns the program that decides, if a program does.
+    fn foreign(&mut self) -> Option<&mut dyn Foreign> {
         None
     }
-    /// Has each call of a program kept from now on, until it is taken. Called before all else.
-    fn keep_calls(&mut self) {}
-    /// Removes and returns the calls that were kept, as [`calls`] reads them.
-    fn take_calls(&mut self) -> Vec<u8> {
-        Vec::new()
-    }
-    /// Removes and returns what a [`recorded`] control has recorded.
-    fn take_records(&mut self) -> Vec<ControlRecord> {
-        Vec::new()
-    }
+}
+
+/// A program that stands in for a control.
+pub trait Foreign {
+    /// Returns the reason why it cannot go on. It then keeps its window, and the run ends soon.
+    fn fault(&self) -> Option<String>;
+    /// Removes and returns the calls that were kept ([`ControlContext::keeps_calls`]), as [`calls`]
+    /// reads them.
+    fn take_calls(&mut self) -> Vec<u8>;
 }
 
 /// The context in which a control is built.
@@ -469,6 +461,8 @@ pub struct ControlContext<'a> {
     pub selective_acks: bool,
     /// True if the feedback tells how much data was marked, not only that some was.
     pub counts_marks: bool,
+    /// True if the calls of a program are kept until they are taken.
+    pub keeps_calls: bool,
 }
 
 /// The registry of congestion controls.

@@ -20,7 +20,7 @@ use super::parameters::check_positive;
 use super::reno_linux::{RenoLinux, Shares};
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
-    MarkReport, RecoveryPhase,
+    Event, MarkReport, Needs, Pace, RecoveryPhase,
 };
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
 use ackclock_spec::error::{Result, every, in_range};
@@ -358,7 +358,7 @@ impl PragueControl {
     }
 
     /// Sets the pacing rate (`prague_update_pacing_rate`).
-    fn pace(&mut self, now: Time) {
+    fn update_pacing(&mut self, now: Time) {
         let rtt = self.rtt_s();
         if rtt <= 0.0 {
             return;
@@ -412,17 +412,9 @@ impl PragueControl {
         }
         self.in_loss = true;
     }
-}
 
-impl CongestionControl for PragueControl {
-    fn on_open(&mut self, now: Time, rtt: Option<Span>) {
-        self.rtt = rtt;
-        self.slow_rtt = rtt.map(Span::as_seconds);
-        self.alpha_at = now;
-        self.pace(now);
-    }
-
-    fn on_mark_report(&mut self, _: Time, report: &MarkReport) {
+    /// Counts the marks of the present round; the first one ends slow start.
+    fn count_marks(&mut self, report: &MarkReport) {
         self.delivered += report.delivered.as_f64() / self.mss;
         self.marked += report.marked.as_f64() / self.mss;
         self.round_ended |= report.round_start;
@@ -431,7 +423,17 @@ impl CongestionControl for PragueControl {
             if self.parameters.initial_alpha == 0.0 {
                 self.window /= 2.0;
             }
-            self.ssthresh = self.ssthresh.min(self.whole()); // slow start ends
+            self.ssthresh = self.ssthresh.min(self.whole());
+        }
+    }
+}
+
+impl CongestionControl for PragueControl {
+    fn needs(&self) -> Needs {
+        Needs {
+            marks: true,
+            replaces_recovery: true,
+            ..Needs::default()
         }
     }
 
@@ -448,7 +450,7 @@ impl CongestionControl for PragueControl {
         }
         self.follow_window();
         self.update_alpha(now);
-        self.pace(now);
+        self.update_pacing(now);
         self.choose_state();
     }
 
@@ -479,41 +481,36 @@ impl CongestionControl for PragueControl {
         }
     }
 
-    fn on_recovery_end(&mut self, _: Time) {
-        self.in_loss = false;
-    }
-
-    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
-        let limit = (limit.as_f64() / self.mss).max(1.0);
-        self.cwnd = self.cwnd.min(libm::floor(limit));
-        self.window = self.window.min(limit);
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match event {
+            Event::Open { rtt } => {
+                self.rtt = *rtt;
+                self.slow_rtt = rtt.map(Span::as_seconds);
+                self.alpha_at = now;
+                self.update_pacing(now);
+            }
+            Event::Marks(report) => self.count_marks(report),
+            Event::RecoveryEnd => self.in_loss = false,
+            Event::IdleRestart { limit } => {
+                let limit = (limit.as_f64() / self.mss).max(1.0);
+                self.cwnd = self.cwnd.min(libm::floor(limit));
+                self.window = self.window.min(limit);
+            }
+            _ => {}
+        }
     }
 
     fn cwnd(&self) -> Bytes {
         Bytes((self.cwnd * self.mss) as u64)
     }
 
-    fn pacing_rate(&self) -> Option<BitRate> {
-        Some(BitRate::from_bit_per_s(
-            (self.pacing * self.mss * 8.0) as u64,
-        ))
-    }
-
-    fn burst(&self) -> Option<Bytes> {
+    fn pace(&self) -> Pace {
+        let rate = BitRate::from_bit_per_s((self.pacing * self.mss * 8.0) as u64);
         let segments = libm::floor(self.pacing / BURSTS_PER_SECOND).max(1.0);
-        Some(Bytes((segments * self.mss) as u64))
-    }
-
-    fn wants_mark_reports(&self) -> bool {
-        true
-    }
-
-    fn owns_recovery(&self) -> bool {
-        true
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
+        Pace {
+            rate: Some(rate),
+            burst: Some(Bytes((segments * self.mss) as u64)),
+        }
     }
 
     fn state(&self) -> ControlState {
@@ -603,7 +600,7 @@ mod tests {
         for (ssthresh, gain) in [(Some(1), 1.0), (None, 2.0)] {
             let mut clock = clock(json!({}), 50, 100, ssthresh);
             clock.ack(MSS);
-            let rate = clock.control.pacing_rate().unwrap().as_byte_per_s();
+            let rate = clock.control.pace().rate.unwrap().as_byte_per_s();
             let expected = gain * 100.0 * MSS as f64 / 0.05;
             assert!((rate / expected - 1.0).abs() < 0.02, "{rate} {expected}");
         }
@@ -619,7 +616,7 @@ mod tests {
             ..context(&streams, 40, None)
         };
         let mut control = Prague::default().build(context);
-        assert_eq!(control.pacing_rate(), None);
+        assert_eq!(control.pace().rate, None);
         let congestion = Congestion {
             kind: CongestionKind::Mark,
             base: Bytes(40 * MSS),

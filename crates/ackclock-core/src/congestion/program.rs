@@ -7,8 +7,8 @@
 //! inflates it (`endpoint/prr.rs`). Global variables belong to one connection each.
 
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState,
-    LARGEST_WINDOW, RateSample, SegmentSent, SendLimit, SenderState,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event,
+    Foreign, LARGEST_WINDOW, Needs, Pace, RateInfo, SegmentSent, SendLimit, SocketState,
 };
 use ackclock_bpf::layout::{ack_sample, rate_sample, socket};
 use ackclock_bpf::machine::STARTED_NS;
@@ -116,10 +116,8 @@ pub(super) struct ProgramControl<A> {
     begun: bool,
     /// Window and recovery are the program's own (`cong_control`).
     owns: bool,
-    hears_sent: bool,
     hears_acked: bool,
     una: u64,
-    sender: SenderState,
     fault: Option<String>,
 }
 
@@ -130,7 +128,9 @@ impl<A: Algorithm> ProgramControl<A> {
     pub fn new(mut machine: A, context: &ControlContext<'_>) -> Self {
         let mss = context.mss.0.max(1);
         let owns = machine.has(Callback::CongControl);
-        let hears_sent = machine.has(Callback::CwndEvent);
+        if context.keeps_calls {
+            machine.keep_records();
+        }
         let hears_acked = machine.has(Callback::PktsAcked);
         let segments = |bytes: Bytes| (bytes.0 / mss).min(LARGEST);
         let ssthresh = context.initial_ssthresh.map_or(INFINITE_SSTHRESH, segments);
@@ -154,10 +154,8 @@ impl<A: Algorithm> ProgramControl<A> {
             mss,
             begun: false,
             owns,
-            hears_sent,
             hears_acked,
             una: 0,
-            sender: SenderState::default(),
             fault: None,
         }
     }
@@ -300,10 +298,10 @@ impl<A: Algorithm> ProgramControl<A> {
     }
 
     /// Writes what the sender knows into the socket.
-    fn note(&mut self, ack: &Ack) {
+    fn note(&mut self, now: Time, ack: &Ack, sender: &SocketState) {
         let micros = |span: Option<Span>| span.map_or(0, |span| span.as_nanos() / 1000);
         self.una = self.una.wrapping_add(ack.newly_acked.0); // a sequence number
-        let sender = self.sender;
+        let departure = ack.rate.map_or(now, |rate| rate.next_departure);
         let marked = self.segments(ack.marked);
         let delivered_ce = self.get(socket::DELIVERED_CE).wrapping_add(marked);
         let newly_lost = self.segments(ack.newly_lost);
@@ -322,15 +320,16 @@ impl<A: Algorithm> ProgramControl<A> {
             (socket::SND_NXT, self.una.wrapping_add(sender.outstanding.0)),
             (
                 socket::TCP_WSTAMP_NS,
-                STARTED_NS.saturating_add(ack.next_departure.as_nanos()),
+                STARTED_NS.saturating_add(departure.as_nanos()),
             ),
         ] {
             self.machine.set(field, value);
         }
     }
 
-    fn acknowledge(&mut self, ack: &Ack) -> Result<(), String> {
-        self.note(ack);
+    fn acknowledge(&mut self, now: Time, ack: &Ack) -> Result<(), String> {
+        let sender = ack.socket.unwrap_or_default();
+        self.note(now, ack, &sender);
         if self.machine.has(Callback::InAckEvent) {
             let flags = if ack.marked > Bytes::ZERO {
                 ACK_ECHOES
@@ -342,10 +341,10 @@ impl<A: Algorithm> ProgramControl<A> {
         if self.hears_acked {
             self.report_acked(ack)?;
         }
-        if self.owns {
-            return self.control(ack);
+        if let Some(rate) = ack.rate.filter(|_| self.owns) {
+            return self.control(ack, &rate);
         }
-        if !self.sender.opens || ack.newly_delivered == Bytes::ZERO {
+        if !sender.opens || ack.newly_delivered == Bytes::ZERO {
             return Ok(());
         }
         let used = ack.credit > Bytes::ZERO;
@@ -376,7 +375,7 @@ impl<A: Algorithm> ProgramControl<A> {
     /// 5.16). If the ACK delivers nothing, that is all data, as in Linux.
     fn flight(&self, ack: &Ack) -> u64 {
         let delivered = self.segments(ack.delivered);
-        let segments = match &ack.rate_sample {
+        let segments = match ack.rate_sample() {
             Some(sample) => delivered - self.segments(sample.prior_delivered).min(delivered),
             None if ack.newly_delivered == Bytes::ZERO => delivered,
             None => self.segments(ack.newly_delivered),
@@ -401,8 +400,8 @@ impl<A: Algorithm> ProgramControl<A> {
     }
 
     /// Calls `cong_control`.
-    fn control(&mut self, ack: &Ack) -> Result<(), String> {
-        self.set_rate_sample(ack, ack.rate_sample.as_ref());
+    fn control(&mut self, ack: &Ack, rate: &RateInfo) -> Result<(), String> {
+        self.set_rate_sample(ack, rate);
         let una = Argument::Number(u64::from(self.una as u32));
         let long = [
             Argument::Socket,
@@ -420,32 +419,26 @@ impl<A: Algorithm> ProgramControl<A> {
             .map(drop)
     }
 
-    fn set_rate_sample(&mut self, ack: &Ack, sample: Option<&RateSample>) {
+    fn set_rate_sample(&mut self, ack: &Ack, rate: &RateInfo) {
         let micros = |span: Span| span.as_nanos() / 1000;
-        let limited = sample.is_some_and(|sample| sample.limited == SendLimit::Application);
         let none = (-1_i64).cast_unsigned();
-        let of = |value: fn(&RateSample) -> u64| sample.map_or(0, value);
+        let (prior, delivered, interval, send, receive, limited) =
+            rate.sample.map_or((0, none, none, 0, 0, false), |sample| {
+                (
+                    sample.prior_delivered.0.div_ceil(self.mss),
+                    sample.delivered.0.div_ceil(self.mss),
+                    micros(sample.interval),
+                    micros(sample.send_elapsed),
+                    micros(sample.ack_elapsed),
+                    sample.limited == SendLimit::Application,
+                )
+            });
         for (field, value) in [
-            (
-                rate_sample::PRIOR_DELIVERED,
-                of(|one| one.prior_delivered.0).div_ceil(self.mss),
-            ),
-            (
-                rate_sample::DELIVERED,
-                sample.map_or(none, |one| one.delivered.0.div_ceil(self.mss)),
-            ),
-            (
-                rate_sample::INTERVAL_US,
-                sample.map_or(none, |one| micros(one.interval)),
-            ),
-            (
-                rate_sample::SND_INTERVAL_US,
-                sample.map_or(0, |one| micros(one.send_elapsed)),
-            ),
-            (
-                rate_sample::RCV_INTERVAL_US,
-                sample.map_or(0, |one| micros(one.ack_elapsed)),
-            ),
+            (rate_sample::PRIOR_DELIVERED, prior),
+            (rate_sample::DELIVERED, delivered),
+            (rate_sample::INTERVAL_US, interval),
+            (rate_sample::SND_INTERVAL_US, send),
+            (rate_sample::RCV_INTERVAL_US, receive),
             (rate_sample::RTT_US, ack.newest_rtt.map_or(none, micros)),
             (rate_sample::LOSSES, self.segments(ack.newly_lost)),
             (
@@ -454,10 +447,10 @@ impl<A: Algorithm> ProgramControl<A> {
             ),
             (
                 rate_sample::PRIOR_IN_FLIGHT,
-                self.segments(ack.prior_in_flight),
+                self.segments(rate.prior_in_flight),
             ),
             (rate_sample::IS_APP_LIMITED, limited.into()),
-            (rate_sample::IS_ACK_DELAYED, ack.delayed.into()),
+            (rate_sample::IS_ACK_DELAYED, rate.delayed.into()),
         ] {
             self.machine.set_rate_sample(field, value);
         }
@@ -470,14 +463,14 @@ fn port(place: &str) -> u64 {
     1 + digits.unwrap_or(0) % 65_535
 }
 
-impl<A: Algorithm> CongestionControl for ProgramControl<A> {
-    fn on_open(&mut self, now: Time, rtt: Option<Span>) {
+impl<A: Algorithm> ProgramControl<A> {
+    fn open(&mut self, now: Time, rtt: Option<Span>) {
         let srtt = rtt.map_or(0, |rtt| (rtt.as_nanos() / 1000).saturating_mul(8));
         self.set(socket::SRTT_US, srtt);
         self.at(now, |_| Ok(()));
     }
 
-    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
+    fn note_sent(&mut self, now: Time, sent: &SegmentSent) {
         if sent.in_flight <= sent.bytes {
             self.at(now, |this| {
                 this.call(Callback::CwndEvent, TX_START).map(drop)
@@ -485,25 +478,7 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
         }
     }
 
-    fn on_ack(&mut self, now: Time, ack: &Ack) {
-        self.at(now, |this| this.acknowledge(ack));
-    }
-
-    fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
-        self.at(now, |this| match congestion.kind {
-            CongestionKind::Loss => this.reduce(RECOVERY),
-            CongestionKind::Mark => this.reduce(CWR),
-            CongestionKind::Timeout => this.time_out(congestion.loss_window, true),
-            CongestionKind::RepeatedTimeout => this.time_out(congestion.loss_window, false),
-            CongestionKind::SpuriousLoss => this.undo(),
-        });
-    }
-
-    fn on_recovery_end(&mut self, now: Time) {
-        self.at(now, Self::end_recovery);
-    }
-
-    fn on_idle_restart(&mut self, now: Time, limit: Bytes) {
+    fn restart_from_idle(&mut self, now: Time, limit: Bytes) {
         let lowered = (limit.0 / self.mss).min(self.get(socket::SND_CWND));
         if !self.begun {
             return self.set(socket::SND_CWND, lowered.max(1)); // the SYN was lost
@@ -516,43 +491,52 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
             Ok(())
         });
     }
+}
+
+impl<A: Algorithm> CongestionControl for ProgramControl<A> {
+    fn needs(&self) -> Needs {
+        Needs {
+            rate_samples: self.owns || self.hears_acked,
+            marks: false,
+            sent: self.machine.has(Callback::CwndEvent),
+            socket: true,
+            replaces_recovery: self.owns,
+        }
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.at(now, |this| this.acknowledge(now, ack));
+    }
+
+    fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
+        self.at(now, |this| match congestion.kind {
+            CongestionKind::Loss => this.reduce(RECOVERY),
+            CongestionKind::Mark => this.reduce(CWR),
+            CongestionKind::Timeout => this.time_out(congestion.loss_window, true),
+            CongestionKind::RepeatedTimeout => this.time_out(congestion.loss_window, false),
+            CongestionKind::SpuriousLoss => this.undo(),
+        });
+    }
+
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match event {
+            Event::Open { rtt } => self.open(now, *rtt),
+            Event::IdleRestart { limit } => self.restart_from_idle(now, *limit),
+            Event::RecoveryEnd => self.at(now, Self::end_recovery),
+            Event::Sent(sent) => self.note_sent(now, sent),
+            Event::SentAfterIdle | Event::Lost(_) | Event::Marks(_) => {}
+        }
+    }
 
     fn cwnd(&self) -> Bytes {
         Bytes(self.get(socket::SND_CWND).max(1) * self.mss)
     }
 
-    fn pacing_rate(&self) -> Option<BitRate> {
+    fn pace(&self) -> Pace {
         let rate = self.get(socket::PACING_RATE);
-        (self.owns && rate != u64::MAX)
-            .then(|| BitRate::from_bit_per_s(rate.max(1).saturating_mul(8)))
-    }
-
-    fn wants_delivery_rate(&self) -> bool {
-        self.owns || self.hears_acked
-    }
-
-    fn owns_recovery(&self) -> bool {
-        self.owns
-    }
-
-    fn on_sender_state(&mut self, state: &SenderState) {
-        self.sender = *state;
-    }
-    fn wants_sender_state(&self) -> bool {
-        true
-    }
-    fn wants_sent(&self) -> bool {
-        self.hears_sent
-    }
-
-    fn keep_calls(&mut self) {
-        self.machine.keep_records();
-        self.hears_sent = self.machine.has(Callback::CwndEvent);
-        self.hears_acked = self.machine.has(Callback::PktsAcked);
-    }
-
-    fn take_calls(&mut self) -> Vec<u8> {
-        self.machine.take_records()
+        let rate = (self.owns && rate != u64::MAX)
+            .then(|| BitRate::from_bit_per_s(rate.max(1).saturating_mul(8)));
+        Pace { rate, burst: None }
     }
 
     fn state(&self) -> ControlState {
@@ -569,12 +553,18 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
         }
     }
 
-    fn may_fail(&self) -> bool {
-        true
+    fn foreign(&mut self) -> Option<&mut dyn Foreign> {
+        Some(self)
     }
+}
 
+impl<A: Algorithm> Foreign for ProgramControl<A> {
     fn fault(&self) -> Option<String> {
         self.fault.clone()
+    }
+
+    fn take_calls(&mut self) -> Vec<u8> {
+        self.machine.take_records()
     }
 }
 
@@ -665,10 +655,10 @@ mod tests {
             let said = std::mem::take(&mut *heard.lock().unwrap());
             assert_eq!(said, expected);
         };
-        clock.control.on_open(clock.now, None);
+        clock.event(&Event::Open { rtt: None });
         hear(&["init 0 in 0"]);
         let ack = clock.ack_of(MSS);
-        clock.hear(&ack);
+        clock.control.on_ack(clock.now, &ack);
         hear(&[
             "in_ack_event 0 in 0",
             "pkts_acked 0 in 0",
@@ -677,7 +667,7 @@ mod tests {
         tell(&mut clock, CongestionKind::Loss);
         hear(&["ssthresh 0 in 0", "set_state 3 in 0"]);
         assert_eq!((clock.cwnd(), clock.ssthresh()), (5.0, Some(5.0)));
-        clock.control.on_recovery_end(clock.now);
+        clock.event(&Event::RecoveryEnd);
         hear(&["cwnd_event 2 in 3", "set_state 0 in 3"]);
         tell(&mut clock, CongestionKind::Mark);
         hear(&["ssthresh 0 in 0", "set_state 2 in 0"]);
@@ -689,24 +679,24 @@ mod tests {
         tell(&mut clock, CongestionKind::SpuriousLoss);
         hear(&["undo_cwnd 0 in 4", "set_state 0 in 4"]);
         assert_eq!(clock.cwnd(), 2.0, "the window before the timeout");
-        clock.control.on_recovery_end(clock.now);
+        clock.event(&Event::RecoveryEnd);
         hear(&[]);
-        clock.control.on_idle_restart(clock.now, Bytes(MSS));
+        clock.event(&Event::IdleRestart { limit: Bytes(MSS) });
         hear(&["cwnd_event 1 in 0"]);
         let first = SegmentSent {
             bytes: Bytes(MSS),
             in_flight: Bytes(MSS),
             limited: SendLimit::Application,
         };
-        clock.control.on_sent(clock.now, &first);
+        clock.event(&Event::Sent(first));
         hear(&["cwnd_event 0 in 0"]);
     }
 
     #[test]
     fn a_window_that_fills_the_memory_is_a_fault() {
         let (mut clock, _) = listening(None, 20_000_000);
-        clock.control.on_open(clock.now, None);
-        let fault = clock.control.fault().unwrap();
+        clock.event(&Event::Open { rtt: None });
+        let fault = clock.control.foreign().unwrap().fault().unwrap();
         assert!(fault.contains("20000000 segments"), "{fault}");
         assert_eq!(clock.cwnd(), 1.0);
     }
@@ -715,11 +705,11 @@ mod tests {
     fn after_a_fault_nothing_is_called_and_the_window_stays() {
         let (mut clock, heard) = listening(Some(Callback::Ssthresh), 10);
         tell(&mut clock, CongestionKind::Loss);
-        assert!(clock.control.may_fail());
-        assert_eq!(clock.control.fault(), Some("ssthresh: it fails".into()));
+        let fault = clock.control.foreign().unwrap().fault();
+        assert_eq!(fault, Some("ssthresh: it fails".into()));
         heard.lock().unwrap().clear();
         let ack = clock.ack_of(MSS);
-        clock.hear(&ack);
+        clock.control.on_ack(clock.now, &ack);
         tell(&mut clock, CongestionKind::Timeout);
         assert!(heard.lock().unwrap().is_empty());
         assert_eq!(clock.cwnd(), 10.0);

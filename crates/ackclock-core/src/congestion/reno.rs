@@ -184,6 +184,7 @@ impl Decrease for Share {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Event;
     use super::super::testing::{AckClock, MSS, context};
     use super::*;
     use ackclock_spec::files::NoFiles;
@@ -306,7 +307,9 @@ mod tests {
         }
         let mut clock = clock(&per_window(), 8, Some(1));
         (0..7).for_each(|_| clock.ack(MSS));
-        clock.control.on_idle_restart(clock.now, Bytes(3 * MSS));
+        clock.event(&Event::IdleRestart {
+            limit: Bytes(3 * MSS),
+        });
         (0..2).for_each(|_| clock.ack(MSS));
         assert_eq!(clock.cwnd(), 3.0);
     }
@@ -459,9 +462,13 @@ mod tests {
     #[test]
     fn an_idle_restart_lowers_the_window_and_keeps_the_threshold() {
         let mut clock = clock(&reno(), 40, Some(30));
-        clock.control.on_idle_restart(clock.now, Bytes(10 * MSS));
+        clock.event(&Event::IdleRestart {
+            limit: Bytes(10 * MSS),
+        });
         assert_eq!((clock.cwnd(), clock.ssthresh()), (10.0, Some(30.0)));
-        clock.control.on_idle_restart(clock.now, Bytes(20 * MSS));
+        clock.event(&Event::IdleRestart {
+            limit: Bytes(20 * MSS),
+        });
         assert_eq!(clock.cwnd(), 10.0);
     }
 

@@ -2,7 +2,8 @@
 
 use super::segments::SegmentWindow;
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, MarkReport,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event,
+    MarkReport, Needs,
 };
 use ackclock_spec::units::{Bytes, Time};
 use std::fmt::Debug;
@@ -11,11 +12,11 @@ use std::fmt::Debug;
 pub(super) trait SegmentDecrease: Debug + Send {
     /// Returns ssthresh after a loss or a mark, in segments, before its floor.
     fn kept(&self, kind: CongestionKind, cwnd: u64) -> u64;
-    /// True if it wants [`SegmentDecrease::on_mark_report`].
-    fn wants_mark_reports(&self) -> bool {
-        false
+    /// Returns what it asks for.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
-    /// Reports the marks of newly delivered data, for the window that counts it.
+    /// Reports the marks of newly delivered data ([`Needs::marks`]), for the window that counts it.
     fn on_mark_report(&mut self, report: &MarkReport, window: &SegmentWindow) {
         let _ = (report, window);
     }
@@ -57,6 +58,10 @@ impl<D> RenoLinux<D> {
 }
 
 impl<D: SegmentDecrease> CongestionControl for RenoLinux<D> {
+    fn needs(&self) -> Needs {
+        self.decrease.needs()
+    }
+
     #[inline]
     fn on_ack(&mut self, _: Time, ack: &Ack) {
         if ack.credit == Bytes::ZERO {
@@ -75,24 +80,16 @@ impl<D: SegmentDecrease> CongestionControl for RenoLinux<D> {
             .react(congestion, |cwnd| self.decrease.kept(congestion.kind, cwnd));
     }
 
-    fn on_mark_report(&mut self, _: Time, report: &MarkReport) {
-        self.decrease.on_mark_report(report, &self.window);
-    }
-
-    fn wants_mark_reports(&self) -> bool {
-        self.decrease.wants_mark_reports()
-    }
-
-    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
-        self.window.lower(limit);
+    fn on_event(&mut self, _: Time, event: &Event) {
+        match event {
+            Event::Marks(report) => self.decrease.on_mark_report(report, &self.window),
+            Event::IdleRestart { limit } => self.window.lower(*limit),
+            _ => {}
+        }
     }
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn state(&self) -> ControlState {

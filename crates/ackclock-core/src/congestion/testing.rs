@@ -2,10 +2,10 @@
 //! controls and the contract tests in `tests/integration/controls.rs` use it.
 
 use ackclock_core::congestion::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, MarkReport,
-    RateSample, SenderState,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event,
+    MarkReport, RateInfo, RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
+    SocketState,
 };
-use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentLost, SegmentSent, SendLimit};
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::registry::{StreamScope, choose};
 use ackclock_spec::streams::Streams;
@@ -62,6 +62,7 @@ pub fn context(streams: &Streams, window: u64, ssthresh: Option<u64>) -> Control
         paced: false,
         selective_acks: true,
         counts_marks: true,
+        keeps_calls: false,
     }
 }
 
@@ -173,9 +174,9 @@ impl AckClock {
     /// Returns an ACK of `bytes` of the data in flight, now.
     pub fn ack_of(&self, bytes: u64) -> Ack {
         let rtt = self.round_trip();
+        let in_flight = self.flight().saturating_sub(Bytes(bytes));
         let is_marked = self.overflow() == Some(CongestionKind::Mark);
         Ack {
-            kind: AckKind::New,
             newly_acked: Bytes(bytes),
             newly_delivered: Bytes(bytes),
             credit: self.credit(bytes),
@@ -184,11 +185,18 @@ impl AckClock {
             newest_rtt: Some(rtt),
             smoothed_rtt: Some(rtt),
             min_rtt: Some(self.min_rtt.min(rtt)),
-            in_flight: self.flight().saturating_sub(Bytes(bytes)),
-            prior_in_flight: self.flight(),
-            delayed: false,
-            next_departure: self.now,
-            rate_sample: Some(self.sample(rtt)),
+            in_flight,
+            rate: Some(RateInfo {
+                sample: Some(self.sample(rtt)),
+                prior_in_flight: self.flight(),
+                delayed: false,
+                next_departure: self.now,
+            }),
+            socket: Some(SocketState {
+                outstanding: in_flight,
+                opens: self.phase != RecoveryPhase::Recovery,
+                ..SocketState::default()
+            }),
             limited: self.limited(),
             phase: self.phase,
             newly_lost: Bytes::ZERO,
@@ -207,7 +215,7 @@ impl AckClock {
         self.delivered += Bytes(bytes);
         if self.phase != RecoveryPhase::Open && self.delivered >= self.recovered_at {
             self.phase = RecoveryPhase::Open;
-            self.control.on_recovery_end(self.now);
+            self.event(&Event::RecoveryEnd);
         }
         let marked = self.overflow() == Some(CongestionKind::Mark);
         let marked = std::mem::take(&mut self.next_is_marked) || marked;
@@ -216,14 +224,14 @@ impl AckClock {
             self.begin_reaction(CongestionKind::Mark);
         }
         self.min_rtt = self.min_rtt.min(self.round_trip());
-        self.hear(&ack);
-        if self.control.wants_sent() {
+        self.control.on_ack(self.now, &ack);
+        if self.control.needs().sent {
             let sent = SegmentSent {
                 bytes: Bytes(bytes),
                 in_flight: self.flight(),
                 limited: self.limited(),
             };
-            self.control.on_sent(self.now, &sent);
+            self.event(&Event::Sent(sent));
         }
         if let Some(kind) = self.overflow()
             && self.delivered >= self.recovered_at
@@ -236,16 +244,9 @@ impl AckClock {
         }
     }
 
-    /// Gives the control an ACK, and before it the state of the sender.
-    pub fn hear(&mut self, ack: &Ack) {
-        if self.control.wants_sender_state() {
-            self.control.on_sender_state(&SenderState {
-                outstanding: ack.in_flight,
-                opens: self.phase != RecoveryPhase::Recovery,
-                ..SenderState::default()
-            });
-        }
-        self.control.on_ack(self.now, ack);
+    /// Reports an event, now.
+    pub fn event(&mut self, event: &Event) {
+        self.control.on_event(self.now, event);
     }
 
     /// Reports the marks of an ACK, and returns the ACK.
@@ -259,13 +260,13 @@ impl AckClock {
             marked: Bytes(if marked { bytes } else { 0 }),
             ..self.ack_of(bytes)
         };
-        if self.control.wants_mark_reports() {
+        if self.control.needs().marks {
             let report = MarkReport {
                 delivered: ack.newly_delivered,
                 marked: ack.marked,
                 round_start,
             };
-            self.control.on_mark_report(self.now, &report);
+            self.event(&Event::Marks(report));
         }
         ack
     }
@@ -312,7 +313,7 @@ impl AckClock {
             delivered: self.delivered,
             limited: self.limited(),
         };
-        self.control.on_lost(self.now, &lost);
+        self.event(&Event::Lost(lost));
     }
 
     /// Runs one round trip: one ACK for each segment in flight when it begins.
@@ -339,13 +340,13 @@ impl AckClock {
     /// Reports congestion as a sender does: no further report until the data now in flight is
     /// delivered.
     pub fn react(&mut self, kind: CongestionKind) {
-        if kind == CongestionKind::Mark && self.control.wants_mark_reports() {
+        if kind == CongestionKind::Mark && self.control.needs().marks {
             let report = MarkReport {
                 delivered: Bytes(MSS),
                 marked: Bytes(MSS),
                 round_start: false,
             };
-            self.control.on_mark_report(self.now, &report);
+            self.event(&Event::Marks(report));
         }
         self.begin_reaction(kind);
     }

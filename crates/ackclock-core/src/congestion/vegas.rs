@@ -31,7 +31,9 @@ use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::check_positive;
 use super::rounds::RoundCounter;
 use super::window::Window;
-use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
+use super::{
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event,
+};
 use super::{ControlState, RecoveryPhase};
 use ackclock_spec::error::{Result, consistent, every};
 use ackclock_spec::files::Files;
@@ -197,23 +199,20 @@ impl CongestionControl for VegasControl {
         self.undo = (congestion.kind != CongestionKind::Mark).then_some(before);
     }
 
-    /// Discards the round-trip times of the recovery, which do not show the effect of the new
-    /// window.
-    fn on_recovery_end(&mut self, _now: Time) {
-        self.smallest = Span::FOREVER;
-    }
-
-    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
-        self.window.lower(limit.as_f64());
-        self.smallest = Span::FOREVER;
+    fn on_event(&mut self, _: Time, event: &Event) {
+        match event {
+            // The round-trip times of the recovery do not show the effect of the new window.
+            Event::RecoveryEnd => self.smallest = Span::FOREVER,
+            Event::IdleRestart { limit } => {
+                self.window.lower(limit.as_f64());
+                self.smallest = Span::FOREVER;
+            }
+            _ => {}
+        }
     }
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn state(&self) -> ControlState {
@@ -283,7 +282,9 @@ mod tests {
     #[test]
     fn within_the_bounds_the_window_rests() {
         let mut clock = clock(&vegas(2.0, 4.0), 50, 53, Some(1));
-        clock.control.on_idle_restart(clock.now, Bytes(50 * MSS));
+        clock.event(&Event::IdleRestart {
+            limit: Bytes(50 * MSS),
+        });
         clock.ack(MSS); // measures BaseRTT
         (0..20).for_each(|_| clock.round());
         let rest = clock.cwnd();

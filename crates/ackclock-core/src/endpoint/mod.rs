@@ -11,6 +11,7 @@ use crate::packet::{EcnCounters, SackBlocks};
 use ackclock_spec::units::{Bytes, Time};
 
 pub mod accurate_ecn;
+mod control_states;
 mod delivery_rate;
 mod loss_recovery;
 mod pacing;
@@ -23,6 +24,7 @@ mod scoreboard;
 pub mod sender;
 mod undo;
 
+pub use control_states::ControlRecord;
 pub use parameters::TcpParameters;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;

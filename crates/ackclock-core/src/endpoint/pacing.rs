@@ -65,7 +65,7 @@ pub(super) fn rate(
     if pacing == Pacing::Off {
         return None;
     }
-    if let Some(rate) = control.pacing_rate() {
+    if let Some(rate) = control.pace().rate {
         return Some(rate.as_byte_per_s());
     }
     if pacing == Pacing::Control {

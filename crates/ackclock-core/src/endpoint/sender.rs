@@ -11,8 +11,8 @@ use super::pacing::{Jitter, Pacer};
 use super::parameters::{LossRecovery, TcpParameters};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
-use super::{RecoveryCounts, SenderEvent, SenderStatistics};
-use crate::congestion::{CongestionControl, ControlRecord, SendLimit};
+use super::{ControlRecord, RecoveryCounts, SenderEvent, SenderStatistics};
+use crate::congestion::{CongestionControl, Event, SendLimit};
 use crate::traffic::Write;
 use ackclock_spec::streams::Stream;
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -170,10 +170,11 @@ impl Sender {
         };
         let jitter = (parameters.send_jitter > Span::ZERO)
             .then(|| Box::new(Jitter::new(jitter, parameters.send_jitter)));
-        let rate = control
-            .wants_delivery_rate()
+        let needs = control.needs();
+        let rate = needs
+            .rate_samples
             .then(|| Box::new(DeliveryRate::default()));
-        let marks = Marks::new(&parameters, control.wants_mark_reports()).map(Box::new);
+        let marks = Marks::new(&parameters, needs.marks).map(Box::new);
         Sender {
             scoreboard: Scoreboard::new(mss),
             mss,
@@ -291,7 +292,7 @@ impl Sender {
             State::Established
         };
         if !self.parameters.handshake {
-            self.control.on_open(now, None);
+            self.control.on_event(now, &Event::Open { rtt: None });
         }
     }
 
@@ -349,23 +350,27 @@ impl Sender {
             .as_ref()
             .map_or_else(RecoveryCounts::default, |state| state.counts)
     }
-    /// Removes and returns what a [`recorded`](crate::congestion::recorded) control has recorded
-    /// since the last call.
+    /// Records the state of the control after each event from now on.
+    pub fn record_control(&mut self) {
+        self.control.record();
+    }
+    /// Removes and returns the states of the control recorded since the last call.
     pub fn take_control_records(&mut self) -> Vec<ControlRecord> {
         self.control.take_records()
     }
     /// Removes and returns the calls of the control's program that were kept since the last call
     /// ([`crate::congestion::calls`]).
     pub fn take_calls(&mut self) -> Vec<u8> {
-        self.control.take_calls()
+        let program = self.control.foreign();
+        program.map_or_else(Vec::new, |program| program.take_calls())
     }
     /// True if [`Sender::fault`] may ever return something.
     pub fn may_fail(&self) -> bool {
-        self.control.get().may_fail()
+        self.control.is_foreign()
     }
     /// Returns the reason why the congestion control cannot go on.
-    pub fn fault(&self) -> Option<String> {
-        self.control.get().fault()
+    pub fn fault(&mut self) -> Option<String> {
+        self.control.foreign()?.fault()
     }
     /// Removes and returns the reactions since the last call. The driver must call it regularly, or
     /// they accumulate.

@@ -6,7 +6,7 @@
 //! reading it gives the same scenario. [`schema::schema`] describes valid files.
 
 use crate::arrivals::Arrivals;
-use crate::congestion::{ControlContext, ControlKind, recorded};
+use crate::congestion::{ControlContext, ControlKind};
 use crate::datagram::DatagramParameters;
 use crate::endpoint::parameters::{EcnFeedback, Pacing};
 use crate::endpoint::{Sender, TcpParameters};
@@ -251,7 +251,7 @@ pub fn tcp_sender(
     recording: Recording,
 ) -> Sender {
     let place = format!("{name}/control");
-    let mut control = control.build(ControlContext {
+    let control = control.build(ControlContext {
         place: StreamScope {
             streams,
             name: &place,
@@ -263,13 +263,12 @@ pub fn tcp_sender(
         paced: parameters.pacing == Pacing::Always,
         selective_acks: parameters.recovery.uses_sack(),
         counts_marks: parameters.ecn && parameters.ecn_feedback != EcnFeedback::Classic,
+        keeps_calls: recording.calls,
     });
-    if recording.calls {
-        control.keep_calls();
-    }
-    if recording.states {
-        control = recorded(control);
-    }
     let jitter = streams.stream(&format!("{name}/jitter"));
-    Sender::new(Arc::clone(parameters), control, jitter)
+    let mut sender = Sender::new(Arc::clone(parameters), control, jitter);
+    if recording.states {
+        sender.record_control();
+    }
+    sender
 }

@@ -3,8 +3,8 @@
 use ackclock_core::congestion::facts::{GrowthLaw, KeptShare};
 use ackclock_core::congestion::kernel::{SHIPPED, Shipped};
 use ackclock_core::congestion::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
-    RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit, SenderState,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event,
+    RateInfo, RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit, SocketState,
 };
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::registry::{Entry, Kind, Selection, choose};
@@ -388,7 +388,6 @@ enum Signal {
         rtt: Option<Span>,
         limited: SendLimit,
         phase: RecoveryPhase,
-        kind: AckKind,
         marked: bool,
     },
     Sent {
@@ -440,23 +439,15 @@ fn any_ack() -> impl Strategy<Value = Signal> {
         RecoveryPhase::Recovery,
         RecoveryPhase::Loss,
     ]);
-    let kinds = prop::sample::select(vec![AckKind::New, AckKind::Duplicate]);
-    (
-        any_size(),
-        any_rtt(),
-        any_limit(),
-        phases,
-        kinds,
-        any::<bool>(),
-    )
-        .prop_map(|(credit, rtt, limited, phase, kind, marked)| Signal::Ack {
+    (any_size(), any_rtt(), any_limit(), phases, any::<bool>()).prop_map(
+        |(credit, rtt, limited, phase, marked)| Signal::Ack {
             credit,
             rtt,
             limited,
             phase,
-            kind,
             marked,
-        })
+        },
+    )
 }
 
 fn any_signal() -> impl Strategy<Value = Signal> {
@@ -514,39 +505,37 @@ impl Told {
                 rtt,
                 limited,
                 phase,
-                kind,
                 marked,
             } => {
                 self.delivered = self.delivered.saturating_add(credit);
                 self.measure(rtt);
                 let ack = Ack {
-                    kind,
                     newly_acked: Bytes(credit),
                     newly_delivered: Bytes(credit),
                     credit: Bytes(credit),
                     delivered: Bytes(self.delivered),
                     rtt,
                     newest_rtt: rtt,
-                    prior_in_flight: Bytes(control.cwnd().0.saturating_add(credit)),
-                    delayed: false,
                     smoothed_rtt: self.smoothed_rtt,
                     min_rtt: self.min_rtt,
                     in_flight: control.cwnd(),
-                    next_departure: now,
-                    rate_sample: self.sample(credit, rtt, limited),
+                    rate: Some(RateInfo {
+                        sample: self.sample(credit, rtt, limited),
+                        prior_in_flight: Bytes(control.cwnd().0.saturating_add(credit)),
+                        delayed: false,
+                        next_departure: now,
+                    }),
+                    socket: Some(SocketState {
+                        outstanding: control.cwnd(),
+                        opens: phase != RecoveryPhase::Recovery,
+                        ..SocketState::default()
+                    }),
                     limited,
                     phase,
                     newly_lost: Bytes::ZERO,
                     round_start: false,
                     marked: Bytes(if marked { credit } else { 0 }),
                 };
-                if control.wants_sender_state() {
-                    control.on_sender_state(&SenderState {
-                        outstanding: ack.in_flight,
-                        opens: phase != RecoveryPhase::Recovery,
-                        ..SenderState::default()
-                    });
-                }
                 control.on_ack(now, &ack);
             }
             Signal::Sent { in_flight, limited } => {
@@ -555,9 +544,9 @@ impl Told {
                     in_flight: Bytes(in_flight),
                     limited,
                 };
-                control.on_sent(now, &sent);
+                control.on_event(now, &Event::Sent(sent));
                 if in_flight <= mss && limited == SendLimit::Application {
-                    control.on_sent_after_idle(now);
+                    control.on_event(now, &Event::SentAfterIdle);
                 }
             }
             Signal::Lost {
@@ -573,7 +562,7 @@ impl Told {
                     delivered: Bytes(self.delivered),
                     limited,
                 };
-                control.on_lost(now, &lost);
+                control.on_event(now, &Event::Lost(lost));
             }
             Signal::Congestion { kind, base } => {
                 let congestion = Congestion {
@@ -586,8 +575,11 @@ impl Told {
                 };
                 control.on_congestion(now, &congestion);
             }
-            Signal::RecoveryEnd => control.on_recovery_end(now),
-            Signal::IdleRestart { limit } => control.on_idle_restart(now, Bytes(limit)),
+            Signal::RecoveryEnd => control.on_event(now, &Event::RecoveryEnd),
+            Signal::IdleRestart { limit } => {
+                let limit = Bytes(limit);
+                control.on_event(now, &Event::IdleRestart { limit });
+            }
         }
     }
 }

@@ -206,6 +206,7 @@ fn control(chosen: &Selection<ControlKind>) -> Box<dyn CongestionControl> {
             paced: false,
             selective_acks: true,
             counts_marks: true,
+            keeps_calls: false,
         })
     })
 }
@@ -236,7 +237,7 @@ fn controls_keep_the_share_that_they_state() {
                 let found = control.cwnd().as_f64() / (MSS * WINDOW) as f64;
                 assert!((found - share).abs() < 1e-9, "{}: {found}", chosen.name);
             }
-            let paces = control.pacing_rate().is_some();
+            let paces = control.pace().rate.is_some();
             assert!(
                 chosen.facts.paces.is_none_or(|stated| stated == paces),
                 "{} does not state truly in facts whether it paces",

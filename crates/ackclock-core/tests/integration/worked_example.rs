@@ -74,8 +74,10 @@ impl CongestionControl for GentleControl {
         };
         self.cwnd = cwnd.max(self.mss);
     }
-    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
-        self.cwnd = self.cwnd.min(limit.as_f64()).max(self.mss);
+    fn on_event(&mut self, _now: Time, event: &Event) {
+        if let Event::IdleRestart { limit } = event {
+            self.cwnd = self.cwnd.min(limit.as_f64()).max(self.mss);
+        }
     }
     fn cwnd(&self) -> Bytes {
         Bytes(self.cwnd as u64)

@@ -329,7 +329,7 @@ impl Twin {
     /// not count, nor what a control that paces sends later.
     fn note_ahead(&mut self, now: Time) {
         let paced = self.sender.parameters().pacing != Pacing::Off
-            && self.sender.control().pacing_rate().is_some();
+            && self.sender.control().pace().rate.is_some();
         let own = self.sender.would_send();
         let wants = own.is_some_and(|own| own < self.edge) && !paced;
         if !wants || self.may_be_held_back() {

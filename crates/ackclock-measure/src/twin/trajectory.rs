@@ -26,7 +26,7 @@ impl Window {
         Window {
             cwnd: segments(sender.cwnd()),
             ssthresh: control.state().ssthresh.map(segments),
-            pacing: control.pacing_rate().map(|rate| rate.as_byte_per_s() * 8.0),
+            pacing: control.pace().rate.map(|rate| rate.as_byte_per_s() * 8.0),
         }
     }
 

@@ -43,7 +43,7 @@ impl<T: Trace> Simulation<T> {
     }
 
     /// Returns the reason why a control cannot go on. The simulation then does not either.
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&mut self) -> Option<Fault> {
         self.run.fault()
     }
 

@@ -10,8 +10,8 @@ use self::parameters::Bbr1;
 use self::policer::{Policer, Verdict};
 use super::windowed_maximum::WindowedMaximum;
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, PathModel,
-    RecoveryPhase, SegmentLost, SendLimit,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event, Needs,
+    Pace, PathModel, RateInfo, RecoveryPhase, SendLimit,
 };
 use ackclock_spec::streams::Stream;
 use ackclock_spec::units::{BitRate, Bytes, Span, Time};
@@ -229,8 +229,8 @@ impl Control {
     /// Returns how many of the segments in flight will be in the network when the next burst
     /// leaves, with that burst if the rate probes for more (`bbr_packets_in_net_at_edt`). The gain
     /// is still that of the last ACK.
-    fn in_network(&self, now: Time, ack: &Ack, in_flight: u64) -> u64 {
-        let wait = u128::from(micros(ack.next_departure.since(now)));
+    fn in_network(&self, now: Time, rate: &RateInfo, in_flight: u64) -> u64 {
+        let wait = u128::from(micros(rate.next_departure.since(now)));
         let arrive = (u128::from(self.bandwidth()) * wait) >> BANDWIDTH_BITS;
         let burst = if self.pacing_gain > GAIN_ONE {
             self.burst()
@@ -295,7 +295,7 @@ impl Control {
     /// Takes in a rate sample (`bbr_update_bw`).
     fn learn_bandwidth(&mut self, ack: &Ack) {
         self.round_start = false;
-        let Some(sample) = &ack.rate_sample else {
+        let Some(sample) = ack.rate_sample() else {
             return;
         };
         let elapsed = sample.interval.as_nanos() / 1000;
@@ -349,13 +349,13 @@ impl Control {
     }
 
     /// Moves to the next phase of the cycle when it is due (`bbr_update_cycle_phase`).
-    fn follow_cycle(&mut self, now: Time, ack: &Ack) {
+    fn follow_cycle(&mut self, now: Time, ack: &Ack, rate: &RateInfo) {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
         let elapsed = micros(self.delivered_at.since(self.phase_start));
         let full = elapsed > self.min_rtt.value.unwrap_or(u64::MAX);
-        let before = self.in_network(now, ack, self.segments(ack.prior_in_flight));
+        let before = self.in_network(now, rate, self.segments(rate.prior_in_flight));
         let is_over = if self.pacing_gain == GAIN_ONE {
             full
         } else if self.pacing_gain > GAIN_ONE {
@@ -373,7 +373,7 @@ impl Control {
     /// Ends startup when the bandwidth has stopped growing (`bbr_check_full_bw_reached`).
     fn check_full(&mut self, ack: &Ack) {
         let limited = ack
-            .rate_sample
+            .rate_sample()
             .is_some_and(|sample| sample.limited == SendLimit::Application);
         if self.full.reached || !self.round_start || limited {
             return;
@@ -388,7 +388,7 @@ impl Control {
     }
 
     /// Drains the queue of startup, and then begins the cycle (`bbr_check_drain`).
-    fn check_drain(&mut self, now: Time, ack: &Ack) {
+    fn check_drain(&mut self, now: Time, ack: &Ack, rate: &RateInfo) {
         if !matches!(self.mode, Mode::Startup | Mode::Drain) {
             return;
         }
@@ -396,7 +396,7 @@ impl Control {
             self.mode = Mode::Drain;
             self.ssthresh = Some(self.target(GAIN_ONE));
         }
-        let in_flight = self.in_network(now, ack, self.segments(ack.in_flight));
+        let in_flight = self.in_network(now, rate, self.segments(ack.in_flight));
         if self.mode == Mode::Drain && in_flight <= self.target(GAIN_ONE) {
             self.probe_bandwidth();
         }
@@ -404,11 +404,11 @@ impl Control {
 
     /// Keeps the smallest round-trip time, and measures it again when it is old
     /// (`bbr_update_min_rtt`).
-    fn learn_min_rtt(&mut self, now: Time, ack: &Ack) {
+    fn learn_min_rtt(&mut self, now: Time, ack: &Ack, rate: &RateInfo) {
         let tick = self.ticks(now);
         let old = tick > self.min_rtt.at + self.ticks_of(self.parameters.min_rtt_window);
         if let Some(rtt) = ack.newest_rtt.map(micros)
-            && (old && !ack.delayed || self.min_rtt.value.is_none_or(|least| rtt < least))
+            && (old && !rate.delayed || self.min_rtt.value.is_none_or(|least| rtt < least))
         {
             (self.min_rtt.value, self.min_rtt.at) = (Some(rtt), tick);
         }
@@ -521,6 +521,29 @@ impl Control {
         self.conserves
     }
 
+    fn open(&mut self, now: Time, rtt: Option<Span>) {
+        self.min_rtt.at = self.ticks(now);
+        self.delivered_at = now;
+        self.aggregation.restart(now);
+        if let Some(rtt) = rtt.map(micros) {
+            self.min_rtt.value = Some(rtt);
+            self.has_seen_rtt = true;
+            self.pace_initially(rtt);
+        }
+    }
+
+    /// Restarts after idling at the estimated rate, without a gain (`bbr_cwnd_event`).
+    fn restart_from_idle(&mut self, now: Time) {
+        self.idle_restart = true;
+        self.aggregation.restart(now);
+        match self.mode {
+            Mode::ProbeBandwidth => self.set_pacing(GAIN_ONE, None),
+            Mode::ProbeRtt => self.end_probe_rtt(now),
+            Mode::Startup | Mode::Drain => {}
+        }
+        self.delivered_at = now; // of the next sample, as in Linux
+    }
+
     /// Forgets what startup and policer detection have learned.
     fn reset_policer(&mut self) {
         let sampled = self.sampled(false, false);
@@ -533,43 +556,27 @@ const fn is_recovering(phase: RecoveryPhase) -> bool {
 }
 
 impl CongestionControl for Control {
-    fn on_open(&mut self, now: Time, rtt: Option<Span>) {
-        self.min_rtt.at = self.ticks(now);
-        self.delivered_at = now;
-        self.aggregation.restart(now);
-        if let Some(rtt) = rtt.map(micros) {
-            self.min_rtt.value = Some(rtt);
-            self.has_seen_rtt = true;
-            self.pace_initially(rtt);
+    fn needs(&self) -> Needs {
+        Needs {
+            rate_samples: true,
+            replaces_recovery: true,
+            ..Needs::default()
         }
-    }
-
-    /// Restarts after idling at the estimated rate, without a gain (`bbr_cwnd_event`).
-    fn on_sent_after_idle(&mut self, now: Time) {
-        self.idle_restart = true;
-        self.aggregation.restart(now);
-        match self.mode {
-            Mode::ProbeBandwidth => self.set_pacing(GAIN_ONE, None),
-            Mode::ProbeRtt => self.end_probe_rtt(now),
-            Mode::Startup | Mode::Drain => {}
-        }
-        self.delivered_at = now; // of the next sample, as in Linux
-    }
-
-    fn on_lost(&mut self, _: Time, lost: &SegmentLost) {
-        self.lost = Bytes(self.lost.0.saturating_add(lost.bytes.0));
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let Some(rate) = &ack.rate else {
+            return; // it is asked for
+        };
         self.delivered = ack.delivered;
         if ack.newly_delivered > Bytes::ZERO {
             self.delivered_at = now;
         }
         self.learn_bandwidth(ack);
-        self.follow_cycle(now, ack);
+        self.follow_cycle(now, ack, rate);
         self.check_full(ack);
-        self.check_drain(now, ack);
-        self.learn_min_rtt(now, ack);
+        self.check_drain(now, ack, rate);
+        self.learn_min_rtt(now, ack, rate);
         self.set_gains();
         self.set_pacing(self.pacing_gain, ack.smoothed_rtt);
         self.set_cwnd(ack);
@@ -596,24 +603,26 @@ impl CongestionControl for Control {
         }
     }
 
-    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
-        self.cwnd = self.cwnd.min(limit.0 / self.mss).max(1);
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match event {
+            Event::Open { rtt } => self.open(now, *rtt),
+            Event::SentAfterIdle => self.restart_from_idle(now),
+            Event::Lost(lost) => self.lost = Bytes(self.lost.0.saturating_add(lost.bytes.0)),
+            Event::IdleRestart { limit } => {
+                self.cwnd = self.cwnd.min(limit.0 / self.mss).max(1);
+            }
+            _ => {}
+        }
     }
 
     fn cwnd(&self) -> Bytes {
         Bytes(self.cwnd * self.mss)
     }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        Some(BitRate::from_bit_per_s(self.pacing * 8))
-    }
-    fn wants_delivery_rate(&self) -> bool {
-        true
-    }
-    fn owns_recovery(&self) -> bool {
-        true
-    }
-    fn wants_sent(&self) -> bool {
-        false
+    fn pace(&self) -> Pace {
+        Pace {
+            rate: Some(BitRate::from_bit_per_s(self.pacing * 8)),
+            burst: None,
+        }
     }
     fn limits_rate_samples(&self) -> bool {
         self.mode == Mode::ProbeRtt

@@ -1,5 +1,6 @@
 //! Numbers that follow from the constants by hand, and the modes in order.
 
+use super::super::SegmentLost;
 use super::super::testing::context;
 use super::*;
 use ackclock_spec::streams::Streams;
@@ -56,7 +57,7 @@ fn the_initial_rate_is_the_window_over_the_round_trip() {
     let mut control = control();
     let exact = 10_000.0 * 739.0 / 256.0 * 0.99;
     assert!((control.pacing as f64 / (exact * 1000.0) - 1.0).abs() < 1e-4);
-    control.on_open(Time::ZERO, Some(Span::from_millis(50)));
+    control.open(Time::ZERO, Some(Span::from_millis(50)));
     assert!((control.pacing as f64 / (exact * 20.0) - 1.0).abs() < 1.0 / 3355.0);
 }
 
@@ -172,13 +173,20 @@ fn cycles_begin_at_the_given_phases() {
 }
 
 /// An ACK after `millis`, of one segment with a round trip of `rtt` milliseconds.
-fn hear(control: &mut Control, millis: u64, rtt: u64, change: impl FnOnce(&mut Ack)) {
+fn hear(
+    control: &mut Control,
+    millis: u64,
+    rtt: u64,
+    change: impl FnOnce(&mut Ack, &mut RateInfo),
+) {
     let clock =
         super::super::testing::AckClock::of(Box::new(self::control()), Span::from_millis(40));
     let mut ack = clock.ack_of(1000);
     ack.newest_rtt = Some(Span::from_millis(rtt));
-    ack.rate_sample = None;
-    change(&mut ack);
+    let mut rate = ack.rate.unwrap();
+    rate.sample = None;
+    change(&mut ack, &mut rate);
+    ack.rate = Some(rate);
     control.on_ack(Time::ZERO + Span::from_millis(millis), &ack);
 }
 
@@ -186,10 +194,10 @@ fn hear(control: &mut Control, millis: u64, rtt: u64, change: impl FnOnce(&mut A
 #[test]
 fn an_equal_round_trip_does_not_postpone_the_probe() {
     let mut control = on_path();
-    hear(&mut control, 9_996, 40, |_| {});
-    hear(&mut control, 10_003, 40, |_| {});
+    hear(&mut control, 9_996, 40, |_, _| {});
+    hear(&mut control, 10_003, 40, |_, _| {});
     assert_ne!(control.mode, Mode::ProbeRtt, "tick 2500 is not after 2500");
-    hear(&mut control, 10_004, 41, |_| {});
+    hear(&mut control, 10_004, 41, |_, _| {});
     assert_eq!(control.mode, Mode::ProbeRtt);
     assert_eq!(control.min_rtt.value, Some(41_000));
 }
@@ -197,7 +205,7 @@ fn an_equal_round_trip_does_not_postpone_the_probe() {
 #[test]
 fn a_delayed_ack_does_not_raise_the_smallest_round_trip() {
     let mut control = on_path();
-    hear(&mut control, 10_004, 80, |ack| ack.delayed = true);
+    hear(&mut control, 10_004, 80, |_, rate| rate.delayed = true);
     assert_eq!(control.min_rtt.value, Some(40_000));
     assert_eq!(control.mode, Mode::ProbeRtt);
 }
@@ -208,11 +216,11 @@ fn a_phase_ends_with_a_delivery() {
     let mut control = on_path();
     control.probe_bandwidth();
     (control.phase, control.pacing_gain) = (3, GAIN_ONE);
-    hear(&mut control, 50, 40, |ack| {
+    hear(&mut control, 50, 40, |ack, _| {
         ack.newly_delivered = Bytes::ZERO
     });
     assert_eq!(control.phase, 3);
-    hear(&mut control, 51, 40, |_| {});
+    hear(&mut control, 51, 40, |_, _| {});
     assert_eq!(control.phase, 4);
 }
 
@@ -228,6 +236,6 @@ fn the_policer_counts_all_losses() {
         delivered: Bytes::ZERO,
         limited: SendLimit::CongestionWindow,
     };
-    control.on_lost(Time::ZERO, &lost);
+    control.on_event(Time::ZERO, &Event::Lost(lost));
     assert_eq!(control.sampled(true, false).lost, Bytes(1000));
 }

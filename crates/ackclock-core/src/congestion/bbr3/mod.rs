@@ -8,8 +8,8 @@
 use self::parameters::{Bbr3, TimeoutWindow};
 use super::windowed_maximum::WindowedMaximum;
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, PathModel,
-    RecoveryPhase, SegmentLost, SendLimit,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event, Needs,
+    Pace, PathModel, RecoveryPhase, SendLimit,
 };
 use ackclock_spec::streams::Stream;
 use ackclock_spec::units::{BitRate, Bytes, Span, Time};
@@ -113,7 +113,7 @@ struct News {
 
 impl News {
     fn new(now: Time, ack: &Ack) -> Self {
-        let sample = ack.rate_sample.map(|sample| Sample {
+        let sample = ack.rate_sample().map(|sample| Sample {
             rate: sample.delivered.as_f64() / sample.interval.as_seconds(),
             delivered: sample.delivered.as_f64(),
             tx_in_flight: sample.tx_in_flight.as_f64(),
@@ -123,7 +123,7 @@ impl News {
         News {
             now,
             sample: sample.unwrap_or_default(),
-            prior_delivered: ack.rate_sample.map(|sample| sample.prior_delivered.0),
+            prior_delivered: ack.rate_sample().map(|sample| sample.prior_delivered.0),
             newly_acked: ack.newly_delivered.as_f64(),
             in_flight: ack.in_flight.as_f64(),
             rtt: ack.newest_rtt,
@@ -393,6 +393,17 @@ impl Control {
         self.advance_latest(news);
         self.bw = self.max_bw.min(self.bounds.bw_shortterm);
     }
+
+    /// Restarts after idling at the estimated rate, without a gain (`HandleRestartFromIdle`).
+    fn restart_from_idle(&mut self, now: Time) {
+        self.idle_restart = true;
+        self.aggregation.start = now;
+        if self.state.is_probe_bw() {
+            self.set_pacing(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(now);
+        }
+    }
 }
 
 fn bit_rate(bytes_per_s: f64) -> BitRate {
@@ -405,23 +416,11 @@ fn known(bound: f64) -> Option<f64> {
 }
 
 impl CongestionControl for Control {
-    fn on_open(&mut self, now: Time, rtt: Option<Span>) {
-        self.open(now);
-        if let Some(rtt) = rtt {
-            self.min_rtt.value = Some(rtt);
-            self.has_seen_rtt = true;
-            self.pace_initially(rtt);
-        }
-    }
-
-    /// Restarts after idling at the estimated rate, without a gain (`HandleRestartFromIdle`).
-    fn on_sent_after_idle(&mut self, now: Time) {
-        self.idle_restart = true;
-        self.aggregation.start = now;
-        if self.state.is_probe_bw() {
-            self.set_pacing(1.0);
-        } else if self.state == State::ProbeRtt {
-            self.check_probe_rtt_done(now);
+    fn needs(&self) -> Needs {
+        Needs {
+            rate_samples: true,
+            replaces_recovery: true,
+            ..Needs::default()
         }
     }
 
@@ -438,12 +437,6 @@ impl CongestionControl for Control {
         self.set_send_quantum();
         self.set_cwnd(&news);
         self.last = news.sample;
-    }
-
-    fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
-        self.delivered = self.delivered.max(lost.delivered.0);
-        self.note_range(lost.sequence);
-        self.handle_lost(now, lost);
     }
 
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
@@ -464,28 +457,38 @@ impl CongestionControl for Control {
         }
     }
 
-    fn on_recovery_end(&mut self, _: Time) {
-        self.end_recovery();
-    }
-
-    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
-        self.cwnd = self.cwnd.min(limit.as_f64()).max(self.mss);
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match event {
+            Event::Open { rtt } => {
+                self.open(now);
+                if let Some(rtt) = *rtt {
+                    self.min_rtt.value = Some(rtt);
+                    self.has_seen_rtt = true;
+                    self.pace_initially(rtt);
+                }
+            }
+            Event::SentAfterIdle => self.restart_from_idle(now),
+            Event::Lost(lost) => {
+                self.delivered = self.delivered.max(lost.delivered.0);
+                self.note_range(lost.sequence);
+                self.handle_lost(now, lost);
+            }
+            Event::RecoveryEnd => self.end_recovery(),
+            Event::IdleRestart { limit } => {
+                self.cwnd = self.cwnd.min(limit.as_f64()).max(self.mss);
+            }
+            Event::Sent(_) | Event::Marks(_) => {}
+        }
     }
 
     fn cwnd(&self) -> Bytes {
         Bytes(self.cwnd as u64)
     }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        Some(bit_rate(self.pacing))
-    }
-    fn wants_delivery_rate(&self) -> bool {
-        true
-    }
-    fn owns_recovery(&self) -> bool {
-        true
-    }
-    fn wants_sent(&self) -> bool {
-        false
+    fn pace(&self) -> Pace {
+        Pace {
+            rate: Some(bit_rate(self.pacing)),
+            burst: None,
+        }
     }
     fn limits_rate_samples(&self) -> bool {
         self.state == State::ProbeRtt

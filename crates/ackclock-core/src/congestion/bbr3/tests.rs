@@ -1,5 +1,6 @@
 //! Acceptance numbers: each follows from the constants by hand.
 
+use super::super::SegmentLost;
 use super::super::testing::context;
 use super::parameters::{InflightAtLoss, ProbeRoundsUnit, UndoState};
 use super::*;
@@ -398,12 +399,12 @@ fn probing(parameters: Bbr3) -> Control {
 fn a_probe_ends_with_the_loss_that_exceeds_the_threshold() {
     let mut control = probing(Bbr3::default());
     for (number, state) in [(1, State::Up), (2, State::Up), (3, State::Down)] {
-        control.on_lost(at(100), &lost(10 * number, 100, number));
+        control.on_event(at(100), &Event::Lost(lost(10 * number, 100, number)));
         assert_eq!(control.state, state, "{number}");
     }
     close(control.bounds.inflight_longterm, 99.0 * MSS);
     assert!(control.cycle.too_high && !control.cycle.is_sample);
-    control.on_lost(at(100), &lost(40, 100, 4));
+    control.on_event(at(100), &Event::Lost(lost(40, 100, 4)));
     close(control.bounds.inflight_longterm, 99.0 * MSS);
 }
 
@@ -411,7 +412,7 @@ fn a_probe_ends_with_the_loss_that_exceeds_the_threshold() {
 #[test]
 fn the_longterm_bound_keeps_a_share_of_the_target() {
     let mut control = probing(Bbr3::default());
-    control.on_lost(at(100), &lost(10, 20, 2));
+    control.on_event(at(100), &Event::Lost(lost(10, 20, 2)));
     close(control.bounds.inflight_longterm, 0.7 * 50.0 * MSS);
 }
 
@@ -421,7 +422,7 @@ fn a_limited_loss_ends_the_probe_alone() {
     let mut control = probing(Bbr3::default());
     let mut loss = lost(10, 100, 5);
     loss.limited = SendLimit::Application;
-    control.on_lost(at(100), &loss);
+    control.on_event(at(100), &Event::Lost(loss));
     assert_eq!(control.state, State::Down);
     close(control.bounds.inflight_longterm, 110.0 * MSS);
 }
@@ -463,7 +464,7 @@ fn an_undo_returns_to_the_probe() {
         };
         let mut control = probing(parameters);
         for number in 3..6 {
-            control.on_lost(at(100), &lost(10 * number, 100, number));
+            control.on_event(at(100), &Event::Lost(lost(10 * number, 100, number)));
         }
         control.on_congestion(at(100), &loss(CongestionKind::Loss));
         let window = control.cwnd;
@@ -486,8 +487,8 @@ fn startup_ends_after_a_round_of_recovery_with_six_ranges_lost() {
         control.enter(State::Startup);
         for number in 1..=ranges {
             // Ranges of two segments with gaps between them.
-            control.on_lost(at(10), &lost(10 * number, 100, 2 * number - 1));
-            control.on_lost(at(10), &lost(10 * number + 1, 100, 2 * number));
+            control.on_event(at(10), &Event::Lost(lost(10 * number, 100, 2 * number - 1)));
+            control.on_event(at(10), &Event::Lost(lost(10 * number + 1, 100, 2 * number)));
         }
         control.on_congestion(at(10), &loss(CongestionKind::Loss));
         let end = |prior| {
@@ -517,7 +518,7 @@ fn startup_ends_after_a_round_of_recovery_with_six_ranges_lost() {
 fn without_sack_one_loss_ends_startup() {
     let mut control = with(Bbr3::default());
     control.selective_acks = false;
-    control.on_lost(at(10), &lost(10, 100, 1));
+    control.on_event(at(10), &Event::Lost(lost(10, 100, 1)));
     control.on_congestion(at(10), &loss(CongestionKind::Loss));
     let mut news = news(2, 1e5);
     (news.prior_delivered, news.in_flight) = (Some(0), 1e9);
@@ -562,7 +563,7 @@ fn idleness_replaces_the_probe_of_the_round_trip_time() {
     let mut control = on_path(50.0);
     control.enter(State::Down);
     control.set_pacing(0.9);
-    control.on_sent_after_idle(at(9000));
+    control.on_event(at(9000), &Event::SentAfterIdle);
     close(control.pacing, 0.99 * control.bw);
     assert!(control.idle_restart);
     let mut ack = news(1, 0.0);
@@ -603,7 +604,7 @@ fn a_mark_counts_as_a_loss() {
 fn the_clocks_start_with_the_flow() {
     let streams = Streams::new(1, 0);
     let mut control = Control::new(Bbr3::default(), &context(&streams, 10, None));
-    control.on_open(at(60_000), None);
+    control.on_event(at(60_000), &Event::Open { rtt: None });
     let mut ack = news(1, 1e5);
     ack.now = at(60_040);
     control.update_model(&ack);

@@ -1,5 +1,5 @@
 use super::super::testing::{AckClock, MSS, context};
-use super::super::{Ack, AckKind, ControlKind, RecoveryPhase};
+use super::super::{Ack, ControlKind, Event, RecoveryPhase};
 use super::*;
 use crate::estimator::trace::{Follower, TracedAck};
 use crate::estimator::{EstimatorContext, EstimatorKind};
@@ -130,7 +130,7 @@ fn two_segments_are_kept_whatever_the_estimate_says() {
                     "{tree} {kind:?}: nothing is known yet"
                 );
             }
-            clock.control.on_recovery_end(clock.now);
+            clock.event(&Event::RecoveryEnd);
             assert!(
                 clock.cwnd()
                     >= if kind == CongestionKind::Loss {
@@ -171,17 +171,17 @@ fn linux_halves_at_the_loss_and_may_raise_at_the_end_of_recovery() {
     assert_eq!(clock.cwnd(), before / 2.0);
     (0..4).for_each(|_| clock.round());
     let lower = clock.cwnd();
-    clock.control.on_recovery_end(clock.now);
+    clock.event(&Event::RecoveryEnd);
     assert!(clock.cwnd() > lower, "raised to what the path holds");
     assert_eq!(clock.cwnd().fract(), 0.0, "in whole segments");
     assert_eq!(clock.ssthresh(), Some(clock.cwnd()));
     let after = clock.cwnd();
-    clock.control.on_recovery_end(clock.now);
+    clock.event(&Event::RecoveryEnd);
     assert_eq!(clock.cwnd(), after, "once");
     // A timeout takes effect at once and cancels the change at the end of recovery.
     clock.congestion(CongestionKind::Loss);
     clock.congestion(CongestionKind::Timeout);
-    clock.control.on_recovery_end(clock.now);
+    clock.event(&Event::RecoveryEnd);
     assert_eq!(clock.cwnd(), 1.0);
 }
 
@@ -207,11 +207,6 @@ fn the_estimate_of_a_control_is_that_of_the_trace() {
             clock.delivered += Bytes(MSS);
             let duplicate = bytes == 0;
             let signal = Ack {
-                kind: if duplicate {
-                    AckKind::Duplicate
-                } else {
-                    AckKind::New
-                },
                 credit: Bytes(0),
                 rtt: (!duplicate).then_some(clock.rtt),
                 phase: RecoveryPhase::Open,

@@ -11,7 +11,8 @@ use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEven
 use super::marks::MarkNews;
 use super::{Sender, State, Timer, stronger};
 use crate::congestion::{
-    Ack, AckKind, Congestion, CongestionKind, RateSample, RecoveryPhase, SendLimit, SenderState,
+    Ack, Congestion, CongestionKind, Event, RateInfo, RateSample, RecoveryPhase, SendLimit,
+    SocketState,
 };
 use ackclock_spec::units::{Bytes, Span, Time};
 
@@ -191,9 +192,11 @@ impl Sender {
         }
         if tries > 1 {
             self.rtt.begin_after_lost_syn();
-            self.control.on_idle_restart(now, Bytes(self.mss));
+            let limit = Bytes(self.mss);
+            self.control.on_event(now, &Event::IdleRestart { limit });
         }
-        self.control.on_open(now, self.rtt.smoothed());
+        let rtt = self.rtt.smoothed();
+        self.control.on_event(now, &Event::Open { rtt });
     }
 
     /// Acknowledges everything before `to`; if `RATED`, for the delivery rate too.
@@ -252,7 +255,7 @@ impl Sender {
             };
             let length = Bytes(self.scoreboard.length(sequence));
             if let Some(loss) = rate.loss(sequence, length, &known) {
-                self.control.on_lost(now, &loss);
+                self.control.on_event(now, &Event::Lost(loss));
             }
         }
     }
@@ -366,7 +369,7 @@ impl Sender {
 
     #[inline(never)] // only while the window is not full
     fn in_slow_start(&self) -> bool {
-        if self.control.owns_recovery() {
+        if self.control.needs().replaces_recovery {
             return false; // nor does its window grow by what counts here
         }
         let ssthresh = self.control.get().state().ssthresh;
@@ -400,18 +403,22 @@ impl Sender {
             lost: self.statistics.lost_segments,
             mss: self.mss,
         };
-        let rate_sample = match &mut self.rate {
-            Some(rate) if RATED => rate.sample(now, &known, min_rtt),
+        let alone = |sample: &RateSample| sample.prior_delivered.0 + acked == self.delivered;
+        let rate = match &mut self.rate {
+            Some(rate) if RATED => {
+                let sample = rate.sample(now, &known, min_rtt);
+                Some(RateInfo {
+                    sample,
+                    prior_in_flight: Bytes(told.prior_in_flight),
+                    delayed: acked > 0 && acked < self.mss && sample.as_ref().is_some_and(alone),
+                    next_departure: self.pacer.next().max(now),
+                })
+            }
             _ => None,
         };
         let limited = stronger(self.round.limited, self.round.last_limited);
-        let alone = |sample: &RateSample| sample.prior_delivered.0 + acked == self.delivered;
+        let asks_for_socket = self.control.needs().socket;
         let signal = Ack {
-            kind: if acked > 0 {
-                AckKind::New
-            } else {
-                AckKind::Duplicate
-            },
             newly_acked: Bytes(acked),
             newly_delivered: Bytes(told.newly_delivered),
             credit: Bytes(self.credit(advance, told, limited)),
@@ -421,42 +428,30 @@ impl Sender {
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt,
             in_flight: self.in_flight(),
-            prior_in_flight: Bytes(told.prior_in_flight),
-            delayed: RATED
-                && acked > 0
-                && acked < self.mss
-                && rate_sample.as_ref().is_some_and(alone),
-            next_departure: if RATED {
-                self.pacer.next().max(now)
-            } else {
-                now
-            },
-            rate_sample,
+            rate,
+            socket: asks_for_socket.then(|| self.socket(told.opens)),
             limited,
             phase: self.recovery.phase(),
             newly_lost: Bytes(told.newly_lost),
             round_start: told.round_start,
             marked: Bytes(told.marked),
         };
-        if self.control.wants_sender_state() {
-            self.tell_state(told.opens);
-        }
         self.control.on_ack(now, &signal);
         if RATED && self.rate.is_some() && self.control.get().limits_rate_samples() {
             self.mark_application_limited();
         }
     }
 
-    #[inline(never)] // few controls want it
-    fn tell_state(&mut self, opens: bool) {
+    #[inline(never)] // few controls ask for it
+    fn socket(&self, opens: bool) -> SocketState {
         let board = &self.scoreboard;
-        self.control.on_sender_state(&SenderState {
+        SocketState {
             outstanding: Bytes(board.flight()),
             sacked: Bytes(board.flight() - board.unsacked()),
             lost: Bytes(board.lost()),
             resent: Bytes(board.resent()),
             opens,
-        });
+        }
     }
 
     /// Handles newly acknowledged data: recovery continues or ends, and the timer restarts (RFC
@@ -475,7 +470,7 @@ impl Sender {
             } => restart_timer = restart,
             AckEffect::End => {
                 let before = self.before();
-                self.control.on_recovery_end(now);
+                self.control.on_event(now, &Event::RecoveryEnd);
                 self.note(now, SenderEventKind::RecoveryEnd, before);
             }
         }

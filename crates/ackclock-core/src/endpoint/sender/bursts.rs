@@ -94,7 +94,7 @@ impl Sender {
                 .ready()
                 .min(self.control.cwnd().0 / self.mss / 2)
                 .max(1);
-            if length > LEAST_BURST || self.control.get().burst().is_some() {
+            if length > LEAST_BURST || self.control.get().pace().burst.is_some() {
                 length = length.min(self.burst_length());
             }
             self.burst.left = u16::try_from(length).unwrap_or(u16::MAX);
@@ -109,7 +109,8 @@ impl Sender {
     /// of its own (`tso_segs`).
     pub fn burst_length(&self) -> u64 {
         let control = self.control.get();
-        if let Some(Bytes(most)) = control.burst() {
+        let pace = control.pace();
+        if let Some(Bytes(most)) = pace.burst {
             return (most / self.mss).max(1);
         }
         let (cwnd, ssthresh) = (control.cwnd().0, control.state().ssthresh);
@@ -119,7 +120,7 @@ impl Sender {
             AVOIDANCE_GAIN
         };
         let round_trip = self.rtt.smoothed().map_or(f64::INFINITY, Span::as_seconds);
-        let rate = match control.pacing_rate() {
+        let rate = match pace.rate {
             Some(rate) => rate.as_byte_per_s(),
             None => gain * cwnd as f64 / round_trip,
         };

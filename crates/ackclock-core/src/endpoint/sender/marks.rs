@@ -4,7 +4,7 @@ use super::super::Acknowledgement;
 use super::super::accurate_ecn::{Decoding, Progress};
 use super::super::parameters::{EcnFeedback, TcpParameters};
 use super::Sender;
-use crate::congestion::MarkReport;
+use crate::congestion::{Event, MarkReport};
 use ackclock_spec::units::{Bytes, Time};
 
 /// The reading of a sender that looks at the marks of every ACK.
@@ -91,7 +91,7 @@ impl Sender {
                 marked: Bytes(news.bytes),
                 round_start,
             };
-            self.control.on_mark_report(now, &report);
+            self.control.on_event(now, &Event::Marks(report));
         }
         news
     }

@@ -13,7 +13,9 @@ mod timer;
 mod window;
 
 use super::*;
-use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, SegmentLost, SegmentSent};
+use crate::congestion::{
+    Ack, Congestion, CongestionKind, ControlState, Needs, Pace, SegmentLost, SegmentSent,
+};
 use crate::endpoint::parameters::{
     AfterTimeout, ByteCounting, IdleRestart, Preset, RttSampling, WindowValidation,
 };
@@ -56,18 +58,17 @@ struct Halving {
     log: Arc<Mutex<Log>>,
     rate: Option<BitRate>,
     sampled: bool,
-    owns_recovery: bool,
+    replaces_recovery: bool,
 }
 
 impl CongestionControl for Halving {
-    fn on_sent(&mut self, _now: Time, sent: &SegmentSent) {
-        self.log.lock().unwrap().sent.push(*sent);
-    }
-    fn on_sent_after_idle(&mut self, now: Time) {
-        self.log.lock().unwrap().after_idle.push(now);
-    }
-    fn on_lost(&mut self, _now: Time, lost: &SegmentLost) {
-        self.log.lock().unwrap().lost.push(*lost);
+    fn needs(&self) -> Needs {
+        Needs {
+            rate_samples: self.sampled,
+            sent: true,
+            replaces_recovery: self.replaces_recovery,
+            ..Needs::default()
+        }
     }
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
         self.log.lock().unwrap().acks.push(*ack);
@@ -87,20 +88,24 @@ impl CongestionControl for Halving {
             _ => MSS,
         };
     }
-    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
-        self.cwnd = self.cwnd.min(limit.0);
+    fn on_event(&mut self, now: Time, event: &Event) {
+        let mut log = self.log.lock().unwrap();
+        match event {
+            Event::Sent(sent) => log.sent.push(*sent),
+            Event::SentAfterIdle => log.after_idle.push(now),
+            Event::Lost(lost) => log.lost.push(*lost),
+            Event::IdleRestart { limit } => self.cwnd = self.cwnd.min(limit.0),
+            Event::Open { .. } | Event::RecoveryEnd | Event::Marks(_) => {}
+        }
     }
     fn cwnd(&self) -> Bytes {
         Bytes(self.cwnd)
     }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.rate
-    }
-    fn wants_delivery_rate(&self) -> bool {
-        self.sampled
-    }
-    fn owns_recovery(&self) -> bool {
-        self.owns_recovery
+    fn pace(&self) -> Pace {
+        Pace {
+            rate: self.rate,
+            burst: None,
+        }
     }
     fn state(&self) -> ControlState {
         ControlState {
@@ -145,14 +150,14 @@ struct Dialogue {
 
 impl Dialogue {
     fn with(parameters: TcpParameters, cwnd: u64, rate: Option<BitRate>, sampled: bool) -> Self {
-        Self::owning(parameters, cwnd, rate, sampled, false)
+        Self::replacing(parameters, cwnd, rate, sampled, false)
     }
-    fn owning(
+    fn replacing(
         parameters: TcpParameters,
         cwnd: u64,
         rate: Option<BitRate>,
         sampled: bool,
-        owns_recovery: bool,
+        replaces_recovery: bool,
     ) -> Self {
         let log = Arc::new(Mutex::new(Log::default()));
         let control = Halving {
@@ -161,7 +166,7 @@ impl Dialogue {
             log: Arc::clone(&log),
             rate,
             sampled,
-            owns_recovery,
+            replaces_recovery,
         };
         let jitter = Streams::new(1, 0).stream("jitter");
         let mut sender = Sender::new(Arc::new(parameters), Box::new(control), jitter);

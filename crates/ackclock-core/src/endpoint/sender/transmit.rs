@@ -8,7 +8,7 @@ use super::super::parameters::{
 use super::super::{Segment, SegmentKind, SenderEventKind};
 use super::by_time::Retransmit;
 use super::{Sender, State, Usage, stronger};
-use crate::congestion::{RecoveryPhase, SegmentSent, SendLimit};
+use crate::congestion::{Event, RecoveryPhase, SegmentSent, SendLimit};
 use ackclock_spec::units::{Bytes, Span, Time};
 
 /// The segment to send next.
@@ -93,7 +93,7 @@ impl Sender {
     #[inline(never)] // rare: kept out of the path of every packet
     pub(super) fn restart_after_idling(&mut self, now: Time) {
         let rule = self.parameters.idle_restart;
-        if rule == IdleRestart::Off || self.control.owns_recovery() {
+        if rule == IdleRestart::Off || self.control.needs().replaces_recovery {
             return;
         }
         if self.active_at.is_never() || self.available == self.highest {
@@ -115,8 +115,8 @@ impl Sender {
             initial
         };
         if limit < cwnd {
-            self.control
-                .on_idle_restart(now, Bytes(limit.max(self.mss)));
+            let limit = Bytes(limit.max(self.mss));
+            self.control.on_event(now, &Event::IdleRestart { limit });
             self.note(now, SenderEventKind::IdleRestart, before);
         }
     }
@@ -395,7 +395,7 @@ impl Sender {
         if self.parameters.window_validation == WindowValidation::Full {
             self.note_usage();
         }
-        if self.control.wants_sent() {
+        if self.control.needs().sent {
             self.tell_control_of_sent(now, length, in_flight);
         }
         if self.parameters.pacing != Pacing::Off {
@@ -441,7 +441,7 @@ impl Sender {
             in_flight,
             limited,
         };
-        self.control.on_sent(now, &sent);
+        self.control.on_event(now, &Event::Sent(sent));
     }
 
     #[inline(never)] // rare: kept out of the path of every packet
@@ -468,7 +468,7 @@ impl Sender {
             return;
         };
         if sending.in_flight <= 1 && rate.is_limited() {
-            self.control.on_sent_after_idle(now);
+            self.control.on_event(now, &Event::SentAfterIdle);
         }
         match choice {
             Choice::Next => rate.on_sent(&sending),

@@ -6,7 +6,7 @@ use super::super::super::parameters::RecoveryWindow;
 use super::super::super::scoreboard::MarkedLost;
 use super::super::{Sender, Timer};
 use super::{ByTime, News, Retransmit, TIMER_SLACK};
-use crate::congestion::{CongestionKind, RecoveryPhase};
+use crate::congestion::{CongestionKind, Event, RecoveryPhase};
 use ackclock_spec::units::Time;
 
 impl Sender {
@@ -209,7 +209,7 @@ impl Sender {
     fn end_recovery(&mut self, now: Time) {
         let before = self.before();
         self.recovery.end();
-        self.control.on_recovery_end(now);
+        self.control.on_event(now, &Event::RecoveryEnd);
         self.note(now, SenderEventKind::RecoveryEnd, before);
     }
 
@@ -304,7 +304,7 @@ impl Sender {
     /// window to it.
     pub(in super::super) fn begin_proportional(&mut self, base: u64) {
         let proportional = self.parameters.recovery_window != RecoveryWindow::Ssthresh;
-        if proportional && !self.control.owns_recovery() {
+        if proportional && !self.control.needs().replaces_recovery {
             self.recovery.begin_reduction(base / self.mss);
         }
     }

@@ -102,6 +102,7 @@ fn over_a_marking_path(
             paced: false,
             selective_acks: true,
             counts_marks: true,
+            keeps_calls: false,
         });
     let parameters = TcpParameters {
         ecn: true,

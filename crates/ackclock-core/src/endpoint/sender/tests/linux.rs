@@ -51,6 +51,7 @@ fn connection(rtt: u64) -> Dialogue {
             paced: false,
             selective_acks: true,
             counts_marks: true,
+            keeps_calls: false,
         });
     let mut sender = Sender::new(Arc::new(parameters), control, streams.stream("jitter"));
     sender.open(Time::ZERO);

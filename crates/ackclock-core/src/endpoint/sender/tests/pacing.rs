@@ -111,7 +111,8 @@ fn a_rate_sample_tells_the_rate_of_the_path() {
     for cumulative in 1..=30 {
         d.wait(1).ack(cumulative);
     }
-    let sample = d.last_ack().rate_sample.unwrap();
+    let ack = d.last_ack();
+    let sample = ack.rate_sample().unwrap();
     assert_eq!(sample.rate(), BitRate::from_mbit_per_s(8.0));
     assert_eq!(sample.limited, SendLimit::CongestionWindow);
 }

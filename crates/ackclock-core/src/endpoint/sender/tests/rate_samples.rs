@@ -3,18 +3,18 @@
 use super::*;
 use crate::congestion::RateSample;
 
-fn without_handshake(owns_recovery: bool) -> Dialogue {
+fn without_handshake(replaces_recovery: bool) -> Dialogue {
     let parameters = TcpParameters {
         mss: Bytes(MSS),
         handshake: false,
         pacing: crate::endpoint::parameters::Pacing::Off,
         ..Preset::Linux.parameters()
     };
-    Dialogue::owning(parameters, 10, None, true, owns_recovery)
+    Dialogue::replacing(parameters, 10, None, true, replaces_recovery)
 }
 
 fn last_sample(dialogue: &Dialogue) -> RateSample {
-    dialogue.last_ack().rate_sample.unwrap()
+    *dialogue.last_ack().rate_sample().unwrap()
 }
 
 #[test]
@@ -59,15 +59,19 @@ fn a_write_after_a_pause_is_application_limited_until_it_has_arrived() {
 
 #[test]
 fn proportional_reduction_leaves_a_window_alone_that_the_control_owns() {
-    for owns_recovery in [false, true] {
-        let mut dialogue = without_handshake(owns_recovery);
+    for replaces_recovery in [false, true] {
+        let mut dialogue = without_handshake(replaces_recovery);
         dialogue.sender.write(Write::Unlimited);
         dialogue.send();
         dialogue.wait(50).sack(0, &[(1, 5)]);
         assert!(dialogue.events().contains(&SenderEventKind::FastRetransmit));
         let window = dialogue.sender.cwnd();
         let control = dialogue.sender.control().cwnd();
-        assert_eq!(window == control, owns_recovery, "{window:?} {control:?}");
+        assert_eq!(
+            window == control,
+            replaces_recovery,
+            "{window:?} {control:?}"
+        );
     }
 }
 
