@@ -127,8 +127,8 @@ pub struct Sender {
     /// Bytes counted as delivered by duplicate ACKs, or by SACKs discarded at a timeout, and not
     /// acknowledged yet.
     counted_ahead: u64,
-    /// The segment whose round trip is measured, and its sending time.
-    timed: Option<(u64, Time)>,
+    /// The segment whose round trip is measured, and its sending time; never if there is none.
+    timed: (u64, Time),
     /// Number of segments that may still be sent before the next event, and its maximum.
     burst_left: u32,
     max_burst: u32,
@@ -203,7 +203,7 @@ impl Sender {
             usage: Usage::default(),
             delivered: 0,
             counted_ahead: 0,
-            timed: None,
+            timed: (0, Time::NEVER),
             burst_left: max_burst,
             max_burst,
             burst: bursts::Burst::new(parameters.segmentation_offload),

@@ -290,11 +290,11 @@ impl Sender {
             RttSampling::EveryAck => (!advance.ambiguous && !advance.oldest.is_never())
                 .then(|| now.since(advance.oldest)),
             RttSampling::OncePerRoundTrip => {
-                let (sequence, sent_at) = self.timed?;
-                if sequence >= ack.cumulative {
+                let (sequence, sent_at) = self.timed;
+                if sent_at.is_never() || sequence >= ack.cumulative {
                     return None;
                 }
-                self.timed = None;
+                self.timed.1 = Time::NEVER;
                 Some(now.since(sent_at))
             }
         };
@@ -608,7 +608,7 @@ impl Sender {
 
     fn go_back(&mut self) {
         self.counted_ahead += self.scoreboard.go_back();
-        self.timed = None;
+        self.timed.1 = Time::NEVER;
         if let Some(rate) = &mut self.rate {
             rate.clear();
         }
@@ -683,7 +683,7 @@ impl Sender {
             let mut lost = Vec::new();
             self.counted_ahead += self.scoreboard.lose_all(|sequence| lost.push(sequence));
             self.count_lost(now, &lost);
-            self.timed = None;
+            self.timed.1 = Time::NEVER;
         } else {
             self.go_back();
         }

@@ -347,12 +347,13 @@ impl Sender {
         if retransmission {
             self.statistics.retransmitted_segments += 1;
             // The timed segment no longer gives a sample (Karn); the next new segment may be timed.
-            self.timed = None;
+            self.timed.1 = Time::NEVER;
         } else {
             window_reduced = std::mem::take(&mut self.window_reduced);
-            if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip && self.timed.is_none()
+            if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip
+                && self.timed.1.is_never()
             {
-                self.timed = Some((sequence, now));
+                self.timed = (sequence, now);
             }
         }
         if self.retransmit_at.is_never() {

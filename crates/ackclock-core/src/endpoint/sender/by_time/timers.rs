@@ -92,7 +92,7 @@ impl Sender {
         state.forward_rto = self.parameters.forward_rto && (first_of_episode || state.timeouts > 0);
         state.timeouts = state.timeouts.saturating_add(1);
         state.retransmit = Retransmit::Lost;
-        self.timed = None;
+        self.timed.1 = Time::NEVER;
         self.by_time = Some(state);
         self.note(now, SenderEventKind::Timeout, before);
     }
