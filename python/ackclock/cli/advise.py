@@ -37,13 +37,13 @@ def _pairs(
     _context: click.Context, _option: click.Parameter, written: tuple[str, ...]
 ) -> list[tuple[int, int]]:
     pairs = []
-    for one in written:
-        numbers = [part.strip() for part in one.split(",")]
+    for pair in written:
+        numbers = [part.strip() for part in pair.split(",")]
         if len(numbers) != 2 or not all(part.isdecimal() and int(part) > 0 for part in numbers):
             raise InputError(
                 "syntax",
                 "--effcap",
-                f'"{one}" is not a pair M,N of whole numbers from 1; for example 7,49',
+                f'"{pair}" is not a pair M,N of whole numbers from 1; for example 7,49',
             )
         pairs.append((int(numbers[0]), int(numbers[1])))
     return pairs
@@ -162,12 +162,12 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
     from ackclock.advice import words
     from ackclock.table import json_text
 
-    told = {"question": asked_for} | words.plain(advice)
+    answer = {"question": asked_for} | words.plain(advice)
     if output is not None:
         advice.result.save(output, replace=True)
-        (output / "advice.json").write_text(json_text(told), encoding="utf-8")
+        (output / "advice.json").write_text(json_text(answer), encoding="utf-8")
     if as_json:
-        print_json(told)
+        print_json(answer)
         return
     say_wrapped(words.title(advice))
     _print_paragraphs([" ".join([words.sentence(advice), *words.further(advice)])])
@@ -296,7 +296,7 @@ def _print_buffer(
     from ackclock.result.folder import write_whole
     from ackclock.table import json_text
 
-    told = words.plain(advice, confirmation)
+    answer = words.plain(advice, confirmation)
     if output is not None:
         from ackclock import plot
 
@@ -304,9 +304,9 @@ def _print_buffer(
         plot.save(figure, output / "trade-off.svg")
         figure.set_layout_engine("none")  # Both pictures have one layout, which takes long to make.
         plot.save(figure, output / "trade-off.png")
-        write_whole(output / "advice.json", json_text(told))
+        write_whole(output / "advice.json", json_text(answer))
     if as_json:
-        print_json(told)
+        print_json(answer)
         return
     say_wrapped(words.title(advice))
     _print_paragraphs(words.answer(advice))
@@ -343,5 +343,5 @@ def _print_buffer_paths(
     queue = advised_queue(advice)
     if queue is not None:
         changes = [*assignments, f"hops.{advice.hop.name}.queue={queue}"]
-        options = " ".join(f"--set {shlex.quote(one)}" for one in changes)
+        options = " ".join(f"--set {shlex.quote(change)}" for change in changes)
         say(f"  next    ackclock simulate {shlex.quote(str(scenario))} {options}")

@@ -74,9 +74,9 @@ def _derived_table(derived: list[list[dict[str, Any]]]) -> "Table":
     from ackclock.table import Column, table
 
     points = Counter(
-        (one["field"], one["written"], one["value"], "; ".join(one["sources"]))
+        (entry["field"], entry["written"], entry["value"], "; ".join(entry["sources"]))
         for of_point in derived
-        for one in of_point
+        for entry in of_point
     )
     differ = any(count < len(derived) for count in points.values())
     head = ["field", "written", "value", "from"]

@@ -137,14 +137,14 @@ def compare(
 
 
 @contextmanager
-def _until_done(what: str, duration_s: float | None = None) -> Iterator["Tell"]:
+def _until_done(task: str, duration_s: float | None = None) -> Iterator["Tell"]:
     """Shows the progress of a method, and a line with its duration when it is done."""
     from ackclock.cli.progress import progress
 
     started = time.monotonic()
-    with progress(what, duration_s) as tell:
+    with progress(task, duration_s) as tell:
         yield tell
-    say(f"  {what:<18} done {time.monotonic() - started:7.1f} s", err=True)
+    say(f"  {task:<18} done {time.monotonic() - started:7.1f} s", err=True)
 
 
 def is_comparison(folder: Path) -> bool:
@@ -165,8 +165,8 @@ def _print_warnings(comparison: "Comparison") -> None:
             say(f"{column.label}: {column.why}", err=True)
         if column.result is None:
             continue
-        found = (column.l4s.warning, *column.result.run["warnings"], column.unsettled)
-        for warning in found:
+        warnings = (column.l4s.warning, *column.result.run["warnings"], column.unsettled)
+        for warning in warnings:
             if warning:
                 say(f"warning: {column.label}: {warning}", err=True)
     silent = "predict" in comparison.columns and not any(

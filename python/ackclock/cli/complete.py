@@ -57,8 +57,8 @@ def _paths(tree: Any, above: str = "") -> Iterator[str]:
     """Yields the path of each field below; members of lists have their name, or number."""
     if isinstance(tree, dict):
         steps = [(name, value) for name, value in tree.items() if name not in ("name", "facts")]
-    elif isinstance(tree, list) and any(isinstance(one, dict) for one in tree):
-        steps = [(one.get("name", str(index)), one) for index, one in enumerate(tree)]
+    elif isinstance(tree, list) and any(isinstance(member, dict) for member in tree):
+        steps = [(member.get("name", str(index)), member) for index, member in enumerate(tree)]
     else:
         yield above
         return

@@ -19,7 +19,7 @@ def completion(shell: str) -> int:
     """
     from ackclock.cli import cli
 
-    found = get_completion_class(shell)
-    assert found is not None, "the choice names shells that click knows"
-    click.echo(found(cli, {}, "ackclock", "_ACKCLOCK_COMPLETE").source())
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None, "the choice names shells that click knows"
+    click.echo(shell_class(cli, {}, "ackclock", "_ACKCLOCK_COMPLETE").source())
     return 0

@@ -24,13 +24,13 @@ def doctor(topic: str | None, as_json: bool) -> int:
     from ackclock.run import doctor
 
     if topic == "l4s":
-        examination, what = doctor.examine_l4s(), "emulation of L4S"
+        examination, subject = doctor.examine_l4s(), "emulation of L4S"
     else:
-        examination, what = doctor.examine(), "emulation"
+        examination, subject = doctor.examine(), "emulation"
     if as_json:
         print_json(examination)
     else:
-        print_table(doctor.findings_table(examination, what))
+        print_table(doctor.findings_table(examination, subject))
     if examination["emulation"]:
         return 0
-    return complain(doctor.complaint(examination, what), LACKING)
+    return complain(doctor.complaint(examination, subject), LACKING)

@@ -134,14 +134,14 @@ def _lines(error: InputError | LackingError) -> list[str]:
     """One line for each mistake, those in a file in its order and as compilers write them."""
     every = error.errors if isinstance(error, ScenarioError) else (error,)
     placed = sorted(
-        (int(found[1]), int(found[2]), str(one))
-        for one in every
-        if isinstance(one, ScenarioError) and (found := _POSITION.search(one.place))
+        (int(match[1]), int(match[2]), str(mistake))
+        for mistake in every
+        if isinstance(mistake, ScenarioError) and (match := _POSITION.search(mistake.place))
     )
     others = [
-        f"ackclock: {one}"
-        for one in every
-        if not (isinstance(one, ScenarioError) and _POSITION.search(one.place))
+        f"ackclock: {mistake}"
+        for mistake in every
+        if not (isinstance(mistake, ScenarioError) and _POSITION.search(mistake.place))
     ]
     return [" ".join(line.split()) for line in (*others, *(line for *_, line in placed))]
 
@@ -179,14 +179,14 @@ def _of_click(error: click.ClickException) -> InputError:
     return InputError("syntax", "", _plain(error.format_message()))
 
 
-def _wrong(known: click.Parameter, error: click.BadParameter) -> str:
+def _wrong(parameter: click.Parameter, error: click.BadParameter) -> str:
     """Click's sentence about a value in our form."""
     quoted = _QUOTED.match(error.message)
     written = quoted[1] if quoted else ""
-    match known.type:
+    match parameter.type:
         case click.Choice() as choice if quoted:
-            names = [str(one) for one in choice.choices]
-            return f'unknown {_noun(known)} "{written}"; {suggestion(written, names)}'
+            names = [str(option) for option in choice.choices]
+            return f'unknown {_noun(parameter)} "{written}"; {suggestion(written, names)}'
         case click.types.IntRange() | click.types.FloatRange() as span:
             whole = "a whole number" if isinstance(span, click.types.IntRange) else "a number"
             written = written or error.message.split(" ", 1)[0]
@@ -196,9 +196,9 @@ def _wrong(known: click.Parameter, error: click.BadParameter) -> str:
         case click.types.IntParamType() | click.types.FloatParamType() if quoted:
             return f'"{written}" is not a number'
         case click.Path() if quoted is None and (place := _PATH.match(error.message)):
-            what, path, why = place.groups()
+            noun, path, why = place.groups()
             if why == "does not exist":
-                return f'no such {what.lower()} "{path}"'
+                return f'no such {noun.lower()} "{path}"'
             return f'"{path}" {why}'
     return _plain(error.message)
 
@@ -208,8 +208,8 @@ _QUOTED = re.compile(r"'(.*?)' is ")
 _PATH = re.compile(r"(\w+) '(.*)' (.*?)\.?")
 
 
-def _noun(known: click.Parameter) -> str:
-    return (known.human_readable_name or "value").lower().replace("_", " ").replace("-", " ")
+def _noun(parameter: click.Parameter) -> str:
+    return (parameter.human_readable_name or "value").lower().replace("_", " ").replace("-", " ")
 
 
 def _plain(sentence: str) -> str:
@@ -226,8 +226,12 @@ _CODES = {
 }
 
 
-def _name(known: click.Parameter) -> str:
-    return known.opts[0] if isinstance(known, click.Option) else known.human_readable_name.upper()
+def _name(parameter: click.Parameter) -> str:
+    return (
+        parameter.opts[0]
+        if isinstance(parameter, click.Option)
+        else parameter.human_readable_name.upper()
+    )
 
 
 def _of_system(error: OSError) -> tuple[InputError | LackingError, int]:
@@ -249,7 +253,7 @@ def _of_system(error: OSError) -> tuple[InputError | LackingError, int]:
 def _print_as_json(error: InputError | LackingError) -> None:
     printed: dict[str, Any] = {"error": _parts(error)}
     if isinstance(error, ScenarioError) and len(error.errors) > 1:
-        printed["errors"] = [_parts(one) for one in error.errors]
+        printed["errors"] = [_parts(mistake) for mistake in error.errors]
     click.echo(json.dumps(printed, ensure_ascii=False))
 
 

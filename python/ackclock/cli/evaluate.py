@@ -100,27 +100,28 @@ def _run(plan: "Plan", folder: Path, as_json: bool) -> int:
     from ackclock.controls import evaluation
 
     with progress(f"evaluate {plan.control['kind']}") as tell:
-        found, complete = evaluation.evaluate(plan, folder, tell)
-    _print(found, folder, as_json)
+        verdicts, complete = evaluation.evaluate(plan, folder, tell)
+    _print(verdicts, folder, as_json)
     if not complete:
         return complain(
-            f"interrupted; {counted(len(found['cases']), 'case')} done: the same command continues",
+            f"interrupted; {counted(len(verdicts['cases']), 'case')} done: "
+            "the same command continues",
             INTERRUPTED,
         )
-    failed = found["failed"]
+    failed = verdicts["failed"]
     return complain(f"fail: {', '.join(failed)}", UNRELIABLE) if failed else 0
 
 
-def _print(found: dict[str, Any], folder: Path, as_json: bool) -> None:
+def _print(verdicts: dict[str, Any], folder: Path, as_json: bool) -> None:
     from ackclock.controls.evaluation.page import answer, quotation, verdicts_table
 
     if as_json:
-        print_json({"page": str(folder / "index.html"), **found})
+        print_json({"page": str(folder / "index.html"), **verdicts})
         return
-    print_table(verdicts_table(found))
+    print_table(verdicts_table(verdicts))
     say()
-    say_wrapped(answer(found))
-    say_wrapped(quotation(found))
+    say_wrapped(answer(verdicts))
+    say_wrapped(quotation(verdicts))
     say()
     say(f"  page    {folder / 'index.html'}   open it in a browser")
     say(f"  data    {folder / 'evaluation.json'}")

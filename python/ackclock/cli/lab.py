@@ -193,6 +193,6 @@ def _template(saved: Path | None) -> Any:
     from ackclock.laboratory import page
     from ackclock.scenario import Scenario, templates
 
-    found = templates.template(_TEMPLATE)
-    scenario = Scenario.from_toml(found.text)
-    return page.beginning(f"{found.name}.toml", scenario, found.files, saved=saved)
+    template = templates.template(_TEMPLATE)
+    scenario = Scenario.from_toml(template.text)
+    return page.beginning(f"{template.name}.toml", scenario, template.files, saved=saved)

@@ -98,11 +98,11 @@ def _measured(
     from ackclock.cli.progress import progress
     from ackclock.result.interrupted import partly
 
-    found = sources.find(source)
+    captured = sources.find(source)
     repeatable = partial(measurement.is_repeatable, source)
     folder = claim(
-        output, Path("out") / f"{found.stem}-measured", force=force, repeatable=repeatable,
-        goes_on=lambda one: measurement.is_partial(one) and repeatable(one), remedy=remedy,
+        output, Path("out") / f"{captured.stem}-measured", force=force, repeatable=repeatable,
+        goes_on=lambda place: measurement.is_partial(place) and repeatable(place), remedy=remedy,
     )  # fmt: skip
     with progress(f"measure {source}") as tell:
         result = partly(
@@ -153,10 +153,10 @@ def _print(
     for answer, numbers in answers.items():
         say()
         say_wrapped(f"{', '.join(numbers)}: {answer}.")
-    said = connections.prediction_words(rows, predicted)
-    if said:
+    sentence = connections.prediction_words(rows, predicted)
+    if sentence:
         say()
-        say_wrapped(said)
+        say_wrapped(sentence)
     say()
     say(f"  result  {folder}")
     say(f"  next    ackclock report {shlex.quote(str(folder))}")

@@ -40,16 +40,16 @@ def new(template: str | None, output: Path | None, *, force: bool) -> None:
         raise InputError("file", f"{path}", f"is a folder; for example -o {path / path.name}.toml")
     texts = {path: chosen.text}
     texts |= {path.parent / name: text for name, text in chosen.files.items()}
-    for one, text in texts.items():
-        if one.exists() and not force and not _holds(one, text):
+    for file, text in texts.items():
+        if file.exists() and not force and not _holds(file, text):
             raise InputError(
-                "file", f"{one}", "is there already; choose another -o, or replace it with --force"
+                "file", f"{file}", "is there already; choose another -o, or replace it with --force"
             )
     path.parent.mkdir(parents=True, exist_ok=True)
-    for one, text in reversed(texts.items()):  # the scenario last, when what it names is there
-        write_whole(one, text)
-    for one in texts:
-        say(f"{'scenario' if one == path else 'file'}  {one}")
+    for file, text in reversed(texts.items()):  # the scenario last, when what it names is there
+        write_whole(file, text)
+    for file in texts:
+        say(f"{'scenario' if file == path else 'file'}  {file}")
     say(f"next      ackclock check {path}")
 
 
@@ -61,6 +61,6 @@ def _holds(path: Path, text: str) -> bool:
 def _list() -> None:
     from ackclock.table import table
 
-    known = [templates.template(name) for name in templates.names()]
-    rows = [(one.name, one.summary) for one in known]
+    listed = [templates.template(name) for name in templates.names()]
+    rows = [(entry.name, entry.summary) for entry in listed]
     print_table(table("templates: ackclock new TEMPLATE", ["template", "what it describes"], rows))

@@ -76,7 +76,7 @@ def models_option(default: str) -> _Command:
     Names are checked at once, before a run that may take an hour.
     """
 
-    def known(_context: click.Context, _option: click.Parameter, names: str) -> str:
+    def checked_models(_context: click.Context, _option: click.Parameter, names: str) -> str:
         if names not in ("all", "usual"):
             from ackclock.models import chosen
 
@@ -87,7 +87,7 @@ def models_option(default: str) -> _Command:
         return names
 
     return click.option(
-        "--models", default=default, show_default=True, metavar="NAMES", callback=known,
+        "--models", default=default, show_default=True, metavar="NAMES", callback=checked_models,
         shell_complete=names_of("models"),
         help="Models to ask: all, usual (a few that differ), or names separated by commas. See "
         "ackclock show models.",

@@ -34,7 +34,10 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        _escaped(one) if one not in "\n\t" and category(one) in _CONTROL else one for one in text
+        _escaped(character)
+        if character not in "\n\t" and category(character) in _CONTROL
+        else character
+        for character in text
     )
 
 
@@ -100,7 +103,7 @@ def _print_part(table: "Table") -> None:
     names = _names(table)
     wide = _widths_of_cells(table)
     right = table.numeric
-    spans = [sum(wide[at] for at in span) + 2 * (len(span) - 1) for span in names.values()]
+    spans = [sum(wide[index] for index in span) + 2 * (len(span) - 1) for span in names.values()]
 
     def line(cells: Iterable[str], wide: list[int], right: list[bool]) -> str:
         padded = (
@@ -110,11 +113,13 @@ def _print_part(table: "Table") -> None:
         return "  ".join(padded).rstrip()
 
     heads = [
-        visible(table.columns[at].name).center(size) if len(span) > 1 else table.columns[at].name
-        for (at, span), size in zip(names.items(), spans, strict=True)
+        visible(table.columns[index].name).center(size)
+        if len(span) > 1
+        else table.columns[index].name
+        for (index, span), size in zip(names.items(), spans, strict=True)
     ]
     rule = ("─" if sys.stdout.isatty() else "-") * (sum(wide) + 2 * (len(wide) - 1))
-    say(line(heads, spans, [right[at] for at in names]))
+    say(line(heads, spans, [right[index] for index in names]))
     if any(units):
         click.echo(line(units, wide, right))
     for text in (rule, *(line(row, wide, right) for row in rows), rule):
@@ -124,23 +129,23 @@ def _print_part(table: "Table") -> None:
 def _names(table: "Table") -> dict[int, list[int]]:
     """The positions under each name: its own, and those of columns with a unit but no name."""
     spans: dict[int, list[int]] = {}
-    for at, column in enumerate(table.columns):
-        if at and not column.name and column.unit:
-            spans[max(spans)].append(at)
+    for index, column in enumerate(table.columns):
+        if index and not column.name and column.unit:
+            spans[max(spans)].append(index)
         else:
-            spans[at] = [at]
+            spans[index] = [index]
     return spans
 
 
 def _widths_of_cells(table: "Table") -> list[int]:
     """The width of each column with its unit below its name."""
     wide = [
-        max(len(visible(text)) for text in [column.unit, *(row[at] for row in table.texts)])
-        for at, column in enumerate(table.columns)
+        max(len(visible(text)) for text in [column.unit, *(row[index] for row in table.texts)])
+        for index, column in enumerate(table.columns)
     ]
-    for at, span in _names(table).items():
-        missing = len(visible(table.columns[at].name)) - _total(wide, span)
-        wide[at] += max(missing, 0)
+    for index, span in _names(table).items():
+        missing = len(visible(table.columns[index].name)) - _total(wide, span)
+        wide[index] += max(missing, 0)
     return wide
 
 
@@ -202,12 +207,14 @@ def _fitting(table: "Table", width: int, *, under: bool = False) -> "Table":
     wide = _widths_of_cells(table) if under else _widths(table)
     kept = list(range(len(table.columns)))
     spare = {
-        at: column.spare for at, column in enumerate(table.columns) if column.spare is not None
+        index: column.spare
+        for index, column in enumerate(table.columns)
+        if column.spare is not None
     }
-    for at in sorted(spare, key=lambda position: spare[position]):
+    for index in sorted(spare, key=lambda position: spare[position]):
         if _total(wide, kept) <= width:
             break
-        kept.remove(at)
+        kept.remove(index)
     return table.select(kept)
 
 

@@ -153,7 +153,7 @@ def plot(
     _check_options(context, chosen, kind, run)
     if isinstance(drawn_from, Result):
         check_models([drawn_from], models)
-        if any("predicted" in one.takes for one in chosen):
+        if any("predicted" in figure.takes for figure in chosen):
             view = replace(view, predicted=predicted(drawn_from, models))
     paths = _draw(drawn_from, chosen, view, paper, run, output)
     if as_json:
@@ -199,13 +199,15 @@ def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[Fig
     """Returns the figures to draw: the one asked for, or all that the result has."""
     from ackclock.plot import FIGURES, available, why_not
 
-    named = [one for one in FIGURES if kind in (_ALL, one.name)]
-    chosen = [one for one in named if one.why_not(subject, view) is None]
+    named = [figure for figure in FIGURES if kind in (_ALL, figure.name)]
+    chosen = [figure for figure in named if figure.why_not(subject, view) is None]
     if chosen:
         return chosen
-    found = available(subject, view)
+    shown = available(subject, view)
     others = (
-        f"choose from {', '.join(one.name for one in found)}" if found else "no figure shows it"
+        f"choose from {', '.join(figure.name for figure in shown)}"
+        if shown
+        else "no figure shows it"
     )
     if kind == _ALL:
         raise InputError("no-data", str(run), others)
@@ -221,7 +223,7 @@ def _check_options(
     context: click.Context, chosen: "list[FigureKind]", kind: str, run: Path
 ) -> None:
     """Refuses options that none of the figures uses."""
-    taken = {name for one in chosen for name in one.takes}
+    taken = {name for figure in chosen for name in figure.takes}
     for option, name in _view_options():
         is_given = context.get_parameter_source(option.name or "") == ParameterSource.COMMANDLINE
         if is_given and name not in taken:

@@ -37,7 +37,7 @@ class PredictCommand(click.Command):
         **extra: Any,
     ) -> click.Context:
         """Makes a context, perhaps of a model's command."""
-        word = next((one for one in args if one != "--json"), "-")
+        word = next((argument for argument in args if argument != "--json"), "-")
         if word.startswith("-") or word.endswith(".toml") or Path(word).is_file():
             return super().make_context(info_name, args, parent, **extra)
         from ackclock.models import model
@@ -103,16 +103,16 @@ def _command(model: "Model") -> click.Command:
     from ackclock.table import capital
 
     options: list[click.Parameter] = [
-        click.Option([_option(one.name)], metavar=_metavar(one.unit), help=_help(model, one))
-        for one in model.inputs
+        click.Option([_option(entry.name)], metavar=_metavar(entry.unit), help=_help(model, entry))
+        for entry in model.inputs
     ]
     options += [
         click.Option(
-            [_option(one.name)],
-            metavar=_metavar(one.unit),
-            help=f"{capital(one.meaning)}, with --solve.",
+            [_option(entry.name)],
+            metavar=_metavar(entry.unit),
+            help=f"{capital(entry.meaning)}, with --solve.",
         )
-        for one in model.outputs
+        for entry in model.outputs
     ]
     options += [
         click.Option(
@@ -127,7 +127,7 @@ def _command(model: "Model") -> click.Command:
             help="Payload of a segment, to convert segments to bits or bytes.",
         ),
     ]
-    if any(one.on_wire for one in model.inputs):
+    if any(entry.on_wire for entry in model.inputs):
         options.append(
             click.Option(
                 ["--header"],
@@ -161,17 +161,17 @@ def _metavar(unit: str) -> str:
     )
 
 
-def _help(model: "Model", one: "Input") -> str:
+def _help(model: "Model", quantity: "Input") -> str:
     from ackclock.table import capital
 
-    record = next(entry for entry in model.described()["inputs"] if entry["name"] == one.name)
+    record = next(entry for entry in model.described()["inputs"] if entry["name"] == quantity.name)
     facts = (
-        [one.letter, one.domain.words(one.letter or one.name)]
-        if one.letter
-        else [one.domain.words(one.name)]
+        [quantity.letter, quantity.domain.words(quantity.letter or quantity.name)]
+        if quantity.letter
+        else [quantity.domain.words(quantity.name)]
     )
-    facts.append(record["default"] if one.default is None else f"default: {record['default']}")
-    return f"{capital(one.meaning)}. [{'; '.join(facts)}]"
+    facts.append(record["default"] if quantity.default is None else f"default: {record['default']}")
+    return f"{capital(quantity.meaning)}. [{'; '.join(facts)}]"
 
 
 class _Units:
@@ -197,71 +197,74 @@ class _Units:
         except ValueError:
             raise units.refusal(option, written, ("bytes",), example=_MSS) from None
 
-    def read(self, one: "Input | Output", written: str) -> list[float]:
+    def read(self, quantity: "Input | Output", written: str) -> list[float]:
         """Reads a comma-separated list of numbers."""
         parts = [part.strip() for part in written.split(",")]
-        numbers = [self._number(one, part) for part in parts]
+        numbers = [self._number(quantity, part) for part in parts]
         self._texts.update(
-            ((one.name, number), part) for number, part in zip(numbers, parts, strict=True)
+            ((quantity.name, number), part) for number, part in zip(numbers, parts, strict=True)
         )
         return numbers
 
-    def say(self, one: "Input | Output", value: float) -> str:
+    def say(self, quantity: "Input | Output", value: float) -> str:
         """Formats a value for an error message: as written, or in the unit of the first value."""
-        if (one.name, value) in self._texts:
-            return self._texts[one.name, value]
-        if one.name not in self._written or not isfinite(value):
-            return self.words(one, value)
-        scale, unit = self._written[one.name]
+        if (quantity.name, value) in self._texts:
+            return self._texts[quantity.name, value]
+        if quantity.name not in self._written or not isfinite(value):
+            return self.words(quantity, value)
+        scale, unit = self._written[quantity.name]
         return f"{value / scale:.6g} {unit}".rstrip()
 
-    def _number(self, one: "Input | Output", written: str) -> float:
-        domain: Domain | None = getattr(one, "domain", None)
+    def _number(self, quantity: "Input | Output", written: str) -> float:
+        domain: Domain | None = getattr(quantity, "domain", None)
         example = {"": "1%", "s": "100ms", "segments": "64", "segments/s": "5Mbit/s"}.get(
-            one.unit, "0.4"
+            quantity.unit, "0.4"
         )
         if domain is not None and domain.values:
             example = " or ".join(f"{value:g}" for value in domain.values)
-        if written == "unlimited" and one.unit == "segments":
+        if written == "unlimited" and quantity.unit == "segments":
             return inf
-        size = self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0)
+        size = self.mss_bytes + (self.header_bytes if getattr(quantity, "on_wire", False) else 0.0)
         scales = {
             "s": {"s": 1.0},
             "segments": {"packets": 1.0, "": 1.0, "bytes": 1 / size},
             "segments/s": {"packets/s": 1.0, "bit/s": 1 / (8 * size)},
-        }.get(one.unit, {"": 1.0})
+        }.get(quantity.unit, {"": 1.0})
         try:
             read = units.parse(written)
         except ValueError:
-            raise units.refusal(_option(one.name), written, scales, example=example) from None
-        if read.unit == "%" and one.unit != "":
+            raise units.refusal(_option(quantity.name), written, scales, example=example) from None
+        if read.unit == "%" and quantity.unit != "":
             scales = {key: scale for key, scale in scales.items() if key}
         if read.base in scales:
             scale = scales[read.base] * (units.parse(f"1 {read.unit}").amount if read.unit else 1.0)
-            self._written.setdefault(one.name, (scale, read.unit))
+            self._written.setdefault(quantity.name, (scale, read.unit))
             return read.amount * scales[read.base]
-        raise units.refusal(_option(one.name), written, scales, example=example)
+        raise units.refusal(_option(quantity.name), written, scales, example=example)
 
-    def words(self, one: "Input | Output", value: float) -> str:
+    def words(self, quantity: "Input | Output", value: float) -> str:
         """Formats a value for people."""
         if value == inf:
             return "unlimited"
-        if one.unit == "segments/s":
+        if quantity.unit == "segments/s":
             bits = (
                 value
                 * 8
-                * (self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0))
+                * (
+                    self.mss_bytes
+                    + (self.header_bytes if getattr(quantity, "on_wire", False) else 0.0)
+                )
             )
             return f"{bits / 1e6:.4g} Mbit/s"
-        if one.unit == "s":
+        if quantity.unit == "s":
             return f"{value * 1e3:.4g} ms" if abs(value) < 1 else f"{value:.4g} s"
-        return f"{value:.4g} {one.unit}".rstrip()
+        return f"{value:.4g} {quantity.unit}".rstrip()
 
 
 def _run(
     model: "Model", written: dict[str, str], solve: str | None, units: _Units, as_json: bool
 ) -> None:
-    targets = {one.name: one for one in model.outputs if one.name in written}
+    targets = {output.name: output for output in model.outputs if output.name in written}
     given = {name: text for name, text in written.items() if name not in targets}
     values = {name: units.read(model.input(name), text) for name, text in given.items()}
     try:
@@ -285,19 +288,21 @@ def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
 
     if error.field.startswith("--"):
         return error
-    one = next((one for one in model.inputs if one.name == error.field), None)
+    quantity = next((quantity for quantity in model.inputs if quantity.name == error.field), None)
     value, message = error.value, error.message
     if isinstance(error, RefusedInputsError):
         message = error.said(lambda name, number: units.say(model.input(name), number)).message
-    elif one is not None and isinstance(value, float) and not one.domain.holds(value):
-        asked = one.domain.refusal(one.name, value, lambda number: units.say(one, number))
-        message = f"{units.say(one, value)} {asked}"
+    elif quantity is not None and isinstance(value, float) and not quantity.domain.holds(value):
+        asked = quantity.domain.refusal(
+            quantity.name, value, lambda number: units.say(quantity, number)
+        )
+        message = f"{units.say(quantity, value)} {asked}"
     return InputError(error.code, _option(error.field), _in_options(message, model), value)
 
 
 def _in_options(message: str, model: "Model") -> str:
     """Returns the message with the names of inputs and outputs as options have them."""
-    names = {one.name for one in model.inputs} | {one.name for one in model.outputs}
+    names = {entry.name for entry in model.inputs} | {entry.name for entry in model.outputs}
     return re.sub(
         r"\w+", lambda word: word[0].replace("_", "-") if word[0] in names else word[0], message
     )
@@ -328,72 +333,80 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
     from ackclock.table import table
 
     asked = _combinations(values)
-    known = [
-        {name: float(value) for name, value in model.completed(**one).items()} for one in asked
+    completed = [
+        {name: float(value) for name, value in model.completed(**inputs).items()}
+        for inputs in asked
     ]
-    _announce(model, known)
+    _announce(model, completed)
     answers: list[dict[str, float]] = []
     with progress(f"predict {model.name}") as tell:
-        for one in known:
-            tell(len(answers) / len(known))
-            answers.append({name: float(value) for name, value in model.answer(**one).items()})
+        for inputs in completed:
+            tell(len(answers) / len(completed))
+            answers.append({name: float(value) for name, value in model.answer(**inputs).items()})
     if as_json:
         _print_as_json(
             model,
             units,
-            [{"inputs": one, "outputs": says} for one, says in zip(known, answers, strict=True)],
+            [
+                {"inputs": inputs, "outputs": says}
+                for inputs, says in zip(completed, answers, strict=True)
+            ],
         )
     elif len(asked) == 1:
         cells = [
             [
-                one.name,
-                units.words(one, answers[0][one.name]),
-                _in_segments(one, answers[0][one.name]),
-                one.meaning,
+                output.name,
+                units.words(output, answers[0][output.name]),
+                _in_segments(output, answers[0][output.name]),
+                output.meaning,
             ]
-            for one in model.outputs
+            for output in model.outputs
         ]
         print_table(
             table(
-                _title(model, known[0], units), ["output", "value", "in segments", "meaning"], cells
+                _title(model, completed[0], units),
+                ["output", "value", "in segments", "meaning"],
+                cells,
             )
         )
     else:
         varied = [name for name, several in values.items() if len(several) > 1]
         cells = [
-            [units.words(model.input(name), one[name]) for name in varied]
+            [units.words(model.input(name), inputs[name]) for name in varied]
             + [units.words(output, says[output.name]) for output in model.outputs]
-            for one, says in zip(known, answers, strict=True)
+            for inputs, says in zip(completed, answers, strict=True)
         ]
         fixed = {
             name: value
-            for name, value in known[0].items()
-            if all(one[name] == value for one in known)
+            for name, value in completed[0].items()
+            if all(inputs[name] == value for inputs in completed)
         }
-        head = varied + [one.name for one in model.outputs]
+        head = varied + [output.name for output in model.outputs]
         print_table(table(_title(model, fixed, units), head, cells, keys=len(varied)))
 
 
-def _announce(model: "Model", known: list[dict[str, float]]) -> None:
+def _announce(model: "Model", completed: list[dict[str, float]]) -> None:
     """Says on standard error about how long the answers take, if that is long."""
     import numpy as np
 
     lasts_s = sum(
-        bound.lasts_s({name: np.asarray(value) for name, value in one.items()})
+        bound.lasts_s({name: np.asarray(value) for name, value in inputs.items()})
         for bound in model.bounds
-        for one in known
+        for inputs in completed
     )
     if lasts_s > _PATIENCE_S:
         say(f"predict {model.name}: about {lasts_s:.0f} s", err=True)
 
 
-def _in_segments(one: "Input | Output", value: float) -> str:
-    return f"{value:.6g} segments/s" if one.unit == "segments/s" else ""
+def _in_segments(quantity: "Input | Output", value: float) -> str:
+    return f"{value:.6g} segments/s" if quantity.unit == "segments/s" else ""
 
 
 def _title(model: "Model", fixed: dict[str, float], units: _Units) -> str:
-    told = [f"{name} {units.words(model.input(name), value)}" for name, value in fixed.items()]
-    return f"{model.label}: " + ", ".join([*told, f"mss {units.mss_bytes:g} bytes"])
+    conditions = [
+        f"{name} {units.words(model.input(name), value)}" for name, value in fixed.items()
+    ]
+    return f"{model.label}: " + ", ".join([*conditions, f"mss {units.mss_bytes:g} bytes"])
 
 
 def _solve(
@@ -404,11 +417,11 @@ def _solve(
     from ackclock.table import table
 
     if len(targets) != 1:
-        names = ", ".join(_option(one.name) for one in model.outputs)
+        names = ", ".join(_option(output.name) for output in model.outputs)
         raise InputError(
             "missing", "--solve", f"needs a value for exactly one output; choose from {names}"
         )
-    if unknown not in [one.name for one in model.inputs]:
+    if unknown not in [entry.name for entry in model.inputs]:
         raise InputError(
             "unknown-name",
             "--solve",
@@ -418,14 +431,14 @@ def _solve(
     asked = model.input(unknown)
     wanted = units.read(target, written[target.name])
     rows: list[dict[str, Any]] = []
-    questions = [(known, aim) for known in _combinations(values) for aim in wanted]
+    questions = [(given, aim) for given in _combinations(values) for aim in wanted]
     with progress(f"predict {model.name}") as tell:
-        for known, aim in questions:
+        for given, aim in questions:
             tell(len(rows) / len(questions))
-            row = {"inputs": known, "output": target.name, "target": aim, "unknown": unknown}
+            row = {"inputs": given, "output": target.name, "target": aim, "unknown": unknown}
             try:
-                found = solve(model, unknown, aim, output=target.name, say=units.say, **known)
-                rows.append(row | {"values": list(found.values)})
+                solution = solve(model, unknown, aim, output=target.name, say=units.say, **given)
+                rows.append(row | {"values": list(solution.values)})
             except NoSolutionError as error:
                 rows.append(row | {"values": [], "why_not": _in_options(str(error), model)})
     if len(rows) == 1 and not rows[0]["values"]:
@@ -445,7 +458,7 @@ def _solve(
 
 
 def _names(records: "Iterable[Input]") -> list[str]:
-    return [one.name.replace("_", "-") for one in records]
+    return [record.name.replace("_", "-") for record in records]
 
 
 def _print_as_json(model: "Model", units: _Units, answers: list[dict[str, Any]]) -> None:
@@ -454,8 +467,8 @@ def _print_as_json(model: "Model", units: _Units, answers: list[dict[str, Any]])
         answer["inputs"] = {
             name: "unlimited" if value == inf else value for name, value in answer["inputs"].items()
         }
-    named = {one.name: one.unit for one in model.inputs} | {
-        one.name: one.unit for one in model.outputs
+    named = {entry.name: entry.unit for entry in model.inputs} | {
+        entry.name: entry.unit for entry in model.outputs
     }
     print_json(
         {"model": model.name, "mss_bytes": units.mss_bytes, "units": named, "answers": answers}

@@ -24,13 +24,13 @@ class Tell(Protocol):
 
 
 @contextmanager
-def progress(what: str, duration_s: float | None = None) -> Iterator[Tell]:
+def progress(task: str, duration_s: float | None = None) -> Iterator[Tell]:
     """Returns a context manager whose value takes the share done.
 
     Nothing is shown in the first two seconds.
 
     Args:
-        what: The work.
+        task: The work.
         duration_s: Its duration, if known beforehand. Progress is then shown at once if it exceeds
             ten seconds.
     """
@@ -46,13 +46,13 @@ def progress(what: str, duration_s: float | None = None) -> Iterator[Tell]:
             return
         words = ", ".join(filter(None, (now, _left(share, moment - started, duration_s))))
         if bar is None and sys.stderr.isatty():
-            bar = _bar(visible(what))
+            bar = _bar(visible(task))
         if bar is not None:
             bar(share, visible(words))
         elif moment - last >= _QUIET_S:
             last = moment
             done = "" if share is None else f"{share:.0%}, "
-            say(f"{what}: {done}{words}", err=True)
+            say(f"{task}: {done}{words}", err=True)
 
     try:
         yield tell
@@ -77,7 +77,7 @@ def _words(seconds: float | None) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _bar(what: str) -> Callable[[float | None, str | None], None]:
+def _bar(words: str) -> Callable[[float | None, str | None], None]:
     """Returns a function that draws a bar on the terminal with words behind it.
 
     The bar swings if the share is unknown. Without words it disappears.
@@ -86,10 +86,10 @@ def _bar(what: str) -> Callable[[float | None, str | None], None]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     shown = Progress(
-        TextColumn(what), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[words]}"),
+        TextColumn(words), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[words]}"),
         console=Console(stderr=True), transient=True,
     )  # fmt: skip
-    task = shown.add_task(what, total=1.0, words="")
+    task = shown.add_task(words, total=1.0, words="")
     shown.start()
 
     def tell(share: float | None, words: str | None) -> None:

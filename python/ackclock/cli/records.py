@@ -47,7 +47,7 @@ def _elements(kind: str) -> Records:
 
 def _presets() -> Records:
     described = schema()["$defs"]["Preset"]["oneOf"]
-    summaries = {one["const"]: one.get("description", "") for one in described}
+    summaries = {preset["const"]: preset.get("description", "") for preset in described}
     presets = registry()["presets"]
     return {
         name: {"name": name, "summary": summaries[name], "values": values}
@@ -65,14 +65,14 @@ def _metrics() -> Records:
     from ackclock.metrics import METRICS
 
     return {
-        one.name: {
-            "name": one.name,
-            "label": one.label,
-            "unit": one.unit,
-            "subjects": one.subjects.nouns,
-            "summary": one.summary,
+        metric.name: {
+            "name": metric.name,
+            "label": metric.label,
+            "unit": metric.unit,
+            "subjects": metric.subjects.nouns,
+            "summary": metric.summary,
         }
-        for one in METRICS.values()
+        for metric in METRICS.values()
     }
 
 
@@ -85,13 +85,13 @@ def _figures() -> Records:
 def _causes() -> Records:
     from ackclock.comparison import CAUSES
 
-    return {one.name: {"name": one.name, "summary": one.sentence} for one in CAUSES}
+    return {cause.name: {"name": cause.name, "summary": cause.sentence} for cause in CAUSES}
 
 
 def _experiments() -> Records:
     from ackclock.reproduction import experiments
 
-    return {one.name: experiment(one) for one in experiments()}
+    return {name.name: experiment(name) for name in experiments()}
 
 
 def experiment(record: "Experiment") -> dict[str, Any]:

@@ -36,17 +36,17 @@ def replay(run: Path, as_json: bool) -> int:
         head = ["point", "replicate", "packets", "same decisions", "record", "differs"]
         cells = (
             [
-                one["point"],
-                one["replicate"],
-                one["arrivals"],
-                one["decisions"],
-                _extent(one),
-                "no" if one["difference"] is None else "yes",
+                replayed["point"],
+                replayed["replicate"],
+                replayed["arrivals"],
+                replayed["decisions"],
+                _extent(replayed),
+                "no" if replayed["difference"] is None else "yes",
             ]
-            for one in runs
+            for replayed in runs
         )
         print_table(table(f"{run}: recorded packets through the hops again", head, cells))
-    different = [one for one in runs if one["difference"] is not None]
+    different = [replayed for replayed in runs if replayed["difference"] is not None]
     if not different:
         return 0
     first = different[0]

@@ -95,15 +95,15 @@ def _print_catalogue(experiments: "Iterable[Experiment]", as_json: bool) -> None
     """Prints the experiments and their cost, under their source and question."""
     experiments = list(experiments)
     if as_json:
-        print_json([experiment(one) for one in experiments])
+        print_json([experiment(entry) for entry in experiments])
         return
-    for source, of_source in groupby(experiments, key=lambda one: one.source):
+    for source, of_source in groupby(experiments, key=lambda entry: entry.source):
         say_wrapped(source)
-        for question, group in groupby(of_source, key=lambda one: one.question):
+        for question, group in groupby(of_source, key=lambda entry: entry.question):
             say()
             say_wrapped(question)
-            for one in group:
-                say(f"  {one.name:27} {one.cost_s:5g} s  {one.shows}")
+            for entry in group:
+                say(f"  {entry.name:27} {entry.cost_s:5g} s  {entry.shows}")
         say()
     say("  next    ackclock reproduce NAME   (or a group: what stands before the first dash)")
 
@@ -131,7 +131,7 @@ def _print_answers(records: "list[Record]") -> None:
 
     say_wrapped(sentences.summary(records))
     say()
-    rows = [[one["name"], one["shows"], one["verdict"]["kind"]] for one in records]
+    rows = [[answer["name"], answer["shows"], answer["verdict"]["kind"]] for answer in records]
     columns = ("experiment", Column("shows", spare=1), "verdict")
     print_rows(table("Verdicts", columns, rows))
     for record in records:
@@ -156,8 +156,8 @@ def _print_whole(record: "Record") -> None:
     for heading, listed in sentences.statements(record):
         say()
         say_wrapped(heading)
-        for one in listed:
-            say_wrapped(f"- {one}")
+        for line in listed:
+            say_wrapped(f"- {line}")
 
 
 def _print_answer(record: "Record") -> None:
@@ -167,7 +167,7 @@ def _print_answer(record: "Record") -> None:
     failing = sentences.failing(record)
     if failing:
         say_wrapped("What does not come out:")
-    for one in failing:
-        say_wrapped(f"- {one}")
+    for line in failing:
+        say_wrapped(f"- {line}")
     for reason in sentences.reasons(record):
         say_wrapped(reason)

@@ -80,13 +80,13 @@ def send(
         raise InputError("contradiction", "--bytes", "remove it; DATA says what to send")
     folder = claim(output, Path("out/sent"), force=force, goes_on=never_began)
     security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
-    said: list[str] = []
+    addresses: list[str] = []
 
     with progress("send") as tell:
 
-        def told(state: dict[str, Any]) -> None:
-            if not said:
-                said.append(state["local"])
+        def report(state: dict[str, Any]) -> None:
+            if not addresses:
+                addresses.append(state["local"])
                 say(f"waiting on {state['local']}", err=True)
             tell(None, moment(state["now"]))
 
@@ -94,6 +94,6 @@ def send(
             folder, security, session.Data(data, amount), listen=listen, controls=controls,
             max_rate=max_rate, payload=payload, tick=tick, burst=burst, jitter=jitter,
             duration_s=None if duration is None else units.seconds(duration), seed=seed, pcap=pcap,
-            progress=told,
+            progress=report,
         )  # fmt: skip
     return conclude(result, folder, as_json=as_json, plain=True)

@@ -91,12 +91,14 @@ def overview(kind: str, listed: Records) -> "Table":
     """Returns the table of all records of a kind."""
     from ackclock.table import Column, table
 
-    told = ("name", "label", "unit", "subjects", "methods", "options", "summary", "reference")
-    names = [name for name in told if any(name in one for one in listed.values())]
+    fields = ("name", "label", "unit", "subjects", "methods", "options", "summary", "reference")
+    names = [name for name in fields if any(name in record for record in listed.values())]
     spare = {"reference": 0, "subjects": 1}
     columns = [Column(name, spare=spare.get(name)) for name in names]
     return table(
-        kind, columns, ([_text(one.get(name, "")) for name in names] for one in listed.values())
+        kind,
+        columns,
+        ([_text(record.get(name, "")) for name in names] for record in listed.values()),
     )
 
 
@@ -151,7 +153,10 @@ def details(record: dict[str, Any]) -> "list[Table]":
             table(
                 "assumptions",
                 ["", ""],
-                ([one["name"], one["sentence"]] for one in record["assumptions"]),
+                (
+                    [assumption["name"], assumption["sentence"]]
+                    for assumption in record["assumptions"]
+                ),
             )
         )
     return tables
@@ -160,7 +165,7 @@ def details(record: dict[str, Any]) -> "list[Table]":
 def _members(title: str, members: list[dict[str, Any]], columns: tuple[str, ...]) -> "Table":
     from ackclock.table import table
 
-    return table(title, columns, ([one[name] for name in columns] for one in members))
+    return table(title, columns, ([member[name] for name in columns] for member in members))
 
 
 def parameters(schema: dict[str, Any]) -> list[list[str]]:
@@ -187,7 +192,7 @@ def parameters(schema: dict[str, Any]) -> list[list[str]]:
 
 def _choices(described: dict[str, Any]) -> str:
     choices = described.get("enum") or [
-        one["const"] for one in described.get("oneOf", []) if "const" in one
+        choice["const"] for choice in described.get("oneOf", []) if "const" in choice
     ]
     return (
         " | ".join(map(_text, choices))

@@ -76,10 +76,10 @@ def _verdicts(result: "Result", claimed: "L4s") -> dict[str, Any]:
     """Returns the verdicts on the runs: of an emulation, and of flows that ask for L4S."""
     from ackclock.report import run_tables
 
-    told: dict[str, Any] = {"l4s": claimed.rows()} if claimed.verdicts else {}
+    verdicts: dict[str, Any] = {"l4s": claimed.rows()} if claimed.verdicts else {}
     if result.run["method"] == "emulate":
-        told["fidelity"] = run_tables.fidelity_rows(result)
-    return told
+        verdicts["fidelity"] = run_tables.fidelity_rows(result)
+    return verdicts
 
 
 def _virtual(result: "Result") -> float:

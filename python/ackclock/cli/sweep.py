@@ -163,7 +163,7 @@ def run(
         Path("out") / f"{scenario.stem}-sweep",
         force=force,
         may_hold=SWEEP,
-        goes_on=lambda one: is_begun(one, plan),
+        goes_on=lambda place: is_begun(place, plan),
     )
     go_on = where.parse(place, plan, side_by_side)  # Before anything is written.
     return _go_on(Store.begin(folder, plan), go_on, shard, time_limit, as_json)
@@ -178,22 +178,22 @@ def _planned(
     from ackclock.sweeps import designs, parameters, precision
     from ackclock.sweeps.plan import METRICS_BY_DEFAULT, Plan, asked
 
-    with _of("--vary"):
+    with _naming("--vary"):
         for text in vary:
             parameters.parse(text)
-    with _of("--design"):
+    with _naming("--design"):
         designs.parse(design)
-    with _of("--metric"):
-        wanted = [asked(one) for one in metrics]
+    with _naming("--metric"):
+        wanted = [asked(name) for name in metrics]
     counts, goal = None, None
     if replicates is not None:
-        with _of("--replicates"):
+        with _naming("--replicates"):
             counts = precision.parse_replicates(replicates)
     if until is not None:
         if not wanted:
             raise InputError("missing", "--metric", "is missing; name the metric of --until")
-        with _of("--until"):
-            goal = precision.parse(until, [one.metric.unit for one in wanted])
+        with _naming("--until"):
+            goal = precision.parse(until, [metric.metric.unit for metric in wanted])
             if counts is not None and counts[0] < 2:
                 raise InputError(
                     "contradiction", "", "needs two replicates or more; for example "
@@ -211,7 +211,7 @@ def _planned(
         methods=methods,
         models=models,
         metrics=metrics or METRICS_BY_DEFAULT,
-        keep=[one.strip() for one in keep.split(",")],
+        keep=[name.strip() for name in keep.split(",")],
         replicates=counts,
         until=goal,
         independent=independent,
@@ -219,7 +219,7 @@ def _planned(
 
 
 @contextmanager
-def _of(option: str) -> Iterator[None]:
+def _naming(option: str) -> Iterator[None]:
     """Makes errors from within name the option."""
     try:
         yield
@@ -295,13 +295,13 @@ def _go_on(
     last: list[Progress] = []
     with progress(f"sweep {store.folder.name}") as tell:
 
-        def told(now: "Progress") -> None:
+        def show_progress(now: "Progress") -> None:
             last[:] = [now]
             failed = f", {now.failed} failed" if now.failed else ""
             tell(now.share, f"{now.ended} of {now.wanted} runs{failed}")
 
         try:
-            done = go_on(store, shard, told, limit_s)
+            done = go_on(store, shard, show_progress, limit_s)
         except KeyboardInterrupt:
             kept = f"; {last[0].ended} of {last[0].wanted} runs are kept" if last else ""
             raise KeyboardInterrupt(
@@ -435,14 +435,16 @@ def show(
     from ackclock.validity.stationarity import NOTE
 
     store = Store(folder)
-    with _of("--y"):
-        what = asked(y or store.plan.metrics[0])
-    tidy = summary.frame(store, what)
+    with _naming("--y"):
+        chosen = asked(y or store.plan.metrics[0])
+    tidy = summary.frame(store, chosen)
     if "predict" in store.plan.methods and "predict" not in tidy["method"].to_pylist():
-        say(f"predict: no chosen model tells {what}; see the table predictions", err=True)
+        say(f"predict: no chosen model tells {chosen}; see the table predictions", err=True)
     tidy = summary.where(tidy, conditions)
     column = None if x is None else summary.column_of(tidy, x, "--x")
-    heading = f"{what.metric.label} of {store.plan.scenario.get('name', folder.name)}: means ± 95 %"
+    heading = (
+        f"{chosen.metric.label} of {store.plan.scenario.get('name', folder.name)}: means ± 95 %"
+    )
     if output is not None and output.suffix[1:].lower() in _PICTURES:
         from ackclock.plot import Paper
 
@@ -452,18 +454,18 @@ def show(
             heading = heading.replace(" of ", f" at {hop} of ", 1)
         vertical = None if by is None else summary.column_of(tidy, by, "--by")
         paper = Paper(width, font, font_size, "" if title == "none" else title)
-        _draw(output, tidy, (column, vertical), what.metric, heading, paper)
+        _draw(output, tidy, (column, vertical), chosen.metric, heading, paper)
     elif output is not None:
         _write(output, tidy)
     if output is not None:
         say(f"{'figure' if output.suffix[1:] in _PICTURES else 'table'}: {output}")
         return
-    shown = summary.shown(summary.without_copies(tidy, column), what.metric, heading, column)
+    shown = summary.shown(summary.without_copies(tidy, column), chosen.metric, heading, column)
     if as_json:
         print_json(tidy.to_pylist())
     else:
         print_rows(shown)
-        if any(tidy[f"{what.metric.name}_unsettled"].to_pylist()):
+        if any(tidy[f"{chosen.metric.name}_unsettled"].to_pylist()):
             say_wrapped(NOTE)
         if any(tidy["identical"].to_pylist()):
             say_wrapped(summary.ONE)
@@ -526,10 +528,10 @@ def search(
     from ackclock.sweeps.plan import RUN_LIMIT_S
     from ackclock.sweeps.search import objective
 
-    with _of("--vary"):
+    with _naming("--vary"):
         for text in vary:
             parameters.parse(text)
-    with _of("--minimise"):
+    with _naming("--minimise"):
         objective.parse(minimise)
     opened = where.place(place)
     asked = searching.Search.make(
@@ -541,7 +543,7 @@ def search(
         Path("out") / f"{scenario.stem}-search",
         force=force,
         may_hold=searching.SEARCH,
-        goes_on=lambda one: searching.is_begun(one, asked),
+        goes_on=lambda place: searching.is_begun(place, asked),
     )
     with progress(f"search {scenario.name}") as tell:
         try:

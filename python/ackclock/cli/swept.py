@@ -42,20 +42,20 @@ def _swept(store: "Store") -> "Swept":
 
     plan = store.plan
     means, tables, refused = [], [], None
-    for name in dict.fromkeys(one.metric.name for one in plan.asked):
-        what = asked(name)
+    for name in dict.fromkeys(asked_for.metric.name for asked_for in plan.asked):
+        metric = asked(name)
         try:
-            tidy = summary.frame(store, what)
+            tidy = summary.frame(store, metric)
         except InputError as error:
             refused = error
             continue
         hop = summary.bottleneck(store, tidy)
         if hop is not None:
             tidy = summary.where(tidy, (f"subject={hop}",))
-        means.append((what.metric, tidy))
-        label = capital(what.metric.label)
+        means.append((metric.metric, tidy))
+        label = capital(metric.metric.label)
         title = f"{label} at {hop}" if hop is not None else label
-        tables.append(summary.shown(summary.without_copies(tidy), what.metric, title))
+        tables.append(summary.shown(summary.without_copies(tidy), metric.metric, title))
     if not means and refused is not None:
         raise refused
     done, runs = driver.progress(driver.restored(store)), store.runs().to_pylist()
@@ -74,10 +74,10 @@ def _swept(store: "Store") -> "Swept":
         is_grid=plan.design.startswith("grid") or len(plan.vary) < 2,
         points=[
             {
-                "assignments": one,
-                "scenario": plan.base.replace(one).resolve().tree if drawn else None,
+                "assignments": assigned,
+                "scenario": plan.base.replace(assigned).resolve().tree if drawn else None,
             }
-            for one in plan.points
+            for assigned in plan.points
         ],
         means=means,
         tables=tables,
@@ -89,7 +89,7 @@ def _command(store: "Store") -> str:
     """Returns the command of a sweep, for a file with its scenario."""
     plan = store.plan
     name = plan.scenario.get("name", "scenario").replace(" ", "-")
-    options = [("--vary", one) for one in plan.vary]
+    options = [("--vary", parameter) for parameter in plan.vary]
     options += [("--design", plan.design)] if plan.vary else []
     options += [("--method", ",".join(plan.methods))] if plan.methods != ("simulate",) else []
     if plan.precision is None:

@@ -94,10 +94,10 @@ def twin(
         return _compare_calls(source, calls.twin(source), as_json=as_json)
     comparisons = twins.twin(source, control=control, bulk=bulk, steps=steps)
     if as_json:
-        print_json([_plain(one) for one in comparisons])
+        print_json([_plain(comparison) for comparison in comparisons])
     else:
         _print(source, comparisons, shows_steps=steps is not None)
-    different = [one for one in comparisons if one.differs]
+    different = [comparison for comparison in comparisons if comparison.differs]
     if not different:
         return 0
     return complain(f"{len(different)} of {len(comparisons)} connections differ", UNRELIABLE)
@@ -106,26 +106,33 @@ def twin(
 def _compare_calls(source: Path, compared: "list[calls.Comparison]", *, as_json: bool) -> int:
     """Prints the comparison of recorded calls; returns the exit code."""
     if as_json:
-        print_json([{**dataclasses.asdict(one), "differs": one.differs} for one in compared])
+        print_json(
+            [
+                {**dataclasses.asdict(comparison), "differs": comparison.differs}
+                for comparison in compared
+            ]
+        )
     else:
         _print_calls(source, compared)
-    different = [one for one in compared if one.differs]
+    different = [comparison for comparison in compared if comparison.differs]
     if different:
         return complain(
             f"{len(different)} of {len(compared)} records are answered otherwise", UNRELIABLE
         )
-    gaps = [one for one in compared if one.missed]
+    gaps = [comparison for comparison in compared if comparison.missed]
     if gaps:
         return complain(f"{len(gaps)} of {len(compared)} records have gaps", UNRELIABLE)
     return 0
 
 
-def _print_beside(source: Path, found: "list[calls.Beside]", control: str, *, as_json: bool) -> int:
+def _print_beside(
+    source: Path, compared: "list[calls.Beside]", control: str, *, as_json: bool
+) -> int:
     """Prints how far the windows of a control of the engine are from a program's; returns 0."""
     from ackclock.table import Column, table
 
     if as_json:
-        print_json([dataclasses.asdict(one) for one in found])
+        print_json([dataclasses.asdict(comparison) for comparison in compared])
         return 0
     head: list[Column | str] = [
         Column("record", numeric=False), "program", "answers to", "calls",
@@ -135,8 +142,8 @@ def _print_beside(source: Path, found: "list[calls.Beside]", control: str, *, as
     ]  # fmt: skip
     rows = [
         [
-            one.record.removesuffix(".calls"),
-            one.control,
+            comparison.record.removesuffix(".calls"),
+            comparison.control,
             kind,
             apart["calls"],
             apart["mean_segments"],
@@ -146,9 +153,9 @@ def _print_beside(source: Path, found: "list[calls.Beside]", control: str, *, as
             apart["largest"]["number"],
             apart["first"]["number"] if apart["first"] else None,
         ]
-        for one in found
+        for comparison in compared
         for kind in ("cong_avoid", "cong_control", "ssthresh", "undo_cwnd")
-        if (apart := one.outcome[kind])["calls"]
+        if (apart := comparison.outcome[kind])["calls"]
     ]
     print_rows(
         table(f"{source}: {control} of the engine beside the recorded calls", head, rows),
@@ -171,19 +178,19 @@ def _print_calls(source: Path, compared: "list[calls.Comparison]") -> None:
     ]  # fmt: skip
     rows = [
         [
-            one.record.removesuffix(".calls"),
-            one.control,
-            one.standing or "the same",
-            one.outcome["connections"],
-            one.outcome["calls"],
+            comparison.record.removesuffix(".calls"),
+            comparison.control,
+            comparison.standing or "the same",
+            comparison.outcome["connections"],
+            comparison.outcome["calls"],
             *(
-                100.0 * one.outcome[equal] / max(1, one.outcome["calls"])
+                100.0 * comparison.outcome[equal] / max(1, comparison.outcome["calls"])
                 for equal in ("equal", "equal_windows", "equal_answers")
             ),
-            one.missed,
-            one.outcome["moved"],
+            comparison.missed,
+            comparison.outcome["moved"],
         ]
-        for one in compared
+        for comparison in compared
     ]
     print_rows(
         table(f"{source}: the engine's answers to recorded calls", head, rows),
@@ -191,16 +198,16 @@ def _print_calls(source: Path, compared: "list[calls.Comparison]") -> None:
         "answer of a control that sets the rate is the pacing rate; missed: calls that the kernel "
         "could not record; moved: calls before which the kernel itself had set the window",
     )
-    chosen = next((one for one in compared if one.differs), None)
+    chosen = next((comparison for comparison in compared if comparison.differs), None)
     if chosen is not None:
         _print_call(chosen)
 
 
-def _print_call(one: "calls.Comparison") -> None:
+def _print_call(comparison: "calls.Comparison") -> None:
     """Prints the first call that is answered otherwise, and those before it."""
     from ackclock.table import Column, table
 
-    first = one.outcome["first"]
+    first = comparison.outcome["first"]
     call = first["call"]
     theirs = _window(call["after"], call["result"])
     ours = _window(first["window"], first["result"])
@@ -224,7 +231,7 @@ def _print_call(one: "calls.Comparison") -> None:
         for shown in [*first["before"], call]
     ]
     say()
-    say(f"{call['local']}, record {one.record}")
+    say(f"{call['local']}, record {comparison.record}")
     print_rows(table(title, head, rows))
 
 
@@ -237,8 +244,8 @@ def _window(window: dict[str, int], result: int = 0) -> str:
     return f"{words}, answer {result}" if result else words
 
 
-def _plain(one: "Comparison") -> dict[str, Any]:
-    described = dataclasses.asdict(one)
+def _plain(comparison: "Comparison") -> dict[str, Any]:
+    described = dataclasses.asdict(comparison)
     return {**described, **described.pop("outcome")}
 
 
@@ -254,45 +261,48 @@ def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) 
     ]  # fmt: skip
     rows = [
         [
-            one.flow or one.outcome["source"],
-            f"{one.point}/{one.replicate}",
-            Written(one.control, control_label(one.control)),
-            one.outcome["acks"],
-            one.outcome["segments"],
-            _share(one, "equal_segments", "segments"),
-            _share(one, "equal_windows", "readings"),
-            _share(one, "equal_thresholds", "readings"),
-            _share(one, "equal_pacing", "pacing_readings"),
+            comparison.flow or comparison.outcome["source"],
+            f"{comparison.point}/{comparison.replicate}",
+            Written(comparison.control, control_label(comparison.control)),
+            comparison.outcome["acks"],
+            comparison.outcome["segments"],
+            _share(comparison, "equal_segments", "segments"),
+            _share(comparison, "equal_windows", "readings"),
+            _share(comparison, "equal_thresholds", "readings"),
+            _share(comparison, "equal_pacing", "pacing_readings"),
         ]
-        for one in comparisons
+        for comparison in comparisons
     ]
     print_rows(
         table(f"{source}: our sender beside the captured one", head, rows),
         "same: segments that ours would have sent; window, threshold: readings of tcp_info within "
         "one segment of ours; pacing: within 2 %",
     )
-    for one in comparisons:
-        if one.outcome["ended"]:
+    for comparison in comparisons:
+        outcome = comparison.outcome
+        if outcome["ended"]:
             say()
-            say(f"{one.flow or one.outcome['source']}: compared up to step {one.outcome['steps']}: "
-                f"{one.outcome['ended']}")  # fmt: skip
-    chosen = next((one for one in comparisons if one.differs or shows_steps), None)
+            say(f"{comparison.flow or outcome['source']}: compared up to step {outcome['steps']}: "
+                f"{outcome['ended']}")  # fmt: skip
+    chosen = next(
+        (comparison for comparison in comparisons if comparison.differs or shows_steps), None
+    )
     if chosen is not None:
         _print_steps(chosen)
 
 
-def _share(one: "Comparison", equal: str, number: str) -> float | None:
+def _share(comparison: "Comparison", equal: str, number: str) -> float | None:
     """Returns the equal ones in percent; None if there is nothing to compare."""
-    count = one.outcome[number]
-    return 100.0 * one.outcome[equal] / count if count else None
+    count = comparison.outcome[number]
+    return 100.0 * comparison.outcome[equal] / count if count else None
 
 
-def _print_steps(one: "Comparison") -> None:
+def _print_steps(comparison: "Comparison") -> None:
     from ackclock.table import Column, table
 
     title = "Steps"
-    if one.differs:
-        first = one.outcome["differences"][0]
+    if comparison.differs:
+        first = comparison.outcome["differences"][0]
         title = f"First difference, at {first['time_s']:.6f} s: {_difference(first)}"
     head: list[Column | str] = [
         "step", Column("time", "s", numeric=True), "event", "ours",
@@ -310,7 +320,7 @@ def _print_steps(one: "Comparison") -> None:
             step["in_flight_segments"],
             f"{step['rto_s']:.3f}",
         ]
-        for step in one.outcome["shown"]
+        for step in comparison.outcome["shown"]
     ]
     say()
     print_rows(table(title, head, rows))
@@ -333,8 +343,8 @@ def _ours(step: dict[str, Any]) -> str:
     return "nothing" if step["ours"] is None else f"sends {step['ours']}"
 
 
-def _difference(found: dict[str, Any]) -> str:
-    theirs, ours = found["theirs"], found["ours"]
+def _difference(difference: dict[str, Any]) -> str:
+    theirs, ours = difference["theirs"], difference["ours"]
     return {
         "segment": f"the capture sends {theirs}, ours would send "
         f"{'nothing' if ours is None else ours}",
@@ -343,7 +353,7 @@ def _difference(found: dict[str, Any]) -> str:
         "window": f"the capture's window is {theirs} packets, ours {ours}",
         "pacing": f"the capture's pacing rate is {_mbit(theirs)}, ours {_mbit(ours)}",
         "threshold": f"the capture's threshold is {theirs or 'unset'}, ours {ours or 'unset'}",
-    }[found["kind"]]
+    }[difference["kind"]]
 
 
 def _mbit(bit_per_s: float | None) -> str:

@@ -44,9 +44,9 @@ def marked_table(comparison: Comparison, name: str) -> Table:
     rows = [row for row in comparison.rows if row.metric == name]
     columns = identify(comparison, rows)
     keys = len(columns)
-    for column, of in comparison.columns.items():
+    for column, described in comparison.columns.items():
         if any(row.cells[column].is_known for row in rows):
-            columns.append((_head(of), [_marked(row, column) for row in rows]))
+            columns.append((_head(described), [_marked(row, column) for row in rows]))
     cells = zip(*(cells for _, cells in columns), strict=True)
     return table(title(name), (column for column, _ in columns), cells, keys=keys)
 
@@ -81,17 +81,17 @@ def sentences(comparison: Comparison, names: Sequence[str]) -> list[str]:
 def findings(comparison: Comparison, names: Sequence[str]) -> list[str]:
     """Returns the range of the reference, and how far the other methods are from it."""
     rows = _about(comparison, names)
-    said = [_range(comparison, rows)] if comparison.reference is not None else []
-    for name in sorted(comparison.columns, key=lambda one: one == "predict"):  # Models last.
+    sentences = [_range(comparison, rows)] if comparison.reference is not None else []
+    for name in sorted(comparison.columns, key=lambda key: key == "predict"):  # Models last.
         column = comparison.columns[name]
         if column.source is not None:  # A capture shows its own run.
             continue
         row = largest(comparison, names, name)
         if row is not None:
-            said.append(_difference(comparison, row, name))
+            sentences.append(_difference(comparison, row, name))
         else:
-            said.append(_agreement(comparison, rows, name))
-    return [one for one in said if one]
+            sentences.append(_agreement(comparison, rows, name))
+    return [sentence for sentence in sentences if sentence]
 
 
 def largest(comparison: Comparison, names: Sequence[str], column: str) -> Row | None:
@@ -99,12 +99,12 @@ def largest(comparison: Comparison, names: Sequence[str], column: str) -> Row | 
 
     Only differences that exceed their interval count. The goodput comes before other metrics.
     """
-    found = [
+    rows = [
         row
         for row in _about(comparison, names)
         if differing(row, column) and not math.isnan(row.residuals[column].relative)
     ]
-    return max(found, key=lambda row: abs(row.residuals[column].relative), default=None)
+    return max(rows, key=lambda row: abs(row.residuals[column].relative), default=None)
 
 
 def _about(comparison: Comparison, names: Sequence[str]) -> list[Row]:
@@ -117,12 +117,14 @@ def causes(
 ) -> list[str]:
     """Returns a line for each cause that shows in these metrics, with the number of its cases."""
     lines = []
-    for one in listed:
-        count = sum(case.row.metric in names for case in one.cases)
+    for explanation in listed:
+        count = sum(case.row.metric in names for case in explanation.cases)
         if count:
-            who, against = (speaker(comparison, name) for name in (one.column, one.reference))
+            who, against = (
+                speaker(comparison, name) for name in (explanation.column, explanation.reference)
+            )
             times = f"{count} difference{'' if count == 1 else 's'}"
-            lines.append(f"{capital(who)} and {against}: {one.cause.sentence} ({times})")
+            lines.append(f"{capital(who)} and {against}: {explanation.cause.sentence} ({times})")
     return lines
 
 
@@ -149,19 +151,23 @@ def _range(comparison: Comparison, rows: Sequence[Row]) -> str:
     if not rows or rows[0].metric != "goodput":
         return ""
     reference = str(comparison.reference)
-    known = [row for row in rows if row.cells[reference].is_known]
-    if not known:
+    known_rows = [row for row in rows if row.cells[reference].is_known]
+    if not known_rows:
         return ""
-    ends = [end(known, key=lambda row: row.cells[reference].interval.mean) for end in (max, min)]
+    ends = [
+        end(known_rows, key=lambda row: row.cells[reference].interval.mean) for end in (max, min)
+    ]
     scale, unit = metric("goodput").shown_per_unit, metric("goodput").shown_unit
     most, least = (
         f"{number(row.cells[reference].interval.mean, scale)} {unit} ({place(comparison, row)})"
         for row in ends
     )
     who = speaker(comparison, reference)
-    if len(known) == 1:
-        mean = text(in_shown_unit(known[0].cells[reference].interval, "goodput"))
-        return capital(f"{who} has a goodput of {mean} {unit} for {place(comparison, known[0])}.")
+    if len(known_rows) == 1:
+        mean = text(in_shown_unit(known_rows[0].cells[reference].interval, "goodput"))
+        return capital(
+            f"{who} has a goodput of {mean} {unit} for {place(comparison, known_rows[0])}."
+        )
     return capital(f"{who} has a goodput of {most} down to {least}.")
 
 
@@ -170,8 +176,8 @@ def _difference(comparison: Comparison, row: Row, column: str) -> str:
     who = cell.prediction.model.label if cell.prediction else speaker(comparison, column)
     against = speaker(comparison, residual.reference)
     size = f"{_percent(residual)} {'more' if residual.relative > 0 else 'less'}"
-    what = metric(row.metric).label
-    return capital(f"{who} has {size} {what} than {against} for {place(comparison, row)}.")
+    label = metric(row.metric).label
+    return capital(f"{who} has {size} {label} than {against} for {place(comparison, row)}.")
 
 
 def _percent(residual: Residual) -> str:
@@ -192,8 +198,8 @@ def _agreement(comparison: Comparison, rows: Sequence[Row], column: str) -> str:
         return ""
     most = "less than 1 % or " if SLIGHT in standings else ""
     who, whose = speaker(comparison, column), speaker(comparison, against)
-    what = metric(rows[0].metric).label
-    return capital(f"{who} and {whose} differ in {what} by {most}no more than the 95 % interval.")
+    label = metric(rows[0].metric).label
+    return capital(f"{who} and {whose} differ in {label} by {most}no more than the 95 % interval.")
 
 
 def speaker(comparison: Comparison, name: str) -> str:
@@ -212,14 +218,18 @@ def cautions(comparison: Comparison) -> list[str]:
         and column.method in ("simulate", "emulate")
         and column.result.replicates[0] < _FEW
     ]
-    said = [f"Caution: few replicates ({', '.join(few)})."] if few else []
-    said += [
+    sentences = [f"Caution: few replicates ({', '.join(few)})."] if few else []
+    sentences += [
         f"Nothing random affects {_SPEAKERS[column.method]}: its replicates are identical."
         for column in comparison.columns.values()
         if column.result is not None and len(column.result.identical) == len(column.result.points)
     ]
     reliable, runs = reliability(comparison)
-    return [*said, f"{reliable} of {runs} runs of Linux are reliable."] if reliable < runs else said
+    return (
+        [*sentences, f"{reliable} of {runs} runs of Linux are reliable."]
+        if reliable < runs
+        else sentences
+    )
 
 
 def reliability(comparison: Comparison) -> tuple[int, int]:

@@ -67,22 +67,22 @@ class Column:
         """
         if self.result is None:
             return {}
-        known = [dict(point) for point in self.points]
+        points = [dict(point) for point in self.points]
         return {
-            own: known.index(point["assignments"])
+            own: points.index(point["assignments"])
             for own, point in enumerate(self.result.points)
-            if point["assignments"] in known
+            if point["assignments"] in points
         }
 
     def own_number(self, point: int) -> int | None:
         """Returns a point's index in the result; None if the result lacks it."""
         return next((own for own, number in self.numbers.items() if number == point), None)
 
-    def values(self, what: Metric) -> dict[tuple[int, str], dict[int, float]]:
+    def values(self, metric: Metric) -> dict[tuple[int, str], dict[int, float]]:
         """Returns the values that count, by point and subject, then by replicate."""
         if self.result is None or self.method == "predict":
             return {}
-        found = by_replicate(self.result, what)
+        by_subject = by_replicate(self.result, metric)
         left_out = self._left_out_at_source
         return {
             (self.numbers[own], subject): {
@@ -90,7 +90,7 @@ class Column:
                 for replicate, value in values.items()
                 if (own, replicate) not in left_out
             }
-            for (own, subject), values in found.items()
+            for (own, subject), values in by_subject.items()
             if own in self.numbers
         }
 
@@ -168,8 +168,8 @@ def _by_point(result: Result | None, table: str) -> dict[int | None, list[dict[s
 
     Every difference asks for the rows of one point, so the table is read once.
     """
-    found: dict[int | None, list[dict[str, Any]]] = {}
+    by_point: dict[int | None, list[dict[str, Any]]] = {}
     if result is not None and table in result.tables:
         for row in result.tables[table].to_pylist():
-            found.setdefault(row["point"], []).append(row)
-    return found
+            by_point.setdefault(row["point"], []).append(row)
+    return by_point

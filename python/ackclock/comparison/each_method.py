@@ -62,7 +62,7 @@ class Watch(Protocol):
     """Reports progress, as `ackclock.cli.progress.progress` does."""
 
     def __call__(
-        self, what: str, duration_s: float | None = None
+        self, task: str, duration_s: float | None = None
     ) -> AbstractContextManager[Callable[[float], None]]:
         """Returns a context manager whose value takes the share done."""
 
@@ -168,8 +168,8 @@ def is_of(scenario: Scenario, folder: Path) -> bool:
 
     This includes one that was interrupted before it had an answer.
     """
-    found = _read(folder)
-    return found is not None and found.get("scenario", scenario.tree) == scenario.tree
+    content = _read(folder)
+    return content is not None and content.get("scenario", scenario.tree) == scenario.tree
 
 
 def is_repeatable(folder: Path) -> bool:
@@ -192,16 +192,18 @@ def load(folder: str | Path, *, averages_unreliable: bool = False) -> Comparison
             that was interrupted before it had an answer.
     """
     folder = Path(folder)
-    found = _read(folder)
-    if found is None or "columns" not in found:
+    content = _read(folder)
+    if content is None or "columns" not in content:
         raise InputError("file", f"{folder}", "holds no comparison; run ackclock compare")
-    points = tuple(point["assignments"] for point in found["points"])
+    points = tuple(point["assignments"] for point in content["points"])
     columns: dict[str, Column] = {}
-    for one in found["columns"]:
-        result = Result.load(folder / one["name"]) if one["answered"] else None
-        source = columns.get(COLUMNS[one["name"]][1])
-        columns[one["name"]] = Column(one["name"], points, result, one["why"], source)
-    run = {name: value for name, value in found.items() if name not in ("columns", "explanations")}
+    for entry in content["columns"]:
+        result = Result.load(folder / entry["name"]) if entry["answered"] else None
+        source = columns.get(COLUMNS[entry["name"]][1])
+        columns[entry["name"]] = Column(entry["name"], points, result, entry["why"], source)
+    run = {
+        name: value for name, value in content.items() if name not in ("columns", "explanations")
+    }
     return Comparison(run, _with(columns, averages_unreliable=averages_unreliable))
 
 
@@ -246,7 +248,7 @@ class _Work:
         """Returns the contents of comparison.json before anything is compared."""
         resolved = [point.scenario.resolve().tree for point in self._points]
         cut_off = any(
-            one.result is not None and one.result.partial for one in self.columns.values()
+            column.result is not None and column.result.partial for column in self.columns.values()
         )
         return {
             "schema": SCHEMA,
@@ -290,9 +292,9 @@ class _Work:
         """Simulates. Captures are kept only to be measured: the same scenario gives them again."""
         folder = self._folder / "simulate"
         simulation = cache.Simulation(self._scenario, captures=captures)
-        known = simulation.complete_result(folder)
-        if known is not None:
-            return known
+        kept = simulation.complete_result(folder)
+        if kept is not None:
+            return kept
         with self._watch("simulate") as tell:
             return simulation.run(folder, tell)
 
@@ -306,12 +308,12 @@ class _Work:
         if part.scenario is None:
             return None
         folder = self._folder / "emulate"
-        known = cache.complete_result(folder, address.of_emulation(part.scenario, self._device))
-        if known is not None:
+        kept = cache.complete_result(folder, address.of_emulation(part.scenario, self._device))
+        if kept is not None:
             self._announce(
                 f"emulate: taken from {folder}, which holds these runs; remove it to repeat"
             )
-            return known
+            return kept
         if not facts.media(
             self._points[0].scenario.resolve().tree
         ):  # A scenario with a shared medium is refused before it takes any time.
@@ -322,18 +324,18 @@ class _Work:
                 side_by_side=self._side_by_side
             )  # fmt: skip
 
-    def _measure(self, of: str) -> Result | None:
+    def _measure(self, method: str) -> Result | None:
         """Measures the captures in the result of another method."""
-        source = self.columns.get(of)
+        source = self.columns.get(method)
         if source is None or source.result is None:
-            self._why = f"there is nothing to measure: {of} has no answer"
+            self._why = f"there is nothing to measure: {method} has no answer"
             return None
-        captured, folder = self._folder / of, self._folder / f"measure-{of}"
-        known = cache.complete_result(folder, address.of_measurement(captured))
-        if known is not None:
-            return known
+        captured, folder = self._folder / method, self._folder / f"measure-{method}"
+        kept = cache.complete_result(folder, address.of_measurement(captured))
+        if kept is not None:
+            return kept
         try:
-            with self._watch(f"measure {of}") as tell:
+            with self._watch(f"measure {method}") as tell:
                 return cache.measure(captured, folder, tell)
         except InputError as error:  # The captures hold nothing to measure.
             raise LackingError("no-data", error.field, error.message) from None
@@ -367,7 +369,7 @@ def _write_tables(folder: Path, comparison: Comparison) -> None:
         {"name": name, "answered": column.result is not None, "why": column.why}
         for name, column in comparison.columns.items()
     ]
-    found = {"reference": comparison.reference, "explanations": explanation_rows(comparison)}
+    reading = {"reference": comparison.reference, "explanations": explanation_rows(comparison)}
     types = dict.fromkeys(FIELDS, pa.string()) | dict.fromkeys(_NUMBERS, pa.float64())
     types |= {"point": pa.int64(), "replicates": pa.int64(), "unsettled": pa.bool_()}
     types |= dict.fromkeys(("causes", "explanations"), pa.list_(pa.string()))
@@ -375,7 +377,7 @@ def _write_tables(folder: Path, comparison: Comparison) -> None:
     with whole(folder / "comparison.parquet") as aside:
         parquet.write_table(table, aside, compression=COMPRESSION)
     write_whole(
-        folder / COMPARISON.mark, json_text({**comparison.run, **found, "columns": columns})
+        folder / COMPARISON.mark, json_text({**comparison.run, **reading, "columns": columns})
     )
 
 
@@ -384,8 +386,8 @@ _NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", 
 
 def _read(folder: Path) -> dict[str, Any] | None:
     """Returns the contents of comparison.json; None if they cannot be used."""
-    found = read_object(folder / COMPARISON.mark)
-    return found if found.get("schema") == SCHEMA else None
+    content = read_object(folder / COMPARISON.mark)
+    return content if content.get("schema") == SCHEMA else None
 
 
 def _ignore(_line: str) -> None:
@@ -394,7 +396,7 @@ def _ignore(_line: str) -> None:
 
 @contextlib.contextmanager
 def _unwatched(
-    what: str,  # noqa: ARG001
+    task: str,  # noqa: ARG001
     duration_s: float | None = None,  # noqa: ARG001
 ) -> Iterator[Callable[[float], None]]:
     yield lambda _share: None

@@ -51,24 +51,28 @@ def explanations(comparison: Comparison) -> list[Explanation]:
     Those of a method are together, the one with the largest difference first. Tables refer to them
     by their number in this order.
     """
-    found: dict[tuple[str, str], list[Case]] = {}
+    cases_by_cause: dict[tuple[str, str], list[Case]] = {}
     references: dict[str, str] = {}
     for row in comparison.rows:
         for column, residual in row.residuals.items():
             references[column] = residual.reference
             for finding in residual.findings if residual.standing in (EXCEEDS, UNSURE) else ():
-                found.setdefault((column, finding.cause), []).append(Case(row, finding.words))
+                cases_by_cause.setdefault((column, finding.cause), []).append(
+                    Case(row, finding.words)
+                )
 
-    def weight(found: tuple[tuple[str, str], list[Case]]) -> tuple[int, float]:
+    def weight(entry: tuple[tuple[str, str], list[Case]]) -> tuple[int, float]:
         """Linux first, then models, then captures; the largest difference first."""
-        (column, _), cases = found
+        (column, _), cases = entry
         sizes = (abs(case.row.residuals[column].relative) for case in cases)
-        known = [size for size in sizes if not math.isnan(size)]
-        return _ORDER.index(column.partition("-")[0]), -max(known, default=math.inf)
+        shares = [size for size in sizes if not math.isnan(size)]
+        return _ORDER.index(column.partition("-")[0]), -max(shares, default=math.inf)
 
     return [
         Explanation(number, column, references[column], cause(name), tuple(cases))
-        for number, ((column, name), cases) in enumerate(sorted(found.items(), key=weight), 1)
+        for number, ((column, name), cases) in enumerate(
+            sorted(cases_by_cause.items(), key=weight), 1
+        )
     ]
 
 
@@ -79,7 +83,11 @@ def numbers_of(listed: Sequence[Explanation], column: str, residual: Residual) -
         if residual.standing in (EXCEEDS, UNSURE)
         else []
     )
-    return [one.number for one in listed if one.column == column and one.cause.name in names]
+    return [
+        explanation.number
+        for explanation in listed
+        if explanation.column == column and explanation.cause.name in names
+    ]
 
 
 def tally(comparison: Comparison) -> str:
@@ -88,10 +96,10 @@ def tally(comparison: Comparison) -> str:
     if not residuals:
         return "There is nothing to compare: fewer than two methods have a number."
     counts = {
-        kind: sum(one.standing == kind for one in residuals)
+        kind: sum(residual.standing == kind for residual in residuals)
         for kind in (WITHIN, SLIGHT, EXCEEDS, UNSURE)
     }
-    unexplained = sum(one.is_unexplained for one in residuals)
+    unexplained = sum(residual.is_unexplained for residual in residuals)
     kinds = {
         "within": counts[WITHIN],
         "outside but below 1 %": counts[SLIGHT],
@@ -99,10 +107,10 @@ def tally(comparison: Comparison) -> str:
         "outside and unexplained": unexplained,
         "with no interval": counts[UNSURE],
     }
-    told = ", ".join(f"{count} {where}" for where, count in kinds.items() if count)
+    counted = ", ".join(f"{count} {where}" for where, count in kinds.items() if count)
     chance = round(0.05 * (len(residuals) - counts[UNSURE]))
     more = f" By chance alone about {chance} would be outside." if chance else ""
-    return f"Of {len(residuals)} differences, by their 95 % intervals: {told}.{more}"
+    return f"Of {len(residuals)} differences, by their 95 % intervals: {counted}.{more}"
 
 
 def written_residual(residual: Residual, shown_per_unit: float) -> str:

@@ -75,7 +75,7 @@ class Observations:
 
     def topics(self, name: str) -> list[Topic]:
         """Returns the subjects of a metric, by point in the order of the scenario."""
-        found = []
+        topics = []
         for point, entry in enumerate(self._points):
             scenario, subjects = entry["scenario"], metric(name).subjects
             for subject in subjects.names(scenario):
@@ -87,18 +87,18 @@ class Observations:
                         continue
                 else:
                     flows = [flow for flow in scenario["flows"] if flow["name"] == subject]
-                found.append(self._topic(point, subject, flows, subjects is FLOWS))
-        return found
+                topics.append(self._topic(point, subject, flows, subjects is FLOWS))
+        return topics
 
     def matters(self, name: str, topic: Topic) -> bool:
         """Returns true if any method has a number.
 
         A hop counts only if packets wait there long enough to lengthen a round trip.
         """
-        runs = [one for one in self._columns.values() if one.method != "predict"]
+        runs = [column for column in self._columns.values() if column.method != "predict"]
         means = [
-            _mean(self.values(one, metric(name)).get((topic.point, topic.subject), {}).values())
-            for one in runs
+            _mean(self.values(column, metric(name)).get((topic.point, topic.subject), {}).values())
+            for column in runs
         ]
         if metric(name).subjects is HOPS:
             crossing = self._crossing(topic.point, topic.subject)
@@ -108,14 +108,16 @@ class Observations:
             )
             return any(mean > _WAITING * shortest for mean in means)
         predict = self._columns.get("predict")
-        told = predict is not None and self.prediction(predict, metric(name), topic) is not None
-        return told or not all(math.isnan(mean) for mean in means)
+        predicted = (
+            predict is not None and self.prediction(predict, metric(name), topic) is not None
+        )
+        return predicted or not all(math.isnan(mean) for mean in means)
 
-    def values(self, column: Column, what: Metric) -> Values:
+    def values(self, column: Column, metric: Metric) -> Values:
         """Returns the values of a metric in a column."""
-        key = (column.name, what.name)
+        key = (column.name, metric.name)
         if key not in self._values:
-            self._values[key] = column.values(what)
+            self._values[key] = column.values(metric)
         return self._values[key]
 
     def predictions(self, column: Column, topic: Topic) -> list[dict[str, Any]]:
@@ -125,25 +127,27 @@ class Observations:
         """
         return self._predictions.get((column.own_number(topic.point), topic.subject), [])
 
-    def prediction(self, column: Column, what: Metric, topic: Topic) -> Prediction | None:
+    def prediction(self, column: Column, metric: Metric, topic: Topic) -> Prediction | None:
         """Returns the prediction of the model that fits best."""
         rows = self.predictions(column, topic)
         return (
-            best(rows, what.name, dict(topic.flow))
+            best(rows, metric.name, dict(topic.flow))
             if topic.is_flow and topic.flow is not None
             else None
         )
 
     def of_both(self, column: Column, reference: Column, topic: Topic) -> dict[str, Any]:
         """Returns the fields of `Evidence` that describe the runs rather than the difference."""
-        emulated = next((one for one in (column, reference) if one.method == "emulate"), None)
+        emulated = next(
+            (column for column in (column, reference) if column.method == "emulate"), None
+        )
         fidelity = [] if emulated is None else emulated.fidelity_rows(topic.point)
         late = [max(row["lateness_p50_s"], row["probe_extra_p50_s"] or 0.0) for row in fidelity]
         taken_in = [
             row
-            for one in (column, reference)
-            if one.averages_unreliable
-            for row in one.fidelity_rows(topic.point)
+            for source in (column, reference)
+            if source.averages_unreliable
+            for row in source.fidelity_rows(topic.point)
             if not row["reliable"]
         ]
         return {
@@ -157,13 +161,13 @@ class Observations:
     @cached_property
     def _predictions(self) -> dict[tuple[int | None, str], list[dict[str, Any]]]:
         column = self._columns.get("predict")
-        found: dict[tuple[int | None, str], list[dict[str, Any]]] = {}
+        by_flow: dict[tuple[int | None, str], list[dict[str, Any]]] = {}
         for row in (
             column.result.tables["predictions"].to_pylist() if column and column.result else []
         ):
-            told = {name: dict(row[name] or ()) for name in ("inputs", "outputs")}
-            found.setdefault((row["point"], row["flow"]), []).append(row | told)
-        return found
+            numbers = {name: dict(row[name] or ()) for name in ("inputs", "outputs")}
+            by_flow.setdefault((row["point"], row["flow"]), []).append(row | numbers)
+        return by_flow
 
     @cached_property
     def _paths(self) -> list[dict[str, FlowPath]]:
@@ -191,13 +195,13 @@ class Observations:
         seen = {}
         for name, whose in subjects.items():
             values = self.values(column, metric(name))
-            means = [_mean(values.get((topic.point, one), {}).values()) for one in whose]
-            known = [mean for mean in means if not math.isnan(mean)]
-            if known:
-                seen[name] = max(known)  # The hop of the route where it matters most.
+            means = [_mean(values.get((topic.point, subject), {}).values()) for subject in whose]
+            present = [mean for mean in means if not math.isnan(mean)]
+            if present:
+                seen[name] = max(present)  # The hop of the route where it matters most.
         return seen
 
 
 def _mean(values: Any) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else math.nan
+    present = [value for value in values if not math.isnan(value)]
+    return sum(present) / len(present) if present else math.nan

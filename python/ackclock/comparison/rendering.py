@@ -39,17 +39,18 @@ def metric_table(comparison: Comparison, name: str, listed: Sequence[Explanation
     """
     rows = [row for row in comparison.rows if row.metric == name]
     columns = identify(comparison, rows)
-    for column, of in comparison.columns.items():
+    for column, described in comparison.columns.items():
         if any(row.cells[column].is_known for row in rows):
-            columns.append((Column(of.label), [_number(row.cells[column], name) for row in rows]))
-    for column, of in comparison.columns.items():
-        if any(column in row.residuals for row in rows):
-            label = (
-                f"{of.label} − {comparison.columns[str(comparison.reference_for(column))].label}"
+            columns.append(
+                (Column(described.label), [_number(row.cells[column], name) for row in rows])
             )
+    for column, described in comparison.columns.items():
+        if any(column in row.residuals for row in rows):
+            reference = comparison.columns[str(comparison.reference_for(column))]
+            label = f"{described.label} − {reference.label}"
             columns.append((Column(label), [_residual(row, column, listed) for row in rows]))
-    for doubt, told in _FIDELITY:
-        words = [told(comparison, row) for row in rows]
+    for doubt, notes in _FIDELITY:
+        words = [notes(comparison, row) for row in rows]
         if any(words):
             columns.append((doubt, [word or None for word in words]))
     cells = zip(*(cells for _, cells in columns), strict=True)
@@ -77,9 +78,9 @@ def identify(comparison: Comparison, rows: Sequence[Row]) -> _Columns:
 
 def title(name: str) -> str:
     """Returns the metric with its shown unit."""
-    what = metric(name)
-    label = capital(what.label)
-    return f"{label} ({what.shown_unit})" if what.shown_unit else label
+    record = metric(name)
+    label = capital(record.label)
+    return f"{label} ({record.shown_unit})" if record.shown_unit else label
 
 
 def note(comparison: Comparison, name: str) -> str:
@@ -121,11 +122,21 @@ def answer_table(comparison: Comparison) -> Table:
 def explanation_table(comparison: Comparison, listed: Sequence[Explanation]) -> Table:
     """Returns the table of all explanations, case by case."""
     rows = []
-    for one in listed:
-        labels = [comparison.columns[name].label for name in (one.column, one.reference)]
-        for case in one.cases:
+    for explanation in listed:
+        labels = [
+            comparison.columns[name].label for name in (explanation.column, explanation.reference)
+        ]
+        for case in explanation.cases:
             where = f"{metric(case.row.metric).label}, {place(comparison, case.row)}"
-            rows.append([f"[{one.number}]", " − ".join(labels), one.cause.name, where, case.words])
+            rows.append(
+                [
+                    f"[{explanation.number}]",
+                    " − ".join(labels),
+                    explanation.cause.name,
+                    where,
+                    case.words,
+                ]
+            )
     head = ["", "difference", "cause", "where", "evidence"]
     return table("Case by case", head, rows, "The evidence of each cause, for each difference.")
 
@@ -172,7 +183,7 @@ def _residual(row: Row, column: str, listed: Sequence[Explanation]) -> Shown:
     residual = row.residuals.get(column)
     if residual is None:
         return None
-    marks = "".join(f"[{one}]" for one in numbers_of(listed, column, residual))
+    marks = "".join(f"[{explanation}]" for explanation in numbers_of(listed, column, residual))
     if residual.is_unexplained:
         marks = UNEXPLAINED
     shown_per_unit = metric(row.metric).shown_per_unit
@@ -183,8 +194,8 @@ def _residual(row: Row, column: str, listed: Sequence[Explanation]) -> Shown:
 
 def _verdict(_comparison: Comparison, row: Row) -> str:
     """Returns "applies", or the assumptions that are violated."""
-    told = row.cells.get("predict")
-    return told.fidelity if told is not None else ""
+    prediction = row.cells.get("predict")
+    return prediction.fidelity if prediction is not None else ""
 
 
 def _reliable(comparison: Comparison, row: Row) -> str:

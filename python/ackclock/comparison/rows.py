@@ -74,17 +74,25 @@ def explanation_rows(comparison: Comparison) -> list[dict[str, Any]]:
     The cases themselves are in `rows`.
     """
     return [
-        {"number": one.number, "method": one.column, "reference": one.reference}
-        | {"cause": one.cause.name, "sentence": one.cause.sentence, "cases": len(one.cases)}
-        for one in explanations(comparison)
+        {
+            "number": explanation.number,
+            "method": explanation.column,
+            "reference": explanation.reference,
+        }
+        | {
+            "cause": explanation.cause.name,
+            "sentence": explanation.cause.sentence,
+            "cases": len(explanation.cases),
+        }
+        for explanation in explanations(comparison)
     ]
 
 
 def _of_cell(cell: Cell) -> dict[str, Any]:
     return {
-        "mean": _known(cell.interval.mean),
-        "low": _known(cell.interval.low),
-        "high": _known(cell.interval.high),
+        "mean": _or_none(cell.interval.mean),
+        "low": _or_none(cell.interval.low),
+        "high": _or_none(cell.interval.high),
         "replicates": cell.interval.replicates,
         "model": cell.prediction.model.name if cell.prediction is not None else None,
         "fidelity": cell.fidelity or None,
@@ -108,15 +116,15 @@ def _of_residual(row: Row, column: str) -> dict[str, Any]:
     gap = residual.difference
     return {
         "reference": residual.reference,
-        "residual": _known(gap.mean),
-        "residual_low": _known(gap.low),
-        "residual_high": _known(gap.high),
-        "residual_share": _known(residual.relative),
+        "residual": _or_none(gap.mean),
+        "residual_low": _or_none(gap.low),
+        "residual_high": _or_none(gap.high),
+        "residual_share": _or_none(residual.relative),
         "standing": residual.standing,
-        "causes": [one.cause for one in residual.findings],
-        "explanations": [one.words for one in residual.findings],
+        "causes": [finding.cause for finding in residual.findings],
+        "explanations": [finding.words for finding in residual.findings],
     }
 
 
-def _known(value: float) -> float | None:
+def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None

@@ -159,8 +159,8 @@ class Comparison:
     @property
     def metrics(self) -> list[str]:
         """The metrics that any method has, in order."""
-        known = {row.metric for row in self.rows}
-        return [name for name in COMPARED if name in known]
+        compared = {row.metric for row in self.rows}
+        return [name for name in COMPARED if name in compared]
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -183,11 +183,14 @@ class Comparison:
 
         named = ["goodput"] if "goodput" in self.metrics else self.metrics[:1]
         folders = {
-            one.result.folder.parent
-            for one in self.columns.values()
-            if one.result is not None and one.result.folder is not None
+            column.result.folder.parent
+            for column in self.columns.values()
+            if column.result is not None and column.result.folder is not None
         }
-        lines = [*answer.sentences(self, named), *(f"folder {one}" for one in sorted(folders))]
+        lines = [
+            *answer.sentences(self, named),
+            *(f"folder {folder}" for folder in sorted(folders)),
+        ]
         title = f"Comparison {self.run['name']}"
         if not named:
             return notebook.block(title, lines)
@@ -201,20 +204,21 @@ class Comparison:
             return source.name
         return None if name == self.reference else self.reference
 
-    def _row(self, what: Metric, topic: Topic, observations: Observations) -> Row:
+    def _row(self, metric: Metric, topic: Topic, observations: Observations) -> Row:
         cells = {
-            name: _cell(column, what, topic, observations) for name, column in self.columns.items()
+            name: _cell(column, metric, topic, observations)
+            for name, column in self.columns.items()
         }
         residuals = {}
         for name in cells:
             against = self.reference_for(name)
             if against in cells and cells[name].is_known and cells[against].is_known:
-                residuals[name] = self._residual(what, topic, name, against, cells, observations)
-        return Row(what.name, topic.point, topic.subject, topic.control, cells, residuals)
+                residuals[name] = self._residual(metric, topic, name, against, cells, observations)
+        return Row(metric.name, topic.point, topic.subject, topic.control, cells, residuals)
 
     def _residual(
         self,
-        what: Metric,
+        metric: Metric,
         topic: Topic,
         name: str,
         against: str,
@@ -226,51 +230,53 @@ class Comparison:
         gap = _gap(cell, other)
         standing = _standing(gap, other.interval.mean)
         evidence = Evidence(
-            metric=what.name, method=column.method, reference=reference.method, difference=gap,
+            metric=metric.name, method=column.method, reference=reference.method, difference=gap,
             reference_mean=other.interval.mean,
             replicates=(cell.interval.replicates, other.interval.replicates), flow=topic.flow,
             path=topic.path, duration_s=topic.duration_s, prediction=cell.prediction,
             **observations.of_both(column, reference, topic),
         )  # fmt: skip
-        found = findings(evidence)
+        shown = findings(evidence)
         if standing != EXCEEDS:
-            found = tuple(one for one in found if one.cause == TOO_FEW_REPLICATES.name)
-        return Residual(against, gap, evidence.relative, standing, found)
+            shown = tuple(finding for finding in shown if finding.cause == TOO_FEW_REPLICATES.name)
+        return Residual(against, gap, evidence.relative, standing, shown)
 
 
-def _cell(column: Column, what: Metric, topic: Topic, observations: Observations) -> Cell:
+def _cell(column: Column, metric: Metric, topic: Topic, observations: Observations) -> Cell:
     unknown = Interval(math.nan, math.nan, 0)
     if column.result is None:
         return Cell(unknown, {}, column.why)
     if column.own_number(topic.point) is None:
         return Cell(unknown, {}, column.why or "this point was not run")
     if column.method == "predict":
-        said = observations.prediction(column, what, topic)
-        if said is None:
+        prediction = observations.prediction(column, metric, topic)
+        if prediction is None:
             asked = observations.predictions(column, topic)
             return Cell(
                 unknown,
                 {},
-                why_none(asked, what.name) if topic.is_flow else "models apply to flows",
+                why_none(asked, metric.name) if topic.is_flow else "models apply to flows",
             )
-        verdict = f"violated: {', '.join(said.violated)}" if said.violated else "applies"
-        return Cell(Interval(said.value, math.nan, 0), {}, "", verdict, said)
-    values = observations.values(column, what).get((topic.point, topic.subject), {})
-    found = interval(list(values.values()))
+        verdict = (
+            f"violated: {', '.join(prediction.violated)}" if prediction.violated else "applies"
+        )
+        return Cell(Interval(prediction.value, math.nan, 0), {}, "", verdict, prediction)
+    values = observations.values(column, metric).get((topic.point, topic.subject), {})
+    mean = interval(list(values.values()))
     why, marked = (
-        _why_unknown(column, what, topic, found),
-        column.marks(what.name, topic.point, topic.subject),
+        _why_unknown(column, metric, topic, mean),
+        column.marks(metric.name, topic.point, topic.subject),
     )
-    return Cell(found, values, why, column.fidelity(topic.point), is_marked=marked and not why)
+    return Cell(mean, values, why, column.fidelity(topic.point), is_marked=marked and not why)
 
 
-def _why_unknown(column: Column, what: Metric, topic: Topic, found: Interval) -> str:
-    if not math.isnan(found.mean):
+def _why_unknown(column: Column, metric: Metric, topic: Topic, mean: Interval) -> str:
+    if not math.isnan(mean.mean):
         return ""
     runs = column.fidelity_rows(topic.point)
     if runs and not column.averages_unreliable and not any(row["reliable"] for row in runs):
         return "none of its runs is reliable"
-    return _UNKNOWN.get((column.method, what.name), f"{column.label} does not report it")
+    return _UNKNOWN.get((column.method, metric.name), f"{column.label} does not report it")
 
 
 def _gap(cell: Cell, other: Cell) -> Interval:

@@ -44,7 +44,9 @@ class Finding(NamedTuple):
 
 def findings(evidence: Evidence) -> tuple[Finding, ...]:
     """Returns every cause that the evidence shows."""
-    return tuple(Finding(one.name, words) for one in CAUSES if (words := one.finds(evidence)))
+    return tuple(
+        Finding(record.name, words) for record in CAUSES if (words := record.finds(evidence))
+    )
 
 
 def cause(name: str) -> Cause:
@@ -53,4 +55,4 @@ def cause(name: str) -> Cause:
     Raises:
         KeyError: There is no cause of that name.
     """
-    return {one.name: one for one in CAUSES}[name]
+    return {record.name: record for record in CAUSES}[name]

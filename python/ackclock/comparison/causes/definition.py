@@ -47,13 +47,13 @@ def _one_end(evidence: Evidence) -> str:
 
 
 def _last_ack(evidence: Evidence) -> str:
-    told = (
+    predicted = (
         evidence.method == "predict"
         and evidence.metric == "completion_time"
         and evidence.path is not None
     )
     if (
-        not told
+        not predicted
         or evidence.path is None
         or not 0 < evidence.difference.mean <= evidence.path.round_trip.base_s
     ):

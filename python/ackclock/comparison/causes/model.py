@@ -13,21 +13,25 @@ __all__ = [
 
 
 def _assumes(record: Model, name: str) -> bool:
-    return any(one.name == name for one in record.assumptions)
+    return any(assumption.name == name for assumption in record.assumptions)
 
 
 def _violated(evidence: Evidence) -> str:
-    said = evidence.prediction
-    return f"{said.model.label}: {said.note}" if said is not None and said.violated else ""
+    prediction = evidence.prediction
+    return (
+        f"{prediction.model.label}: {prediction.note}"
+        if prediction is not None and prediction.violated
+        else ""
+    )
 
 
 def _timeouts(evidence: Evidence) -> str:
-    said, seen = evidence.prediction, evidence.reference_saw.get("timeouts", 0.0)
+    prediction, seen = evidence.prediction, evidence.reference_saw.get("timeouts", 0.0)
     share = evidence.share_of_timeouts(seen)
     applies = (
-        said is not None
-        and _assumes(said.model, "few_timeouts")
-        and "few_timeouts" not in said.violated
+        prediction is not None
+        and _assumes(prediction.model, "few_timeouts")
+        and "few_timeouts" not in prediction.violated
     )
     if not (applies and evidence.metric in OF_THE_WINDOW and evidence.fits(share)):
         return ""
@@ -66,12 +70,12 @@ def _round_trips(evidence: Evidence) -> str:
 
     A rate is a window over a round-trip time, so both are off by the same factor.
     """
-    said, seen = evidence.prediction, evidence.reference_saw.get("rtt", math.nan)
-    if said is None or evidence.metric != "goodput" or told_by(said.model, "rtt"):
+    prediction, seen = evidence.prediction, evidence.reference_saw.get("rtt", math.nan)
+    if prediction is None or evidence.metric != "goodput" or told_by(prediction.model, "rtt"):
         return ""
-    if _assumes(said.model, "saturated"):
+    if _assumes(prediction.model, "saturated"):
         return ""  # The rate in a saturated cell is not a window over a round-trip time.
-    given = said.inputs.get("rtt", math.nan)
+    given = prediction.inputs.get("rtt", math.nan)
     longer = seen / given - 1
     if not evidence.fits(longer):
         return ""
@@ -84,10 +88,10 @@ def _round_trips(evidence: Evidence) -> str:
 
 def _loss(evidence: Evidence) -> str:
     """Compares loss rates: a rate falls with the square root of the loss rate."""
-    said, seen = evidence.prediction, evidence.reference_saw.get("retransmissions", math.nan)
-    if said is None or evidence.metric not in OF_THE_WINDOW:
+    prediction, seen = evidence.prediction, evidence.reference_saw.get("retransmissions", math.nan)
+    if prediction is None or evidence.metric not in OF_THE_WINDOW:
         return ""
-    given = said.inputs.get("loss", 0.0)
+    given = prediction.inputs.get("loss", 0.0)
     if not (given > 0 and seen > 0 and evidence.fits(math.sqrt(seen / given) - 1)):
         return ""
     return (
@@ -97,12 +101,13 @@ def _loss(evidence: Evidence) -> str:
 
 
 def _sending_rate(evidence: Evidence) -> str:
-    said, again = evidence.prediction, evidence.reference_saw.get("retransmissions", 0.0)
-    if said is None or evidence.metric != "goodput" or not evidence.fits(again):
+    prediction, again = evidence.prediction, evidence.reference_saw.get("retransmissions", 0.0)
+    if prediction is None or evidence.metric != "goodput" or not evidence.fits(again):
         return ""
-    tells_sent = "sending rate" in said.model.output(said.model.goodput).meaning
+    tells_sent = "sending rate" in prediction.model.output(prediction.model.goodput).meaning
+    model = prediction.model.label
     return (
-        f"{said.model.label} gives the sending rate, {percent(again)} of which was retransmitted"
+        f"{model} gives the sending rate, {percent(again)} of which was retransmitted"
         if tells_sent
         else ""
     )

@@ -82,8 +82,8 @@ def _settings(evidence: Evidence) -> str:
         for row in evidence.settings
         if row["refusal"] and row["name"].startswith(before)
     )
-    told = [name for name in refused if _matters(evidence, name)]
-    return f"not as in the scenario: {', '.join(told)}" if told else ""
+    named = [name for name in refused if _matters(evidence, name)]
+    return f"not as in the scenario: {', '.join(named)}" if named else ""
 
 
 def _friendly_growth(evidence: Evidence) -> str:
