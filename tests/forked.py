@@ -30,10 +30,19 @@ import ackclock_reproductions
 
 #: Modules that functions of ours or of libraries import when they are called.
 LATE = (
-    "jinja2", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
-    "matplotlib.backends.backend_svg", "pandas", "pyarrow.dataset", "rich.console", "rich.table",
-    "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats",
-)  # fmt: skip
+    "jinja2",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg",
+    "pandas",
+    "pyarrow.dataset",
+    "rich.console",
+    "rich.table",
+    "scipy.optimize",
+    "scipy.sparse.linalg",
+    "scipy.special",
+    "scipy.stats",
+)
 
 _LENGTH = struct.Struct("!I")
 

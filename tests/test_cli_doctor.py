@@ -15,9 +15,16 @@ from ackclock.run import doctor
 from ackclock.run.host import HOST_COMMAND
 
 ON_LINUX = [
-    "namespaces", "tun", "packet_socket", "real_time", "wakefulness", "congestion_controls",
-    "kernel", "processors", "bpf",
-]  # fmt: skip
+    "namespaces",
+    "tun",
+    "packet_socket",
+    "real_time",
+    "wakefulness",
+    "congestion_controls",
+    "kernel",
+    "processors",
+    "bpf",
+]
 
 
 def ask(*arguments: str) -> Outcome:

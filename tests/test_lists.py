@@ -101,3 +101,31 @@ def test_every_file_of_the_models_is_used() -> None:
             f"nothing imports {file_of(module)}; give it a record, MODEL, and add that to MODELS "
             f"in {file_of(models)}"
         )
+
+
+def is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+
+
+def packed(path: Path) -> list[int]:
+    """The lines of lists of three names and more that `ruff format` is told to leave alone."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [
+        statement.lineno
+        for statement in ast.parse("\n".join(lines)).body
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        and isinstance(statement.value, ast.List | ast.Tuple | ast.Set)
+        and len(statement.value.elts) > 2
+        and all(map(is_name, statement.value.elts))
+        and "# fmt: skip" in lines[(statement.end_lineno or 0) - 1]
+    ]
+
+
+def test_a_list_of_names_has_one_on_a_line(tmp_path: Path) -> None:
+    """Two changes that add a name each do not conflict, and nobody wraps lines by hand."""
+    (tmp_path / "a.py").write_text('A = 1\nB = [\n    "a", "b", "c",\n]  # fmt: skip\n')
+    assert packed(tmp_path / "a.py") == [2]
+    for path in sorted((PACKAGES / "ackclock").rglob("*.py")):
+        assert not packed(path), f"{path}: drop `# fmt: skip` and run `ruff format`"

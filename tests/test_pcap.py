@@ -12,10 +12,19 @@ from ackclock import Scenario, simulate
 from .patience import PATIENCE_S
 
 FIELDS = (
-    "frame.time_relative", "_ws.malformed", "ip.checksum.status", "tcp.checksum.status",
-    "tcp.flags.syn", "tcp.len", "tcp.ack", "tcp.options.sack_le", "tcp.analysis.retransmission",
-    "tcp.analysis.out_of_order", "tcp.analysis.ack_lost_segment", "tcp.analysis.lost_segment",
-)  # fmt: skip
+    "frame.time_relative",
+    "_ws.malformed",
+    "ip.checksum.status",
+    "tcp.checksum.status",
+    "tcp.flags.syn",
+    "tcp.len",
+    "tcp.ack",
+    "tcp.options.sack_le",
+    "tcp.analysis.retransmission",
+    "tcp.analysis.out_of_order",
+    "tcp.analysis.ack_lost_segment",
+    "tcp.analysis.lost_segment",
+)
 
 
 class Capture(NamedTuple):

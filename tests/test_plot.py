@@ -145,10 +145,20 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
 # Metrics of flows that end, of several flows, of longer flows, of controls that allow or estimate a
 # rate, and of hops that record the delay of each packet.
 OF_OTHER_FLOWS = (
-    "completion_time", "equivalence", "max_min_ratio", "rate_cov", "allowed_rate",
-    "loss_event_rate", "rate_estimate", "estimate_bias", "estimate_settling_time",
-    "incomplete_share", "packet_delay_p50", "packet_delay_p95", "packet_delay_p99",
-)  # fmt: skip
+    "completion_time",
+    "equivalence",
+    "max_min_ratio",
+    "rate_cov",
+    "allowed_rate",
+    "loss_event_rate",
+    "rate_estimate",
+    "estimate_bias",
+    "estimate_settling_time",
+    "incomplete_share",
+    "packet_delay_p50",
+    "packet_delay_p95",
+    "packet_delay_p99",
+)
 
 
 @pytest.mark.slow

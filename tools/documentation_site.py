@@ -26,9 +26,17 @@ __all__ = ["copy", "main", "missing", "pages"]
 
 #: Pages outside `docs`.
 PAGES = (
-    "README.md", "ARCHITECTURE.md", "BENCHMARKS.md", "CHANGELOG.md", "CONTRIBUTING.md",
-    "SECURITY.md", "STYLE.md", "changes/README.md", "tests/peers/README.md", "traces/README.md",
-)  # fmt: skip
+    "README.md",
+    "ARCHITECTURE.md",
+    "BENCHMARKS.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "STYLE.md",
+    "changes/README.md",
+    "tests/peers/README.md",
+    "traces/README.md",
+)
 
 _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _INFO = re.compile(r"^(```\w+)[ \t]+(\S+)[ \t]*$", re.MULTILINE)

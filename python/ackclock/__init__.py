@@ -34,12 +34,37 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "CaptureError", "InputError", "Interrupted", "LackingError", "Point", "Result", "Scenario",
-    "ScenarioError", "Sweep", "advise_buffer", "advise_feedback", "compare", "emulate",
-    "hold_active", "lab", "load", "measure", "metrics", "models", "plot", "predict",
-    "rate_estimates", "replay", "report", "reproduction", "simulate", "sweep", "twin", "units",
+    "CaptureError",
+    "InputError",
+    "Interrupted",
+    "LackingError",
+    "Point",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "Sweep",
+    "advise_buffer",
+    "advise_feedback",
+    "compare",
+    "emulate",
+    "hold_active",
+    "lab",
+    "load",
+    "measure",
+    "metrics",
+    "models",
+    "plot",
+    "predict",
+    "rate_estimates",
+    "replay",
+    "report",
+    "reproduction",
+    "simulate",
+    "sweep",
+    "twin",
+    "units",
     "version",
-]  # fmt: skip
+]
 
 # Where each public name is defined. Imported on first use: some import pyarrow, which takes 0.2 s,
 # and the command catches Ctrl-C only after the import of this file.
@@ -70,8 +95,15 @@ _DEFINED_IN = {
     "version": "engine",
 }
 _PUBLIC_MODULES = (
-    "errors", "metrics", "models", "plot", "report", "reproduction", "scenario", "units",
-)  # fmt: skip
+    "errors",
+    "metrics",
+    "models",
+    "plot",
+    "report",
+    "reproduction",
+    "scenario",
+    "units",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,9 +14,14 @@ RELIABLE = "reliable"
 
 # Columns of the table of fidelity that are zero.
 _QUIET = (
-    "outside_drops", "lateness_max_s", "longest_gap_s", "host_wait_max_s", "host_stalled_share",
-    "softirq_wait_share", "cpu_share",
-)  # fmt: skip
+    "outside_drops",
+    "lateness_max_s",
+    "longest_gap_s",
+    "host_wait_max_s",
+    "host_stalled_share",
+    "softirq_wait_share",
+    "cpu_share",
+)
 
 
 def points_of(scenario: Scenario) -> list[dict[str, Any]]:

@@ -19,10 +19,13 @@ pytestmark = pytest.mark.usefixtures("emulation")
 # Random loss keeps the windows small: a second is some 50 round trips. Both methods have the same
 # losses.
 CHANGES = (
-    "--replicates", "4", "--set",
-    'hops.there.impairments=[{ kind = "iid_loss", probability = "3 %" }]', "--set",
+    "--replicates",
+    "4",
+    "--set",
+    'hops.there.impairments=[{ kind = "iid_loss", probability = "3 %" }]',
+    "--set",
     'sweep={"flows.download.transport.control.kind" = ["reno", "cubic"]}',
-)  # fmt: skip
+)
 
 
 def test_one_scenario_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

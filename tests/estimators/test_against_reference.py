@@ -227,11 +227,19 @@ def three_percent_out_of_order() -> Sender:
 
 
 EDGES = [
-    first_ack, pairs_of_one_moment, ten_seconds_of_silence, five_hundred_duplicates, partial_acks,
-    acks_that_regress, no_round_trip_times, no_window, delayed_acks,
-    long_round_trips_of_a_slow_link, sack_with_duplicates,
+    first_ack,
+    pairs_of_one_moment,
+    ten_seconds_of_silence,
+    five_hundred_duplicates,
+    partial_acks,
+    acks_that_regress,
+    no_round_trip_times,
+    no_window,
+    delayed_acks,
+    long_round_trips_of_a_slow_link,
+    sack_with_duplicates,
     three_percent_out_of_order,
-]  # fmt: skip
+]
 
 
 @pytest.mark.slow

@@ -15,9 +15,11 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Every window would load pages of the address bar, which cost as much as a lab page, and every page
 # would have a process of its own, which costs half as much.
 ARGUMENTS = [
-    "--no-sandbox", "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
-    "--process-per-site", "--renderer-process-limit=1",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+    "--process-per-site",
+    "--renderer-process-limit=1",
+]
 
 
 @pytest.fixture(scope="session")

@@ -34,13 +34,32 @@ WORDS = frozenset(
     }
 )
 WHOLE = frozenset(
-    {"point", "replicate", "instance", "packets", "wire_bytes", "data_packets", "payload_bytes",
-     "unique_bytes",
-     "duplicated_packets", "out_of_order_packets", "keep_alives", "window_probes",
-     "syn_retransmissions", "ect0_packets", "ect1_packets", "ce_packets", "cwr_packets",
-     "largest_payload_bytes", "ack_rtt_samples",
-     "timestamp_rtt_samples", "delivered_bytes", "sent_packets", "samples"}
-)  # fmt: skip
+    {
+        "point",
+        "replicate",
+        "instance",
+        "packets",
+        "wire_bytes",
+        "data_packets",
+        "payload_bytes",
+        "unique_bytes",
+        "duplicated_packets",
+        "out_of_order_packets",
+        "keep_alives",
+        "window_probes",
+        "syn_retransmissions",
+        "ect0_packets",
+        "ect1_packets",
+        "ce_packets",
+        "cwr_packets",
+        "largest_payload_bytes",
+        "ack_rtt_samples",
+        "timestamp_rtt_samples",
+        "delivered_bytes",
+        "sent_packets",
+        "samples",
+    }
+)
 
 WEB = "10.0.0.1:5001 > 10.1.0.1:80"
 NOTHING = dict.fromkeys(

@@ -17,9 +17,15 @@ from .test_against_tcptrace import round_trips
 pytestmark = pytest.mark.peer
 
 FIELDS = (
-    "tcp.srcport", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
-    "tcp.analysis.ack_rtt", "tcp.analysis.duplicate_ack", "tcp.seq", "tcp.ack",
-)  # fmt: skip
+    "tcp.srcport",
+    "tcp.len",
+    "tcp.analysis.retransmission",
+    "tcp.analysis.out_of_order",
+    "tcp.analysis.ack_rtt",
+    "tcp.analysis.duplicate_ack",
+    "tcp.seq",
+    "tcp.ack",
+)
 
 
 class Both(NamedTuple):

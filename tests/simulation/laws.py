@@ -137,9 +137,16 @@ def _flows(result: Result, point: int, replicate: int) -> None:
 
 
 _FLOW = (
-    "delivered_bytes", "sent_packets", "retransmitted_packets", "goodput_bit_per_s",
-    "throughput_bit_per_s", "rtt_min_s", "rtt_max_s", "measured_s", "completion_time_s",
-)  # fmt: skip
+    "delivered_bytes",
+    "sent_packets",
+    "retransmitted_packets",
+    "goodput_bit_per_s",
+    "throughput_bit_per_s",
+    "rtt_min_s",
+    "rtt_max_s",
+    "measured_s",
+    "completion_time_s",
+)
 
 
 def _warm(described: dict) -> bool:

@@ -154,10 +154,17 @@ transport = { kind = "tcp", control = { kind = "reno" } }
 start = ["0 s", "1 s"]
 """
 SEARCH = (
-    "--minimise", "goodput(reno)/goodput(unfair)", "--below", "0.1",
-    "--vary", "hops.b.queue.limit=5..500 packets log", "--vary", "hops.r.delay=1..100 ms log",
-    "--vary", "hops.b.link.rate=1..10 Mbit/s log",
-)  # fmt: skip
+    "--minimise",
+    "goodput(reno)/goodput(unfair)",
+    "--below",
+    "0.1",
+    "--vary",
+    "hops.b.queue.limit=5..500 packets log",
+    "--vary",
+    "hops.r.delay=1..100 ms log",
+    "--vary",
+    "hops.b.link.rate=1..10 Mbit/s log",
+)
 
 
 @pytest.fixture

@@ -19,9 +19,15 @@ from ackclock.table import Cell, Column, Table, Written, number, scaled, table
 from ackclock.units import shown
 
 __all__ = [
-    "apart", "connection_rows", "connection_table", "largest", "others", "passed_over",
-    "prediction_table", "reservations",
-]  # fmt: skip
+    "apart",
+    "connection_rows",
+    "connection_table",
+    "largest",
+    "others",
+    "passed_over",
+    "prediction_table",
+    "reservations",
+]
 
 Rows = list[dict[str, Any]]
 

@@ -15,10 +15,18 @@ if TYPE_CHECKING:
     from ackclock.result.result import Result
 
 __all__ = [
-    "changed_scenario", "checked_time", "json_option", "models_option", "output_option",
-    "paper_options", "read_result", "read_scenario", "scenario_options", "side_by_side_option",
+    "changed_scenario",
+    "checked_time",
+    "json_option",
+    "models_option",
+    "output_option",
+    "paper_options",
+    "read_result",
+    "read_scenario",
+    "scenario_options",
+    "side_by_side_option",
     "unreliable_option",
-]  # fmt: skip
+]
 
 _Command = Callable[..., Any]
 

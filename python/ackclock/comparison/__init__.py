@@ -19,7 +19,22 @@ from ackclock.comparison.table import (
 )
 
 __all__ = [
-    "CAUSES", "COLUMNS", "COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cause", "Cell",
-    "Column", "Comparison", "Evidence", "Finding", "Residual", "Row", "cause", "findings",
+    "CAUSES",
+    "COLUMNS",
+    "COMPARED",
+    "EXCEEDS",
+    "SLIGHT",
+    "UNSURE",
+    "WITHIN",
+    "Cause",
+    "Cell",
+    "Column",
+    "Comparison",
+    "Evidence",
+    "Finding",
+    "Residual",
+    "Row",
+    "cause",
+    "findings",
     "label_of",
-]  # fmt: skip
+]

@@ -22,9 +22,14 @@ __all__ = ["Observations", "Topic"]
 # Metrics that causes look at besides the compared one. Those of hops count for the flow that
 # crosses them.
 _EVIDENCE_OF_FLOWS = (
-    "timeouts", "retransmissions", "rtt", "cwnd", "smoothed_rtt", "cwnd_drift",
+    "timeouts",
+    "retransmissions",
+    "rtt",
+    "cwnd",
+    "smoothed_rtt",
+    "cwnd_drift",
     "early_retransmissions",
-)  # fmt: skip
+)
 _EVIDENCE_OF_HOPS = ("tail_drop_rate",)
 
 # Hops where packets wait for less than this share of a round trip are left out: they change nothing

@@ -30,9 +30,16 @@ __all__ = [
 # Compared metrics, in the order of tables: those whose differences causes can explain.
 # `ackclock table FOLDER/METHOD` shows any other.
 COMPARED = (
-    "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay",
-    "completion_time", "fairness",
-)  # fmt: skip
+    "goodput",
+    "rtt",
+    "rtt_p99",
+    "retransmissions",
+    "loss_rate",
+    "cwnd",
+    "queueing_delay",
+    "completion_time",
+    "fairness",
+)
 
 # Kinds of differences. A slight one (`NOTICEABLE`) exceeds its interval only because numbers hardly
 # spread, and no cause is sought.

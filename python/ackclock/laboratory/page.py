@@ -14,9 +14,16 @@ from ackclock.run.address import named_files
 from ackclock.scenario import Scenario
 
 __all__ = [
-    "ENGINE", "PAGE", "TYPES", "Beginning", "beginning", "digest", "engine_of_page", "export",
+    "ENGINE",
+    "PAGE",
+    "TYPES",
+    "Beginning",
+    "beginning",
+    "digest",
+    "engine_of_page",
+    "export",
     "static",
-]  # fmt: skip
+]
 
 #: The engine in the page. An installation from source may lack it.
 ENGINE = "engine.wasm"

@@ -89,7 +89,7 @@ __all__ = [
     "settling_time",
     "shown_time_scales",
     "summarise",
-]  # fmt: skip
+]
 
 _ALL: tuple[Metric, ...] = (
     Metric(

@@ -40,10 +40,26 @@ from ackclock.models.path import FlowPath
 from ackclock.models.resolved import flow_path, flow_paths
 
 __all__ = [
-    "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model",
-    "NoSolutionError", "Output", "Rule", "Solution", "Verdict", "answer", "chosen", "flow_path",
-    "flow_paths", "model", "predictions", "solve",
-]  # fmt: skip
+    "MODELS",
+    "Assumption",
+    "Domain",
+    "FlowPath",
+    "Input",
+    "InputError",
+    "Model",
+    "NoSolutionError",
+    "Output",
+    "Rule",
+    "Solution",
+    "Verdict",
+    "answer",
+    "chosen",
+    "flow_path",
+    "flow_paths",
+    "model",
+    "predictions",
+    "solve",
+]
 
 MODELS: tuple[Model, ...] = (
     square_root.MODEL,
@@ -139,9 +155,22 @@ def predictions(
 
 
 COLUMNS = (
-    "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s",
-    "model_bit_per_s", "limit", "says", "verdict", "violated", "note", "inputs", "outputs",
-)  # fmt: skip
+    "point",
+    "flow",
+    "instances",
+    "control",
+    "model",
+    "label",
+    "goodput_bit_per_s",
+    "model_bit_per_s",
+    "limit",
+    "says",
+    "verdict",
+    "violated",
+    "note",
+    "inputs",
+    "outputs",
+)
 
 
 def answer(model: Model, path: FlowPath) -> dict[str, Any]:

@@ -25,9 +25,19 @@ from ackclock.plot.canvas import ShownFigure
 from ackclock.table import short
 
 __all__ = [
-    "MOST_PANELS", "UNSETTLED", "Dimension", "Grid", "dimension", "dimensions", "grid",
-    "known_rows", "legend", "metric_label", "panels", "selected",
-]  # fmt: skip
+    "MOST_PANELS",
+    "UNSETTLED",
+    "Dimension",
+    "Grid",
+    "dimension",
+    "dimensions",
+    "grid",
+    "known_rows",
+    "legend",
+    "metric_label",
+    "panels",
+    "selected",
+]
 
 #: Panels that a page can hold; more are too small to read.
 MOST_PANELS = 24

@@ -20,8 +20,14 @@ __all__ = ["figures", "minus"]
 
 #: Metrics that have a figure, the one beside the answer first.
 _DRAWN = (
-    "goodput", "rtt", "retransmissions", "cwnd", "queueing_delay", "completion_time", "fairness",
-)  # fmt: skip
+    "goodput",
+    "rtt",
+    "retransmissions",
+    "cwnd",
+    "queueing_delay",
+    "completion_time",
+    "fairness",
+)
 
 # Panels of a figure over time: for each point and flow.
 _MOST_PANELS = 6

@@ -23,7 +23,28 @@ from ackclock.reproduction.outcome import (
 from ackclock.reproduction.runner import prepare, recorded, reproduce, reproduce_all, write_gallery
 
 __all__ = [
-    "Band", "Basis", "Cell", "Claim", "Comparison", "Experiment", "Kind", "Origin", "Outcome",
-    "Run", "Setting", "Table", "Verdict", "analytic", "chosen", "experiments", "figure", "measured",
-    "plain", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery",
-]  # fmt: skip
+    "Band",
+    "Basis",
+    "Cell",
+    "Claim",
+    "Comparison",
+    "Experiment",
+    "Kind",
+    "Origin",
+    "Outcome",
+    "Run",
+    "Setting",
+    "Table",
+    "Verdict",
+    "analytic",
+    "chosen",
+    "experiments",
+    "figure",
+    "measured",
+    "plain",
+    "prepare",
+    "recorded",
+    "reproduce",
+    "reproduce_all",
+    "write_gallery",
+]

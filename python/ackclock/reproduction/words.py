@@ -12,9 +12,17 @@ from decimal import Decimal
 from ackclock.reproduction.outcome import Band
 
 __all__ = [
-    "A_FEW_PERCENT", "MUCH_LESS", "MUCH_MORE", "SAME", "SAME_PERCENT", "SLIGHT_PERCENT",
-    "STRONG_PERCENT", "TWICE", "about", "from_to",
-]  # fmt: skip
+    "A_FEW_PERCENT",
+    "MUCH_LESS",
+    "MUCH_MORE",
+    "SAME",
+    "SAME_PERCENT",
+    "SLIGHT_PERCENT",
+    "STRONG_PERCENT",
+    "TWICE",
+    "about",
+    "from_to",
+]
 
 #: Share of a number that "about" allows, and around, near, close to, roughly, accurate, on target.
 ABOUT = 0.10

@@ -15,10 +15,17 @@ SCHEMA = 2
 # Keys that run.json must have.
 _RUN = frozenset(
     {
-        "method", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario",
+        "method",
+        "name",
+        "seed",
+        "replicates",
+        "versions",
+        "warnings",
+        "controls",
+        "scenario",
         "points",
     }
-)  # fmt: skip
+)
 
 #: Keys that some methods add; their results grow while a run goes on.
 MORE: dict[str, frozenset[str]] = {

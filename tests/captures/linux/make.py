@@ -93,10 +93,19 @@ transport = {{ kind = "tcp", control = {{ kind = "{control}" }}, preset = "linux
 
 # Columns of `tcp_info` that are kept.
 READ = (
-    "time_s", "loss_state", "cwnd_segments", "ssthresh_segments", "rto_s", "sacked_segments",
-    "lost_segments", "resent_segments", "retransmissions", "timeouts", "duplicate_sacks",
+    "time_s",
+    "loss_state",
+    "cwnd_segments",
+    "ssthresh_segments",
+    "rto_s",
+    "sacked_segments",
+    "lost_segments",
+    "resent_segments",
+    "retransmissions",
+    "timeouts",
+    "duplicate_sacks",
     "reordering_events",
-)  # fmt: skip
+)
 
 # pcap with nanoseconds, least significant byte first.
 MAGIC = 0xA1B23C4D

@@ -9,12 +9,30 @@ from ackclock.controls.evaluation.trace import DERIVED, VARIABLES, of_rows
 PATH = PathValues(((0.0, 10e6),), 0.04, 1000, {"start": 0.0, "end": 1.0})
 NAN = float("nan")
 COLUMNS = [
-    "ssthresh_bytes", "cwnd_bytes", "in_flight_bytes", "delivered_bytes", "newly_lost_bytes",
-    "rtt_s", "pacing_rate_bit_per_s", "sample_bit_per_s", "sample_app_limited", "max_bw_bit_per_s",
-    "bw_bit_per_s", "bw_shortterm_bit_per_s", "inflight_longterm_bytes",
-    "inflight_shortterm_bytes", "min_rtt_s", "extra_acked_bytes", "pacing_gain", "cwnd_gain",
-    "round_count", "full_bw_count", "full_bw_now", "full_bw_reached", "idle_restart",
-]  # fmt: skip
+    "ssthresh_bytes",
+    "cwnd_bytes",
+    "in_flight_bytes",
+    "delivered_bytes",
+    "newly_lost_bytes",
+    "rtt_s",
+    "pacing_rate_bit_per_s",
+    "sample_bit_per_s",
+    "sample_app_limited",
+    "max_bw_bit_per_s",
+    "bw_bit_per_s",
+    "bw_shortterm_bit_per_s",
+    "inflight_longterm_bytes",
+    "inflight_shortterm_bytes",
+    "min_rtt_s",
+    "extra_acked_bytes",
+    "pacing_gain",
+    "cwnd_gain",
+    "round_count",
+    "full_bw_count",
+    "full_bw_now",
+    "full_bw_reached",
+    "idle_restart",
+]
 
 
 def rows(**known: list) -> dict:

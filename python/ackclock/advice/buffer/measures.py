@@ -32,10 +32,22 @@ from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.result import Result
 
 __all__ = [
-    "FEWEST_SAMPLES", "MEASURES", "MET", "MISSED", "UNDECIDED", "Measure", "Target", "Values",
-    "finite_flows", "intervals", "mean_rate", "quantile_of_censored", "reductions", "shown_number",
+    "FEWEST_SAMPLES",
+    "MEASURES",
+    "MET",
+    "MISSED",
+    "UNDECIDED",
+    "Measure",
+    "Target",
+    "Values",
+    "finite_flows",
+    "intervals",
+    "mean_rate",
+    "quantile_of_censored",
+    "reductions",
+    "shown_number",
     "values",
-]  # fmt: skip
+]
 
 Array = NDArray[np.float64]
 

@@ -26,9 +26,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "advised_queue", "answer", "aqm_table", "buffer_table", "evidence", "figure", "legend",
-    "marks", "paragraphs", "plain", "size_words", "title",
-]  # fmt: skip
+    "advised_queue",
+    "answer",
+    "aqm_table",
+    "buffer_table",
+    "evidence",
+    "figure",
+    "legend",
+    "marks",
+    "paragraphs",
+    "plain",
+    "size_words",
+    "title",
+]
 
 
 def title(advice: BufferAdvice) -> str:

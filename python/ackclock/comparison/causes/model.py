@@ -7,9 +7,13 @@ from ackclock.models import Model
 from ackclock.models.told import told_by
 
 __all__ = [
-    "NOT_SETTLED", "OTHER_LOSS", "OTHER_ROUND_TRIPS", "SENDING_RATE", "TIMEOUTS_SEEN",
+    "NOT_SETTLED",
+    "OTHER_LOSS",
+    "OTHER_ROUND_TRIPS",
+    "SENDING_RATE",
+    "TIMEOUTS_SEEN",
     "VIOLATED_ASSUMPTION",
-]  # fmt: skip
+]
 
 
 def _assumes(record: Model, name: str) -> bool:

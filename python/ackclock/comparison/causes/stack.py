@@ -11,9 +11,14 @@ from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, per
 from ackclock.elements import facts
 
 __all__ = [
-    "BURSTS", "DELAYED_ACKS", "FRIENDLY_GROWTH", "HYSTART", "KERNEL_SETTINGS", "RECOVERY",
+    "BURSTS",
+    "DELAYED_ACKS",
+    "FRIENDLY_GROWTH",
+    "HYSTART",
+    "KERNEL_SETTINGS",
+    "RECOVERY",
     "WHOLE_SEGMENTS",
-]  # fmt: skip
+]
 
 # Parameters that matter only with timeouts, and parameters that matter only with losses.
 _OF_TIMEOUTS = frozenset(
@@ -21,12 +26,20 @@ _OF_TIMEOUTS = frozenset(
 )
 _OF_LOSSES = frozenset(
     {
-        "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation",
-        "growth_at_recovery_end", "avoid_multiple_fast_retransmits",
-        "limited_transmit", "rescue_retransmission", "ssthresh_in_whole_segments",
-        "duplicate_threshold", "recovery_window", "undo",
+        "ssthresh_from",
+        "recovery",
+        "partial_ack",
+        "partial_window_deflation",
+        "growth_at_recovery_end",
+        "avoid_multiple_fast_retransmits",
+        "limited_transmit",
+        "rescue_retransmission",
+        "ssthresh_in_whole_segments",
+        "duplicate_threshold",
+        "recovery_window",
+        "undo",
     }
-)  # fmt: skip
+)
 
 
 def _control(evidence: Evidence) -> facts.Facts:

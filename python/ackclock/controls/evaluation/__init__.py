@@ -11,7 +11,23 @@ from ackclock.controls.evaluation.trace import DERIVED, VARIABLES, PathValues, T
 from ackclock.controls.evaluation.verdict import RunVerdict, Verdict, judge
 
 __all__ = [
-    "DERIVED", "EVALUATION", "KINDS", "VARIABLES", "Finding", "Moment", "PathValues", "Plan",
-    "RunVerdict", "Span", "Suite", "Trace", "Verdict", "continues", "control_of", "evaluate",
-    "judge", "load", "names",
-]  # fmt: skip
+    "DERIVED",
+    "EVALUATION",
+    "KINDS",
+    "VARIABLES",
+    "Finding",
+    "Moment",
+    "PathValues",
+    "Plan",
+    "RunVerdict",
+    "Span",
+    "Suite",
+    "Trace",
+    "Verdict",
+    "continues",
+    "control_of",
+    "evaluate",
+    "judge",
+    "load",
+    "names",
+]

@@ -21,9 +21,20 @@ from ackclock.controls.evaluation.moments import NO_TIME, Duration, Moment
 from ackclock.errors import InputError, suggestion
 
 __all__ = [
-    "ANY", "Assertion", "Case", "Dialect", "Event", "Origin", "Path_", "Policer", "Setup", "Share",
-    "Suite", "load", "names",
-]  # fmt: skip
+    "ANY",
+    "Assertion",
+    "Case",
+    "Dialect",
+    "Event",
+    "Origin",
+    "Path_",
+    "Policer",
+    "Setup",
+    "Share",
+    "Suite",
+    "load",
+    "names",
+]
 
 #: The name of a dialect that every control speaks: checks that need no states.
 ANY = "any"

@@ -31,7 +31,23 @@ from ackclock.models.edca.saturation import Saturation
 MODELS = (record.DCF, record.EDCA)
 
 __all__ = [
-    "DSSS", "DSSS_SHORT", "ERP_OFDM", "ERP_OFDM_BITS", "FHSS", "HT", "MODELS", "OFDM", "PROFILES",
-    "AccessClass", "Backoff", "Contention", "Exchange", "Phy", "Saturation", "classes", "exchange",
-    "record", "saturation",
-]  # fmt: skip
+    "DSSS",
+    "DSSS_SHORT",
+    "ERP_OFDM",
+    "ERP_OFDM_BITS",
+    "FHSS",
+    "HT",
+    "MODELS",
+    "OFDM",
+    "PROFILES",
+    "AccessClass",
+    "Backoff",
+    "Contention",
+    "Exchange",
+    "Phy",
+    "Saturation",
+    "classes",
+    "exchange",
+    "record",
+    "saturation",
+]
