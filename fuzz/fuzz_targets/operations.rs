@@ -51,19 +51,19 @@ impl Connection {
         let controls = controls();
         let control = &controls[usize::from(choice[2]) % controls.len()];
         let control = choose::<ControlKind>(control, &NoFiles).expect("valid");
-        let mss = parameters.mss;
+        let mss = parameters.connection.mss;
         let context = ControlContext {
             place: StreamScope {
                 streams: &streams,
                 name: "flow/0/control",
             },
             mss,
-            initial_window: mss * u64::from(parameters.initial_window.0),
-            initial_ssthresh: parameters.initial_ssthresh.bytes(mss),
-            ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
-            paced: parameters.pacing == Pacing::Always,
-            selective_acks: parameters.recovery.uses_sack(),
-            counts_marks: parameters.ecn && parameters.ecn_feedback != EcnFeedback::Classic,
+            initial_window: mss * u64::from(parameters.growth.initial_window.0),
+            initial_ssthresh: parameters.growth.initial_ssthresh.bytes(mss),
+            ssthresh_in_whole_segments: parameters.growth.ssthresh_in_whole_segments,
+            paced: parameters.sending.pacing == Pacing::Always,
+            selective_acks: parameters.recovery.algorithm.uses_sack(),
+            counts_marks: parameters.ecn.enabled && parameters.ecn.feedback != EcnFeedback::Classic,
             keeps_calls: false,
         };
         let mut sender = Sender::new(
@@ -240,30 +240,30 @@ fn parameters(choice: [u8; 4]) -> TcpParameters {
         Preset::Jacobson1988,
     ];
     let mut parameters = presets[usize::from(choice[0]) % presets.len()].parameters();
-    parameters.rto_adaptive = choice[0] < 128;
+    parameters.timer.rto_adaptive = choice[0] < 128;
     match choice[1] % 8 {
-        0 => parameters.recovery = LossRecovery::Tahoe,
-        1 => parameters.recovery = LossRecovery::Reno,
-        2 => parameters.recovery = LossRecovery::Newreno,
-        3 => parameters.recovery = LossRecovery::Sack,
-        4 => parameters.recovery = LossRecovery::TimeoutOnly,
-        5 => parameters.recovery = LossRecovery::Rack,
+        0 => parameters.recovery.algorithm = LossRecovery::Tahoe,
+        1 => parameters.recovery.algorithm = LossRecovery::Reno,
+        2 => parameters.recovery.algorithm = LossRecovery::Newreno,
+        3 => parameters.recovery.algorithm = LossRecovery::Sack,
+        4 => parameters.recovery.algorithm = LossRecovery::TimeoutOnly,
+        5 => parameters.recovery.algorithm = LossRecovery::Rack,
         _ => {}
     }
-    if !parameters.recovery.uses_sack() {
-        parameters.after_timeout = AfterTimeout::GoBackN;
-        parameters.recovery_window = RecoveryWindow::Ssthresh;
+    if !parameters.recovery.algorithm.uses_sack() {
+        parameters.recovery.after_timeout = AfterTimeout::GoBackN;
+        parameters.recovery.recovery_window = RecoveryWindow::Ssthresh;
     }
-    if parameters.recovery != LossRecovery::Rack {
-        parameters.tail_loss_probe = false;
-        parameters.forward_rto = false;
-        parameters.undo = false;
+    if parameters.recovery.algorithm != LossRecovery::Rack {
+        parameters.recovery.tail_loss_probe = false;
+        parameters.recovery.forward_rto = false;
+        parameters.recovery.undo = false;
     }
-    parameters.limited_transmit ^= choice[1] & 8 != 0;
-    parameters.partial_window_deflation ^= choice[1] & 16 != 0;
-    parameters.handshake ^= choice[1] & 32 != 0;
-    parameters.ecn = choice[1] & 64 != 0;
-    parameters.send_jitter = Span::from_millis(u64::from(choice[1] >> 7));
+    parameters.recovery.limited_transmit ^= choice[1] & 8 != 0;
+    parameters.recovery.partial_window_deflation ^= choice[1] & 16 != 0;
+    parameters.connection.handshake ^= choice[1] & 32 != 0;
+    parameters.ecn.enabled = choice[1] & 64 != 0;
+    parameters.sending.send_jitter = Span::from_millis(u64::from(choice[1] >> 7));
     parameters
 }
 

@@ -3,7 +3,7 @@
 
 use crate::vantage::Vantage;
 use ackclock_core::endpoint::RttEstimator;
-use ackclock_core::endpoint::parameters::{Preset, RtoFloor, TcpParameters};
+use ackclock_core::endpoint::parameters::{Preset, RtoFloor};
 use ackclock_core::histogram::Histogram;
 use ackclock_spec::units::Span;
 
@@ -122,12 +122,11 @@ pub struct RoundTrips {
 }
 
 fn estimator(rto_minimum: Span) -> RttEstimator {
-    RttEstimator::new(&TcpParameters {
-        rto_minimum,
-        // Linux adds its floor to the smoothed time; the RFC's rule gives the lower timeout.
-        rto_floor: RtoFloor::Timeout,
-        ..Preset::Rfc.parameters()
-    })
+    let mut timer = Preset::Rfc.parameters().timer;
+    timer.rto_minimum = rto_minimum;
+    // Linux adds its floor to the smoothed time; the RFC's rule gives the lower timeout.
+    timer.rto_floor = RtoFloor::Timeout;
+    RttEstimator::new(&timer)
 }
 
 /// The last few samples. Several are kept, since an application without data makes some of them too

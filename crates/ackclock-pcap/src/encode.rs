@@ -217,18 +217,22 @@ struct Connection {
 impl Connection {
     fn new(parameters: &TcpParameters, total: Option<Bytes>) -> Self {
         let largest = u64::from(u16::MAX) << LARGEST_SHIFT;
-        let window = match parameters.receive_window.bytes(parameters.mss) {
+        let window = match parameters
+            .receiver
+            .receive_window
+            .bytes(parameters.connection.mss)
+        {
             Some(window) => window.0.min(largest),
             None => largest,
         };
         let window_shift = (0..LARGEST_SHIFT).find(|shift| window >> shift <= u64::from(u16::MAX));
         Connection {
-            mss: parameters.mss.0,
-            header: u16::try_from(parameters.header.0).unwrap_or(u16::MAX),
+            mss: parameters.connection.mss.0,
+            header: u16::try_from(parameters.connection.header.0).unwrap_or(u16::MAX),
             total: total.map(|total| total.0),
-            timestamps: parameters.rtt_sampling == RttSampling::Timestamps,
-            sack: parameters.recovery.uses_sack(),
-            ecn: parameters.ecn.then_some(parameters.ecn_feedback),
+            timestamps: parameters.timer.rtt_sampling == RttSampling::Timestamps,
+            sack: parameters.recovery.algorithm.uses_sack(),
+            ecn: parameters.ecn.enabled.then_some(parameters.ecn.feedback),
             window,
             window_shift: window_shift.unwrap_or(LARGEST_SHIFT),
         }

@@ -102,7 +102,7 @@ fn context_of<'a>(
         mss: begun.mss,
         initial_window: begun.cwnd,
         initial_ssthresh: begun.ssthresh,
-        ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
+        ssthresh_in_whole_segments: parameters.growth.ssthresh_in_whole_segments,
         paced: false,
         selective_acks: true,
         counts_marks: false,

@@ -87,7 +87,7 @@ pub fn twin(
     let work = move || {
         asked.compare(stop, |mss: Bytes| {
             let mut own = **parameters;
-            own.mss = mss;
+            own.connection.mss = mss;
             tcp_sender(
                 control,
                 &Arc::new(own),

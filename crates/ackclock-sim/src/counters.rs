@@ -55,7 +55,7 @@ fn total(flows: &[Flow]) -> Option<Counts> {
 fn counts(sender: &Sender) -> Counts {
     let (sent, by_time) = (sender.statistics(), sender.recovery_counts());
     let syns = u64::from(sender.retransmitted_syns());
-    let with_sack = u64::from(sender.parameters().recovery.uses_sack());
+    let with_sack = u64::from(sender.parameters().recovery.algorithm.uses_sack());
     [
         (
             "TCPOrigDataSent",

@@ -483,13 +483,11 @@ mod tests {
             (true, EcnFeedback::Dctcp, Ecn::CapableL4s),
             (true, EcnFeedback::Accurate, Ecn::CapableL4s),
         ] {
-            let parameters = TcpParameters {
-                ecn,
-                ecn_codepoint: EcnCodepoint::Ect1,
-                ecn_feedback: feedback,
-                ..Preset::Linux.parameters()
-            };
-            let fields = (parameters.ecn_of_new_data(), parameters.ecn_of_the_rest());
+            let mut parameters = Preset::Linux.parameters();
+            parameters.ecn.enabled = ecn;
+            parameters.ecn.codepoint = EcnCodepoint::Ect1;
+            parameters.ecn.feedback = feedback;
+            let fields = (parameters.ecn.of_new_data(), parameters.ecn.of_the_rest());
             let sent =
                 |kind, again| data_packet(FlowId(0), &segment(kind, again), 52, fields).ecn();
             let new = if ecn {

@@ -120,7 +120,7 @@ impl FlowBuilder<'_> {
                 let sender = tcp_sender(control, parameters, self.streams, name, recording);
                 (
                     Protocol::tcp(sender, Receiver::new(parameters), parameters),
-                    parameters.mss,
+                    parameters.connection.mss,
                 )
             }
             Transport::Udp { mss, header } => (Protocol::udp(*header), *mss),

@@ -64,14 +64,14 @@ impl Recovery {
     pub fn new(parameters: &TcpParameters) -> Self {
         Recovery {
             phase: RecoveryPhase::Open,
-            kind: parameters.recovery,
-            avoid_multiple_fast_retransmits: parameters.avoid_multiple_fast_retransmits,
-            limited_transmit: parameters.limited_transmit,
+            kind: parameters.recovery.algorithm,
+            avoid_multiple_fast_retransmits: parameters.recovery.avoid_multiple_fast_retransmits,
+            limited_transmit: parameters.recovery.limited_transmit,
             partial_seen: false,
             rescued: false,
             resend_first: false,
             duplicates: 0,
-            threshold: parameters.duplicate_threshold.0.max(1),
+            threshold: parameters.recovery.duplicate_threshold.0.max(1),
             point: None,
             heedless_up_to: None,
             timed_out: None,
@@ -149,7 +149,7 @@ impl Recovery {
             };
         }
         self.resend_first = true;
-        if parameters.partial_window_deflation {
+        if parameters.recovery.partial_window_deflation {
             // RFC 6582 section 3.2 step 3, partial acknowledgements.
             self.inflation = self.inflation.saturating_sub_unsigned(acked);
             if acked >= mss {
@@ -160,7 +160,8 @@ impl Recovery {
             self.inflation = 0;
         }
         AckEffect::Partial {
-            restart_timer: first_partial || parameters.partial_ack == PartialAck::SlowButSteady,
+            restart_timer: first_partial
+                || parameters.recovery.partial_ack == PartialAck::SlowButSteady,
         }
     }
 
@@ -301,8 +302,8 @@ mod tests {
 
     fn parameters(kind: LossRecovery) -> TcpParameters {
         let mut parameters = Preset::Rfc.parameters();
-        parameters.mss = ackclock_spec::units::Bytes(MSS);
-        parameters.recovery = kind;
+        parameters.connection.mss = ackclock_spec::units::Bytes(MSS);
+        parameters.recovery.algorithm = kind;
         parameters
     }
     fn in_recovery(parameters: &TcpParameters) -> Recovery {
@@ -369,8 +370,8 @@ mod tests {
     #[test]
     fn without_deflation_a_partial_ack_ends_the_inflation() {
         let mut parameters = parameters(LossRecovery::Newreno);
-        parameters.partial_window_deflation = false;
-        parameters.partial_ack = PartialAck::SlowButSteady;
+        parameters.recovery.partial_window_deflation = false;
+        parameters.recovery.partial_ack = PartialAck::SlowButSteady;
         let mut recovery = in_recovery(&parameters);
         for first in [15, 16, 17] {
             assert_eq!(
@@ -391,7 +392,7 @@ mod tests {
             (AvoidMultipleFastRetransmits::Never, true),
         ] {
             let mut parameters = parameters(LossRecovery::Newreno);
-            parameters.avoid_multiple_fast_retransmits = avoid_multiple_fast_retransmits;
+            parameters.recovery.avoid_multiple_fast_retransmits = avoid_multiple_fast_retransmits;
             let mut recovery = Recovery::new(&parameters);
             recovery.restart(30);
             let reacts = (0..3).any(|_| recovery.on_duplicate(20, 20 * MSS, MSS));

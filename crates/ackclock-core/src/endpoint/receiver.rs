@@ -86,17 +86,17 @@ impl Receiver {
             last_sent: 0,
             recent_stamp: Time::NEVER,
             deadline: Time::NEVER,
-            mss: narrow(parameters.mss),
+            mss: narrow(parameters.connection.mss),
             unacknowledged: 0,
-            every: parameters.delayed_ack.every.0,
-            quick: parameters.delayed_ack.quickack_segments.0,
-            delay: parameters.delayed_ack.timeout,
+            every: parameters.receiver.delayed_ack.every.0,
+            quick: parameters.receiver.delayed_ack.quickack_segments.0,
+            delay: parameters.receiver.delayed_ack.timeout,
             timing: Timing::new(parameters).map(Box::new),
             marks: Marks::new(parameters).map(Box::new),
             beyond: Beyond::new(),
             statistics: ReceiverStatistics::default(),
-            sack: parameters.recovery.uses_sack(),
-            duplicate_sack: parameters.duplicate_sack,
+            sack: parameters.recovery.algorithm.uses_sack(),
+            duplicate_sack: parameters.receiver.duplicate_sack,
             owed: Owed::NOTHING,
         }
     }
@@ -454,15 +454,15 @@ mod tests {
     #[test]
     fn quick_and_undelayed_receivers_acknowledge_each() {
         let mut parameters = rfc();
-        parameters.delayed_ack.quickack_segments.0 = 3;
+        parameters.receiver.delayed_ack.quickack_segments.0 = 3;
         let mut receiver = Receiver::new(&parameters);
         assert_eq!(
             feed(&mut receiver, &[0, 1, 2, 3, 4]),
             [Some(1), Some(2), Some(3), None, Some(5)]
         );
         for every in [0, 1] {
-            parameters.delayed_ack.quickack_segments.0 = 0;
-            parameters.delayed_ack.every.0 = every;
+            parameters.receiver.delayed_ack.quickack_segments.0 = 0;
+            parameters.receiver.delayed_ack.every.0 = every;
             let mut receiver = Receiver::new(&parameters);
             assert_eq!(feed(&mut receiver, &[0, 1]), [Some(1), Some(2)]);
         }
@@ -511,8 +511,8 @@ mod tests {
     #[test]
     fn a_delayed_ack_leaves_at_a_tick() {
         let mut parameters = rfc();
-        parameters.timer_tick = MS * 4;
-        parameters.delayed_ack.timeout = MS * 40;
+        parameters.timer.timer_tick = MS * 4;
+        parameters.receiver.delayed_ack.timeout = MS * 40;
         let mut receiver = Receiver::new(&parameters);
         receiver.handle_segment(at(101), &data(0, 101), Ecn::NotCapable);
         receiver.handle_timeout(receiver.poll_timeout());
@@ -536,7 +536,7 @@ mod tests {
     #[test]
     fn beyond_a_hole_three_segments_are_acknowledged_at_once_and_more_wait() {
         let mut parameters = rfc();
-        parameters.delayed_ack.beyond_hole = MS * 2;
+        parameters.receiver.delayed_ack.beyond_hole = MS * 2;
         let mut receiver = Receiver::new(&parameters);
         let held = feed(&mut receiver, &[1, 2, 3, 4, 5]);
         assert_eq!(held, [Some(0), Some(0), Some(0), None, None]);
@@ -553,7 +553,7 @@ mod tests {
     #[test]
     fn each_block_beyond_a_hole_is_reported_among_the_first_two() {
         let mut parameters = rfc();
-        parameters.delayed_ack.beyond_hole = Span::from_millis(1000);
+        parameters.receiver.delayed_ack.beyond_hole = Span::from_millis(1000);
         let mut receiver = Receiver::new(&parameters);
         let mut after = |sequence| {
             receiver.handle_segment(at(100), &data(sequence, 100), Ecn::NotCapable);
@@ -579,7 +579,7 @@ mod tests {
     #[test]
     fn so_many_segments_share_an_ack_beyond_a_hole() {
         let mut parameters = rfc();
-        parameters.delayed_ack.beyond_hole = Span::from_millis(1000);
+        parameters.receiver.delayed_ack.beyond_hole = Span::from_millis(1000);
         let mut receiver = Receiver::new(&parameters);
         let acks = feed(&mut receiver, &(1..60).collect::<Vec<_>>());
         let at_once: Vec<_> = (0..acks.len())
@@ -623,7 +623,7 @@ mod tests {
     #[test]
     fn only_sack_sends_blocks() {
         let mut parameters = rfc();
-        parameters.recovery = LossRecovery::Newreno;
+        parameters.recovery.algorithm = LossRecovery::Newreno;
         let mut receiver = Receiver::new(&parameters);
         receiver.handle_segment(at(100), &data(5, 100), Ecn::NotCapable);
         assert!(receiver.poll_transmit(at(100)).unwrap().sacks.is_none());
@@ -664,7 +664,8 @@ mod tests {
 
     #[test]
     fn congestion_is_echoed_until_the_window_is_reduced() {
-        let parameters = TcpParameters { ecn: true, ..rfc() };
+        let mut parameters = rfc();
+        parameters.ecn.enabled = true;
         let mut receiver = Receiver::new(&parameters);
         let mut after = |sequence, window_reduced, marked| {
             let segment = Segment {
@@ -698,11 +699,9 @@ mod tests {
     /// before with the old echo, then the segment itself.
     #[test]
     fn a_change_of_dctcps_state_gives_two_acks() {
-        let parameters = TcpParameters {
-            ecn: true,
-            ecn_feedback: EcnFeedback::Dctcp,
-            ..rfc()
-        };
+        let mut parameters = rfc();
+        parameters.ecn.enabled = true;
+        parameters.ecn.feedback = EcnFeedback::Dctcp;
         let mut receiver = Receiver::new(&parameters);
         let marks = [false, true, true, true, false, false, false, true];
         let mut found = Vec::new();
@@ -733,11 +732,9 @@ mod tests {
 
     #[test]
     fn accurate_ecn_tells_the_first_mark_at_once_as_six() {
-        let parameters = TcpParameters {
-            ecn: true,
-            ecn_feedback: EcnFeedback::Accurate,
-            ..rfc()
-        };
+        let mut parameters = rfc();
+        parameters.ecn.enabled = true;
+        parameters.ecn.feedback = EcnFeedback::Accurate;
         let mut receiver = Receiver::new(&parameters);
         let mut after = |sequence, ecn| {
             receiver.handle_segment(at(100), &data(sequence, 100), ecn);

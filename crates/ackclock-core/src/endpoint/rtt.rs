@@ -1,48 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
-use super::parameters::{RtoFloor, TcpParameters};
+use super::parameters::{RtoFloor, TimerParameters};
 use ackclock_spec::units::Span;
-
-/// Parameters that turn round-trip times into timeouts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// Timeout before the first sample.
-    pub initial: Span,
-    /// Minimum timeout.
-    pub minimum: Span,
-    /// Quantity that the minimum bounds.
-    pub floor: RtoFloor,
-    /// Maximum timeout.
-    pub maximum: Span,
-    /// Clock tick, G: round-trip times and timeouts are rounded up to it. Zero is exact.
-    pub granularity: Span,
-    /// True if the timeout follows the samples.
-    pub adaptive: bool,
-}
-
-impl Timeouts {
-    /// Values of RFC 6298 with an exact clock.
-    pub const RFC_6298: Timeouts = Timeouts {
-        initial: Span::from_millis(1000),
-        minimum: Span::from_millis(1000),
-        floor: RtoFloor::Timeout,
-        maximum: Span::from_millis(60_000),
-        granularity: Span::ZERO,
-        adaptive: true,
-    };
-
-    /// Returns the timeouts of TCP parameters.
-    fn of(parameters: &TcpParameters) -> Self {
-        Timeouts {
-            initial: parameters.rto_initial,
-            minimum: parameters.rto_minimum,
-            floor: parameters.rto_floor,
-            maximum: parameters.rto_maximum,
-            granularity: parameters.clock_granularity,
-            adaptive: parameters.rto_adaptive,
-        }
-    }
-}
 
 /// Estimates the round-trip time and sets the retransmission timeout.
 ///
@@ -123,22 +82,17 @@ fn round_up(span: Span, tick: Span) -> Span {
 }
 
 impl RttEstimator {
-    /// An estimator for TCP without a sample: the timeout is `rto_initial`.
-    pub fn new(parameters: &TcpParameters) -> Self {
-        Self::with(Timeouts::of(parameters))
-    }
-
-    /// An estimator without a sample: the timeout is the initial one.
-    pub fn with(timeouts: Timeouts) -> Self {
+    /// An estimator without a sample: the timeout is `rto_initial`.
+    pub fn new(timer: &TimerParameters) -> Self {
         let mut estimator = RttEstimator {
-            granularity: timeouts.granularity,
-            rto_minimum: timeouts.minimum,
-            rto_maximum: timeouts.maximum,
-            rto_floor: timeouts.floor,
-            fixed: (!timeouts.adaptive).then_some(timeouts.initial),
+            granularity: timer.clock_granularity,
+            rto_minimum: timer.rto_minimum,
+            rto_maximum: timer.rto_maximum,
+            rto_floor: timer.rto_floor,
+            fixed: (!timer.rto_adaptive).then_some(timer.rto_initial),
             scaled_srtt: 0,
             scaled_rttvar: 0,
-            peak: (timeouts.floor == RtoFloor::PeakVariance).then_some(PeakVariance {
+            peak: (timer.rto_floor == RtoFloor::PeakVariance).then_some(PeakVariance {
                 deviation: 0,
                 largest: 0,
                 variance: 0,
@@ -149,7 +103,7 @@ impl RttEstimator {
             minimum: None,
             latest: None,
         };
-        estimator.base = estimator.bounded(timeouts.initial);
+        estimator.base = estimator.bounded(timer.rto_initial);
         estimator.backed_off = estimator.base;
         estimator
     }
@@ -265,12 +219,11 @@ mod tests {
 
     const MS: Span = Span::from_millis(1);
 
-    fn exact() -> TcpParameters {
-        TcpParameters {
-            clock_granularity: Span::ZERO,
-            rto_minimum: Span::ZERO,
-            ..Preset::Rfc.parameters()
-        }
+    fn exact() -> TimerParameters {
+        let mut parameters = TimerParameters::RFC_6298;
+        parameters.clock_granularity = Span::ZERO;
+        parameters.rto_minimum = Span::ZERO;
+        parameters
     }
 
     #[test]
@@ -300,7 +253,7 @@ mod tests {
     fn constant_samples_leave_the_floor() {
         let mut parameters = exact();
         parameters.rto_minimum = MS * 200;
-        let settled = |parameters: &TcpParameters| {
+        let settled = |parameters: &TimerParameters| {
             let mut rtt = RttEstimator::new(parameters);
             (0..1000).for_each(|_| rtt.sample(MS * 300));
             rtt.rto()
@@ -321,7 +274,7 @@ mod tests {
     /// `tcp_rtt_estimator` of Linux 6.18 by hand.
     #[test]
     fn linux_follows_the_largest_deviation() {
-        let parameters = Preset::Linux.parameters();
+        let parameters = Preset::Linux.parameters().timer;
         for (samples, expected) in [
             (&[100, 100, 100, 100][..], &[300.0, 300.0, 300.0, 300.0][..]),
             (&[20, 20, 20], &[220.0, 220.0, 220.0]),
@@ -350,11 +303,9 @@ mod tests {
 
     #[test]
     fn a_fixed_timeout_takes_no_notice_of_samples_but_of_back_off() {
-        let parameters = TcpParameters {
-            rto_initial: MS * 300,
-            rto_adaptive: false,
-            ..exact()
-        };
+        let mut parameters = exact();
+        parameters.rto_initial = MS * 300;
+        parameters.rto_adaptive = false;
         let mut rtt = RttEstimator::new(&parameters);
         for sample in [20, 900, 5000] {
             rtt.back_off();
@@ -383,7 +334,7 @@ mod tests {
 
     #[test]
     fn back_off_doubles_to_the_maximum_and_ends_with_a_sample() {
-        let mut rtt = RttEstimator::new(&Preset::Rfc.parameters());
+        let mut rtt = RttEstimator::new(&TimerParameters::RFC_6298);
         for seconds in [2, 4, 8, 16, 32, 60, 60] {
             rtt.back_off();
             assert_eq!(rtt.rto(), MS * 1000 * seconds);
@@ -399,7 +350,7 @@ mod tests {
             (3000, 60_000, 6000),
             (1000, 2000, 2000),
         ] {
-            let mut parameters = Preset::Rfc.parameters();
+            let mut parameters = TimerParameters::RFC_6298;
             parameters.rto_initial = MS * initial;
             parameters.rto_maximum = MS * maximum;
             let mut rtt = RttEstimator::new(&parameters);
@@ -407,7 +358,7 @@ mod tests {
             rtt.begin_after_lost_syn();
             assert_eq!(rtt.rto(), MS * expected);
         }
-        let mut rtt = RttEstimator::new(&Preset::Rfc.parameters());
+        let mut rtt = RttEstimator::new(&TimerParameters::RFC_6298);
         rtt.sample(MS * 100);
         rtt.begin_after_lost_syn();
         assert_eq!(rtt.rto(), MS * 1000, "a sample knows better");
@@ -426,7 +377,7 @@ mod tests {
                 Preset::Jacobson1988,
             ]),
         ) {
-            let parameters = preset.parameters();
+            let parameters = preset.parameters().timer;
             let mut rtt = RttEstimator::new(&parameters);
             let bounds = parameters.rto_minimum..=parameters.rto_maximum;
             for nanos in &rtts {

@@ -163,13 +163,13 @@ impl Sender {
         control: Box<dyn CongestionControl>,
         jitter: Stream,
     ) -> Self {
-        let mss = parameters.mss.0.max(1);
-        let max_burst = match parameters.max_burst.0 {
+        let mss = parameters.connection.mss.0.max(1);
+        let max_burst = match parameters.sending.max_burst.0 {
             0 => u32::MAX,
             most => most,
         };
-        let jitter = (parameters.send_jitter > Span::ZERO)
-            .then(|| Box::new(Jitter::new(jitter, parameters.send_jitter)));
+        let jitter = (parameters.sending.send_jitter > Span::ZERO)
+            .then(|| Box::new(Jitter::new(jitter, parameters.sending.send_jitter)));
         let needs = control.needs();
         let rate = needs
             .rate_samples
@@ -179,6 +179,7 @@ impl Sender {
             scoreboard: Scoreboard::new(mss),
             mss,
             receive_window: parameters
+                .receiver
                 .receive_window
                 .bytes(Bytes(mss))
                 .map_or(u64::MAX, |bytes| bytes.0),
@@ -186,11 +187,14 @@ impl Sender {
             highest: 0,
             recovery: Recovery::new(&parameters),
             control: Control::new(control),
-            rtt: RttEstimator::new(&parameters),
+            rtt: RttEstimator::new(&parameters.timer),
             retransmit_at: Time::NEVER,
             timer: Timer::Retransmission,
-            by_time: (parameters.recovery == LossRecovery::Rack)
-                .then(|| Box::new(ByTime::new(parameters.duplicate_threshold.0.into()))),
+            by_time: (parameters.recovery.algorithm == LossRecovery::Rack).then(|| {
+                Box::new(ByTime::new(
+                    parameters.recovery.duplicate_threshold.0.into(),
+                ))
+            }),
             release_at: Time::NEVER,
             active_at: Time::NEVER,
             round: Round {
@@ -206,11 +210,11 @@ impl Sender {
             timed: (0, Time::NEVER),
             burst_left: max_burst,
             max_burst,
-            burst: bursts::Burst::new(parameters.segmentation_offload),
+            burst: bursts::Burst::new(parameters.sending.segmentation_offload),
             retransmitted_syns: 0,
             state: State::Closed,
             closed: false,
-            sack: parameters.recovery.uses_sack(),
+            sack: parameters.recovery.algorithm.uses_sack(),
             window_reduced: false,
             reacted: 0,
             marked: 0,
@@ -282,7 +286,7 @@ impl Sender {
         if self.state != State::Closed {
             return;
         }
-        self.state = if self.parameters.handshake {
+        self.state = if self.parameters.connection.handshake {
             State::Opening {
                 due: true,
                 tries: 0,
@@ -291,7 +295,7 @@ impl Sender {
         } else {
             State::Established
         };
-        if !self.parameters.handshake {
+        if !self.parameters.connection.handshake {
             self.control.on_event(now, &Event::Open { rtt: None });
         }
     }

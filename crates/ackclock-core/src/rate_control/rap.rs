@@ -9,7 +9,8 @@ use super::{
     SLOWEST, check,
 };
 use crate::congestion::facts::{GrowthLaw, KeptShare};
-use crate::endpoint::rtt::{RttEstimator, Timeouts};
+use crate::endpoint::RttEstimator;
+use crate::endpoint::parameters::TimerParameters;
 use ackclock_spec::error::{Result, every, in_range};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
@@ -130,13 +131,13 @@ struct GaimdSender {
 
 impl GaimdSender {
     fn new(parameters: Rap, mss: Bytes) -> Self {
-        let timeouts = Timeouts {
-            initial: parameters.initial_rtt.max(parameters.rto_minimum),
-            minimum: parameters.rto_minimum,
-            ..Timeouts::RFC_6298
+        let timer = TimerParameters {
+            rto_initial: parameters.initial_rtt.max(parameters.rto_minimum),
+            rto_minimum: parameters.rto_minimum,
+            ..TimerParameters::RFC_6298
         };
         GaimdSender {
-            rtt: RttEstimator::with(timeouts),
+            rtt: RttEstimator::new(&timer),
             rate: 1.0 / parameters.initial_rtt.as_seconds(),
             origin: Time::NEVER,
             step_end: Time::NEVER,

@@ -226,7 +226,7 @@ impl Transport {
     /// Returns the payload of a full packet.
     pub fn mss(&self) -> Bytes {
         match self {
-            Transport::Tcp { parameters, .. } => parameters.mss,
+            Transport::Tcp { parameters, .. } => parameters.connection.mss,
             Transport::Udp { mss, .. } => *mss,
             Transport::Controlled { parameters, .. } => parameters.mss,
         }
@@ -256,13 +256,16 @@ pub fn tcp_sender(
             streams,
             name: &place,
         },
-        mss: parameters.mss,
-        initial_window: parameters.mss * u64::from(parameters.initial_window.0),
-        initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
-        ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
-        paced: parameters.pacing == Pacing::Always,
-        selective_acks: parameters.recovery.uses_sack(),
-        counts_marks: parameters.ecn && parameters.ecn_feedback != EcnFeedback::Classic,
+        mss: parameters.connection.mss,
+        initial_window: parameters.connection.mss * u64::from(parameters.growth.initial_window.0),
+        initial_ssthresh: parameters
+            .growth
+            .initial_ssthresh
+            .bytes(parameters.connection.mss),
+        ssthresh_in_whole_segments: parameters.growth.ssthresh_in_whole_segments,
+        paced: parameters.sending.pacing == Pacing::Always,
+        selective_acks: parameters.recovery.algorithm.uses_sack(),
+        counts_marks: parameters.ecn.enabled && parameters.ecn.feedback != EcnFeedback::Classic,
         keeps_calls: recording.calls,
     });
     let jitter = streams.stream(&format!("{name}/jitter"));

@@ -13,6 +13,9 @@ use ackclock_spec::files::Files;
 use ackclock_spec::parse;
 use ackclock_spec::registry::{Kind, Selection, choose_within};
 use ackclock_spec::tree::{to_tree, with_kind};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 
@@ -118,7 +121,7 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
     let parameters = overlay(preset.clone().unwrap_or_default(), rest);
     let arithmetic = parameters
         .as_ref()
-        .map_or(Arithmetic::Exact, |parameters| parameters.arithmetic);
+        .map_or(Arithmetic::Exact, |parameters| parameters.growth.arithmetic);
     let control = match control {
         Some(control) => choose_within("control", &with_arithmetic(control, arithmetic), files),
         None => Err(Error::missing(
@@ -160,62 +163,90 @@ fn with_arithmetic(mut control: Value, arithmetic: Arithmetic) -> Value {
 
 /// Returns a preset's parameters with those in `given` replaced.
 fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
-    let mut tree = to_tree(&preset.parameters());
-    let known: Vec<&str> = tree
-        .as_object()
-        .into_iter()
-        .flat_map(|map| map.keys())
-        .map(String::as_str)
-        .collect();
-    let fields = [&known[..], &OF_TCP].concat();
-    let (given, unknown): (Map<_, _>, Map<_, _>) = given
-        .into_iter()
-        .partition(|(name, _)| known.contains(&name.as_str()));
-    let unknown = every(
-        unknown
-            .keys()
-            .map(|name| Err(Error::unknown_field(name, &fields))),
-    );
     let says: Vec<String> = given.keys().cloned().collect();
-    merge(&mut tree, Value::Object(given));
-    let parameters = parse::checked(tree, |parameters: &mut TcpParameters| {
-        follow_recovery(parameters, |field| says.iter().any(|said| said == field));
-        check_tcp(parameters)
+    let preset = preset.parameters();
+    let mut reading = Reading {
+        given,
+        mistakes: Vec::new(),
+    };
+    let mut parameters = TcpParameters {
+        connection: reading.record(preset.connection),
+        receiver: reading.record(preset.receiver),
+        growth: reading.record(preset.growth),
+        recovery: reading.record(preset.recovery),
+        timer: reading.record(preset.timer),
+        sending: reading.record(preset.sending),
+        ecn: reading.record(preset.ecn),
+    };
+    let fields = to_tree(&preset);
+    let fields = fields.as_object().into_iter().flat_map(Map::keys);
+    let fields: Vec<&str> = fields.map(String::as_str).chain(OF_TCP).collect();
+    let unknown = reading
+        .given
+        .keys()
+        .map(|name| Err(Error::unknown_field(name, &fields)));
+    let mistakes = reading.mistakes.into_iter().map(Err);
+    follow_recovery(&mut parameters, |field| {
+        says.iter().any(|name| name == field)
     });
-    let ((), parameters) = both(unknown, parameters)?;
+    every(unknown.chain(mistakes).chain([check_tcp(&parameters)]))?;
     Ok(parameters)
+}
+
+/// Reads records whose fields share one table. What is left in `given` belongs to none.
+struct Reading {
+    given: Map<String, Value>,
+    mistakes: Vec<Error>,
+}
+
+impl Reading {
+    /// Returns the record with the fields that are given in the place of its own.
+    fn record<T: Serialize + DeserializeOwned + JsonSchema>(&mut self, preset: T) -> T {
+        let mut tree = to_tree(&preset);
+        for (name, value) in tree.as_object_mut().into_iter().flatten() {
+            if let Some(given) = self.given.shift_remove(name) {
+                merge(value, given);
+            }
+        }
+        let (record, mistakes) = match parse::leniently(&tree) {
+            Ok((record, mistakes)) => (record, mistakes),
+            Err(mistakes) => (preset, Some(mistakes)),
+        };
+        self.mistakes.extend(mistakes);
+        record
+    }
 }
 
 /// Sets the ECN that a control asks for. What the file `says` stays.
 fn follow_control(parameters: &mut TcpParameters, asked: EcnUse, says: &[String]) {
     let is_free = |field: &str| !says.iter().any(|said| said == field);
     if is_free("ecn") {
-        parameters.ecn = true;
+        parameters.ecn.enabled = true;
     }
     if is_free("ecn_codepoint") {
-        parameters.ecn_codepoint = asked.codepoint;
+        parameters.ecn.codepoint = asked.codepoint;
     }
     if is_free("ecn_feedback") {
-        parameters.ecn_feedback = asked.feedback;
+        parameters.ecn.feedback = asked.feedback;
     }
 }
 
 /// Turns off the rules of the preset that `parameters.recovery` cannot follow. A file that changes
 /// only `recovery` means them too; a rule that it `says` stays.
 fn follow_recovery(parameters: &mut TcpParameters, says: impl Fn(&str) -> bool) {
-    if !parameters.recovery.uses_sack() {
+    if !parameters.recovery.algorithm.uses_sack() {
         if !says("after_timeout") {
-            parameters.after_timeout = AfterTimeout::GoBackN;
+            parameters.recovery.after_timeout = AfterTimeout::GoBackN;
         }
         if !says("recovery_window") {
-            parameters.recovery_window = RecoveryWindow::Ssthresh;
+            parameters.recovery.recovery_window = RecoveryWindow::Ssthresh;
         }
     }
-    if parameters.recovery != LossRecovery::Rack {
+    if parameters.recovery.algorithm != LossRecovery::Rack {
         for (field, rule) in [
-            ("tail_loss_probe", &mut parameters.tail_loss_probe),
-            ("forward_rto", &mut parameters.forward_rto),
-            ("undo", &mut parameters.undo),
+            ("tail_loss_probe", &mut parameters.recovery.tail_loss_probe),
+            ("forward_rto", &mut parameters.recovery.forward_rto),
+            ("undo", &mut parameters.recovery.undo),
         ] {
             *rule &= says(field);
         }
@@ -250,21 +281,24 @@ mod tests {
         let over = json!({ "mss": "1000 bytes", "delayed_ack": { "every": "1 segment" } });
         let parameters = overlay(Preset::Rfc, given(over)).unwrap();
         let mut expected = Preset::Rfc.parameters();
-        expected.mss = Bytes(1000);
-        expected.delayed_ack.every = Segments(1);
+        expected.connection.mss = Bytes(1000);
+        expected.receiver.delayed_ack.every = Segments(1);
         assert_eq!(parameters, expected);
-        assert_eq!(parameters.delayed_ack.timeout, Span::from_millis(200));
+        assert_eq!(
+            parameters.receiver.delayed_ack.timeout,
+            Span::from_millis(200)
+        );
     }
 
     #[test]
     fn recovery_alone_takes_the_scoreboard_along() {
         let parameters = overlay(Preset::Linux, given(json!({ "recovery": "newreno" }))).unwrap();
-        assert_eq!(parameters.after_timeout, AfterTimeout::GoBackN);
+        assert_eq!(parameters.recovery.after_timeout, AfterTimeout::GoBackN);
         let both = json!({ "recovery": "newreno", "after_timeout": "scoreboard" });
         let error = overlay(Preset::Linux, given(both)).unwrap_err().key();
         assert_eq!(error, "contradiction after_timeout");
         let parameters = overlay(Preset::Linux, Map::new()).unwrap();
-        assert_eq!(parameters.after_timeout, AfterTimeout::Scoreboard);
+        assert_eq!(parameters.recovery.after_timeout, AfterTimeout::Scoreboard);
     }
 
     #[test]

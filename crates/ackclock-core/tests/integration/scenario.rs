@@ -108,7 +108,7 @@ fn the_example_is_read() {
     );
     assert!(abse.stop.is_never() && abse.start.high == Span::ZERO);
     let mut expected = Preset::Ns2Of2002.parameters();
-    expected.mss = Bytes(1000);
+    expected.connection.mss = Bytes(1000);
     assert_eq!(*tcp(&scenario, 0), expected);
 
     assert_eq!(cross.route, [0, 1, 0], "the same hop twice");
@@ -256,8 +256,11 @@ fn recovery_alone_may_be_changed() {
     });
     let mut tree = changed("flows.abse.transport", transport);
     let scenario = read(&tree).unwrap();
-    assert_eq!(tcp(&scenario, 0).recovery, LossRecovery::Newreno);
-    assert_eq!(tcp(&scenario, 0).after_timeout, AfterTimeout::GoBackN);
+    assert_eq!(tcp(&scenario, 0).recovery.algorithm, LossRecovery::Newreno);
+    assert_eq!(
+        tcp(&scenario, 0).recovery.after_timeout,
+        AfterTimeout::GoBackN
+    );
     set(
         &mut tree,
         "flows.abse.transport.after_timeout",

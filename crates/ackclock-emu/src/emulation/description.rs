@@ -129,8 +129,12 @@ fn check_control(flow: &FlowDescription) -> Result<(), Error> {
 fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
     let (payload, bytes) = match &flow.transport {
         Transport::Tcp { parameters, .. } => {
-            let bytes = parameters.mss.0.saturating_add(header_bytes(parameters));
-            (parameters.mss, bytes)
+            let bytes = parameters
+                .connection
+                .mss
+                .0
+                .saturating_add(header_bytes(parameters));
+            (parameters.connection.mss, bytes)
         }
         Transport::Udp { mss, header } => (*mss, mss.0.saturating_add(header.0)),
         Transport::Controlled { parameters, .. } if parameters.mss.0 <= LONGEST_PAYLOAD as u64 => {
@@ -196,22 +200,22 @@ const NO_FAST_RETRANSMIT: u32 = 300;
 
 fn tcp_settings(parameters: &TcpParameters) -> TcpSettings {
     TcpSettings {
-        sack: Some(parameters.recovery.uses_sack()),
+        sack: Some(parameters.recovery.algorithm.uses_sack()),
         timestamps: Some(sends_timestamps(parameters)),
-        ecn: Some(match (parameters.ecn, parameters.ecn_feedback) {
+        ecn: Some(match (parameters.ecn.enabled, parameters.ecn.feedback) {
             (false, _) => EcnSetting::Off,
             (true, EcnFeedback::Accurate) => EcnSetting::Accurate,
             (true, _) => EcnSetting::Classic,
         }),
-        reordering_segments: Some(match parameters.recovery {
+        reordering_segments: Some(match parameters.recovery.algorithm {
             LossRecovery::TimeoutOnly => NO_FAST_RETRANSMIT,
-            _ => parameters.duplicate_threshold.0,
+            _ => parameters.recovery.duplicate_threshold.0,
         }),
-        slow_start_after_idle: Some(parameters.idle_restart != IdleRestart::Off),
-        duplicate_sack: Some(parameters.duplicate_sack),
-        rack: Some(parameters.recovery == LossRecovery::Rack),
-        tail_loss_probe: Some(parameters.tail_loss_probe),
-        frto: Some(parameters.forward_rto),
+        slow_start_after_idle: Some(parameters.growth.idle_restart != IdleRestart::Off),
+        duplicate_sack: Some(parameters.receiver.duplicate_sack),
+        rack: Some(parameters.recovery.algorithm == LossRecovery::Rack),
+        tail_loss_probe: Some(parameters.recovery.tail_loss_probe),
+        frto: Some(parameters.recovery.forward_rto),
         ..TcpSettings::default()
     }
 }
@@ -223,10 +227,10 @@ fn metrics_of(flow: &FlowDescription) -> (Metrics, Metrics) {
     };
     let millis = |span: Span| span.as_nanos().div_ceil(1_000_000);
     let forward = Metrics {
-        rto_min_ms: u32::try_from(millis(parameters.rto_minimum))
+        rto_min_ms: u32::try_from(millis(parameters.timer.rto_minimum))
             .ok()
             .filter(|least| *least > 0),
-        initial_cwnd: Some(parameters.initial_window.0),
+        initial_cwnd: Some(parameters.growth.initial_window.0),
         ..Metrics::default()
     };
     let back = Metrics {
@@ -237,7 +241,7 @@ fn metrics_of(flow: &FlowDescription) -> (Metrics, Metrics) {
 }
 
 fn acknowledges_each(parameters: &TcpParameters) -> bool {
-    parameters.delayed_ack.every.0 <= 1
+    parameters.receiver.delayed_ack.every.0 <= 1
 }
 
 /// Parameters that a host takes as they are, or that the rules below judge.
@@ -272,8 +276,8 @@ fn brings_ecn(flow: &FlowDescription) -> bool {
             let is_in_linux = control.facts.linux.is_some();
             let asked = control.facts.ecn.some().filter(|_| is_in_linux);
             asked.is_some_and(|asked| {
-                asked.codepoint == parameters.ecn_codepoint
-                    && asked.feedback == parameters.ecn_feedback
+                asked.codepoint == parameters.ecn.codepoint
+                    && asked.feedback == parameters.ecn.feedback
             })
         }
         _ => false,
@@ -365,39 +369,39 @@ fn of_parameters(
     let header = header_bytes(parameters);
     judge(
         "header",
-        parameters.header != Bytes(header),
+        parameters.connection.header != Bytes(header),
         format!("the kernel's has {header} bytes"),
     );
-    let recovery = match parameters.recovery {
+    let recovery = match parameters.recovery.algorithm {
         LossRecovery::Tahoe | LossRecovery::Reno => "without SACK the kernel recovers as NewReno",
         LossRecovery::Sack => "from Linux 6.17 on, the kernel detects losses by time all the same",
         _ => "",
     };
     judge("recovery", !recovery.is_empty(), recovery.into());
-    let sampling = parameters.rtt_sampling == RttSampling::OncePerRoundTrip;
+    let sampling = parameters.timer.rtt_sampling == RttSampling::OncePerRoundTrip;
     judge(
         "rtt_sampling",
         sampling,
         "the kernel measures at every ACK".into(),
     );
-    let restart = parameters.idle_restart == IdleRestart::InitialWindow;
+    let restart = parameters.growth.idle_restart == IdleRestart::InitialWindow;
     judge(
         "idle_restart",
         restart,
         "the kernel decays the window".into(),
     );
-    let pacing = parameters.pacing == Pacing::Off;
+    let pacing = parameters.sending.pacing == Pacing::Off;
     judge(
         "pacing",
         pacing,
         "the kernel paces if the control gives a rate".into(),
     );
     let others = DelayedAck {
-        every: linux.delayed_ack.every,
-        ..parameters.delayed_ack
+        every: linux.receiver.delayed_ack.every,
+        ..parameters.receiver.delayed_ack
     };
     let delayed = !acknowledges_each(parameters)
-        && (parameters.delayed_ack != others || others != linux.delayed_ack);
+        && (parameters.receiver.delayed_ack != others || others != linux.receiver.delayed_ack);
     judge(
         "delayed_ack",
         delayed,

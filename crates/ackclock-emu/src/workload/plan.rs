@@ -184,7 +184,7 @@ const PACING_WITHOUT_LIMIT: u64 = u64::MAX - 1;
 /// True if TCP with these parameters sends timestamps (net.ipv4.tcp_timestamps), which shorten the
 /// payload of a segment.
 pub fn sends_timestamps(parameters: &TcpParameters) -> bool {
-    parameters.rtt_sampling == RttSampling::Timestamps
+    parameters.timer.rtt_sampling == RttSampling::Timestamps
 }
 
 /// Returns the header length of a segment in the kernel in bytes, without SACK blocks.
@@ -208,16 +208,21 @@ impl TcpSocket {
         let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         TcpSocket {
             maximum_segment_bytes: Some(narrow(
-                parameters.mss.0.saturating_add(option_bytes(parameters)),
+                parameters
+                    .connection
+                    .mss
+                    .0
+                    .saturating_add(option_bytes(parameters)),
             )),
             send_buffer_bytes: None,
             receive_window_bytes: parameters
+                .receiver
                 .receive_window
-                .bytes(parameters.mss)
+                .bytes(parameters.connection.mss)
                 .map(|window| narrow(window.0)),
-            acknowledge_at_once: parameters.delayed_ack.every.0 <= 1,
-            ignore_duplicate_acks: parameters.recovery == LossRecovery::TimeoutOnly,
-            pacing_byte_per_s: (parameters.pacing == Pacing::Always)
+            acknowledge_at_once: parameters.receiver.delayed_ack.every.0 <= 1,
+            ignore_duplicate_acks: parameters.recovery.algorithm == LossRecovery::TimeoutOnly,
+            pacing_byte_per_s: (parameters.sending.pacing == Pacing::Always)
                 .then_some(PACING_WITHOUT_LIMIT),
         }
     }
@@ -260,7 +265,7 @@ impl Plan {
                     control: socket_name(control, loaded),
                     socket: TcpSocket::of(parameters),
                 };
-                (transport, parameters.mss)
+                (transport, parameters.connection.mss)
             }
             Transport::Udp { mss, header } => {
                 let padding_bytes = header.0.cast_signed() - UDP_HEADER_BYTES.cast_signed();
@@ -465,9 +470,9 @@ mod tests {
     #[test]
     fn windows_in_segments_are_bytes_and_pacing_has_no_limit() {
         let mut parameters = Preset::Rfc.parameters();
-        parameters.receive_window = OptionalWindow::Segments(20);
-        parameters.pacing = Pacing::Always;
-        parameters.delayed_ack.every = Segments(2);
+        parameters.receiver.receive_window = OptionalWindow::Segments(20);
+        parameters.sending.pacing = Pacing::Always;
+        parameters.receiver.delayed_ack.every = Segments(2);
         let socket = TcpSocket::of(&parameters);
         assert_eq!(socket.receive_window_bytes, Some(20 * 1460));
         // All ones would switch it off.

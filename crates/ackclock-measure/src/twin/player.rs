@@ -328,7 +328,7 @@ impl Twin {
     /// Records whether our sender has more to send than the capture. What Linux may hold back does
     /// not count, nor what a control that paces sends later.
     fn note_ahead(&mut self, now: Time) {
-        let paced = self.sender.parameters().pacing != Pacing::Off
+        let paced = self.sender.parameters().sending.pacing != Pacing::Off
             && self.sender.control().pace().rate.is_some();
         let own = self.sender.would_send();
         let wants = own.is_some_and(|own| own < self.edge) && !paced;

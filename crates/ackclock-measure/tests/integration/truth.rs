@@ -43,7 +43,7 @@ fn truth(ran: &Ran, name: &str) -> f64 {
 
 /// Returns the number of drops of data that has been acknowledged since.
 fn repaired_losses(ran: &Ran, acknowledged_bytes: f64) -> f64 {
-    let segments = acknowledged_bytes / parameters(&ran.scenario, 0).mss.as_f64();
+    let segments = acknowledged_bytes / parameters(&ran.scenario, 0).connection.mss.as_f64();
     ran.lost[0]
         .iter()
         .filter(|segment| (**segment as f64) < segments)

@@ -111,7 +111,7 @@ fn headers_of_any_size_keep_the_payload() {
     for header in 0..200_u16 {
         for preset in [Preset::Linux, Preset::Rfc] {
             let mut parameters = preset.parameters();
-            parameters.header = Bytes(header.into());
+            parameters.connection.header = Bytes(header.into());
             let encoder = encoder(&parameters);
             let bytes = encode(
                 &encoder,
@@ -221,8 +221,8 @@ fn the_end_of_a_transfer_is_pushed_and_acknowledged_to_the_byte() {
 fn a_handshake_agrees_on_options() {
     use TcpOptionElement::*;
     let mut parameters = Preset::Linux.parameters();
-    parameters.receive_window = OptionalWindow::Bytes(Bytes(1 << 20));
-    parameters.ecn = true;
+    parameters.receiver.receive_window = OptionalWindow::Bytes(Bytes(1 << 20));
+    parameters.ecn.enabled = true;
     let encoder = encoder(&parameters);
     let bytes = encode(&encoder, 5, &packet(PacketKind::Syn, 0, 52, 5), &[]);
     let (syn, _) = tcp(&bytes);
@@ -273,7 +273,7 @@ fn a_handshake_agrees_on_options() {
 fn a_handshake_without_timestamps_and_sack_has_neither() {
     use TcpOptionElement::*;
     let mut parameters = Preset::Ns2Of2002.parameters();
-    parameters.receive_window = OptionalWindow::Segments(20);
+    parameters.receiver.receive_window = OptionalWindow::Segments(20);
     let (syn, _) = tcp(&encode(
         &encoder(&parameters),
         0,
@@ -309,7 +309,7 @@ fn the_advertised_window_is_the_largest_that_fits() {
         (u64::MAX, 65_535 << 14),
     ] {
         let mut parameters = Preset::Rfc.parameters();
-        parameters.receive_window = OptionalWindow::Bytes(Bytes(window));
+        parameters.receiver.receive_window = OptionalWindow::Bytes(Bytes(window));
         let encoder = encoder(&parameters);
         let (answer, _) = tcp(&encode(
             &encoder,
@@ -374,11 +374,9 @@ fn sack_blocks_lengthen_the_ack() {
 /// was not ECN-capable, and other packets carry the counter.
 #[test]
 fn accurate_ecn_is_in_the_flags() {
-    let parameters = TcpParameters {
-        ecn: true,
-        ecn_feedback: EcnFeedback::Accurate,
-        ..Preset::Linux.parameters()
-    };
+    let mut parameters = Preset::Linux.parameters();
+    parameters.ecn.enabled = true;
+    parameters.ecn.feedback = EcnFeedback::Accurate;
     let encoder = encoder(&parameters);
     let flags = |packet: &Packet| {
         let (header, _) = tcp(&encode(&encoder, 0, packet, &[]));
@@ -508,7 +506,7 @@ fn degenerate_packets_are_still_packets() {
     ];
     for (mss, header) in [(0, 0), (1, 40), (65_495, 40), (u64::MAX, u64::MAX)] {
         let mut parameters = Preset::Linux.parameters();
-        (parameters.mss, parameters.header) = (Bytes(mss), Bytes(header));
+        (parameters.connection.mss, parameters.connection.header) = (Bytes(mss), Bytes(header));
         for total in [None, Some(Bytes(0)), Some(Bytes(u64::MAX))] {
             let addresses = FlowAddresses::of(FlowId(u32::MAX));
             for encoder in [

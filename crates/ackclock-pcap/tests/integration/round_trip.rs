@@ -98,11 +98,11 @@ fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestC
     let parameters = preset.parameters();
     let (kind, timed) = (
         packet.kind(),
-        parameters.rtt_sampling == RttSampling::Timestamps,
+        parameters.timer.rtt_sampling == RttSampling::Timestamps,
     );
-    let wire = |number: u64| 1 + (number * parameters.mss.0) as u32;
+    let wire = |number: u64| 1 + (number * parameters.connection.mss.0) as u32;
     let payload = if kind == PacketKind::Data {
-        u64::from(packet.size) - parameters.header.0
+        u64::from(packet.size) - parameters.connection.header.0
     } else {
         0
     };
@@ -117,7 +117,7 @@ fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestC
     }
     prop_assert_eq!(
         segment.options.maximum_segment,
-        is_syn.then_some(parameters.mss.0 as u16 + if timed { 12 } else { 0 })
+        is_syn.then_some(parameters.connection.mss.0 as u16 + if timed { 12 } else { 0 })
     );
     prop_assert_eq!(segment.options.window_scale.is_some(), is_syn);
     prop_assert_eq!(

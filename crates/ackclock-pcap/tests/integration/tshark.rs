@@ -26,7 +26,10 @@ const SACK: [SackBlock; 2] = [
 /// has a handshake and six segments, the last of them short. The second and the fourth are lost
 /// behind the point of capture, reported by SACK and retransmitted.
 fn connection(parameters: &TcpParameters, flow: u32) -> Vec<(u64, Packet, &'static [SackBlock])> {
-    let (mss, header) = (parameters.mss.0 as u16, parameters.header.0 as u16);
+    let (mss, header) = (
+        parameters.connection.mss.0 as u16,
+        parameters.connection.header.0 as u16,
+    );
     let at = |ms: u64| Time::from_nanos(ms * MILLISECOND);
     let up = |ms, kind, sequence, payload: u16| {
         let mut packet = Packet::new(kind, FlowId(flow), sequence, header + payload, at(ms));
@@ -69,7 +72,7 @@ fn connection(parameters: &TcpParameters, flow: u32) -> Vec<(u64, Packet, &'stat
 /// Captures a connection with each of these parameters, one after the other.
 fn capture(file: &Path, connections: &[TcpParameters], snap_length: u32) {
     let encoders = (0..).step_by(2).zip(connections).flat_map(|(flow, one)| {
-        let total = one.mss * 6 + Bytes(100);
+        let total = one.connection.mss * 6 + Bytes(100);
         [
             PacketEncoder::tcp(FlowAddresses::of(FlowId(flow)), one, Some(total)),
             PacketEncoder::udp(FlowAddresses::of(FlowId(flow + 1))),
@@ -124,8 +127,8 @@ fn tshark_reads_the_connection_that_was_written() {
     }
     let scratch = Scratch::new("connection.pcap");
     let mut parameters = Preset::Linux.parameters();
-    parameters.mss = Bytes(1000);
-    parameters.ecn = true;
+    parameters.connection.mss = Bytes(1000);
+    parameters.ecn.enabled = true;
     capture(&scratch.0, &[parameters], 96);
     let fields = "frame.time_epoch ip.src ip.len tcp.flags.str tcp.len tcp.seq tcp.ack \
                   tcp.window_size \

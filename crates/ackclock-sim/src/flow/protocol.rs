@@ -35,8 +35,8 @@ impl Protocol {
         Protocol::Tcp {
             sender: Box::new(sender),
             receiver,
-            header: parameters.header.0 as u16,
-            ecn: (parameters.ecn_of_new_data(), parameters.ecn_of_the_rest()),
+            header: parameters.connection.header.0 as u16,
+            ecn: (parameters.ecn.of_new_data(), parameters.ecn.of_the_rest()),
         }
     }
     /// Makes UDP endpoints.

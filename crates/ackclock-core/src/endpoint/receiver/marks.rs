@@ -39,14 +39,14 @@ pub(super) struct Dctcp {
 impl Marks {
     /// Returns none without ECN.
     pub fn new(parameters: &TcpParameters) -> Option<Self> {
-        match parameters.ecn_feedback {
-            _ if !parameters.ecn => None,
+        match parameters.ecn.feedback {
+            _ if !parameters.ecn.enabled => None,
             EcnFeedback::Classic => Some(Marks::Classic(Classic::default())),
             EcnFeedback::Dctcp => Some(Marks::Dctcp(Dctcp {
                 marked: false,
                 earlier: (0, Time::NEVER, false),
             })),
-            EcnFeedback::Accurate => Some(Marks::Accurate(Counting::new(parameters.accurate_ecn))),
+            EcnFeedback::Accurate => Some(Marks::Accurate(Counting::new(parameters.ecn.accurate))),
         }
     }
 

@@ -30,11 +30,14 @@ pub(super) struct Timing {
 
 impl Timing {
     pub(super) fn new(parameters: &TcpParameters) -> Option<Timing> {
-        let (tick, beyond_hole) = (parameters.timer_tick, parameters.delayed_ack.beyond_hole);
-        let grows = parameters.receive_buffer_growth;
+        let (tick, beyond_hole) = (
+            parameters.timer.timer_tick,
+            parameters.receiver.delayed_ack.beyond_hole,
+        );
+        let grows = parameters.receiver.receive_buffer_growth;
         (tick > Span::ZERO || beyond_hole > Span::ZERO || grows).then(|| Timing {
             tick,
-            growth: grows.then(|| WindowGrowth::new(parameters.mss)),
+            growth: grows.then(|| WindowGrowth::new(parameters.connection.mss)),
             beyond_hole,
             hole: u64::MAX,
             prompt: 0,

@@ -184,7 +184,7 @@ impl Sender {
         }
         self.state = State::Established;
         self.retransmit_at = Time::NEVER;
-        let stamps = self.parameters.rtt_sampling == RttSampling::Timestamps;
+        let stamps = self.parameters.timer.rtt_sampling == RttSampling::Timestamps;
         if stamps && !ack.echo.is_never() {
             self.take_sample(now.since(ack.echo));
         } else if tries == 1 {
@@ -230,7 +230,7 @@ impl Sender {
                     }
                 });
             }
-            let threshold = u64::from(self.parameters.duplicate_threshold.0);
+            let threshold = u64::from(self.parameters.recovery.duplicate_threshold.0);
             let mut lost = Vec::new();
             self.scoreboard
                 .detect_losses(threshold, |sequence| lost.push(sequence));
@@ -283,7 +283,7 @@ impl Sender {
     /// Takes a round-trip sample if this ACK of new data allows one.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn measure(&mut self, now: Time, ack: &Acknowledgement<'_>, advance: &Advance) -> Option<Span> {
-        let rtt = match self.parameters.rtt_sampling {
+        let rtt = match self.parameters.timer.rtt_sampling {
             RttSampling::Timestamps => {
                 (!ack.echo.is_never() && ack.echo <= now).then(|| now.since(ack.echo))
             }
@@ -341,7 +341,7 @@ impl Sender {
         } else {
             advance.acked
         };
-        match self.parameters.byte_counting {
+        match self.parameters.growth.byte_counting {
             ByteCounting::PerAck => advance.acked.min(self.mss),
             ByteCounting::AbcL2 if loss => news.min(self.mss),
             ByteCounting::AbcL2 => news.min(2 * self.mss),
@@ -353,7 +353,7 @@ impl Sender {
     /// True if the congestion window was used, so that it may grow.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn window_was_used(&self, limited: SendLimit) -> bool {
-        match self.parameters.window_validation {
+        match self.parameters.growth.window_validation {
             WindowValidation::Off => true,
             WindowValidation::HalfUsed => {
                 let peak = self.round.peak.max(self.round.last_peak);
@@ -378,7 +378,7 @@ impl Sender {
 
     /// True if this ACK ends fast recovery and still opens the congestion window.
     fn opens_at_recovery_end(&self) -> bool {
-        self.parameters.growth_at_recovery_end
+        self.parameters.recovery.growth_at_recovery_end
             && !self.sack
             && self.recovery.is_ended_by(self.scoreboard.first())
     }
@@ -496,7 +496,7 @@ impl Sender {
         let flight = self.scoreboard.flight();
         let lost = duplicate && self.recovery.on_duplicate(first, flight, self.mss);
         let known = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first_is_lost();
-        if lost || (known && self.parameters.sack_entry == SackEntry::KnownLoss) {
+        if lost || (known && self.parameters.recovery.sack_entry == SackEntry::KnownLoss) {
             self.begin_recovery(now, newly_delivered);
         }
     }
@@ -508,7 +508,7 @@ impl Sender {
         if !self.scoreboard.first_is_lost() {
             self.count_lost(now, &[self.scoreboard.first()]);
         }
-        if self.parameters.recovery == LossRecovery::Tahoe {
+        if self.parameters.recovery.algorithm == LossRecovery::Tahoe {
             self.reduce(now, CongestionKind::Timeout, self.ssthresh_base(0));
             self.recovery.restart(self.highest);
             self.go_back();
@@ -526,7 +526,7 @@ impl Sender {
             }
             if self.counts_pipe() {
                 let outstanding = self.highest - self.scoreboard.first();
-                let duplicates = self.parameters.duplicate_threshold.0.into();
+                let duplicates = self.parameters.recovery.duplicate_threshold.0.into();
                 self.recovery.counted_pipe = outstanding.saturating_sub(duplicates);
                 self.burst_left = 1; // the fast retransmission, which does not count
             }
@@ -559,7 +559,7 @@ impl Sender {
     /// Tells the control of congestion.
     pub(super) fn tell_congestion(&mut self, now: Time, kind: CongestionKind, base: u64) {
         let in_flight = self.in_flight();
-        let still = if self.parameters.recovery == LossRecovery::Rack {
+        let still = if self.parameters.recovery.algorithm == LossRecovery::Rack {
             in_flight
         } else {
             Bytes::ZERO
@@ -579,13 +579,13 @@ impl Sender {
     pub(super) fn reduce(&mut self, now: Time, kind: CongestionKind, base: u64) {
         self.tell_congestion(now, kind, base);
         self.reacted = self.highest;
-        let echoes = self.parameters.ecn_feedback != EcnFeedback::Accurate;
-        self.window_reduced = self.parameters.ecn && echoes;
+        let echoes = self.parameters.ecn.feedback != EcnFeedback::Accurate;
+        self.window_reduced = self.parameters.ecn.enabled && echoes;
     }
 
     /// Returns the base of a decrease. Counts `acked` bytes as still in flight.
     pub(super) fn ssthresh_base(&self, acked: u64) -> u64 {
-        match self.parameters.ssthresh_from {
+        match self.parameters.growth.ssthresh_from {
             SsthreshFrom::Window => self.control.cwnd().0.min(self.receive_window),
             // While a scoreboard is resent after a timeout, segments it records as lost are not in
             // flight.
@@ -638,7 +638,7 @@ impl Sender {
         if now < self.retransmit_at || self.retransmit_at.is_never() {
             return;
         }
-        if self.parameters.timer_tick > Span::ZERO {
+        if self.parameters.timer.timer_tick > Span::ZERO {
             let tick = self.tick_after(self.retransmit_at);
             if tick > now {
                 self.retransmit_at = tick;
@@ -672,14 +672,15 @@ impl Sender {
         }
         let before = self.before();
         let repeated = self.recovery.note_timeout(self.scoreboard.first());
-        let kind = if repeated && self.parameters.repeated_timeout == RepeatedTimeout::Keep {
+        let kind = if repeated && self.parameters.recovery.repeated_timeout == RepeatedTimeout::Keep
+        {
             CongestionKind::RepeatedTimeout
         } else {
             CongestionKind::Timeout
         };
         self.reduce(now, kind, self.ssthresh_base(0));
         self.recovery.restart(self.highest);
-        if self.sack && self.parameters.after_timeout == AfterTimeout::Scoreboard {
+        if self.sack && self.parameters.recovery.after_timeout == AfterTimeout::Scoreboard {
             let mut lost = Vec::new();
             self.counted_ahead += self.scoreboard.lose_all(|sequence| lost.push(sequence));
             self.count_lost(now, &lost);

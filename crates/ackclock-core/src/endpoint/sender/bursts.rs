@@ -83,7 +83,7 @@ impl Sender {
         };
         self.round.limited = stronger(self.round.limited, limit);
         self.usage.limited |= limit == SendLimit::CongestionWindow
-            && self.parameters.window_validation == WindowValidation::Full;
+            && self.parameters.growth.window_validation == WindowValidation::Full;
     }
 
     /// Counts a segment into its burst, before it is sent. True if it ends a burst of two or more.

@@ -386,7 +386,7 @@ impl Sender {
         };
         let mut oldest = clear.or(sacked.first).map(age);
         let mut newest = sacked.last.or(cumulative.last).map(age);
-        let stamps = self.parameters.rtt_sampling == RttSampling::Timestamps;
+        let stamps = self.parameters.timer.rtt_sampling == RttSampling::Timestamps;
         if oldest.is_none() && advance.acked > 0 && stamps && !ack.echo.is_never() {
             oldest = Some(now.since(ack.echo));
             newest = oldest;

@@ -35,10 +35,11 @@ impl MarkNews {
 impl Marks {
     /// Returns none if an echo tells everything and nobody else wants to know.
     pub fn new(parameters: &TcpParameters, reports: bool) -> Option<Self> {
-        let is_accurate = parameters.ecn_feedback == EcnFeedback::Accurate;
-        (parameters.ecn && (is_accurate || reports)).then(|| Marks {
-            decoding: is_accurate
-                .then(|| Decoding::new(parameters.accurate_ecn, parameters.mss.0.max(1))),
+        let is_accurate = parameters.ecn.feedback == EcnFeedback::Accurate;
+        (parameters.ecn.enabled && (is_accurate || reports)).then(|| Marks {
+            decoding: is_accurate.then(|| {
+                Decoding::new(parameters.ecn.accurate, parameters.connection.mss.0.max(1))
+            }),
             reports,
         })
     }
@@ -55,7 +56,7 @@ impl Sender {
         delivered: u64,
         round_start: bool,
     ) -> MarkNews {
-        if !self.parameters.ecn {
+        if !self.parameters.ecn.enabled {
             return MarkNews::NONE;
         }
         let decoding = self

@@ -119,17 +119,16 @@ impl CongestionControl for Halving {
 /// NewReno without delayed ACKs, burst limit or window validation; ten segments in congestion
 /// avoidance.
 fn plain(recovery: LossRecovery) -> TcpParameters {
-    TcpParameters {
-        mss: Bytes(MSS),
-        handshake: false,
-        recovery,
-        byte_counting: ByteCounting::PerAck,
-        window_validation: WindowValidation::Off,
-        limited_transmit: false,
-        idle_restart: IdleRestart::Off,
-        after_timeout: AfterTimeout::GoBackN,
-        ..Preset::Rfc.parameters()
-    }
+    let mut parameters = Preset::Rfc.parameters();
+    parameters.connection.mss = Bytes(MSS);
+    parameters.connection.handshake = false;
+    parameters.recovery.algorithm = recovery;
+    parameters.growth.byte_counting = ByteCounting::PerAck;
+    parameters.growth.window_validation = WindowValidation::Off;
+    parameters.recovery.limited_transmit = false;
+    parameters.growth.idle_restart = IdleRestart::Off;
+    parameters.recovery.after_timeout = AfterTimeout::GoBackN;
+    parameters
 }
 
 /// Returns SACK blocks from pairs of start and end.

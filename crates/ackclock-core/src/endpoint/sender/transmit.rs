@@ -92,7 +92,7 @@ impl Sender {
     /// to shrink (RFC 5681 section 4.1).
     #[inline(never)] // rare: kept out of the path of every packet
     pub(super) fn restart_after_idling(&mut self, now: Time) {
-        let rule = self.parameters.idle_restart;
+        let rule = self.parameters.growth.idle_restart;
         if rule == IdleRestart::Off || self.control.needs().replaces_recovery {
             return;
         }
@@ -107,7 +107,7 @@ impl Sender {
         self.active_at = now;
         let before = self.before();
         let (Bytes(cwnd), _) = before;
-        let initial = u64::from(self.parameters.initial_window.0).saturating_mul(self.mss);
+        let initial = u64::from(self.parameters.growth.initial_window.0).saturating_mul(self.mss);
         let limit = if rule == IdleRestart::Decay {
             let halvings = (idle.as_nanos() / rto.as_nanos()).min(63);
             initial.max(cwnd >> halvings)
@@ -185,7 +185,9 @@ impl Sender {
             }
             self.round.limited = stronger(self.round.limited, SendLimit::ReceiveWindow);
         }
-        if phase == RecoveryPhase::Recovery && self.parameters.recovery == LossRecovery::Sack {
+        if phase == RecoveryPhase::Recovery
+            && self.parameters.recovery.algorithm == LossRecovery::Sack
+        {
             return self.choose_speculatively();
         }
         None
@@ -224,7 +226,7 @@ impl Sender {
         if let Some(sequence) = self.scoreboard.next_unsacked() {
             return Some(Choice::Again(sequence));
         }
-        if !self.parameters.rescue_retransmission || self.recovery.rescued {
+        if !self.parameters.recovery.rescue_retransmission || self.recovery.rescued {
             return None;
         }
         self.scoreboard.highest_unsacked().map(Choice::Rescue)
@@ -236,7 +238,7 @@ impl Sender {
     pub(super) fn used(&self) -> u64 {
         let phase = self.recovery.phase();
         let limited_transmit =
-            self.sack && self.parameters.limited_transmit && phase == RecoveryPhase::Open;
+            self.sack && self.parameters.recovery.limited_transmit && phase == RecoveryPhase::Open;
         if self.counts_pipe() {
             self.recovery.counted_pipe.saturating_mul(self.mss)
         } else if limited_transmit || self.follows_scoreboard(phase) {
@@ -251,7 +253,7 @@ impl Sender {
     pub(super) fn counts_pipe(&self) -> bool {
         self.recovery.phase() == RecoveryPhase::Recovery
             && self.sack
-            && self.parameters.sack_pipe == SackPipe::Counted
+            && self.parameters.recovery.sack_pipe == SackPipe::Counted
     }
 
     /// True if the scoreboard determines the data in flight and the retransmissions. Go-back-N
@@ -261,13 +263,13 @@ impl Sender {
         self.sack
             && match phase {
                 RecoveryPhase::Open | RecoveryPhase::Cwr => {
-                    self.parameters.recovery == LossRecovery::Rack
+                    self.parameters.recovery.algorithm == LossRecovery::Rack
                 }
                 RecoveryPhase::Recovery => true,
                 RecoveryPhase::Loss => {
-                    let rule = self.parameters.after_timeout;
+                    let rule = self.parameters.recovery.after_timeout;
                     rule == AfterTimeout::Scoreboard
-                        || self.parameters.recovery == LossRecovery::Rack
+                        || self.parameters.recovery.algorithm == LossRecovery::Rack
                 }
             }
     }
@@ -350,7 +352,7 @@ impl Sender {
             self.timed.1 = Time::NEVER;
         } else {
             window_reduced = std::mem::take(&mut self.window_reduced);
-            if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip
+            if self.parameters.timer.rtt_sampling == RttSampling::OncePerRoundTrip
                 && self.timed.1.is_never()
             {
                 self.timed = (sequence, now);
@@ -393,15 +395,15 @@ impl Sender {
     fn account(&mut self, now: Time, length: u64) {
         let in_flight = self.in_flight();
         self.round.peak = self.round.peak.max(in_flight.0);
-        if self.parameters.window_validation == WindowValidation::Full {
+        if self.parameters.growth.window_validation == WindowValidation::Full {
             self.note_usage();
         }
         if self.control.needs().sent {
             self.tell_control_of_sent(now, length, in_flight);
         }
-        if self.parameters.pacing != Pacing::Off {
+        if self.parameters.sending.pacing != Pacing::Off {
             let rate = pacing::rate(
-                self.parameters.pacing,
+                self.parameters.sending.pacing,
                 self.control.get(),
                 self.rtt.smoothed(),
             );

@@ -6,7 +6,8 @@
 
 use super::rounds::Rounds;
 use super::{GrowthLimit, RttSamples, Tfrcp};
-use crate::endpoint::rtt::{RttEstimator, Timeouts};
+use crate::endpoint::RttEstimator;
+use crate::endpoint::parameters::TimerParameters;
 use crate::rate_control::equation::pftk::Pftk;
 use crate::rate_control::log::{Log, News};
 use crate::rate_control::{Clocking, DatagramSent, Feedback, RateContext, RateControl, RateState};
@@ -100,14 +101,14 @@ impl TfrcpSender {
     pub fn new(parameters: &Tfrcp, context: &RateContext<'_>) -> Self {
         let mss = Bytes(context.mss.0.max(1));
         let window = parameters.receive_window.bytes(mss);
-        let timeouts = Timeouts {
-            initial: parameters.rto_initial,
-            minimum: parameters.rto_minimum,
-            maximum: Timeouts::RFC_6298
-                .maximum
+        let timer = TimerParameters {
+            rto_initial: parameters.rto_initial,
+            rto_minimum: parameters.rto_minimum,
+            rto_maximum: TimerParameters::RFC_6298
+                .rto_maximum
                 .max(parameters.rto_initial)
                 .max(parameters.rto_minimum),
-            ..Timeouts::RFC_6298
+            ..TimerParameters::RFC_6298
         };
         TfrcpSender {
             rounds: Rounds::new(parameters, context.place),
@@ -118,7 +119,7 @@ impl TfrcpSender {
                 (bytes.as_f64() / mss.as_f64()).max(1.0)
             }),
             mss,
-            rtt: RttEstimator::with(timeouts),
+            rtt: RttEstimator::new(&timer),
             next_rtt_sample: Time::ZERO,
             log: Log::default(),
             arrived: 0,

@@ -85,7 +85,7 @@ impl Sender {
     /// An ACK in fast recovery that does not end it.
     fn continue_recovery(&mut self, now: Time, news: &News, state: &mut ByTime) -> bool {
         let mut news = *news;
-        if news.advanced && state.undo.by_timestamp(news.echo) && self.parameters.undo {
+        if news.advanced && state.undo.by_timestamp(news.echo) && self.parameters.recovery.undo {
             // The hole was filled by the original, so it was only late.
             if state
                 .rack
@@ -154,7 +154,8 @@ impl Sender {
     }
 
     fn may_undo(&self, echo: Time, state: &ByTime) -> bool {
-        self.parameters.undo && (state.undo.by_duplicates() || state.undo.by_timestamp(echo))
+        self.parameters.recovery.undo
+            && (state.undo.by_duplicates() || state.undo.by_timestamp(echo))
     }
 
     /// Ends a recovery whose data has all been acknowledged, and undoes its reduction if that was
@@ -181,7 +182,7 @@ impl Sender {
 
     /// Undoes a reduction if every retransmission has been reported as a duplicate.
     pub(super) fn try_undo_by_duplicates(&mut self, now: Time, state: &mut ByTime) -> bool {
-        if !self.parameters.undo || !state.undo.by_duplicates() {
+        if !self.parameters.recovery.undo || !state.undo.by_duplicates() {
             return false;
         }
         state.rack.on_undo();
@@ -293,7 +294,7 @@ impl Sender {
     /// Returns the base of a proportional reduction in bytes, before the control reduces the
     /// window. The ACK that causes it shows `delivered` bytes to have arrived.
     pub(in super::super) fn base_of_proportion(&self, delivered: u64) -> u64 {
-        match self.parameters.recovery_window {
+        match self.parameters.recovery.recovery_window {
             RecoveryWindow::Ssthresh => 0,
             RecoveryWindow::Proportional => self.scoreboard.unsacked() + delivered,
             RecoveryWindow::ProportionalToWindow => self.control.cwnd().0,
@@ -303,7 +304,7 @@ impl Sender {
     /// Begins a proportional reduction, if the parameters ask for one and the control leaves the
     /// window to it.
     pub(in super::super) fn begin_proportional(&mut self, base: u64) {
-        let proportional = self.parameters.recovery_window != RecoveryWindow::Ssthresh;
+        let proportional = self.parameters.recovery.recovery_window != RecoveryWindow::Ssthresh;
         if proportional && !self.control.needs().replaces_recovery {
             self.recovery.begin_reduction(base / self.mss);
         }

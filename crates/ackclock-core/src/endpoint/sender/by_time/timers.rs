@@ -89,7 +89,8 @@ impl Sender {
         state.probe = None;
         state.probe_due = false;
         let first_of_episode = matches!(phase, RecoveryPhase::Open | RecoveryPhase::Cwr);
-        state.forward_rto = self.parameters.forward_rto && (first_of_episode || state.timeouts > 0);
+        state.forward_rto =
+            self.parameters.recovery.forward_rto && (first_of_episode || state.timeouts > 0);
         state.timeouts = state.timeouts.saturating_add(1);
         state.retransmit = Retransmit::Lost;
         self.timed.1 = Time::NEVER;
@@ -142,7 +143,7 @@ impl Sender {
 
     /// Returns a timeout in whole ticks (`usecs_to_jiffies`).
     pub(super) fn in_ticks(&self, timeout: Span) -> Span {
-        let tick = self.parameters.timer_tick.as_nanos();
+        let tick = self.parameters.timer.timer_tick.as_nanos();
         match tick {
             0 => timeout,
             _ => Span::from_nanos(timeout.as_nanos().next_multiple_of(tick)),
@@ -151,7 +152,7 @@ impl Sender {
 
     /// Returns the first tick at or after `deadline` at which the running timer can expire.
     pub(in super::super) fn tick_after(&self, deadline: Time) -> Time {
-        let tick = self.parameters.timer_tick;
+        let tick = self.parameters.timer.timer_tick;
         let timeout = match self.timer {
             Timer::Retransmission => self.rtt.rto(),
             Timer::Probe => self.probe_timeout(),
@@ -164,7 +165,7 @@ impl Sender {
 
     /// True if the timer may be that of a probe.
     fn may_probe(&self) -> bool {
-        self.parameters.tail_loss_probe
+        self.parameters.recovery.tail_loss_probe
             && match self.recovery.phase() {
                 RecoveryPhase::Open => !self.scoreboard.has_marks(),
                 RecoveryPhase::Cwr => true,
@@ -176,10 +177,10 @@ impl Sender {
     /// segment is in flight (RFC 8985 section 7.2, with the values of Linux).
     fn probe_timeout(&self) -> Span {
         let Some(smoothed) = self.rtt.smoothed() else {
-            return self.parameters.rto_initial;
+            return self.parameters.timer.rto_initial;
         };
         let slack = if self.scoreboard.flight() <= self.mss {
-            self.parameters.rto_minimum
+            self.parameters.timer.rto_minimum
         } else {
             TIMER_SLACK
         };

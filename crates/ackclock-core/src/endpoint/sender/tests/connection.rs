@@ -5,10 +5,8 @@ use crate::endpoint::SegmentKind;
 
 #[test]
 fn the_handshake_opens_the_connection_and_is_the_first_sample() {
-    let parameters = TcpParameters {
-        handshake: true,
-        ..plain(LossRecovery::Sack)
-    };
+    let mut parameters = plain(LossRecovery::Sack);
+    parameters.connection.handshake = true;
     let syn_ack = Acknowledgement {
         kind: AcknowledgementKind::SynAck,
         cumulative: 0,

@@ -12,10 +12,8 @@ use std::collections::VecDeque;
 
 #[test]
 fn an_ecn_echo_reduces_once_per_window_and_is_answered() {
-    let parameters = TcpParameters {
-        ecn: true,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.ecn.enabled = true;
     let mut d = Dialogue::bulk(parameters, 10);
     d.wait(100).tell(1, &[], true);
     assert_eq!(d.last_ack().marked, Bytes(MSS));
@@ -53,10 +51,8 @@ fn without_ecn_an_echo_means_nothing() {
 /// 6.1.3), so the ACK just before that one's is an echo too.
 #[test]
 fn the_last_ack_of_the_window_that_was_marked_is_no_second_indication() {
-    let parameters = TcpParameters {
-        ecn: true,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.ecn.enabled = true;
     let mut d = Dialogue::bulk(parameters, 10);
     d.wait(100).tell(1, &[], true);
     for cumulative in 2..=10 {
@@ -104,10 +100,8 @@ fn over_a_marking_path(
             counts_marks: true,
             keeps_calls: false,
         });
-    let parameters = TcpParameters {
-        ecn: true,
-        ..parameters
-    };
+    let mut parameters = parameters;
+    parameters.ecn.enabled = true;
     let mut sender = Sender::new(Arc::new(parameters), control, streams.stream("jitter"));
     let mut receiver = Receiver::new(&parameters);
     let mut draws = streams.stream("path");
@@ -196,7 +190,7 @@ proptest! {
     ) {
         for entry in ControlKind::entries().iter().filter(|entry| entry.simulated) {
             let mut parameters = plain(recovery);
-            parameters.delayed_ack.every = ackclock_spec::quantity::Segments(every);
+            parameters.receiver.delayed_ack.every = ackclock_spec::quantity::Segments(every);
             let outcome = over_a_marking_path(entry.name, parameters, (loss, mark), seed);
             for &(acknowledged, sent_before) in &outcome.reactions {
                 prop_assert!(

@@ -30,11 +30,9 @@ type Step = (f64, Event, &'static [u64], Option<(u64, u64)>);
 
 /// A connection of Linux's CUBIC after a handshake of `rtt` milliseconds, ten segments of window.
 fn connection(rtt: u64) -> Dialogue {
-    let parameters = TcpParameters {
-        mss: Bytes(MSS),
-        timer_tick: Span::ZERO, // the scripts' times have no ticks
-        ..Preset::Linux.parameters()
-    };
+    let mut parameters = Preset::Linux.parameters();
+    parameters.connection.mss = Bytes(MSS);
+    parameters.timer.timer_tick = Span::ZERO; // the scripts' times have no ticks
     let streams = Streams::new(1, 0);
     let tree = json!({ "kind": "cubic", "arithmetic": "linux" });
     let control = choose::<crate::congestion::ControlKind>(&tree, &NoFiles)
@@ -485,10 +483,8 @@ fn a_wait_for_the_receive_window_does_not_open_the_congestion_window() {
 #[test]
 fn timers_expire_at_ticks() {
     let mut d = connection(51);
-    let parameters = TcpParameters {
-        timer_tick: Span::from_millis(4),
-        ..*d.sender.parameters()
-    };
+    let mut parameters = *d.sender.parameters();
+    parameters.timer.timer_tick = Span::from_millis(4);
     d.sender.parameters = Arc::new(parameters);
     d.sender.write(Write::Bytes(Bytes(4 * MSS)));
     assert_eq!(d.send(), [0, 1, 2, 3]);

@@ -20,15 +20,13 @@ struct Totals {
 /// Sends 2000 segments over a path of 10 ms that marks the segments whose number in a cycle of 16
 /// is below `marked`, by the `feedback` and with an ACK for `every` segments.
 fn totals(feedback: EcnFeedback, (every, marked): (u32, u64)) -> Totals {
-    let mut parameters = TcpParameters {
-        mss: Bytes(MSS),
-        handshake: false,
-        ecn: true,
-        ecn_feedback: feedback,
-        ..Preset::RfcModern.parameters()
-    };
-    parameters.delayed_ack.every = Segments(every);
-    parameters.delayed_ack.timeout = Span::from_millis(1);
+    let mut parameters = Preset::RfcModern.parameters();
+    parameters.connection.mss = Bytes(MSS);
+    parameters.connection.handshake = false;
+    parameters.ecn.enabled = true;
+    parameters.ecn.feedback = feedback;
+    parameters.receiver.delayed_ack.every = Segments(every);
+    parameters.receiver.delayed_ack.timeout = Span::from_millis(1);
     let mut d = Dialogue::with(parameters, 40, None, false);
     let mut receiver = Receiver::new(&parameters);
     let (mut forward, mut back) = (VecDeque::new(), VecDeque::new());
@@ -104,11 +102,9 @@ fn the_marked_share_is_exact_with_the_feedback_made_for_it() {
 
 #[test]
 fn accurate_ecn_sets_no_cwr_and_reacts_once_per_window() {
-    let parameters = TcpParameters {
-        ecn: true,
-        ecn_feedback: EcnFeedback::Accurate,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.ecn.enabled = true;
+    parameters.ecn.feedback = EcnFeedback::Accurate;
     let mut d = Dialogue::bulk(parameters, 10);
     d.now = d.now + Span::from_millis(100);
     for (cumulative, ace) in [(1, 6), (2, 7), (3, 0), (4, 0)] {

@@ -26,10 +26,8 @@ fn pacing_spreads_segments_at_the_controls_rate() {
 
 #[test]
 fn pacing_that_is_off_ignores_the_controls_rate() {
-    let parameters = TcpParameters {
-        pacing: Pacing::Off,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.sending.pacing = Pacing::Off;
     let mut d = Dialogue::with(parameters, 10, Some(BitRate::from_mbit_per_s(8.0)), false);
     d.sender.write(Write::Unlimited);
     assert_eq!(d.send().len(), 10);
@@ -37,10 +35,8 @@ fn pacing_that_is_off_ignores_the_controls_rate() {
 
 #[test]
 fn pacing_always_uses_the_window_per_round_trip() {
-    let parameters = TcpParameters {
-        pacing: Pacing::Always,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.sending.pacing = Pacing::Always;
     let mut d = Dialogue::bulk(parameters, 10);
     assert_eq!(d.wait(120).ack(5), [10]);
     // In congestion avoidance the rate is 1.2 cwnd per SRTT: slightly more than SRTT/12 between
@@ -52,10 +48,8 @@ fn pacing_always_uses_the_window_per_round_trip() {
 #[test]
 fn jitter_delays_within_its_bound_and_keeps_order() {
     let most = Span::from_millis(2);
-    let parameters = TcpParameters {
-        send_jitter: most,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.sending.send_jitter = most;
     let mut d = Dialogue::with(parameters, 50, None, false);
     d.sender.write(Write::Unlimited);
     while d.segments.len() < 50 {
@@ -78,11 +72,9 @@ fn jitter_delays_within_its_bound_and_keeps_order() {
 #[test]
 fn jitter_does_not_ask_which_window_keeps_segments_back() {
     let sent = |cwnd| {
-        let parameters = TcpParameters {
-            send_jitter: Span::from_millis(2),
-            receive_window: OptionalWindow::Segments(4),
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.sending.send_jitter = Span::from_millis(2);
+        parameters.receiver.receive_window = OptionalWindow::Segments(4);
         let mut d = Dialogue::with(parameters, cwnd, None, false);
         d.sender.write(Write::Unlimited);
         for round in 1..=20 {

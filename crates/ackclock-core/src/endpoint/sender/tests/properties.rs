@@ -60,34 +60,40 @@ prop_compose! {
             (0u64..40).prop_map(OptionalWindow::Segments),
         ],
     ) -> TcpParameters {
-        TcpParameters {
-            avoid_multiple_fast_retransmits,
-            limited_transmit: flags[1],
-            rescue_retransmission: flags[2],
-            partial_window_deflation: flags[3],
-            recovery_window: match recovery.uses_sack() {
+        {
+let mut parameters = plain(recovery);
+parameters.recovery.avoid_multiple_fast_retransmits = avoid_multiple_fast_retransmits;
+parameters.recovery.limited_transmit = flags[1];
+parameters.recovery.rescue_retransmission = flags[2];
+parameters.recovery.partial_window_deflation = flags[3];
+parameters.recovery.recovery_window = match recovery.uses_sack() {
                 true => recovery_window,
                 false => RecoveryWindow::Ssthresh,
-            },
-            tail_loss_probe: recovery == LossRecovery::Rack && flags[0],
-            forward_rto: recovery == LossRecovery::Rack && flags[1],
-            undo: recovery == LossRecovery::Rack && flags[2],
-            duplicate_sack: flags[4],
-            ecn: flags[5],
-            after_timeout: if flags[6] { AfterTimeout::GoBackN } else { AfterTimeout::Scoreboard },
-            repeated_timeout: if flags[7] {
+            };
+parameters.recovery.tail_loss_probe = recovery == LossRecovery::Rack && flags[0];
+parameters.recovery.forward_rto = recovery == LossRecovery::Rack && flags[1];
+parameters.recovery.undo = recovery == LossRecovery::Rack && flags[2];
+parameters.receiver.duplicate_sack = flags[4];
+parameters.ecn.enabled = flags[5];
+parameters.recovery.after_timeout = if flags[6] { AfterTimeout::GoBackN } else { AfterTimeout::Scoreboard };
+parameters.recovery.repeated_timeout = if flags[7] {
                 RepeatedTimeout::Keep
             } else {
                 RepeatedTimeout::Reduce
-            },
-            ssthresh_from: if flags[0] { SsthreshFrom::FlightSize } else { SsthreshFrom::Window },
-            partial_ack: if flags[1] { PartialAck::Impatient } else { PartialAck::SlowButSteady },
-            duplicate_threshold: Segments(threshold),
-            send_jitter: Span::from_micros(jitter),
-            max_burst: Segments(burst),
-            rtt_sampling, idle_restart, byte_counting, pacing, receive_window, window_validation,
-            ..plain(recovery)
-        }
+            };
+parameters.growth.ssthresh_from = if flags[0] { SsthreshFrom::FlightSize } else { SsthreshFrom::Window };
+parameters.recovery.partial_ack = if flags[1] { PartialAck::Impatient } else { PartialAck::SlowButSteady };
+parameters.recovery.duplicate_threshold = Segments(threshold);
+parameters.sending.send_jitter = Span::from_micros(jitter);
+parameters.sending.max_burst = Segments(burst);
+parameters.timer.rtt_sampling = rtt_sampling;
+parameters.growth.idle_restart = idle_restart;
+parameters.growth.byte_counting = byte_counting;
+parameters.sending.pacing = pacing;
+parameters.receiver.receive_window = receive_window;
+parameters.growth.window_validation = window_validation;
+parameters
+}
     }
 }
 
@@ -222,11 +228,9 @@ proptest! {
         seed in any::<u64>(),
         handshake in any::<bool>(),
     ) {
-        let parameters = TcpParameters {
-            handshake,
-            receive_window: OptionalWindow::Unlimited,
-            ..parameters
-        };
+        let mut parameters = parameters;
+parameters.connection.handshake = handshake;
+parameters.receiver.receive_window = OptionalWindow::Unlimited;
         let delivered = closed_loop(parameters, bytes, loss, seed, Span::from_millis(10));
         prop_assert_eq!(delivered, bytes);
     }
@@ -294,12 +298,10 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
 fn segments_of_one_byte_over_no_distance_arrive() {
     for recovery in ALL {
         for rtt_sampling in RTT_SAMPLINGS {
-            let parameters = TcpParameters {
-                mss: Bytes(1),
-                pacing: Pacing::Always,
-                rtt_sampling,
-                ..plain(recovery)
-            };
+            let mut parameters = plain(recovery);
+            parameters.connection.mss = Bytes(1);
+            parameters.sending.pacing = Pacing::Always;
+            parameters.timer.rtt_sampling = rtt_sampling;
             assert_eq!(closed_loop(parameters, 1000, 0.1, 7, Span::ZERO), 1000);
         }
     }
@@ -311,10 +313,8 @@ fn segments_of_one_byte_over_no_distance_arrive() {
 fn no_blocks_and_an_empty_list_of_them_are_the_same() {
     for recovery in ALL {
         for rtt_sampling in RTT_SAMPLINGS {
-            let parameters = TcpParameters {
-                rtt_sampling,
-                ..plain(recovery)
-            };
+            let mut parameters = plain(recovery);
+            parameters.timer.rtt_sampling = rtt_sampling;
             let mut dialogues = [
                 Dialogue::bulk(parameters, 20),
                 Dialogue::bulk(parameters, 20),

@@ -4,12 +4,10 @@ use super::*;
 use crate::congestion::RateSample;
 
 fn without_handshake(replaces_recovery: bool) -> Dialogue {
-    let parameters = TcpParameters {
-        mss: Bytes(MSS),
-        handshake: false,
-        pacing: crate::endpoint::parameters::Pacing::Off,
-        ..Preset::Linux.parameters()
-    };
+    let mut parameters = Preset::Linux.parameters();
+    parameters.connection.mss = Bytes(MSS);
+    parameters.connection.handshake = false;
+    parameters.sending.pacing = crate::endpoint::parameters::Pacing::Off;
     Dialogue::replacing(parameters, 10, None, true, replaces_recovery)
 }
 

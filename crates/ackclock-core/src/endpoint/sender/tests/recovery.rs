@@ -107,10 +107,8 @@ fn reno_that_is_not_careful_about_recoveries_reduces_twice() {
         AvoidMultipleFastRetransmits::AfterTimeout,
         AvoidMultipleFastRetransmits::Never,
     ] {
-        let parameters = TcpParameters {
-            avoid_multiple_fast_retransmits,
-            ..plain(LossRecovery::Reno)
-        };
+        let mut parameters = plain(LossRecovery::Reno);
+        parameters.recovery.avoid_multiple_fast_retransmits = avoid_multiple_fast_retransmits;
         let mut d = Dialogue::bulk(parameters, 10);
         d.wait(100).duplicates(8, 0);
         d.wait(100).ack(5);
@@ -143,10 +141,8 @@ fn the_impatient_timer_runs_on_through_partial_acks_and_the_steady_one_does_not(
         (PartialAck::Impatient, false),
         (PartialAck::SlowButSteady, true),
     ] {
-        let parameters = TcpParameters {
-            partial_ack,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.recovery.partial_ack = partial_ack;
         let mut d = Dialogue::bulk(parameters, 10);
         d.wait(100).duplicates(3, 0);
         d.wait(100).ack(3);
@@ -159,10 +155,8 @@ fn the_impatient_timer_runs_on_through_partial_acks_and_the_steady_one_does_not(
 
 #[test]
 fn without_deflation_a_partial_ack_sends_only_the_hole() {
-    let parameters = TcpParameters {
-        partial_window_deflation: false,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.recovery.partial_window_deflation = false;
     let mut d = Dialogue::bulk(parameters, 10);
     d.wait(100).duplicates(9, 0);
     assert_eq!(d.wait(100).ack(5), [5]);
@@ -177,10 +171,8 @@ fn the_ack_that_ends_recovery_opens_the_window_in_ns2_only_and_not_with_sack() {
         (LossRecovery::Sack, true, 0),
     ];
     for (recovery, growth_at_recovery_end, credit) in cases {
-        let parameters = TcpParameters {
-            growth_at_recovery_end,
-            ..plain(recovery)
-        };
+        let mut parameters = plain(recovery);
+        parameters.recovery.growth_at_recovery_end = growth_at_recovery_end;
         let mut d = Dialogue::bulk(parameters, 10);
         d.wait(100);
         for end in 2..=4 {
@@ -234,10 +226,8 @@ fn sack_counts_each_byte_delivered_once() {
 
 #[test]
 fn what_a_receiver_drops_again_is_delivered_once() {
-    let parameters = TcpParameters {
-        after_timeout: AfterTimeout::Scoreboard,
-        ..plain(LossRecovery::Sack)
-    };
+    let mut parameters = plain(LossRecovery::Sack);
+    parameters.recovery.after_timeout = AfterTimeout::Scoreboard;
     let mut d = Dialogue::bulk(parameters, 5);
     d.wait(100).sack(0, &[(2, 4)]);
     // The receiver held segment 2, and now waits for it.
@@ -298,10 +288,8 @@ fn a_lost_retransmission_needs_the_timer() {
 
 #[test]
 fn limited_transmit_sends_a_segment_for_each_of_the_first_two_duplicates() {
-    let parameters = TcpParameters {
-        limited_transmit: true,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.recovery.limited_transmit = true;
     let mut d = Dialogue::bulk(parameters, 4);
     d.wait(100);
     assert_eq!(d.ack(0), [4]);
@@ -310,10 +298,8 @@ fn limited_transmit_sends_a_segment_for_each_of_the_first_two_duplicates() {
     // FlightSize excludes the segments that limited transmit sent.
     assert_eq!(d.last_base(), 4);
 
-    let parameters = TcpParameters {
-        limited_transmit: true,
-        ..plain(LossRecovery::Sack)
-    };
+    let mut parameters = plain(LossRecovery::Sack);
+    parameters.recovery.limited_transmit = true;
     let mut d = Dialogue::bulk(parameters, 4);
     d.wait(100);
     assert_eq!(d.sack(0, &[(1, 2)]), [4]);
@@ -325,10 +311,8 @@ fn limited_transmit_sends_a_segment_for_each_of_the_first_two_duplicates() {
 #[test]
 fn the_decrease_starts_from_what_the_parameter_says() {
     for (ssthresh_from, base) in [(SsthreshFrom::FlightSize, 4), (SsthreshFrom::Window, 10)] {
-        let parameters = TcpParameters {
-            ssthresh_from,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.growth.ssthresh_from = ssthresh_from;
         let mut d = Dialogue::transfer(parameters, 10, 4 * MSS);
         d.wait(100).duplicates(3, 0);
         assert_eq!(d.last_base(), base);

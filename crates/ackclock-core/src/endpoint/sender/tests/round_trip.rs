@@ -6,10 +6,8 @@ use crate::endpoint::parameters::RttSampling;
 #[test]
 fn karn_takes_no_sample_of_a_segment_sent_twice() {
     for rtt_sampling in [RttSampling::EveryAck, RttSampling::OncePerRoundTrip] {
-        let parameters = TcpParameters {
-            rtt_sampling,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.timer.rtt_sampling = rtt_sampling;
         let mut d = Dialogue::bulk(parameters, 4);
         d.wait(100).duplicates(3, 0);
         d.wait(100).ack(1);
@@ -23,10 +21,8 @@ fn one_segment_per_round_trip_is_timed_or_all_are() {
         (RttSampling::EveryAck, 8),
         (RttSampling::OncePerRoundTrip, 2),
     ] {
-        let parameters = TcpParameters {
-            rtt_sampling,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.timer.rtt_sampling = rtt_sampling;
         let mut d = Dialogue::bulk(parameters, 4);
         for cumulative in 1..=8 {
             if cumulative % 4 == 1 {
@@ -50,10 +46,8 @@ fn a_delayed_ack_is_part_of_the_round_trip_time() {
 
 #[test]
 fn timestamps_measure_retransmissions_too() {
-    let parameters = TcpParameters {
-        rtt_sampling: RttSampling::Timestamps,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.timer.rtt_sampling = RttSampling::Timestamps;
     let mut d = Dialogue::bulk(parameters, 4);
     d.timeout();
     let echo = d.now;
@@ -76,10 +70,8 @@ fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
     // segment that was never retransmitted gives a sample, and only a sample ends the back-off.
     let (plain_rto, doubled) = (Span::from_millis(1000), Span::from_millis(2000));
     for rtt_sampling in [RttSampling::EveryAck, RttSampling::OncePerRoundTrip] {
-        let parameters = TcpParameters {
-            rtt_sampling,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.timer.rtt_sampling = rtt_sampling;
         // Segment 0 was timed when it was retransmitted, and so were 1 to 3.
         let mut d = Dialogue::bulk(parameters, 4);
         assert_eq!(d.timeout(), [0]);
@@ -98,10 +90,8 @@ fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
 
 #[test]
 fn once_per_round_trip_the_first_new_segment_after_a_retransmission_is_timed() {
-    let parameters = TcpParameters {
-        rtt_sampling: RttSampling::OncePerRoundTrip,
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.timer.rtt_sampling = RttSampling::OncePerRoundTrip;
     let mut d = Dialogue::bulk(parameters, 8);
     // Segment 0 is lost and retransmitted, which discards the timing in progress. The next new
     // segment is timed at once, without waiting for the ACK of the one timed before.

@@ -29,10 +29,8 @@ fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
         (AvoidMultipleFastRetransmits::AfterTimeout, 0),
         (AvoidMultipleFastRetransmits::Never, 1),
     ] {
-        let parameters = TcpParameters {
-            avoid_multiple_fast_retransmits,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.recovery.avoid_multiple_fast_retransmits = avoid_multiple_fast_retransmits;
         let mut d = Dialogue::bulk(parameters, 8);
         d.timeout();
         d.wait(100).ack(1);
@@ -61,10 +59,8 @@ fn go_back_n_with_sack_leaves_what_is_lost_again_to_the_timer() {
 
 #[test]
 fn after_a_timeout_the_scoreboard_spares_what_has_arrived() {
-    let parameters = TcpParameters {
-        after_timeout: AfterTimeout::Scoreboard,
-        ..plain(LossRecovery::Sack)
-    };
+    let mut parameters = plain(LossRecovery::Sack);
+    parameters.recovery.after_timeout = AfterTimeout::Scoreboard;
     let mut d = Dialogue::bulk(parameters, 6);
     d.wait(100).sack(0, &[(2, 4)]);
     assert_eq!(d.timeout(), [0]);
@@ -94,10 +90,8 @@ fn a_repeated_timeout_keeps_or_reduces_the_threshold() {
         (RepeatedTimeout::Keep, CongestionKind::RepeatedTimeout),
         (RepeatedTimeout::Reduce, CongestionKind::Timeout),
     ] {
-        let parameters = TcpParameters {
-            repeated_timeout,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.recovery.repeated_timeout = repeated_timeout;
         let mut d = Dialogue::bulk(parameters, 10);
         d.timeout();
         d.timeout();

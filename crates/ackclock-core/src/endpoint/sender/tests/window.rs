@@ -5,10 +5,8 @@ use ackclock_spec::quantity::{OptionalWindow, Segments};
 
 #[test]
 fn the_receive_window_bounds_what_is_outstanding() {
-    let parameters = TcpParameters {
-        receive_window: OptionalWindow::Segments(3),
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.receiver.receive_window = OptionalWindow::Segments(3);
     let mut d = Dialogue::unlimited(parameters, 10);
     assert_eq!(d.send(), [0, 1, 2]);
     d.wait(100).duplicates(2, 0);
@@ -19,10 +17,8 @@ fn the_receive_window_bounds_what_is_outstanding() {
 
 #[test]
 fn a_closed_receive_window_lets_one_segment_through() {
-    let parameters = TcpParameters {
-        receive_window: OptionalWindow::Bytes(Bytes(0)),
-        ..plain(LossRecovery::Sack)
-    };
+    let mut parameters = plain(LossRecovery::Sack);
+    parameters.receiver.receive_window = OptionalWindow::Bytes(Bytes(0));
     let mut d = Dialogue::unlimited(parameters, 10);
     assert_eq!(d.send(), [0]);
     assert_eq!(d.ack(1), [1]);
@@ -30,10 +26,8 @@ fn a_closed_receive_window_lets_one_segment_through() {
 
 #[test]
 fn a_burst_ends_at_its_limit_and_goes_on_at_the_next_ack() {
-    let parameters = TcpParameters {
-        max_burst: Segments(3),
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.sending.max_burst = Segments(3);
     let mut d = Dialogue::unlimited(parameters, 10);
     assert_eq!(d.send(), [0, 1, 2]);
     assert_eq!(d.ack(1), [3, 4, 5]);
@@ -45,10 +39,8 @@ fn a_window_that_is_not_used_does_not_grow() {
         (WindowValidation::HalfUsed, 0),
         (WindowValidation::Off, MSS),
     ] {
-        let parameters = TcpParameters {
-            window_validation,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.growth.window_validation = window_validation;
         let mut d = Dialogue::transfer(parameters, 10, 4 * MSS);
         d.wait(100).ack(1);
         assert_eq!(d.last_ack().credit, Bytes(credit));
@@ -69,10 +61,8 @@ fn an_ack_counts_by_the_rule() {
         // Linux counts them all.
         (ByteCounting::All, 3 * MSS, 4 * MSS),
     ] {
-        let parameters = TcpParameters {
-            byte_counting,
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.growth.byte_counting = byte_counting;
         let mut d = Dialogue::bulk(parameters, 10);
         d.wait(100).ack(3);
         assert_eq!(d.last_ack().credit, Bytes(plain_credit));
@@ -89,11 +79,9 @@ fn idling_shrinks_the_window_by_the_rule() {
         (IdleRestart::InitialWindow, 2),
         (IdleRestart::Decay, 8),
     ] {
-        let parameters = TcpParameters {
-            idle_restart,
-            initial_window: Segments(2),
-            ..plain(LossRecovery::Newreno)
-        };
+        let mut parameters = plain(LossRecovery::Newreno);
+        parameters.growth.idle_restart = idle_restart;
+        parameters.growth.initial_window = Segments(2);
         let mut d = Dialogue::with(parameters, 32, None, false);
         d.sender.write(Write::Bytes(Bytes(MSS)));
         d.send();
@@ -109,11 +97,9 @@ fn idling_shrinks_the_window_by_the_rule() {
 
 #[test]
 fn a_short_pause_is_no_idling() {
-    let parameters = TcpParameters {
-        idle_restart: IdleRestart::InitialWindow,
-        initial_window: Segments(2),
-        ..plain(LossRecovery::Newreno)
-    };
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.growth.idle_restart = IdleRestart::InitialWindow;
+    parameters.growth.initial_window = Segments(2);
     let mut d = Dialogue::with(parameters, 32, None, false);
     d.sender.write(Write::Bytes(Bytes(MSS)));
     d.send();

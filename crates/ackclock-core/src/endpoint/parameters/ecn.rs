@@ -1,0 +1,96 @@
+//! Parameters of explicit congestion notification.
+
+use crate::packet::Ecn;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EcnParameters {
+    /// True if segments are ECN-capable (RFC 3168).
+    #[serde(rename = "ecn")]
+    pub enabled: bool,
+    /// Codepoint of ECN-capable packets. The default is the one that the control asks for, else
+    /// the preset's.
+    #[serde(rename = "ecn_codepoint")]
+    pub codepoint: EcnCodepoint,
+    /// Feedback by which the receiver tells the sender of marks. The default is the one that the
+    /// control asks for, else the preset's.
+    #[serde(rename = "ecn_feedback")]
+    pub feedback: EcnFeedback,
+    /// Accurate ECN: the byte counters, and the decoding of the packet counter.
+    #[serde(rename = "accurate_ecn")]
+    pub accurate: AccurateEcn,
+}
+
+impl EcnParameters {
+    /// Returns the ECN field of new data.
+    pub fn of_new_data(&self) -> Ecn {
+        match self.enabled {
+            true => self.codepoint.field(),
+            false => Ecn::NotCapable,
+        }
+    }
+
+    /// Returns the ECN field of retransmissions and ACKs. With classic feedback they are not
+    /// ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5). RFC 9768 allows it, and Linux does so for
+    /// DCTCP, too.
+    pub fn of_the_rest(&self) -> Ecn {
+        match self.feedback {
+            EcnFeedback::Classic => Ecn::NotCapable,
+            EcnFeedback::Dctcp | EcnFeedback::Accurate => self.of_new_data(),
+        }
+    }
+}
+
+/// The feedback by which a receiver tells the sender of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnFeedback {
+    /// An echo on every ACK from a mark until the sender has reduced its window (RFC 3168). Only
+    /// new data is ECN-capable.
+    #[default]
+    Classic,
+    /// An echo on the ACKs of marked data alone (DCTCP, RFC 8257 section 3.2). When marks begin or
+    /// end, data whose ACK was delayed is acknowledged first. Retransmissions and ACKs are
+    /// ECN-capable too.
+    Dctcp,
+    /// A count of marked packets modulo eight, in three flags of every ACK (accurate ECN, RFC
+    /// 9768). Retransmissions and ACKs are ECN-capable too.
+    Accurate,
+}
+
+/// Settings of accurate ECN (RFC 9768).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccurateEcn {
+    /// True if ACKs also carry counters of bytes by codepoint (section 3.2.3). They tell a sender
+    /// how often the packet counter has wrapped.
+    pub option: bool,
+    /// True if a sender believes the packet counter as it is where ACKs cover more than seven
+    /// packets on average (Linux, February 2026). Otherwise it assumes the largest number of marks
+    /// that fits (appendix A.2, Linux 6.18).
+    pub thinning_estimate: bool,
+}
+
+/// The codepoint by which a packet says that it is ECN-capable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnCodepoint {
+    /// ECT(0): marks are as rare as losses would be (RFC 3168).
+    #[default]
+    Ect0,
+    /// ECT(1): marks are frequent, and each reaction is small (L4S, RFC 9331).
+    Ect1,
+}
+
+impl EcnCodepoint {
+    /// Returns the field of the IP header.
+    pub const fn field(self) -> Ecn {
+        match self {
+            EcnCodepoint::Ect0 => Ecn::Capable,
+            EcnCodepoint::Ect1 => Ecn::CapableL4s,
+        }
+    }
+}
