@@ -69,6 +69,7 @@ pub mod medium;
 pub mod network;
 pub mod observe;
 pub mod packet;
+pub mod programs;
 pub mod queue;
 pub mod rate_control;
 pub mod result;

@@ -1,6 +1,6 @@
 //! Files that a scenario names, on disk, and controls compiled from C source.
 
-use ackclock_core::congestion::kernel::HEADER;
+use ackclock_core::programs::kernel::HEADER;
 use ackclock_spec::files::Files;
 use std::collections::HashMap;
 use std::ffi::OsString;

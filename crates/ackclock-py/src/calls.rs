@@ -4,8 +4,8 @@ use crate::scenario_of;
 use ackclock_bpf::twin as calls;
 use ackclock_bpf::{Program, Refusal};
 use ackclock_core::congestion::ControlContext;
-use ackclock_core::congestion::beside::{self, Begun, Standing};
 use ackclock_core::endpoint::parameters::TcpParameters;
+use ackclock_core::programs::shadow::{self, Begun, ShadowControl};
 use ackclock_core::scenario::Transport;
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;
@@ -80,7 +80,7 @@ pub fn twin_of_kernel(
         };
         let streams = Streams::new(scenario.seed, 0);
         let control = control.build(context_of(&streams, parameters, Begun::of(&begun[0])));
-        Ok(Standing::new(control, &begun[0]))
+        Ok(ShadowControl::new(control, &begun[0]))
     };
     let compared = py.detach(|| calls::compare_with(record, make));
     let compared =
@@ -147,32 +147,32 @@ pub fn calls_beside(
         .ok_or_else(|| PyValueError::new_err("record is not a record of calls"))?;
     let streams = Streams::new(scenario.seed, 0);
     let make = |begun| control.build(context_of(&streams, parameters, begun));
-    let beside = py.detach(|| beside::compare(record, make));
+    let agreement = py.detach(|| shadow::compare(record, make));
     Ok(json!({
-        "connections": beside.connections,
-        "cong_avoid": compared_in_json(&beside.growth),
-        "cong_control": compared_in_json(&beside.controlled),
-        "ssthresh": compared_in_json(&beside.reductions),
-        "undo_cwnd": compared_in_json(&beside.undos),
+        "connections": agreement.connections,
+        "cong_avoid": comparison_in_json(&agreement.growth),
+        "cong_control": comparison_in_json(&agreement.controlled),
+        "ssthresh": comparison_in_json(&agreement.reductions),
+        "undo_cwnd": comparison_in_json(&agreement.undos),
     })
     .to_string())
 }
 
-fn compared_in_json(compared: &beside::Compared) -> Value {
-    let apart = |one: &beside::Apart| {
+fn comparison_in_json(comparison: &shadow::Comparison) -> Value {
+    let divergence = |divergence: &shadow::Divergence| {
         json!({
-            "number": one.number,
-            "now_ns": one.now_ns,
-            "theirs_segments": one.theirs,
-            "ours_segments": one.ours,
+            "number": divergence.number,
+            "now_ns": divergence.now_ns,
+            "theirs_segments": divergence.theirs,
+            "ours_segments": divergence.ours,
         })
     };
     json!({
-        "calls": compared.calls,
-        "mean_segments": compared.sum / compared.calls.max(1) as f64,
-        "largest_share": compared.relative,
-        "largest": compared.largest.as_ref().map(apart),
-        "first": compared.first.as_ref().map(apart),
+        "calls": comparison.calls,
+        "mean_segments": comparison.sum / comparison.calls.max(1) as f64,
+        "largest_share": comparison.relative,
+        "largest": comparison.largest.as_ref().map(divergence),
+        "first": comparison.first.as_ref().map(divergence),
     })
 }
 

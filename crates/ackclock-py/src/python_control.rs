@@ -2,8 +2,8 @@
 
 use ackclock_bpf::layout::{ack_sample, socket};
 use ackclock_bpf::{Argument, Callback};
-use ackclock_core::congestion::program::Algorithm;
-use ackclock_core::congestion::python::Class;
+use ackclock_core::programs::control::Algorithm;
+use ackclock_core::programs::python::Class;
 use ackclock_emu::files::Folder;
 use ackclock_spec::files::Files;
 use pyo3::exceptions::PyValueError;

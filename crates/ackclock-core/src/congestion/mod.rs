@@ -6,12 +6,7 @@
 //! retransmitted, and how the window is inflated during recovery.
 
 use self::facts::ControlFacts;
-#[cfg(feature = "programs")]
-use self::kernel::Kernel;
-#[cfg(not(feature = "programs"))]
-use self::left_out::{Kernel, Python};
-#[cfg(feature = "programs")]
-use self::python::Python;
+use crate::programs::{Kernel, Python};
 use ackclock_spec::registry::{Entry, Kind, StreamScope};
 use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
@@ -19,10 +14,6 @@ use std::fmt::Debug;
 mod additive_increase;
 pub mod bbr1;
 pub mod bbr3;
-#[cfg(feature = "programs")]
-pub mod beside;
-#[cfg(feature = "programs")]
-pub mod calls;
 pub mod copa;
 pub mod cubic;
 mod cubic_linux;
@@ -33,23 +24,10 @@ pub mod htcp;
 mod hystart_linux;
 mod hystart_plus_plus;
 pub mod illinois;
-#[cfg(feature = "programs")]
-pub mod kernel;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
-#[cfg(any(test, not(feature = "programs")))]
-mod left_out;
-#[cfg(not(feature = "programs"))]
-pub mod calls {
-    //! The calls of no program.
-    pub use super::left_out::push_calls;
-}
 mod parameters;
 pub mod prague;
-#[cfg(feature = "programs")]
-pub mod program;
-#[cfg(feature = "programs")]
-pub mod python;
 pub mod reno;
 mod reno_linux;
 mod rounds;
@@ -58,7 +36,7 @@ mod segments;
 mod slow_start;
 mod smallest_delay;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod vegas;
 mod westwood;
 pub mod westwood_abse;
@@ -437,8 +415,8 @@ pub trait CongestionControl: Debug + Send {
 pub trait Foreign {
     /// Returns the reason why it cannot go on. It then keeps its window, and the run ends soon.
     fn fault(&self) -> Option<String>;
-    /// Removes and returns the calls that were kept ([`ControlContext::keeps_calls`]), as [`calls`]
-    /// reads them.
+    /// Removes and returns the calls that were kept ([`ControlContext::keeps_calls`]), as
+    /// [`push_calls`](crate::programs::push_calls) reads them.
     fn take_calls(&mut self) -> Vec<u8>;
 }
 

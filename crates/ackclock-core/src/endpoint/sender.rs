@@ -363,7 +363,7 @@ impl Sender {
         self.control.take_records()
     }
     /// Removes and returns the calls of the control's program that were kept since the last call
-    /// ([`crate::congestion::calls`]).
+    /// ([`push_calls`](crate::programs::push_calls)).
     pub fn take_calls(&mut self) -> Vec<u8> {
         let program = self.control.foreign();
         program.map_or_else(Vec::new, |program| program.take_calls())

@@ -1,11 +1,11 @@
 //! The contract of every registered congestion control: with any signals, and over a bottleneck.
 
 use ackclock_core::congestion::facts::{GrowthLaw, KeptShare};
-use ackclock_core::congestion::kernel::{SHIPPED, Shipped};
 use ackclock_core::congestion::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event,
     RateInfo, RateSample, RecoveryPhase, SegmentLost, SegmentSent, SendLimit, SocketState,
 };
+use ackclock_core::programs::kernel::{SHIPPED, Shipped};
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::registry::{Entry, Kind, Selection, choose};
 use ackclock_spec::streams::Streams;

@@ -2,14 +2,14 @@
 //!
 //! A page carries neither the machine for programs nor those that come with ackclock.
 
-use super::{CongestionControl, ControlContext, ControlKind};
+use crate::congestion::{CongestionControl, ControlContext, ControlKind};
 use ackclock_spec::error::{Code, Error};
 use ackclock_spec::registry::{Element, Factory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-macro_rules! left_out {
+macro_rules! stub {
     ($type:ident, $name:literal, $label:literal, $remedy:literal) => {
         #[doc = concat!("Parameters of `", $name, "` as written; nothing here reads them.")]
         #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,14 +38,14 @@ macro_rules! left_out {
     };
 }
 
-left_out!(
+stub!(
     Kernel,
     "kernel",
     "control of the kernel",
     "does not run in a page; for a program use ackclock simulate, for a control that the kernel \
     has ackclock emulate"
 );
-left_out!(
+stub!(
     Python,
     "python",
     "class in Python",

@@ -6,7 +6,7 @@
 //! has no valid sample. During a reduction, `snd_cwnd` is the window at its end; the sender
 //! inflates it (`endpoint/prr.rs`). Global variables belong to one connection each.
 
-use super::{
+use crate::congestion::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event,
     Foreign, LARGEST_WINDOW, Needs, Pace, RateInfo, SegmentSent, SendLimit, SocketState,
 };
@@ -570,8 +570,8 @@ impl<A: Algorithm> Foreign for ProgramControl<A> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{AckClock, MSS, context};
     use super::*;
+    use crate::congestion::testing::{AckClock, MSS, context};
     use ackclock_spec::streams::Streams;
     use std::sync::{Arc, Mutex};
 

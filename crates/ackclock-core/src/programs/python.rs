@@ -1,8 +1,8 @@
 //! A control as a class in Python, for teaching and first drafts.
 
-use super::facts::ControlFacts;
-use super::program::{Algorithm, ProgramControl};
-use super::{CongestionControl, ControlContext, ControlKind};
+use super::control::{Algorithm, ProgramControl};
+use crate::congestion::facts::ControlFacts;
+use crate::congestion::{CongestionControl, ControlContext, ControlKind};
 use ackclock_bpf::{Argument, Callback};
 use ackclock_spec::error::{Code, Error, Result, every, in_range};
 use ackclock_spec::files::{Files, read_checked};

@@ -1,8 +1,8 @@
 //! A control that the Linux kernel runs: one of its own, or a BPF program that ackclock loads.
 
-use super::facts::{ControlFacts, ControlProgram, LinuxControl, ProgramSource};
-use super::program::ProgramControl;
-use super::{CongestionControl, ControlContext, ControlKind};
+use super::control::ProgramControl;
+use crate::congestion::facts::{ControlFacts, ControlProgram, LinuxControl, ProgramSource};
+use crate::congestion::{CongestionControl, ControlContext, ControlKind};
 use ackclock_bpf::{Callback, Machine, Program};
 use ackclock_spec::error::{Code, Error, Result, consistent, every, in_range};
 use ackclock_spec::files::{Files, check_digest, read_checked};

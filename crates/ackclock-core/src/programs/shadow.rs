@@ -5,9 +5,10 @@
 //! timeout as the kernel set them. It hears nothing of single sent segments. Rate samples are those
 //! of the program's `cong_control`.
 //!
-//! [`Standing`] is such a control as the twin of one that the kernel has: it has to answer alike.
+//! [`ShadowControl`] is such a control as the twin of one that the kernel has: it has to answer
+//! alike.
 
-use super::{
+use crate::congestion::{
     Ack, Congestion, CongestionControl, CongestionKind, Event, RateInfo, RateSample, RecoveryPhase,
     SegmentLost, SegmentSent, SendLimit,
 };
@@ -37,7 +38,7 @@ const ONE_SEGMENT: f64 = 1.0;
 
 /// A call whose windows differ, in segments.
 #[derive(Clone, Copy, Debug)]
-pub struct Apart {
+pub struct Divergence {
     /// Number of the call in the record, from 1.
     pub number: u64,
     /// Time on the clock of the record.
@@ -48,7 +49,7 @@ pub struct Apart {
     pub ours: f64,
 }
 
-impl Apart {
+impl Divergence {
     /// Returns by how much the control's answer is larger.
     pub fn difference(&self) -> f64 {
         self.ours - f64::from(self.theirs)
@@ -57,7 +58,7 @@ impl Apart {
 
 /// The calls of one kind beside the control.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Compared {
+pub struct Comparison {
     /// Calls.
     pub calls: u64,
     /// Sum of the differences, without their signs.
@@ -65,20 +66,20 @@ pub struct Compared {
     /// Largest of the differences over the program's answers, without its sign.
     pub relative: f64,
     /// Call with the largest difference.
-    pub largest: Option<Apart>,
+    pub largest: Option<Divergence>,
     /// First call whose windows are more than a segment apart.
-    pub first: Option<Apart>,
+    pub first: Option<Divergence>,
 }
 
-impl Compared {
+impl Comparison {
     fn add(&mut self, call: &Call, theirs: u32, ours: f64) {
-        let apart = Apart {
+        let divergence = Divergence {
             number: call.number,
             now_ns: call.now_ns,
             theirs,
             ours,
         };
-        let difference = apart.difference().abs();
+        let difference = divergence.difference().abs();
         self.calls += 1;
         self.sum += difference;
         self.relative = self.relative.max(difference / f64::from(theirs.max(1)));
@@ -86,25 +87,25 @@ impl Compared {
             .largest
             .is_none_or(|most| difference > most.difference().abs())
         {
-            self.largest = Some(apart);
+            self.largest = Some(divergence);
         }
         if self.first.is_none() && difference > ONE_SEGMENT {
-            self.first = Some(apart);
+            self.first = Some(divergence);
         }
     }
 }
 
 /// A control beside the calls of a record, by kind of call.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
+pub struct Agreement {
     /// Windows after `cong_avoid`.
-    pub growth: Compared,
+    pub growth: Comparison,
     /// Windows after `cong_control`.
-    pub controlled: Compared,
+    pub controlled: Comparison,
     /// Thresholds after `ssthresh`.
-    pub reductions: Compared,
+    pub reductions: Comparison,
     /// Windows after `undo_cwnd`.
-    pub undos: Compared,
+    pub undos: Comparison,
     /// Connections.
     pub connections: u64,
 }
@@ -130,19 +131,22 @@ struct Connection {
 }
 
 /// Gives the calls of a record to a control of the engine. `make` makes one for each connection.
-pub fn compare(record: &[u8], mut make: impl FnMut(Begun) -> Box<dyn CongestionControl>) -> Beside {
-    let mut beside = Beside::default();
+pub fn compare(
+    record: &[u8],
+    mut make: impl FnMut(Begun) -> Box<dyn CongestionControl>,
+) -> Agreement {
+    let mut agreement = Agreement::default();
     let mut connections: HashMap<([u8; 4], u16), Connection> = HashMap::new();
     for call in Call::all(record) {
         if call.callback() == Some(Callback::Init) {
-            beside.connections += 1;
+            agreement.connections += 1;
             let control = make(Begun::of(&call));
             connections.insert(call.local, Connection::new(control, &call));
         } else if let Some(connection) = connections.get_mut(&call.local) {
-            connection.take(&call, &mut beside);
+            connection.take(&call, &mut agreement);
         }
     }
-    beside
+    agreement
 }
 
 /// State of a connection with which a control of the engine is made.
@@ -176,17 +180,17 @@ impl Begun {
 /// The kernel sets the threshold too, when it undoes a reduction. So of the threshold only changes
 /// by the control are compared.
 #[derive(Debug)]
-pub struct Standing {
+pub struct ShadowControl {
     connection: Connection,
-    unread: Beside,
+    unread: Agreement,
 }
 
-impl Standing {
+impl ShadowControl {
     /// Lets a control stand for the kernel's in a connection that begins with a call.
     pub fn new(control: Box<dyn CongestionControl>, call: &Call) -> Self {
-        Standing {
+        ShadowControl {
             connection: Connection::new(control, call),
-            unread: Beside::default(),
+            unread: Agreement::default(),
         }
     }
 
@@ -196,7 +200,7 @@ impl Standing {
     }
 }
 
-impl Twin for Standing {
+impl Twin for ShadowControl {
     fn answer(&mut self, callback: Callback, call: &Call) -> Result<(Window, u32), Fault> {
         let ssthresh = self.ssthresh(call);
         if callback != Callback::Init {
@@ -248,7 +252,7 @@ impl Connection {
         }
     }
 
-    fn take(&mut self, call: &Call, beside: &mut Beside) {
+    fn take(&mut self, call: &Call, agreement: &mut Agreement) {
         if self.restarts {
             self.restarts = false;
             let limit = Bytes(segments(call.before.cwnd, call));
@@ -259,14 +263,14 @@ impl Connection {
         if callback == Some(Callback::CongControl) {
             self.acked = None;
             self.control(call);
-            beside
+            agreement
                 .controlled
                 .add(call, call.after.cwnd, self.cwnd(call));
             return;
         }
         if callback == Some(Callback::CongAvoid) {
             self.acknowledge(call, credit(call));
-            beside.growth.add(call, call.after.cwnd, self.cwnd(call));
+            agreement.growth.add(call, call.after.cwnd, self.cwnd(call));
             return;
         }
         if let Some(acked) = self.acked.take() {
@@ -281,10 +285,10 @@ impl Connection {
                 self.acked = Some(*call);
             }
             Some(Callback::Ssthresh) => self.asked = Some(*call),
-            Some(Callback::SetState) => self.enter(call, beside),
+            Some(Callback::SetState) => self.enter(call, agreement),
             Some(Callback::UndoCwnd) => {
                 self.congestion(CongestionKind::SpuriousLoss, call, call.before.cwnd);
-                beside.undos.add(call, call.result, self.cwnd(call));
+                agreement.undos.add(call, call.result, self.cwnd(call));
                 self.state = OPEN;
             }
             Some(Callback::CwndEvent) if call.arguments[0] == CWND_RESTART => self.restarts = true,
@@ -307,7 +311,7 @@ impl Connection {
     }
 
     /// Tells the control of a new state of loss recovery, and of the congestion that is its reason.
-    fn enter(&mut self, call: &Call, beside: &mut Beside) {
+    fn enter(&mut self, call: &Call, agreement: &mut Agreement) {
         let next = call.arguments[0];
         let asked = self.asked.take();
         let kind = match (next, asked.is_some()) {
@@ -326,7 +330,7 @@ impl Connection {
         if let Some(asked) = asked {
             let ssthresh = self.control.state().ssthresh.unwrap_or(self.control.cwnd());
             let ours = ssthresh.as_f64() / f64::from(call.mss.max(1));
-            beside.reductions.add(&asked, asked.result, ours);
+            agreement.reductions.add(&asked, asked.result, ours);
         }
         self.state = next;
     }
