@@ -1,4 +1,5 @@
-//! The contract of every registered congestion control: with any signals, and over a bottleneck.
+//! The laws of congestion controls ([`crate::laws`]), checked on every registered one: with any signals,
+//! and over a bottleneck.
 
 use ackclock_core::congestion::facts::{GrowthLaw, KeptShare};
 use ackclock_core::congestion::{
@@ -17,6 +18,8 @@ use std::sync::LazyLock;
 #[path = "../../src/congestion/testing.rs"]
 #[expect(dead_code, reason = "unit tests use the rest")]
 mod testing;
+use crate::laws::controls as laws;
+use crate::steep_growth::Steep;
 use crate::variants::variants;
 use crate::worked_example::Gentle;
 use testing::{AckClock, Bottleneck, MSS, context};
@@ -45,11 +48,13 @@ struct Choice {
 }
 
 /// Returns the variants of every control that the engine makes, programs for the kernel included
-/// that call none of its functions, and of the worked example. They are read once, as a scenario is
-/// for all of its flows: to read a program takes longer than most of what it is then asked.
+/// that call none of its functions, the worked example, and a control of steep growth. They are
+/// read once, as a scenario is for all of its flows: to read a program takes longer than most of
+/// what it is then asked.
 fn choices() -> &'static [Choice] {
     static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| {
-        let program = |one: &Shipped| json!({ "kind": "kernel", "shipped": one.name });
+        const STEEP: Entry<ControlKind> = Entry::of::<Steep>();
+        let program = |shipped: &Shipped| json!({ "kind": "kernel", "shipped": shipped.name });
         entries()
             .flat_map(variants)
             .chain(SHIPPED.iter().map(program))
@@ -58,10 +63,10 @@ fn choices() -> &'static [Choice] {
                 Choice { tree, chosen }
             })
             .filter(|choice| choice.chosen.is_simulated())
-            .chain([Choice {
-                tree: json!({ "kind": EXAMPLE.name }),
-                chosen: EXAMPLE.read(json!({}), &NoFiles).unwrap(),
-            }])
+            .chain([EXAMPLE, STEEP].map(|entry| Choice {
+                tree: json!({ "kind": entry.name }),
+                chosen: entry.read(json!({}), &NoFiles).unwrap(),
+            }))
             .collect()
     });
     &CHOICES
@@ -175,10 +180,14 @@ fn the_window_grows_while_nothing_is_wrong() {
                 }
                 for _ in 0..before as u64 {
                     clock.ack(MSS);
-                    assert!(clock.cwnd() >= before, "{tree}");
+                    let cwnd = clock.cwnd();
+                    laws::NEVER_FALLS.check(tree, cwnd >= before, || {
+                        format!("{cwnd} after an ACK, {before} when the round trip began")
+                    });
                 }
             }
-            assert!(clock.cwnd() >= 13.0, "{tree}: {}", clock.cwnd());
+            let cwnd = clock.cwnd();
+            laws::GROWS.check(tree, cwnd >= 13.0, || format!("{cwnd}"));
         }
     }
 }
@@ -193,14 +202,28 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
             let (start, delivered) = (clock.now, clock.delivered);
             for _ in 0..100 {
                 clock.round();
-                assert!(
-                    clock.cwnd() <= 2.0 * (2.0 * PRODUCT),
-                    "{tree}: {}",
-                    clock.cwnd()
-                );
+                let cwnd = clock.cwnd();
+                laws::IS_BOUNDED.check(tree, cwnd <= 4.0 * PRODUCT, || {
+                    format!("{cwnd}, of products of {PRODUCT}; overflows are {overflow:?}")
+                });
             }
             let rate = BitRate::average(clock.delivered - delivered, clock.now - start);
-            assert!(rate.as_bit_per_s() >= 3_600_000, "{tree}: {rate:?}");
+            laws::FILLS.check(tree, rate.as_bit_per_s() >= 3_600_000, || {
+                format!("{rate:?} of 4 Mbit/s; overflows are {overflow:?}")
+            });
+        }
+    }
+}
+
+/// Runs twelve round trips, less than the 5 s after which BBR empties the path. Ends before if the
+/// window has three products: one that grows steeply may not fill the buffer.
+fn stand(clock: &mut AckClock) {
+    for _ in 0..12 {
+        for _ in 0..clock.cwnd() as u64 {
+            if clock.cwnd() >= 3.0 * PRODUCT {
+                return;
+            }
+            clock.ack(MSS);
         }
     }
 }
@@ -220,28 +243,31 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
             (Timeout, false),
         ];
         if let (Some(reacts), Some(kept)) = (facts.reacts_to_loss, facts.kept_after_loss) {
-            let keeps_all = kept == KeptShare::All;
-            assert_eq!(
-                reacts, !keeps_all,
-                "{tree}: reacts_to_loss, kept_after_loss"
-            );
+            laws::LOSS_FACTS_AGREE.check(tree, reacts != (kept == KeptShare::All), || {
+                format!("reacts_to_loss is {reacts}, kept_after_loss {kept:?}")
+            });
         }
         for (kind, _) in ignored.into_iter().filter(|(_, ignored)| !ignored) {
             let mut clock = without_bottleneck(chosen, 2 * PRODUCT as u64, Some(1));
-            clock.bottleneck = Some(bottleneck(8, Loss)); // nothing overflows, even in a startup
-            (0..12).for_each(|_| clock.round()); // less than 5 s, when BBR empties the path
+            clock.bottleneck = Some(bottleneck(8, Loss));
+            stand(&mut clock);
             let before = clock.cwnd();
-            assert!(
-                before >= 1.5 * PRODUCT && clock.overflows == 0,
-                "{tree}: {before}"
-            );
+            laws::STANDS.check(tree, before >= 1.5 * PRODUCT, || {
+                let overflows = clock.overflows;
+                format!("{before}, of products of {PRODUCT}, after {overflows} overflows")
+            });
             clock.react(kind);
             // Some controls lower it by a segment for each ACK.
             let falls = (0..before as u32).any(|_| {
                 clock.ack(MSS);
                 clock.cwnd() <= 0.9 * before
             });
-            assert!(falls, "{tree} {kind:?}: {before}");
+            laws::REACTS.check(tree, falls, || {
+                format!(
+                    "{kind:?}: {before} before, {} after as many ACKs",
+                    clock.cwnd()
+                )
+            });
         }
     }
 }
@@ -259,15 +285,16 @@ fn windows_grow_by_what_is_stated() {
             continue;
         };
         let shortest = least_rtt_s.some().copied().unwrap_or(0.0);
-        assert!(RTT.as_seconds() >= shortest, "{tree}: {shortest} s");
+        laws::STATED_LEAST_RTT.check(tree, RTT.as_seconds() >= shortest, || {
+            format!("{shortest} s, the bench has {RTT:?}")
+        });
         let mut clock = without_bottleneck(chosen, PRODUCT as u64, Some(1));
         (0..ROUNDS).for_each(|_| clock.round());
         // Each ACK adds its share of the window, which grows by up to 2 % within a round trip.
-        let found = (clock.cwnd() - PRODUCT) / f64::from(ROUNDS);
-        assert!(
-            (found / stated - 1.0).abs() < 0.1,
-            "{tree}: {found} of {stated}"
-        );
+        let growth = (clock.cwnd() - PRODUCT) / f64::from(ROUNDS);
+        laws::STATED_GROWTH.check(tree, (growth / stated - 1.0).abs() < 0.1, || {
+            format!("{growth} segments per round trip, stated {stated}")
+        });
     }
 }
 
@@ -287,11 +314,18 @@ fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
             }
             clock.round();
         }
-        match facts.reacts_to_delay {
-            Some(true) => assert!(clock.cwnd() < before, "{tree}: {}", clock.cwnd()),
-            Some(false) => assert!(clock.cwnd() > before, "{tree}: {}", clock.cwnd()),
-            None => {}
-        }
+        let cwnd = clock.cwnd();
+        let holds = match facts.reacts_to_delay {
+            Some(true) => cwnd < before,
+            Some(false) => cwnd > before,
+            None => true,
+        };
+        laws::STATED_DELAY.check(tree, holds, || {
+            format!(
+                "{before} before, {cwnd} after; stated {:?}",
+                facts.reacts_to_delay
+            )
+        });
     }
 }
 
@@ -309,19 +343,18 @@ fn what_reordering_has_cost_is_given_back() {
         // A control that ignores the loss goes on, and may follow the delay either way.
         let (before, reduced) = (before.max(clock.cwnd()), reduced.min(clock.cwnd()));
         clock.react(CongestionKind::SpuriousLoss);
-        assert!(clock.cwnd() >= reduced, "{tree}");
-        assert!(
-            clock.cwnd() >= 0.9 * before,
-            "{tree}: {} of {before}",
-            clock.cwnd()
-        );
-        assert!(
-            clock.cwnd() <= before,
-            "{tree}: {} of {before}",
-            clock.cwnd()
-        );
+        let cwnd = clock.cwnd();
+        laws::UNDO_RAISES.check(tree, cwnd >= reduced, || {
+            format!("{cwnd}, {reduced} before the undo")
+        });
+        laws::RESTORES.check(tree, (0.9 * before..=before).contains(&cwnd), || {
+            format!("{cwnd}, {before} before the loss")
+        });
         (0..100).for_each(|_| clock.round());
-        assert!(clock.cwnd() >= 0.9 * PRODUCT, "{tree}: {}", clock.cwnd());
+        let cwnd = clock.cwnd();
+        laws::FILLS_AFTER_UNDO.check(tree, cwnd >= 0.9 * PRODUCT, || {
+            format!("{cwnd}, of a product of {PRODUCT}")
+        });
     }
 }
 
@@ -331,12 +364,19 @@ fn a_link_is_filled_again_after_a_timeout() {
         let mut clock = clock(chosen, CongestionKind::Loss);
         (0..100).for_each(|_| clock.round());
         clock.react(CongestionKind::Timeout);
-        assert_eq!(clock.cwnd(), 1.0, "{tree}");
+        let cwnd = clock.cwnd();
+        laws::TIMEOUT_LEAVES_LOSS_WINDOW.check(tree, cwnd == 1.0, || format!("{cwnd}"));
         let rounds = (0..200).take_while(|_| {
             clock.round();
             clock.cwnd() < 0.9 * PRODUCT
         });
-        assert!(rounds.count() < 100, "{tree}: {}", clock.cwnd());
+        let rounds = rounds.count();
+        laws::FILLS_AFTER_TIMEOUT.check(tree, rounds < 100, || {
+            format!(
+                "{} after {rounds} round trips, of a product of {PRODUCT}",
+                clock.cwnd()
+            )
+        });
     }
 }
 
@@ -356,7 +396,10 @@ fn an_application_that_sends_little_does_not_open_the_window() {
                 0.0
             };
             let most = 10.0_f64.max(3.0 * application as f64 + bursts);
-            assert!(clock.cwnd() <= most, "{tree}: {}", clock.cwnd());
+            let cwnd = clock.cwnd();
+            laws::UNUSED_STAYS.check(tree, cwnd <= most, || {
+                format!("{cwnd} of {most}; the application sends {application}")
+            });
         }
     }
 }
@@ -375,7 +418,10 @@ fn a_timeout_leaves_one_segment() {
                 loss_window: Bytes(mss),
             };
             control.on_congestion(Time::ZERO, &timeout);
-            assert_eq!(control.cwnd(), Bytes(mss), "{tree}");
+            let cwnd = control.cwnd();
+            laws::TIMEOUT_LEAVES_LOSS_WINDOW.check(tree, cwnd == Bytes(mss), || {
+                format!("{cwnd:?}, with segments of {mss} bytes")
+            });
         }
     }
 }
@@ -601,28 +647,27 @@ proptest! {
                 told.tell(control.as_mut(), now, mss, signal);
                 let after = control.cwnd();
                 // A NaN would read as zero bytes, an infinite window as all 64 bits.
-                prop_assert!(after >= Bytes(mss), "{}: below one segment", tree);
-                prop_assert!(after.0 < u64::MAX / 4, "{}: without bounds", tree);
-                prop_assert!(!control.state().mode.is_empty());
+                let numbers = || {
+                    format!("{after:?}, {before:?} before; segments of {mss} bytes; {signal:?}")
+                };
+                laws::ONE_SEGMENT.test(tree, after >= Bytes(mss), numbers)?;
+                laws::IS_FINITE.test(tree, after.0 < u64::MAX / 4, numbers)?;
+                laws::HAS_MODE.test(tree, !control.state().mode.is_empty(), numbers)?;
                 match signal {
                     Signal::Congestion {
                         kind: CongestionKind::Timeout | CongestionKind::RepeatedTimeout,
                         ..
                     } => {
-                        prop_assert_eq!(after, Bytes(mss), "{}", tree);
+                        let leaves = after == Bytes(mss);
+                        laws::TIMEOUT_LEAVES_LOSS_WINDOW.test(tree, leaves, numbers)?;
                     }
                     Signal::Congestion {
                         kind: CongestionKind::Loss | CongestionKind::Mark,
                         ..
-                    } => {
-                        prop_assert!(after <= before, "{}: raised by congestion", tree);
-                    }
+                    } => laws::CONGESTION_LOWERS.test(tree, after <= before, numbers)?,
                     Signal::IdleRestart { limit } => {
-                        prop_assert!(
-                            after <= before && after <= Bytes(*limit).max(Bytes(mss)),
-                            "{}",
-                            tree
-                        );
+                        let lowers = after <= before && after <= Bytes(*limit).max(Bytes(mss));
+                        laws::IDLE_LOWERS.test(tree, lowers, numbers)?;
                     }
                     _ => {}
                 }
@@ -630,7 +675,7 @@ proptest! {
         }
     }
 
-    /// The same signals give the same windows: nothing is drawn, read or remembered outside.
+    /// Nothing is drawn, read or remembered outside.
     #[test]
     fn controls_are_deterministic(
         signals in prop::collection::vec((any_step(), any_signal()), 1..60)
@@ -647,7 +692,11 @@ proptest! {
                 }
                 windows
             };
-            prop_assert_eq!(windows(), windows(), "{}", tree);
+            let (first, second) = (windows(), windows());
+            laws::IS_DETERMINISTIC.test(tree, first == second, || {
+                let differs = first.iter().zip(&second).position(|(one, other)| one != other);
+                format!("another state after signal {differs:?}")
+            })?;
         }
     }
 }

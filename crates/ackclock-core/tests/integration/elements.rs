@@ -1,7 +1,8 @@
-//! The contracts of links, queues, impairments and sources, checked on every registered one, and
-//! the contract of every registry. A new element is checked once it is registered: its parameters
+//! The laws of links, queues, impairments and sources ([`crate::laws`]), checked on every registered one,
+//! and the contract of every registry. A new element is checked once it is registered: its parameters
 //! come from the examples of its schema, or from the fields that its schema requires.
 
+use crate::laws::{impairments, links, queues, sources};
 use crate::station::Station;
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
 use ackclock_core::kinds::{ElementRecord, KINDS, KindRecord};
@@ -222,33 +223,26 @@ proptest! {
                 // Three in four are back to back.
                 let start = if gap % 4 == 0 { now + Span::from_nanos(gap) } else { now };
                 let finish = one.finish(start, Bytes(size));
-                prop_assert!(finish >= start, "{}", chosen.name);
+                links::FINISHES_LATER.test(&chosen.name, finish >= start, || {
+                    format!("{finish:?}, started at {start:?}")
+                })?;
                 finishes.push((start, size, finish));
                 for at in [
                     start,
                     start + finish.since(start) / 2,
                     start + Span::from_nanos(ahead)
                 ] {
-                    prop_assert_eq!(one.rate(at), idle.rate(at), "{} at {:?}", chosen.name, at);
                     let later = at + Span::from_nanos(size * 1000);
-                    prop_assert_eq!(
-                        one.mean_rate(at, later),
-                        idle.mean_rate(at, later),
-                        "{}",
-                        chosen.name
-                    );
-                    let brief = one.mean_rate_within(at, later, 3);
-                    prop_assert!(
-                        brief.is_none_or(|mean| mean == idle.mean_rate(at, later)),
-                        "{}",
-                        chosen.name
-                    );
-                    prop_assert_eq!(
-                        one.mean_rate(at, at),
-                        idle.rate(at),
-                        "{}: of no time",
-                        chosen.name
-                    );
+                    let (rate, mean) = (idle.rate(at), idle.mean_rate(at, later));
+                    let brief = one.mean_rate_within(at, later, 3).unwrap_or(mean);
+                    let served = (one.rate(at), one.mean_rate(at, later), brief);
+                    links::RATE_OF_TIME.test(&chosen.name, served == (rate, mean, mean), || {
+                        format!("at {at:?} {served:?}, idle {rate:?} and {mean:?} until {later:?}")
+                    })?;
+                    let moment = one.mean_rate(at, at);
+                    links::MEAN_OF_NO_TIME.test(&chosen.name, moment == rate, || {
+                        format!("{moment:?} of {rate:?} at {at:?}")
+                    })?;
                     let half = at + later.since(at) / 2;
                     let work = |from: Time, until: Time| {
                         idle.mean_rate(from, until).as_bit_per_s() as f64
@@ -256,12 +250,10 @@ proptest! {
                     };
                     // Each mean is a whole number of bits per second.
                     let off = work(at, half) + work(half, later) - work(at, later);
-                    prop_assert!(
-                        off.abs() <= later.since(at).as_nanos() as f64 * 1.001,
-                        "{}: {}",
-                        chosen.name,
-                        off
-                    );
+                    let most = later.since(at).as_nanos() as f64 * 1.001;
+                    links::MEANS_ADD_UP.test(&chosen.name, off.abs() <= most, || {
+                        format!("off by {off} of at most {most}, {at:?} to {later:?}")
+                    })?;
                 }
                 if finish.is_never() {
                     break;
@@ -269,12 +261,17 @@ proptest! {
                 now = finish;
             }
             for (start, size, finish) in finishes {
-                prop_assert_eq!(other.finish(start, Bytes(size)), finish, "{}", chosen.name);
+                let again = other.finish(start, Bytes(size));
+                links::IS_REPRODUCIBLE.test(&chosen.name, again == finish, || {
+                    format!("{again:?}, {finish:?} before")
+                })?;
             }
             let [mut small, mut large] = [(); 2].map(|()| link(&chosen, seed));
-            prop_assert!(
-                small.finish(Time::ZERO, Bytes(100)) <= large.finish(Time::ZERO, Bytes(1500))
-            );
+            let small = small.finish(Time::ZERO, Bytes(100));
+            let large = large.finish(Time::ZERO, Bytes(1500));
+            links::MORE_TAKES_LONGER.test(&chosen.name, small <= large, || {
+                format!("100 bytes at {small:?}, 1500 at {large:?}")
+            })?;
         }
     }
 
@@ -300,19 +297,20 @@ proptest! {
                 }
                 let (waiting, serving) = (station.waiting(), station.serving);
                 let gone = station.served.len() + station.log.drops.len();
-                prop_assert_eq!(
-                    arrived,
-                    gone as u64 + waiting.packets + serving.packets,
-                    "{}",
-                    chosen.name
-                );
-                prop_assert_eq!(station.pool.live() as u64, waiting.packets + serving.packets);
-                prop_assert_eq!(waiting.packets == 0, waiting.bytes == Bytes::ZERO);
-                prop_assert!(
-                    serving.packets == 1 || waiting.packets == 0 || !station.ready_at().is_never(),
-                    "{} rests",
-                    chosen.name
-                );
+                let (inside, live) = (waiting.packets + serving.packets, station.pool.live());
+                let numbers = || {
+                    format!(
+                        "{arrived} arrived, {gone} gone, {live} alive; {waiting:?} waits, \
+                        {serving:?} in service"
+                    )
+                };
+                queues::CONSERVES.test(&chosen.name, arrived == gone as u64 + inside, numbers)?;
+                queues::FREES.test(&chosen.name, live as u64 == inside, numbers)?;
+                let agrees = (waiting.packets == 0) == (waiting.bytes == Bytes::ZERO);
+                queues::COUNTS_BYTES.test(&chosen.name, agrees, numbers)?;
+                let serves = serving.packets == 1 || waiting.packets == 0;
+                let serves = serves || !station.ready_at().is_never();
+                queues::DOES_NOT_REST.test(&chosen.name, serves, numbers)?;
             }
             while station.serving.packets > 0 || !station.ready_at().is_never() {
                 match station.ready_at() {
@@ -323,11 +321,13 @@ proptest! {
             let mut all = station.served;
             all.extend(station.log.drops.iter().map(|(sequence, _)| *sequence));
             all.sort_unstable();
-            prop_assert!(all.into_iter().eq(0..arrived), "{}: each packet once", chosen.name);
-            prop_assert!(
-                station.log.drops.iter().all(|(_, reason)| *reason != DropReason::Impairment)
-            );
-            prop_assert_eq!(station.pool.live(), 0);
+            let once = all.iter().copied().eq(0..arrived);
+            queues::CONSERVES.test(&chosen.name, once, || format!("{arrived} arrived, {all:?}"))?;
+            let reasons = station.log.drops.iter().map(|(_, reason)| *reason);
+            let foreign = reasons.filter(|reason| *reason == DropReason::Impairment).count();
+            queues::DROPS_AS_QUEUE.test(&chosen.name, foreign == 0, || format!("{foreign}"))?;
+            let live = station.pool.live();
+            queues::FREES.test(&chosen.name, live == 0, || format!("{live} in an empty queue"))?;
         }
     }
 
@@ -344,22 +344,23 @@ proptest! {
             for (index, &ack) in acks.iter().enumerate() {
                 let now = Time::from_nanos(index as u64 * 1_000_000);
                 if ack {
-                    prop_assert_eq!(
-                        one.judge(now, &packet(PacketKind::Ack)),
-                        Verdict::Pass,
-                        "{}",
-                        chosen.name
-                    );
+                    let verdict = one.judge(now, &packet(PacketKind::Ack));
+                    let passes = verdict == Verdict::Pass;
+                    impairments::SPARES_ACKS.test(&chosen.name, passes, || {
+                        format!("{verdict:?} at packet {index}")
+                    })?;
                 }
                 let verdict = one.judge(now, &packet(PacketKind::Data));
-                prop_assert_eq!(
-                    verdict,
-                    other.judge(now, &packet(PacketKind::Data)),
-                    "{}",
-                    chosen.name
-                );
+                let again = other.judge(now, &packet(PacketKind::Data));
+                // Only the first has seen ACKs.
+                impairments::IS_REPRODUCIBLE.test(&chosen.name, verdict == again, || {
+                    format!("{verdict:?} and {again:?} at packet {index}")
+                })?;
                 let delays = matches!(verdict, Verdict::Delay { .. });
-                prop_assert!(!delays || one.side() == Side::AfterLink, "{}", chosen.name);
+                let after = !delays || one.side() == Side::AfterLink;
+                impairments::DELAYS_AFTER_LINK.test(&chosen.name, after, || {
+                    format!("{verdict:?} {:?}", one.side())
+                })?;
             }
         }
     }
@@ -373,24 +374,30 @@ proptest! {
             let (mut last, mut sum) = (Time::ZERO, Bytes::ZERO);
             for _ in 0..1000 {
                 let at = one.poll_timeout();
-                prop_assert!(at >= last && at == one.poll_timeout(), "{}", chosen.name);
-                prop_assert_eq!(at, other.poll_timeout());
+                let stays = at == one.poll_timeout();
+                let again = (other.poll_timeout(), other.poll_write());
                 let write = one.poll_write();
-                prop_assert_eq!(write, other.poll_write());
-                prop_assert_eq!(write.is_none(), at.is_never(), "{}", chosen.name);
+                let numbers = || format!("{write:?} at {at:?} after {last:?}, again {again:?}");
+                sources::IN_ORDER.test(&chosen.name, at >= last && stays, numbers)?;
+                sources::IS_REPRODUCIBLE.test(&chosen.name, again == (at, write), numbers)?;
+                let ends = write.is_none() == at.is_never();
+                sources::ENDS_FOR_GOOD.test(&chosen.name, ends, numbers)?;
                 match write {
                     Some(Write::Bytes(bytes)) => sum += bytes,
-                    Some(Write::Unlimited) => prop_assert_eq!(
-                        one.transports(),
-                        Transports::Controlled
-                    ),
+                    Some(Write::Unlimited) => {
+                        let controlled = one.transports() == Transports::Controlled;
+                        sources::UDP_IS_FINITE.test(&chosen.name, controlled, numbers)?;
+                    }
                     None => break,
                 }
-                prop_assert_ne!(write, Some(Write::Bytes(Bytes::ZERO)));
+                let writes = write != Some(Write::Bytes(Bytes::ZERO));
+                sources::WRITES_SOMETHING.test(&chosen.name, writes, numbers)?;
                 last = at;
             }
             if one.poll_timeout().is_never() && let Some(total) = one.total() {
-                prop_assert_eq!(sum, total, "{}", chosen.name);
+                sources::ADDS_UP.test(&chosen.name, sum == total, || {
+                    format!("{sum:?} of {total:?}")
+                })?;
             }
         }
     }
@@ -401,9 +408,12 @@ fn a_century_of_silence_is_no_wait() {
     for chosen in all::<LinkKind>() {
         let mut link = link(&chosen, 1);
         let first = link.finish(Time::ZERO, Bytes(1500));
-        assert!(first < FAR, "{}: the samples send", chosen.name);
+        links::SENDS.check(&chosen.name, first < FAR, || format!("{first:?}"));
         link.rate(FAR);
-        assert!(link.finish(FAR, Bytes(1500)) > FAR, "{}", chosen.name);
+        let later = link.finish(FAR, Bytes(1500));
+        links::FINISHES_LATER.check(&chosen.name, later > FAR, || {
+            format!("{later:?}, started at {FAR:?}")
+        });
     }
 }
 
@@ -412,13 +422,15 @@ fn the_end_of_time_is_reached_without_overflow() {
     let end = Time::from_nanos(u64::MAX - 10);
     for chosen in all::<LinkKind>() {
         let mut link = link(&chosen, 1);
-        assert!(link.finish(end, Bytes(65_535)) >= end, "{}", chosen.name);
-        assert!(link.rate(end) <= BitRate::from_mbit_per_s(1e6));
+        let (finish, rate) = (link.finish(end, Bytes(65_535)), link.rate(end));
+        let holds = finish >= end && rate <= BitRate::from_mbit_per_s(1e6);
+        links::ENDS.check(&chosen.name, holds, || format!("{finish:?} at {rate:?}"));
     }
     for chosen in all::<ImpairmentKind>() {
         let packet = Packet::new(PacketKind::Data, FlowId(0), 0, 1500, Time::ZERO);
         if let Verdict::Delay { by, .. } = impairment(&chosen, 1).judge(end, &packet) {
-            assert!(by < Span::FOREVER);
+            impairments::DELAY_IS_FINITE
+                .check(&chosen.name, by < Span::FOREVER, || format!("{by:?}"));
         }
     }
 }

@@ -3,6 +3,7 @@
 //! marked, delayed, reordered, and how fast.
 
 use crate::controls::EXAMPLE;
+use crate::laws::{self, controls, impairments, links, queues, sources};
 use crate::station::{Log, Station};
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::{
@@ -234,15 +235,16 @@ fn controls_keep_the_share_that_they_state() {
             };
             control.on_congestion(Time::ZERO, &congestion);
             if let Some(KeptShare::Constant { share }) = kept {
-                let found = control.cwnd().as_f64() / (MSS * WINDOW) as f64;
-                assert!((found - share).abs() < 1e-9, "{}: {found}", chosen.name);
+                let left = control.cwnd().as_f64() / (MSS * WINDOW) as f64;
+                controls::STATED_SHARE.check(&chosen.name, (left - share).abs() < 1e-9, || {
+                    format!("{left} after a {kind:?}, stated {share}")
+                });
             }
-            let paces = control.pace().rate.is_some();
-            assert!(
-                chosen.facts.paces.is_none_or(|stated| stated == paces),
-                "{} does not state truly in facts whether it paces",
-                chosen.name
-            );
+            let (paces, stated) = (control.pace().rate.is_some(), chosen.facts.paces);
+            let holds = stated.is_none_or(|stated| stated == paces);
+            controls::STATED_PACING.check(&chosen.name, holds, || {
+                format!("it paces: {paces}, stated {stated:?}")
+            });
         }
     }
 }
@@ -270,15 +272,18 @@ fn queues_hold_what_they_state() {
                 else {
                     panic!("{}: {stated:?}", chosen.name);
                 };
-                assert_eq!(
-                    (queue.limit, queue.counts_packet_in_service),
-                    (limit, counts_packet_in_service)
-                );
+                let has = (queue.limit, queue.counts_packet_in_service);
+                let holds = has == (limit, counts_packet_in_service);
+                queues::STATED_CAPACITY.check(&chosen.name, holds, || {
+                    format!("{has:?}, stated {stated:?}")
+                });
             }
             Discipline::InOrder(admission) => {
                 let moves = admission.limit(Time::ZERO, Span::ZERO);
                 let is_moving = matches!(stated, Some(Capacity::Moving { .. }));
-                assert_eq!(moves.is_some(), is_moving, "{}", chosen.name);
+                queues::STATED_CAPACITY.check(&chosen.name, moves.is_some() == is_moving, || {
+                    format!("a limit that moves: {moves:?}, stated {stated:?}")
+                });
                 if let (
                     Some(now),
                     Some(Capacity::Moving {
@@ -287,7 +292,9 @@ fn queues_hold_what_they_state() {
                     }),
                 ) = (moves, stated)
                 {
-                    assert!(now <= most as f64, "{}: {now}", chosen.name);
+                    queues::STATED_CAPACITY.check(&chosen.name, now <= most as f64, || {
+                        format!("{now} packets at first, stated {most}")
+                    });
                 }
             }
             Discipline::Scheduled(_) => {}
@@ -309,27 +316,23 @@ fn links_vary_as_they_state_and_never_exceed_their_highest_rate() {
         let moments = (0..2000).map(|number| Time::from_nanos(number * 10_000_000));
         let rates: Vec<u64> = moments.map(|at| link.rate(at).as_bit_per_s()).collect();
         let highest = rates.iter().copied().max();
-        assert!(
-            facts.highest_bit_per_s.is_none() || highest <= facts.highest_bit_per_s,
-            "{}",
-            chosen.name
-        );
+        let stated = facts.highest_bit_per_s;
+        let holds = stated.is_none() || highest <= stated;
+        links::STATED_HIGHEST.check(&chosen.name, holds, || {
+            format!("{highest:?} bit/s, stated {stated:?}")
+        });
         if facts.varies == Some(false) {
-            assert!(
-                rates.iter().all(|rate| *rate == rates[0]),
-                "{}",
-                chosen.name
-            );
+            let lowest = rates.iter().copied().min();
+            links::STATED_CONSTANT.check(&chosen.name, lowest == highest, || {
+                format!("{lowest:?} to {highest:?} bit/s")
+            });
         }
         if let Some(mean) = facts.mean_bit_per_s {
-            let found = link
-                .mean_rate(Time::ZERO, Time::from_seconds(20_000.0))
-                .as_bit_per_s() as f64;
-            assert!(
-                (found / mean - 1.0).abs() < 0.02,
-                "{}: {found} of {mean}",
-                chosen.name
-            );
+            let rate = link.mean_rate(Time::ZERO, Time::from_seconds(20_000.0));
+            let rate = rate.as_bit_per_s() as f64;
+            links::STATED_MEAN.check(&chosen.name, (rate / mean - 1.0).abs() < 0.02, || {
+                format!("{rate} bit/s, stated {mean}")
+            });
         }
     }
 }
@@ -364,9 +367,17 @@ fn impairments_do_what_they_state_and_nothing_else() {
             }
         }
         let arrivals_in_order = releases.is_sorted();
-        if let Some(reorders) = facts.reorders {
-            assert_eq!(reorders, !arrivals_in_order, "{}", chosen.resolved);
-        }
+        let as_stated = |law: laws::Law, stated: Option<bool>, seen: bool| {
+            let holds = stated.is_none_or(|stated| stated == seen);
+            law.check(&chosen.resolved, holds, || {
+                format!("seen: {seen}, stated {stated:?}")
+            });
+        };
+        as_stated(
+            impairments::STATED_ORDER,
+            facts.reorders,
+            !arrivals_in_order,
+        );
         // Independent losses follow each other this often, by a law of Poisson. A burst has pairs
         // wherever it comes, so that five standard deviations tell them apart.
         let by_chance = f64::from(dropped).powi(2) / PACKETS as f64;
@@ -374,23 +385,23 @@ fn impairments_do_what_they_state_and_nothing_else() {
             (facts.bursty, facts.mean_loss, dropped >= 100)
         {
             let many = f64::from(pairs) > by_chance + 5.0 * by_chance.max(1.0).sqrt();
-            assert_eq!(bursty, many, "{}: {pairs} pairs", chosen.resolved);
+            impairments::STATED_BURSTS.check(&chosen.resolved, bursty == many, || {
+                format!("{pairs} pairs, {by_chance} by chance; bursts stated: {bursty}")
+            });
         }
-        let agrees = |stated: Option<bool>, found| stated.is_none_or(|stated| stated == found);
-        assert!(
-            facts.side.is_none_or(|side| side == built.side()),
-            "{}",
-            chosen.name
-        );
-        assert!(agrees(facts.delays, delayed), "{}", chosen.name);
-        assert!(agrees(facts.duplicates, duplicated), "{}", chosen.name);
+        let side = built.side();
+        let holds = facts.side.is_none_or(|stated| stated == side);
+        impairments::STATED_SIDE.check(&chosen.resolved, holds, || {
+            format!("{side:?}, stated {:?}", facts.side)
+        });
+        as_stated(impairments::STATED_DELAY, facts.delays, delayed);
+        as_stated(impairments::STATED_DUPLICATES, facts.duplicates, duplicated);
         if let Stated::Some(mean) = facts.mean_loss {
-            let found = f64::from(dropped) / PACKETS as f64;
-            assert!(
-                (found - mean).abs() <= 0.1 * mean,
-                "{}: {found} of {mean}",
-                chosen.name
-            );
+            let share = f64::from(dropped) / PACKETS as f64;
+            let holds = (share - mean).abs() <= 0.1 * mean;
+            impairments::STATED_LOSS.check(&chosen.resolved, holds, || {
+                format!("{share}, stated {mean}")
+            });
         }
     }
 }
@@ -405,25 +416,17 @@ fn sources_send_what_they_state() {
             })
         });
         let facts = &chosen.facts;
-        assert_eq!(
-            facts.finite,
-            Some(source.total().is_some()),
-            "{}",
-            chosen.name
-        );
-        if let Stated::Some(size) = facts.size_bytes {
-            assert_eq!(source.total(), Some(Bytes(size)));
-        }
-        let first = source.poll_write();
-        assert_eq!(
-            facts.greedy,
-            Some(first == Some(Write::Unlimited)),
-            "{}",
-            chosen.name
-        );
-        if let (Stated::Some(size), Some(write)) = (facts.packet_bytes, first) {
-            assert_eq!(write, Write::Bytes(Bytes(size)), "{}", chosen.name);
-        }
+        let (total, first) = (source.total(), source.poll_write());
+        let finite = facts.finite == Some(total.is_some());
+        let greedy = facts.greedy == Some(first == Some(Write::Unlimited));
+        let size = facts.size_bytes.some().map(|size| Bytes(*size));
+        let packet = facts.packet_bytes.some();
+        let packet = packet.map(|size| Write::Bytes(Bytes(*size)));
+        let sizes = size.is_none_or(|size| total == Some(size))
+            && packet.is_none_or(|size| first.is_none_or(|first| first == size));
+        sources::STATED_SIZE.check(&chosen.resolved, finite && greedy && sizes, || {
+            format!("a total of {total:?}, a first write of {first:?}")
+        });
     }
 }
 
@@ -452,18 +455,28 @@ fn a_burst_fills_queues_to_their_capacity() {
         }
         let counted = u64::from(counts_packet_in_service) * station.serving.packets;
         let kept = station.waiting().packets + counted;
-        assert!(kept <= most, "{}: {kept} of {most}", chosen.resolved);
+        queues::STATED_CAPACITY.check(&chosen.resolved, kept <= most, || {
+            format!("{kept} packets kept, stated {most}")
+        });
         let gone = |number| station.log.drops.iter().any(|(one, _)| *one == number);
         match chosen.facts.drops {
             Some(Drops::Tail) => {
                 // Limits of single flows may leave less than a packet each.
                 let least = most * 9 / 10;
-                assert!(kept >= least, "{}: {kept}", chosen.resolved);
-                assert!(gone(arrivals - 1), "{}", chosen.resolved);
-                let full = |(_, reason): &(u64, DropReason)| *reason == DropReason::QueueFull;
-                assert!(station.log.drops.iter().all(full), "{}", chosen.resolved);
+                let is_full = |(_, reason): &(u64, DropReason)| *reason == DropReason::QueueFull;
+                let full = station.log.drops.iter().all(is_full);
+                let last = gone(arrivals - 1);
+                queues::STATED_TAIL.check(&chosen.resolved, kept >= least && last && full, || {
+                    format!(
+                        "{kept} kept of {most}; the last lost: {last}; full at each drop: {full}"
+                    )
+                });
             }
-            Some(Drops::Early) => assert!(gone(arrivals - 1), "{}", chosen.resolved),
+            Some(Drops::Early) => {
+                queues::STATED_EARLY.check(&chosen.resolved, gone(arrivals - 1), || {
+                    format!("{arrivals} packets came, {kept} are kept")
+                });
+            }
             Some(Drops::Head) | None => {}
         }
     }
@@ -506,18 +519,19 @@ fn queues_mark_and_drop_as_they_state() {
         let marks =
             [Ecn::Capable, Ecn::CapableL4s].map(|ecn| overloaded(ecn).marks + mild(ecn).marks);
         if let Some(stated) = facts.marks {
-            assert_eq!(
-                marks.iter().any(|marks| *marks > 0),
-                stated,
-                "{}",
-                chosen.resolved
-            );
+            let holds = marks.iter().any(|marks| *marks > 0) == stated;
+            queues::STATED_MARKS.check(&chosen.resolved, holds, || {
+                format!("{marks:?} of classic and L4S packets; marks stated: {stated}")
+            });
         }
         let Log { drops, marks } = overloaded(Ecn::NotCapable);
-        assert_eq!(marks, 0, "{}", chosen.resolved);
+        queues::MARKS_CAPABLE.check(&chosen.resolved, marks == 0, || format!("{marks} marks"));
         if facts.drops == Some(Drops::Tail) {
-            let early = drops.iter().any(|(_, reason)| *reason == DropReason::Aqm);
-            assert!(!early, "{}", chosen.resolved);
+            let is_early = |(_, reason): &&(u64, DropReason)| *reason == DropReason::Aqm;
+            let early = drops.iter().filter(is_early).count();
+            queues::TAIL_IS_NOT_EARLY.check(&chosen.resolved, early == 0, || {
+                format!("{early} of {} drops", drops.len())
+            });
         }
     }
 }
@@ -533,14 +547,12 @@ fn queues_limit_the_rate_as_they_state() {
             Stated::Some(highest) => (1.5, highest as f64),
         };
         let station = loaded(&chosen, load, Ecn::NotCapable);
-        let found = station.served.len() as f64 * 1500.0 * 8.0 / 20.0;
-        let deviates = (found / expected - 1.0).abs();
+        let rate = station.served.len() as f64 * 1500.0 * 8.0 / 20.0;
+        let deviates = (rate / expected - 1.0).abs();
         // A bucket's burst counts, and headers that a shaper adds: 2 % of a packet.
-        assert!(
-            deviates < 0.05,
-            "{}: {found} of {expected}",
-            chosen.resolved
-        );
+        queues::STATED_RATE.check(&chosen.resolved, deviates < 0.05, || {
+            format!("{rate} bit/s of {expected}")
+        });
     }
 }
 
@@ -559,7 +571,11 @@ fn impairments_judge_the_packets_that_they_state() {
             let Some(states) = chosen.facts.applies_to else {
                 continue;
             };
-            assert_eq!(passes, states == others, "{} {kind:?}", chosen.resolved);
+            impairments::STATED_PACKETS.check(
+                &chosen.resolved,
+                passes == (states == others),
+                || format!("all {kind:?} packets pass: {passes}, stated {states:?}"),
+            );
         }
     }
 }
