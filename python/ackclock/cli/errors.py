@@ -7,13 +7,15 @@ import re
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 
 from ackclock.cli.output import say
 from ackclock.errors import InputError, LackingError, ScenarioError, suggestion
+from ackclock.plugins import PluginWarning
 
 BAD_INPUT, LACKING, UNRELIABLE, INTERRUPTED = 2, 3, 4, 130
 
@@ -84,7 +86,7 @@ class Commands(click.Group):
         cause: BaseException | None = None
         endings = Endings()
         try:
-            with endings.heeded():
+            with endings.heeded(), _warnings_as_lines():
                 code = super().main(*arguments, **options)
         except click.exceptions.NoArgsIsHelpError as error:
             say(error.format_message())
@@ -99,6 +101,27 @@ class Commands(click.Group):
             if "--json" in (options.get("args") or next(iter(arguments), None) or sys.argv[1:]):
                 _print_as_json(cause)
         raise SystemExit(endings.code(code)) from cause
+
+
+@contextlib.contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Says a warning about another package's records in one line on standard error."""
+    before = warnings.showwarning
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int,
+        file: TextIO | None = None, line: str | None = None,
+    ) -> None:  # fmt: skip
+        if issubclass(category, PluginWarning):
+            say(f"ackclock: {message}", err=True)
+        else:
+            before(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
 
 
 def _read(error: BaseException) -> tuple[InputError | LackingError, int]:

@@ -4,7 +4,6 @@ They cover the time after the warm-up, unless they say otherwise.
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from ackclock.errors import InputError
@@ -41,6 +40,7 @@ from ackclock.metrics.smoothness import (
     shown_time_scales,
 )
 from ackclock.metrics.subjects import ALL_FLOWS, AT_HOPS, FLOWS, HOPS, Subjects
+from ackclock.plugins import ByName, Records
 from ackclock.result.result import Result
 from ackclock.table import Interval
 
@@ -270,7 +270,7 @@ _ALL: tuple[Metric, ...] = (
 )  # fmt: skip
 
 #: Every metric by name, in the order of tables: `METRICS["utilisation"]`.
-METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
+METRICS: Mapping[str, Metric] = ByName(Records("ackclock.metrics", Metric, _ALL))
 
 #: Functions that make metrics with parameters. Tables and the command line do not offer these.
 WITH_PARAMETERS: tuple[Callable[..., Metric], ...] = (

@@ -1,7 +1,7 @@
 """Analytic models: one record each, on pure functions that follow their papers.
 
-Append new ones to `MODELS`. The records of `ackclock.models.path` derive loss rate, round-trip time
-and limits from a scenario.
+Append new ones to `MODELS`, which also has those of other packages (`ackclock.plugins`). The
+records of `ackclock.models.path` derive loss rate, round-trip time and limits from a scenario.
 """
 
 from collections.abc import Iterable
@@ -38,6 +38,7 @@ from ackclock.models.inverse import NoSolutionError, Solution, solve
 from ackclock.models.model import Assumption, Input, Model, Output, Rule, Verdict
 from ackclock.models.path import FlowPath
 from ackclock.models.resolved import flow_path, flow_paths
+from ackclock.plugins import Records
 
 __all__ = [
     "MODELS",
@@ -61,33 +62,37 @@ __all__ = [
     "solve",
 ]
 
-MODELS: tuple[Model, ...] = (
-    square_root.MODEL,
-    floyd_fall.MODEL,
-    mathis.MODEL,
-    pftk.MODEL,
-    tfrc.MODEL,
-    tfrcp.MODEL,
-    cardwell.MODEL,
-    short_transfer.MODEL,
-    sawtooth.MODEL,
-    codel_cycle.MODEL,
-    steered_queue.MODEL,
-    dualpi2_shares.MODEL,
-    reno_response.MODEL,
-    hstcp_response.MODEL,
-    cubic_response.MODEL,
-    mark_response.MODEL,
-    dctcp_step.MODEL,
-    bbr_share.MODEL,
-    bbr_bounds.MODEL,
-    *hstcp_router.MODELS,
-    aimd_chain.MODEL,
-    explicit_rate.INSTCAP,
-    explicit_rate.TCP_ALONE,
-    explicit_rate.CONSTANT_SOURCE,
-    explicit_rate.effective_capacity.MODEL,
-    *edca.MODELS,
+MODELS: Records[Model] = Records(
+    "ackclock.models",
+    Model,
+    (
+        square_root.MODEL,
+        floyd_fall.MODEL,
+        mathis.MODEL,
+        pftk.MODEL,
+        tfrc.MODEL,
+        tfrcp.MODEL,
+        cardwell.MODEL,
+        short_transfer.MODEL,
+        sawtooth.MODEL,
+        codel_cycle.MODEL,
+        steered_queue.MODEL,
+        dualpi2_shares.MODEL,
+        reno_response.MODEL,
+        hstcp_response.MODEL,
+        cubic_response.MODEL,
+        mark_response.MODEL,
+        dctcp_step.MODEL,
+        bbr_share.MODEL,
+        bbr_bounds.MODEL,
+        *hstcp_router.MODELS,
+        aimd_chain.MODEL,
+        explicit_rate.INSTCAP,
+        explicit_rate.TCP_ALONE,
+        explicit_rate.CONSTANT_SOURCE,
+        explicit_rate.effective_capacity.MODEL,
+        *edca.MODELS,
+    ),
 )
 
 # Rates that differ by less are equal, so that a flow at its cap is not reported as above it.

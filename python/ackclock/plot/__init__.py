@@ -33,6 +33,7 @@ from ackclock.plot.sweep import SWEEP, sweep, swept_axis
 from ackclock.plot.throughput import THROUGHPUT, throughput
 from ackclock.plot.trade_off import Mark, Panel, trade_off
 from ackclock.plot.variation import VARIATION, variation
+from ackclock.plugins import Records
 from ackclock.result.result import Result
 
 __all__ = [
@@ -83,25 +84,29 @@ __all__ = [
 ]
 
 #: Every kind of figure, in the order in which `ackclock plot` draws them.
-FIGURES: tuple[FigureKind, ...] = (
-    SWEEP,
-    HEAT_MAP,
-    OUTSTANDING,
-    SEQUENCE,
-    RATE_ESTIMATES,
-    CWND,
-    STATES,
-    THROUGHPUT,
-    QUEUE,
-    RTT,
-    CDF,
-    BOX,
-    LOSS_EVENT_RATE,
-    VARIATION,
-    BURSTS,
-    COMPARED_SWEEP,
-    COMPARED_THROUGHPUT,
-    COMPARED_CWND,
+FIGURES: Records[FigureKind] = Records(
+    "ackclock.figures",
+    FigureKind,
+    (
+        SWEEP,
+        HEAT_MAP,
+        OUTSTANDING,
+        SEQUENCE,
+        RATE_ESTIMATES,
+        CWND,
+        STATES,
+        THROUGHPUT,
+        QUEUE,
+        RTT,
+        CDF,
+        BOX,
+        LOSS_EVENT_RATE,
+        VARIATION,
+        BURSTS,
+        COMPARED_SWEEP,
+        COMPARED_THROUGHPUT,
+        COMPARED_CWND,
+    ),
 )
 
 

@@ -10,9 +10,9 @@ sequence of `Experiment` records. The package's `pyproject.toml` says for exampl
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import entry_points
 
 from ackclock.errors import InputError, suggestion
+from ackclock.plugins import announced
 from ackclock.reproduction.experiment import Experiment
 
 GROUP = "ackclock.reproductions"
@@ -20,26 +20,10 @@ GROUP = "ackclock.reproductions"
 
 @cache
 def experiments() -> tuple[Experiment, ...]:
-    """Returns every announced experiment, by package in the order of entry-point names.
-
-    Raises:
-        ValueError: Two experiments have the same name.
-    """
-    announced = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    found = [
-        replace(one, package=entry.module.partition(".")[0])
-        for entry in announced
-        for one in entry.load()
-    ]
-    names = [one.name for one in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(
-            "contradiction",
-            "",
-            f'experiment "{twice}" is defined twice; uninstall one of the packages that define it',
-        )
-    return tuple(found)
+    """Returns every announced experiment, by package in the order of entry-point names."""
+    return tuple(
+        replace(other.record, package=other.package) for other in announced(GROUP, Experiment)
+    )
 
 
 def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment]:

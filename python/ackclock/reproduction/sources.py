@@ -33,8 +33,8 @@ def code(text: str) -> str:
     """Returns the syntax tree of a module as text, without docstrings, prose and layout.
 
     Prose is any string of more than four words: a summary or a claim, from which nothing follows.
-    Of an exception it counts that it is raised, not what it says, and of an import the names, so
-    that modules can move.
+    An exception counts as raised, whatever it says. An import counts by its names, so that modules
+    can move.
     `ast.dump` gives other texts in other versions of Python; this function does not.
     """
     return _written(ast.parse(text))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.engine import version
+from ackclock.plugins import packages
 
 if TYPE_CHECKING:
     from ackclock.capture.estimators import Estimators
@@ -54,9 +55,9 @@ def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
 
 
 def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
-    """Returns the address of a measurement: the run's result, and all of ackclock.
+    """Returns the address of a measurement: the run's result, all of ackclock, and other models.
 
-    Estimates and models are part of a measurement, so the whole package counts.
+    Estimates and models are part of a measurement, so whole packages count.
 
     Args:
         folder: Folder of the run.
@@ -65,7 +66,8 @@ def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
     came_to = {name: _digest(folder / name) for name in _TELLING}
     from ackclock.capture.estimators import asked  # Slow to import, and unused by simulations.
 
-    return of_content({"measured": came_to, "estimators": asked(estimators), "package": package()})
+    made_by = {name: package(name) for name in ("ackclock", *packages("ackclock.models"))}
+    return of_content({"measured": came_to, "estimators": asked(estimators), "packages": made_by})
 
 
 @cache
@@ -73,12 +75,16 @@ def package(name: str = "ackclock") -> str:
     """Returns the address of all files of a package, and of the libraries that compute and draw."""
     from importlib import metadata  # slow to import, and simulations need it not
 
-    root = _folder_of(name)
-    files = {
-        path.relative_to(root).as_posix(): _digest(path)
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    spec = find_spec(name)
+    files: dict[str, str] = {}
+    for root in map(Path, (spec and spec.submodule_search_locations) or ()):
+        files |= {
+            path.relative_to(root).as_posix(): _digest(path)
+            for path in sorted(root.rglob("*"))
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+    if spec is not None and spec.submodule_search_locations is None and spec.origin:
+        files[name] = _digest(Path(spec.origin))  # A module in a single file.
     versions = {name: metadata.version(name) for name in _LIBRARIES}
     return of_content({"files": files, "python": platform.python_version(), **versions})
 
@@ -95,16 +101,8 @@ def engine() -> str:
 
     Builds between two releases have the same version number, so it would not do.
     """
-    return of_content(
-        {path.name: _digest(path) for path in sorted(_folder_of("ackclock").glob("_native*"))}
-    )
-
-
-def _folder_of(package: str) -> Path:
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
-    return Path(spec.origin).parent
+    here = Path(__file__).parents[1]
+    return of_content({path.name: _digest(path) for path in sorted(here.glob("_native*"))})
 
 
 def named_files(tree: Any) -> set[str]:
