@@ -57,7 +57,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-fast \
+.PHONY: help build demo test test-long test-fast \
     test-rust test-computing test-waiting test-alone \
     test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
     lint lint-rust lint-python docs docs-pages docs-rust docs-write site \
@@ -78,17 +78,24 @@ demo: $(RELEASE) ## answer the leaky-pipe question by every method, write a page
 	@echo "  page    $(DEMO_OUT)/report.html   open it in a browser"
 	@echo "  next    $(BIN)/ackclock lab $(DEMO)"
 
+# What is rarely decisive and takes long runs in CI only: searches, statistics, big catalogues, and
+# comparisons with other programs.
+LONG := (long or peer) and not (alone or oracle)
+
 # What takes real time mostly waits and demands no speed of the machine, so that it goes on beside
 # what computes, and Rust's tests, too. What measures the kernel comes last, and has the machine for
 # itself.
-test: $(QUICK) ## run all tests, on an engine that checks the physics
+test: $(QUICK) ## run all tests but the long ones, on an engine that checks the physics
 	$(MAKE) --no-print-directory --jobs=3 test-computing test-waiting test-rust
 	$(MAKE) --no-print-directory test-alone
 	@echo 'The engine in $(VENV) has debug assertions and is slow; `make build` installs the fast one.'
 
+test-long: $(QUICK) ## run the tests that rarely decide and take long; CI does
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m '$(LONG)'
+
 test-fast: $(QUICK) ## run the tests that take no real time, no other program and not long
 	$(CARGO) test --quiet $(RUST_TESTED) --lib
-	$(BIN)/python -m pytest -q $(IN_PARALLEL) -m 'not (slow or real_time or peer)'
+	$(BIN)/python -m pytest -q $(IN_PARALLEL) -m 'not (slow or long or real_time or peer)'
 
 # The loader of controls is a program and a workspace of its own: it needs libelf.
 KERNEL_TARGET := target/kernel
@@ -122,11 +129,11 @@ test-rust: # run the tests of the Rust crates
 	  code=$$?; echo; echo 'Tests of the Rust crates:'; cat $(RUST_SAID); exit $$code
 
 test-computing: $(QUICK)
-	$(BIN)/python -m pytest $(IN_PARALLEL) -m 'not real_time'
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m 'not (real_time or $(LONG))'
 
 test-waiting: $(QUICK)
 	@$(BIN)/python -m pytest -n $(WAITING) --dist worksteal \
-	  -m 'real_time and not alone and not oracle' $(REAL_TIME) > $(WAITED) 2>&1; \
+	  -m 'real_time and not (alone or oracle or $(LONG))' $(REAL_TIME) > $(WAITED) 2>&1; \
 	  code=$$?; echo; echo 'Tests that take real time:'; cat $(WAITED); exit $$code
 
 test-alone: $(QUICK)

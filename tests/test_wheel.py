@@ -155,6 +155,7 @@ def built(dist: Path, crate: Path, target: Path, *profile: str) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(
     MATURIN is None or shutil.which("cargo") is None,
     reason="NO WHEEL: it was not built; install maturin and Rust",

@@ -197,6 +197,7 @@ def test_rules_of_thumb_follow_controls_and_numbers(small: Scenario) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> None:
     advice = advise_buffer(small, utilisation="95 %", p99_delay="29 ms", loss="1.4 %")
     assert advice.status == "infeasible"
@@ -230,6 +231,7 @@ def test_queue_management_is_not_tried_unless_needed_or_asked_for(found: BufferA
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_every_queue_management_is_tried_on_request(small: Scenario) -> None:
     """Beside a drop-tail buffer that meets the targets, each kind has its best target delay."""
     targets = {"utilisation": "90 %", "p99_delay": "40 ms"}

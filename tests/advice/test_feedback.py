@@ -38,6 +38,7 @@ def efficiency(advice: FeedbackAdvice, label: str) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
     advice = advice_at(tmp_path, 100, 2000.0, effcap=[(7, 49)])
     assert advice.region.name == "track the rate"
@@ -59,6 +60,7 @@ def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_what_changes_with_the_round_trip_is_not_followed_but_held_below(tmp_path: Path) -> None:
     advice = advice_at(tmp_path, 1, 600.0)
     assert advice.region.name == "danger zone"
@@ -81,6 +83,7 @@ def test_what_changes_much_faster_is_averaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path) -> None:
     # Delta (1 - 1/r), plus what a source sends too fast until a change is measured: one period.
     advice = advice_at(tmp_path, 5, 300.0, buffer="24 packets", effcap=[(7, 49)], replicates=2)
@@ -95,6 +98,7 @@ def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path) -> None:
     found = [
         advice_at(tmp_path, psi, 200.0, effcap=[(7, 49)]).effective_capacity_bit_per_s

@@ -302,6 +302,7 @@ def test_where_rounding_decides_the_reference_does_not_say() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(traces())
 def test_any_trace(trace: list[Ack]) -> None:

@@ -4,11 +4,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .mutated import mutated
 
 TRIAL = Path(__file__).parents[2] / "benches" / "mutated_captures.py"
 
 
+@pytest.mark.long
 def test_damaged_captures_take_little(
     run_python: Callable[..., subprocess.CompletedProcess],
 ) -> None:

@@ -67,6 +67,7 @@ def test_failures_are_alike_on_dask(client: Any, small: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("in_this_process")
 def test_jobs_of_slurm_run_shards(small: Path) -> None:
     """Without Slurm: submitit runs the jobs on this machine."""

@@ -61,6 +61,7 @@ SPREADS = ((0.05, 4000), (0.2, 2000), (0.5, 800))
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("spread", "sweeps"), SPREADS)
 @pytest.mark.parametrize("law", ["normal", "lognormal"])
 def test_reported_intervals_hold_the_truth(law: str, spread: float, sweeps: int) -> None:

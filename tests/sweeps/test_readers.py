@@ -21,6 +21,7 @@ def test_the_guide_has_three_readers() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize(("code", "package"), READERS, ids=[name for _, name in READERS])
 def test_other_packages_read_a_sweep(

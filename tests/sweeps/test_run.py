@@ -405,6 +405,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("in_this_process")
 def test_whatever_is_killed_the_dataset_ends_the_same(small: Path) -> None:
     answer("sweep", "run", small, "--replicates", 40, "-o", "whole")

@@ -125,6 +125,7 @@ def utilisation(cluster: Cluster, run_s: float, runs: int) -> float:
 # Runs that keep the cluster busy for five minutes, and for sixty runs of each processor. A shorter
 # sweep cannot: tasks are handed out at 200 a second, and at the end processors wait for the last.
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("run_s", "runs"), [(0.05, 6_000_000), (1.0, 300_000), (30.0, 60_000)])
 def test_a_thousand_processors_are_busy(run_s: float, runs: int) -> None:
     assert utilisation(Cluster(1000, 200), run_s, runs) >= 0.95

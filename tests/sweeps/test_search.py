@@ -176,6 +176,7 @@ def dumbbell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("seed", [1])
 def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int) -> None:
