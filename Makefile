@@ -11,6 +11,8 @@ TOOLS := $(VENV)/.tools
 SITE_TOOLS := $(VENV)/.site-tools
 QUICK := $(VENV)/.quick
 RELEASE := $(VENV)/.release
+# The package of published experiments is installed beside the product.
+PAPERS := $(VENV)/.papers
 # For what does not depend on the profile: the one in place.
 EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 
@@ -59,7 +61,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-long test-fast \
     test-rust test-computing test-waiting test-alone \
-    test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
+    test-papers test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
     lint lint-rust lint-python docs docs-pages docs-rust docs-write site \
     changelog clean
 .DELETE_ON_ERROR:
@@ -68,10 +70,10 @@ help: ## list these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' \
 	  $(firstword $(MAKEFILE_LIST))
 
-build: $(RELEASE) ## build everything into .venv
+build: $(RELEASE) $(PAPERS) ## build everything into .venv
 
 # A machine too busy reliable (4) has its page all the same.
-demo: $(RELEASE) ## answer the leaky-pipe question by every method, write a page
+demo: $(RELEASE) $(PAPERS) ## answer the leaky-pipe question by every method, write a page
 	$(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --real-time '$(DEMO_REAL_TIME)' || test $$? = 4
 	$(BIN)/ackclock report $(DEMO_OUT)
 	@echo
@@ -85,15 +87,15 @@ LONG := (long or peer) and not (alone or oracle)
 # What takes real time mostly waits and demands no speed of the machine, so that it goes on beside
 # what computes, and Rust's tests, too. What measures the kernel comes last, and has the machine for
 # itself.
-test: $(QUICK) ## run all tests but the long ones, on an engine that checks the physics
+test: $(QUICK) $(PAPERS) ## run all tests but the long ones, on an engine that checks the physics
 	$(MAKE) --no-print-directory --jobs=3 test-computing test-waiting test-rust
 	$(MAKE) --no-print-directory test-alone
 	@echo 'The engine in $(VENV) has debug assertions and is slow; `make build` installs the fast one.'
 
-test-long: $(QUICK) ## run the tests that rarely decide and take long; CI does
+test-long: $(QUICK) $(PAPERS) ## run the tests that rarely decide and take long; CI does
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m '$(LONG)'
 
-test-fast: $(QUICK) ## run the tests that take no real time, no other program and not long
+test-fast: $(QUICK) $(PAPERS) ## run the tests that take no real time, no other program and not long
 	$(CARGO) test --quiet $(RUST_TESTED) --lib
 	$(BIN)/python -m pytest -q $(IN_PARALLEL) -m 'not (slow or long or real_time or peer)'
 
@@ -139,11 +141,15 @@ test-waiting: $(QUICK)
 test-alone: $(QUICK)
 	$(BIN)/python -m pytest -m 'alone and not oracle' $(ALONE)
 
+# Draws each conclusion again, and runs each recorded run shortly: minutes, rarely decisive.
+test-papers: $(QUICK) $(PAPERS) ## run the tests of the published experiments
+	$(BIN)/python -m pytest $(IN_PARALLEL) papers/tests
+
 test-oracle: $(QUICK) ## compare limits and controls with the kernel's (root, quiet machine)
 	$(BIN)/python -m pytest -m oracle
 
-reproduce-check: $(QUICK) ## run changed experiments in full, record their verdicts
-	$(BIN)/python -m ackclock.reproduction.check tests/experiments/recorded
+reproduce-check: $(QUICK) $(PAPERS) ## run changed experiments in full, record their verdicts
+	$(BIN)/python -m ackclock.reproduction.check papers/tests/recorded
 
 bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they mean)
 	$(BIN)/python benches/run.py
@@ -156,11 +162,12 @@ lab: $(TOOLS) ## build the engine of lab pages (rustup target add wasm32-unknown
 	$(BIN)/python tools/lab_engine.py
 
 # Without the remapping a wheel would name the folders that it was built in.
-wheel: $(TOOLS) ## build a wheel into dist, for whatever Linux is as new as this one
+wheel: $(TOOLS) ## build wheels of both packages into dist, for a Linux as new as this one
 	$(BIN)/python tools/lab_engine.py --check
 	RUSTFLAGS="--remap-path-prefix=$(REGISTRY)=registry --remap-path-prefix=$(CURDIR)=ackclock" \
 	  CARGO_TARGET_DIR=target/wheel $(BIN)/maturin build --release --out dist
-	@$(BIN)/python tools/check_wheel.py dist/*.whl
+	@$(BIN)/python tools/check_wheel.py dist/ackclock-*.whl
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./papers
 
 kernel-wheel: $(TOOLS) ## build the wheel of what loads controls into the kernel, into dist
 	$(BIN)/maturin build --release --manifest-path crates/ackclock-kernel/Cargo.toml \
@@ -176,15 +183,16 @@ lint-rust: $(BIN)/python
 	CUSTOM_LIBFUZZER_PATH=unbuilt/libfuzzer.a CARGO_TARGET_DIR=target \
 	  $(CARGO) check --quiet --manifest-path fuzz/Cargo.toml
 
-lint-python: $(EITHER)
+lint-python: $(EITHER) $(PAPERS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	cd papers && ../$(BIN)/lint-imports
 
 docs: docs-pages docs-rust ## write the pages to out/site-pages, build Rust's documentation
 
-docs-pages: $(EITHER)
+docs-pages: $(EITHER) $(PAPERS)
 	$(BIN)/python tools/documentation_site.py out/site-pages
 	$(BIN)/python tools/exercise_notebooks.py --check
 
@@ -194,7 +202,7 @@ docs-rust: $(BIN)/python
 docs-write: $(EITHER) ## write the notebooks of the exercises
 	$(BIN)/python tools/exercise_notebooks.py
 
-site: $(SITE_TOOLS) $(EITHER) ## build the documentation site into out/site
+site: $(SITE_TOOLS) $(EITHER) $(PAPERS) ## build the documentation site into out/site
 	$(BIN)/python tools/documentation_site.py out/site-pages
 	rm -rf out/site
 	$(BIN)/zensical build --strict --clean
@@ -239,6 +247,11 @@ $(QUICK): $(TOOLS) $(RUST_SOURCES)
 $(RELEASE): $(TOOLS) $(RUST_SOURCES)
 	$(call install,release)
 	@rm -f $(QUICK)
+	touch $@
+
+# What it needs is installed: nothing is fetched.
+$(PAPERS): papers/pyproject.toml | $(TOOLS)
+	$(PIP_INSTALL) --no-deps --no-build-isolation --editable papers
 	touch $@
 
 define install

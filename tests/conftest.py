@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,11 @@ os.environ.pop("COLUMNS", None)
 # A shell's background jobs ignore interrupts, and so do their children. Programs under test must
 # handle them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure() -> None:
+    if find_spec("ackclock_papers") is None:
+        raise pytest.UsageError("the package of papers is not installed: make .venv/.papers")
 
 
 def pytest_collection_finish() -> None:

@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import ackclock
-import ackclock_reproductions
+import ackclock_papers
 
 #: Modules that functions of ours or of libraries import when they are called.
 LATE = (
@@ -99,7 +99,7 @@ def _begin(commands: Path) -> None:
 
 def _serve(address: str, run: int) -> None:
     """Serves calls until a run of tests has ended."""
-    for package in (ackclock, ackclock_reproductions):
+    for package in (ackclock, ackclock_papers):
         for module in walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)

@@ -7,7 +7,7 @@ import pytest
 from ackclock.elements import registry
 from ackclock.models import MODELS
 from ackclock.report import publications
-from ackclock_reproductions import EXPERIMENTS
+from ackclock_papers import EXPERIMENTS
 
 KERNEL = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree"
 

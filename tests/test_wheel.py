@@ -1,4 +1,4 @@
-"""The two wheels, ackclock and ackclock-kernel, in one environment that is otherwise empty.
+"""The three wheels of this repository in one environment that is otherwise empty.
 
 The wheels are built here, of the sources as they are. Their dependencies are those that the tests
 run with, so that nothing is fetched; the workflow file installs them by name. That takes minutes
@@ -25,6 +25,7 @@ from .emulation.loading import why_not
 
 ROOT = Path(__file__).parents[1]
 CRATE = ROOT / "crates" / "ackclock-kernel"
+PAPERS = ROOT / "papers"
 # A folder on PYTHONPATH is not a site folder: the editable ackclock in it stays unseen.
 DEPENDENCIES = {"PYTHONPATH": sysconfig.get_path("purelib"), "PYTHONNOUSERSITE": "1"}
 MATURIN = shutil.which("maturin", path=str(Path(sys.executable).parent))
@@ -163,6 +164,9 @@ def built(dist: Path, crate: Path, target: Path, *profile: str) -> Path:
 def test_the_wheels_are_whole(tmp_path: Path) -> None:
     # The engine's wheel is that of the tests, which is built already.
     wheels = [built(tmp_path / "ours", ROOT, ROOT / "target", "--profile", "quick")]
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    run(*pip, "--wheel-dir", tmp_path / "papers", PAPERS)
+    wheels += (tmp_path / "papers").glob("*.whl")
     missing = lacking()
     if missing is None:
         loaders = built(tmp_path / "loader's", CRATE, ROOT / "target" / "kernel", "--release")
@@ -181,6 +185,13 @@ def test_the_wheels_are_whole(tmp_path: Path) -> None:
     links_what_its_list_says(loader)
     if why_not() is None:
         loads_a_control(loader)
+
+
+def test_the_papers_are_of_this_version_and_need_it() -> None:
+    papers = tomllib.loads((PAPERS / "pyproject.toml").read_text("utf-8"))["project"]
+    engine = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
+    assert papers["version"] == engine["version"]
+    assert f"ackclock=={engine['version']}" in papers["dependencies"]
 
 
 def test_the_extra_names_the_wheel_of_this_version() -> None:

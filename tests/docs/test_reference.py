@@ -12,7 +12,7 @@ import reference
 from ackclock import plot
 from ackclock.elements.registry import kinds, registry, schema
 from ackclock.reproduction import catalogue
-from ackclock_reproductions import EXPERIMENTS
+from ackclock_papers import EXPERIMENTS
 from reference_pages import experiments
 from reference_pages.kinds import KINDS
 from reference_pages.schemas import anchor, assignment

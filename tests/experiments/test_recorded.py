@@ -227,7 +227,7 @@ class TestSources:
 
     def test_an_experiments_code_is_its_module_and_what_that_imports_from_its_package(self) -> None:
         by_name = {one.name: one for one in experiments()}
-        paths = {path.name for path in sources._imported("ackclock_reproductions.wifi.figure_8")}
+        paths = {path.name for path in sources._imported("ackclock_papers.wifi.figure_8")}
         assert {"figure_8.py", "cell.py", "replicates.py"} <= paths
         assert paths.isdisjoint({"figure_3.py", "words.py", "flows.py"})
         assert sources.own_code(by_name["wifi-figure-8"]) != sources.own_code(
@@ -394,7 +394,7 @@ class TestCheck:
     def test_a_new_metric_changes_nothing_recorded_and_another_number_of_one_does(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        recorded = check.Recorded(Path(__file__).parent / "recorded")
+        recorded = check.Recorded(Path(__file__).parents[2] / "papers" / "tests" / "recorded")
         [experiment] = [one for one in experiments() if one.name == "mechanisms-figure-2"]
         fairness = metrics.metric("fairness")
         monkeypatch.setattr(

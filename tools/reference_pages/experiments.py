@@ -1,7 +1,7 @@
 """The page of experiments."""
 
 from ackclock.report.publications import markdown
-from ackclock_reproductions import EXPERIMENTS
+from ackclock_papers import EXPERIMENTS
 from reference_pages.page import Page
 from reference_pages.schemas import Json
 

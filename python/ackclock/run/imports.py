@@ -6,7 +6,7 @@ from types import FrameType
 
 __all__ = ["spare_pandas"]
 
-_HERE = ("ackclock", "ackclock_reproductions", "pyarrow")
+_HERE = ("ackclock", "ackclock_papers", "pyarrow")
 
 
 def spare_pandas() -> None:

@@ -1,0 +1,297 @@
+"""Figures 2a and 2b under different readings of what the paper leaves open.
+
+The readings change one thing at a time, and span a grid. In Figure 2b F grows with the number of
+senders; the curves are lost, but the axis goes to 7. In 2a F stays close to 1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from ackclock import Result, plot
+from ackclock.metrics import Interval, interval
+from ackclock.reproduction import Band, Claim, Experiment, Origin, Outcome, Run, Table
+from ackclock.table import written_interval
+from ackclock_papers.replicates import curve, quotient
+from ackclock_papers.scenarios import Tree
+from ackclock_papers.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_load
+from ackclock_papers.tfrcp.paper import CLOSE, GROUP, SOURCE, basis
+from ackclock_papers.tfrcp.path import CENTRAL, Path
+from ackclock_papers.tfrcp.senders import (
+    DURATION_S,
+    OTHER,
+    RENO,
+    REPLICATES,
+    STAGGERED,
+    TOGETHER,
+    Mix,
+    Sender,
+    Starts,
+    always,
+    one_path,
+    s1,
+    s2,
+    settings,
+)
+
+LOADS = (10, 50)
+#: Replicates in the grid, which is to show a direction and not a number.
+FEW_REPLICATES = 3
+SHORTEST_M_S, SMALLEST_K, LARGEST_K = 2, 10, 60
+#: An F large enough for an axis that goes to 7.
+AGGRESSIVE = 3.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Differences from the figures.
+
+    Attributes:
+        name: Name in tables.
+        path: Path.
+        tfrcp: Parameters of TFRCP's control.
+        reno: Parameters of TCP's transport.
+        duration_s: Duration of a run, in seconds.
+        replicates: Number of replicates.
+        starts: Start times of the senders.
+    """
+
+    name: str
+    path: Path = CENTRAL
+    tfrcp: Tree = field(default_factory=dict)
+    reno: Tree = field(default_factory=dict)
+    duration_s: float = DURATION_S
+    replicates: int = REPLICATES
+    starts: Starts = STAGGERED
+
+    @property
+    def senders(self) -> dict[str, Sender]:
+        """The senders that represent Figures 2a and 2b, by their letter."""
+        return {
+            f"M = {SHORTEST_M_S} s": s1(SHORTEST_M_S, **self.tfrcp),
+            f"K = {SMALLEST_K}": s2(SMALLEST_K, **self.tfrcp),
+            f"K = {LARGEST_K}": s2(LARGEST_K, **self.tfrcp),
+        }
+
+    def mix(self, sender: Sender) -> Mix:
+        """Returns a sender beside TCP."""
+        reno = Sender(RENO.label, RENO.transport | self.reno)
+        return Mix(
+            sender, always(self.path), LOADS, self.starts, reno, self.duration_s, self.replicates
+        )  # fmt: skip
+
+
+FOUND = Reading("as in the figures")
+R0 = (1, 400)
+ALONE = (
+    FOUND,
+    Reading("b = 2, ACKs per packet", tfrcp={"packets_per_ack": 2}),
+    Reading("b = 1, ACKs delayed", reno={"delayed_ack": {"every": "2 packets"}}),
+    Reading(
+        "b = 2, ACKs delayed",
+        tfrcp={"packets_per_ack": 2},
+        reno={"delayed_ack": {"every": "2 packets"}},
+    ),
+    Reading("TCP NewReno", reno={"recovery": "newreno"}),
+    Reading("TCP with SACK", reno={"recovery": "sack"}),
+    Reading("TCP Tahoe", reno={"recovery": "tahoe"}),
+    Reading("TCP's window 20 packets", reno={"receive_window": "20 packets"}),
+    Reading("TCP's clock 500 ms", reno={"clock_granularity": "500 ms"}),
+    Reading("timeouts of 0.2 s at least, TFRCP", tfrcp={"rto_minimum": "200 ms"}),
+    Reading("the same, both", tfrcp={"rto_minimum": "200 ms"}, reno={"rto_minimum": "200 ms"}),
+    Reading("one RTT sample in a round trip", tfrcp={"rtt_samples": "once_per_rtt"}),
+    Reading("doubling without bound", tfrcp={"growth_limit": "none"}),
+    *(Reading(f"r0 = {one} packets/s", tfrcp={"initial_rate": f"{one} packets/s"}) for one in R0),
+    Reading("runs of 200 s", duration_s=200.0),
+    Reading("runs of 5000 s", duration_s=5000.0),
+    # Rounds of constant length stay synchronised to the degree that senders start together.
+    Reading("all start at once", starts=TOGETHER),
+    Reading("starts within 6 s", starts=("0 s", "6 s")),
+    Reading("packets of 250 B", replace(CENTRAL, packet_bytes=250), replicates=FEW_REPLICATES),
+)
+
+#: The grid: one-way delays, buffers in bandwidth-delay products, and b.
+DELAYS_S, PIPES, BS = (0.005, 0.02, 0.05, 0.1, 0.2), (1.0, 4.0, 16.0), (1, 2)
+GRID = {
+    (b, delay, pipes): Reading(
+        f"b = {b}, {delay * 1000:g} ms, {pipes:g} × BDP",
+        replace(CENTRAL, delay_s=delay, pipes=pipes),
+        {"packets_per_ack": b}, replicates=FEW_REPLICATES,
+    )
+    for b, delay, pipes in product(BS, DELAYS_S, PIPES)
+}  # fmt: skip
+
+#: F of a reading, by letter of the sender.
+Found = Mapping[str, ByLoad]
+
+
+def runs() -> Mapping[str, Run]:
+    """Returns each distinct scenario once, by its text."""
+    mixes = [one.mix(sender) for one in (*ALONE, *GRID.values()) for sender in one.senders.values()]
+    scenarios = {one.to_json(): one for one in (mix.scenario for mix in mixes)}
+    return {text: Run(one) for text, one in scenarios.items()}
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Compares the readings."""
+    alone = {one.name: _of(one, results) for one in ALONE}
+    grid = {key: _of(one, results) for key, one in GRID.items()}
+    named = {GRID[key].name: of for key, of in grid.items()}
+    claims = (*_of_r0(alone), *_of_2b(alone | named))
+    tables = (_table("One thing at a time", alone), _table("Delay, buffer and b", named))
+    went_in = settings(results, *one_path())
+    rests = basis(
+        why=(
+            f"it is a study of ours: of {len(ALONE) + len(GRID)} readings F grows with load and K "
+            "only at 5 ms, or at 20 ms with a buffer of one bandwidth-delay product, where it is "
+            "as large with M = 2 s: what makes it large is a buffer of a few packets, and with K = "
+            "10 it is less, rounds being shorter than a timeout"
+        )
+    )
+    return Outcome(rests, (), partial(_draw, grid), claims, went_in, tables)
+
+
+def _of(one: Reading, results: Mapping[str, Result]) -> Found:
+    return {
+        name: by_load(results[one.mix(sender).scenario.to_json()], FRIENDLINESS, LOADS, OTHER)
+        for name, sender in one.senders.items()
+    }
+
+
+def _of_r0(alone: Mapping[str, Found]) -> tuple[Claim, ...]:
+    m = f"M = {SHORTEST_M_S} s"
+    return tuple(
+        Claim.of(
+            f"r0 has little impact on long flows: F with r0 = {one} over that with 40, {m}, N = "
+            f"{load}",
+            quotient(alone[f"r0 = {one} packets/s"][m][load], alone[FOUND.name][m][load]),
+            Band(0.9, 1.1),
+        )
+        for one in R0
+        for load in LOADS
+    )  # fmt: skip
+
+
+class Said(NamedTuple):
+    """Statements of Figures 2a and 2b, each true if a reading agrees with it.
+
+    Attributes:
+        close: In 2a F is close to 1 with rounds of constant length.
+        by_load: In 2b it grows with the number of senders, with the largest K.
+        by_k: In 2b it grows with K, with most senders.
+        far: In 2b it grows to several times 1.
+    """
+
+    close: bool
+    by_load: bool
+    by_k: bool
+    far: bool
+
+    @classmethod
+    def of(cls, found: Found) -> "Said":
+        """Evaluates a reading."""
+        few, many = LOADS
+        constant, smallest, largest = (
+            {load: interval(values).mean for load, values in one.items()} for one in found.values()
+        )
+        return cls(
+            CLOSE.holds((constant[few] + constant[many]) / 2),
+            largest[many] > largest[few],
+            largest[many] > smallest[many],
+            largest[many] >= AGGRESSIVE,
+        )
+
+
+def _of_2b(found: Mapping[str, Found]) -> tuple[Claim, ...]:
+    said = {name: Said.of(of) for name, of in found.items()}
+    both = [name for name, one in said.items() if one.by_load and one.by_k]
+    whole = [name for name, one in said.items() if all(one)]
+    growing = [name for name in both if said[name].close]
+    most = max(found, key=lambda name: interval(_largest(found[name])).mean)
+    return (
+        Claim(
+            "There is a reading in which F grows with the number of senders and with K, to 3 at "
+            "least, and is close to 1 with rounds of constant length",
+            f"{len(whole)} of {len(said)}: {_listed(whole)}", bool(whole), False, Origin.INFERRED,
+        ),
+        Claim(
+            "There is one in which it at least grows so, and is close to 1 with rounds of constant "
+            "length",
+            f"{len(growing)} of {len(said)}: {_listed(growing)}", bool(growing),
+            origin=Origin.INFERRED,
+        ),
+        Claim(
+            "There is one in which it grows so, whatever it is with rounds of constant length",
+            f"{len(both)} of {len(said)}: {_listed(both)}; F is largest in “{most}”, "
+            f"{written_interval(interval(_largest(found[most])))}",
+            bool(both), origin=Origin.INFERRED,
+        ),
+    )  # fmt: skip
+
+
+def _largest(of: Found) -> list[float]:
+    *_, largest = of.values()
+    return largest[LOADS[-1]]
+
+
+def _listed(names: list[str]) -> str:
+    return "; ".join(names) or "none"
+
+
+def _table(title: str, found: Mapping[str, Found]) -> Table:
+    """Returns a table with a row per reading: F by sender and load, and which statements hold."""
+    heads = [f"{name}, N = {load}" for name in FOUND.senders for load in LOADS]
+    rows = []
+    for name, of in found.items():
+        values = [written_interval(interval(one[load])) for one in of.values() for load in LOADS]
+        rows.append((name, *values, *("yes" if one else "no" for one in Said.of(of))))
+    head = ("reading", *heads, "2a close to 1", "2b grows with N", "2b grows with K", "2b to 3")
+    return Table(f"F, means of replicates ± 95 % confidence: {title.lower()}", head, tuple(rows))
+
+
+def _draw(grid: Mapping[tuple[int, float, float], Found]) -> Figure:
+    milliseconds = [1000 * one for one in DELAYS_S]
+    many = LOADS[-1]
+    curves = [
+        plot.Curve("1: as much as TCP", [milliseconds[0], milliseconds[-1]], [1, 1], "reference")
+    ]
+    constant, smallest, largest = FOUND.senders
+    # Points come last: the first styles go to lines, and no two of them are alike.
+    for name, drawn, buffers in (
+        (constant, "line", PIPES),
+        (largest, "line", PIPES),
+        (smallest, "points", PIPES[:2]),
+    ):
+        for pipes in buffers:
+            values: list[Interval] = [
+                interval(grid[1, delay, pipes][name][many]) for delay in DELAYS_S
+            ]
+            curves.append(curve(f"{name}, {pipes:g} × BDP", milliseconds, values, drawn))
+    title = f"N = {many}, b = 1: where does F grow with K?"
+    return plot.curves(
+        curves,
+        "delay of the bottleneck, one way (ms)",
+        "F: mean goodput over TCP's (ratio)",
+        title,
+        log_x=True,
+    )
+
+
+EXPERIMENT = Experiment(
+    name="tfrcp-readings",
+    group=GROUP,
+    source=SOURCE,
+    shows="Figures 2a and 2b, by reading",
+    question=("Under which reading of the paper is TFRCP as aggressive as in Figure 2b?"),
+    says=(
+        "F in rounds of constant length and in rounds of several round-trip times, for each "
+        "reading of what the paper leaves open."
+    ),
+    cost_s=80.0,
+    conclude=conclude,
+    runs=runs,
+)

@@ -1,6 +1,0 @@
-"""BBR version 1 beside loss-based flows, and beside itself with other round-trip times."""
-
-from ackclock.reproduction import Experiment
-from ackclock_reproductions.bbr import round_trips, shares
-
-EXPERIMENTS: tuple[Experiment, ...] = (shares.EXPERIMENT, round_trips.EXPERIMENT)

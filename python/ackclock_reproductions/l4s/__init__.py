@@ -1,6 +1,0 @@
-"""L4S: scalable flows beside classic ones through DualPI2."""
-
-from ackclock.reproduction import Experiment
-from ackclock_reproductions.l4s import round_trips
-
-EXPERIMENTS: tuple[Experiment, ...] = (round_trips.EXPERIMENT,)

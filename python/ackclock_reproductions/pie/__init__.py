@@ -1,6 +1,0 @@
-"""PIE: two flows through Linux's, over round-trip times."""
-
-from ackclock.reproduction import Experiment
-from ackclock_reproductions.pie import round_trips
-
-EXPERIMENTS: tuple[Experiment, ...] = (round_trips.EXPERIMENT,)
