@@ -22,7 +22,9 @@ READERS = sorted(
 
 #: Places of elements in a resolved scenario. A row of a table may have a column `control`, so that
 #: name counts only in a transport.
-ELEMENTS = frozenset({"estimator", "impairments", "link", "queue", "shared_media", "traffic"})
+ELEMENTS = frozenset(
+    {"estimator", "impairments", "link", "queue", "shared_media", "traffic", "transport"}
+)
 
 
 def reads(source: str) -> list[str]:
@@ -60,7 +62,8 @@ def test_no_reader_takes_an_element_out_of_a_scenario(package: str) -> None:
     [
         'hop["queue"]["limit"]', 'hop.get("queue", {})', 'flow["transport"]["control"]["beta"]',
         'flow["transport"].get("control")', 'transport["control"]',
-        'flow["traffic"]["kind"] == "bulk"',
+        'flow["traffic"]["kind"] == "bulk"', 'flow["transport"]["mss"]',
+        'flow.get("transport", {})',
     ],
 )  # fmt: skip
 def test_the_rule_sees_what_it_forbids(source: str) -> None:
@@ -81,7 +84,7 @@ def test_what_is_not_stated_is_unknown() -> None:
     assert (stated["kept_after_loss"], stated["beta"]) == (None, None)
     assert stated["growth"]["least_rtt_s"] is facts.NONE
     assert facts.element(None)["growth"] is None
-    assert facts.control({"kind": "udp"}) == ("", {})
+    assert facts.control({"transport": {"kind": "udp"}}) == ("", {})
 
 
 @pytest.fixture(scope="module", params=["leaky-pipe", "l4s-coexistence"])

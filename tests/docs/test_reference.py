@@ -109,9 +109,29 @@ FACTS = {
     },
     "$defs": {"Law": LAW},
 }
+TCP = {
+    **LINK,
+    "name": "tcp",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "preset": {"type": "string", "default": "new", "description": "Which preset."},
+            "mss": {"type": "string", "description": "Payload."},
+            "delayed_ack": {"$ref": "#/$defs/DelayedAck"},
+        },
+        "$defs": {
+            "DelayedAck": {
+                "type": "object",
+                "description": "When.",
+                "properties": {"every": {"type": "integer", "description": "How many."}},
+            }
+        },
+    },
+}
 REGISTERED = {
     "kinds": [{"name": kind, "facts": FACTS if kind == "queues" else {}} for kind in KINDS],
     **{kind: [] for kind in KINDS},
+    "transports": [TCP],
     "queues": [QUEUE],
     "traffic": LINKS,
     "sizes": [USER],
@@ -131,28 +151,8 @@ DESCRIBED = {
     "type": "object",
     "properties": {
         "queue": {"oneOf": [{"type": "object", "properties": {"kind": {"const": "two_ended"}}}]},
-        "transport": {
-            "oneOf": [
-                {
-                    "properties": {
-                        "kind": {"const": "tcp"},
-                        "mss": {"type": "string", "description": "Payload."},
-                        "delayed_ack": {"$ref": "#/$defs/DelayedAck"},
-                    },
-                    "required": ["kind"],
-                },
-                {"properties": {"kind": {"const": "udp"}}},
-            ]
-        },
     },
     "required": ["queue"],
-    "$defs": {
-        "DelayedAck": {
-            "type": "object",
-            "description": "When.",
-            "properties": {"every": {"type": "integer", "description": "How many."}},
-        }
-    },
 }
 
 
@@ -253,7 +253,12 @@ def test_the_columns_of_results_are_described(made_up: dict[str, str]) -> None:
 def test_the_scenario_page_leads_to_the_others(made_up: dict[str, str]) -> None:
     lines = made_up["docs/reference/scenario.md"].splitlines()
     assert "| `queue` | a [queue](queues.md) | required |" in lines
+
+
+def test_a_parameter_without_a_default_has_that_of_the_preset(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/transports.md"].splitlines()
     assert "| `mss` | text | preset | Payload. |" in lines
+    assert '| `preset` | text | `"new"` | Which preset. |' in lines
     assert "### `DelayedAck`" in lines
 
 

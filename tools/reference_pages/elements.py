@@ -10,6 +10,7 @@ __all__ = ["text"]
 def text(kind: str, registered: Json) -> str:
     """Returns the page of a kind: every element with its parameters and facts."""
     page = Page(KINDS[kind].title, registered)
+    page.elsewhere = {"Preset": "presets.md"}
     page.paragraph(KINDS[kind].place)
     if not registered[kind]:
         page.paragraph("There are none yet.")

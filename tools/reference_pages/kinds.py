@@ -18,6 +18,13 @@ class Kind(NamedTuple):
 
 
 KINDS = {
+    "transports": Kind(
+        "Transports",
+        "transport",
+        "transport = {}",
+        "A transport carries the data of a flow from one host to the other. A flow names it as "
+        "`transport`. The default *preset* means the value of TCP's [preset](presets.md).",
+    ),
     "controls": Kind(
         "Congestion controls",
         "control",

@@ -135,7 +135,8 @@ class Page:
             lines = assignment(pattern, {"kind": entry["name"], **example})
             self.paragraph(f"```toml\n{lines}\n```")
         if parameters.get("properties"):
-            self.fields(parameters)
+            has_presets = "preset" in parameters["properties"]
+            self.fields(parameters, missing="preset" if has_presets else "—")
         else:
             self.paragraph("It has no parameters.")
         if entry["facts"]:

@@ -17,7 +17,7 @@ def text(registered: Json, described: Json) -> str:
     meanings = page.choices("Preset")
     page.names(("preset", "meaning"), [(name, meanings.get(name, "")) for name in presets])
     page.paragraph(
-        "Values that differ between presets are in bold. [Scenario](scenario.md#tcp) explains the "
+        "Values that differ between presets are in bold. [TCP](transports.md#tcp) explains the "
         "parameters."
     )
     rows = []

@@ -16,7 +16,6 @@ __all__ = [
     "shortened",
     "tagged",
     "toml",
-    "transports",
 ]
 
 Json = dict[str, Any]
@@ -36,13 +35,6 @@ def choices_of(definition: Json) -> dict[str, str]:
 def kind_of(table: Json) -> Any:
     """Returns the `kind` that a table must have; None if it has none."""
     return table.get("properties", {}).get("kind", {}).get("const")
-
-
-def transports(described: Json) -> Iterable[Json]:
-    """Returns the possible tables of a flow's transport."""
-    flow = described.get("$defs", {}).get("Flow", described)
-    transports: Iterable[Json] = flow["properties"].get("transport", {}).get("oneOf", ())
-    return transports
 
 
 def tagged(tree: Any, kind: str) -> Json:

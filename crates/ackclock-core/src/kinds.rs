@@ -11,6 +11,7 @@ use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
 use crate::size::SizeKind;
 use crate::traffic::TrafficKind;
+use crate::transport::TransportKind;
 use ackclock_spec::error::Result;
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Entry, Kind, choose};
@@ -49,7 +50,8 @@ pub struct ElementRecord {
 }
 
 /// All kinds, in reading order.
-pub const KINDS: [KindRecord; 10] = [
+pub const KINDS: [KindRecord; 11] = [
+    KindRecord::of::<TransportKind>(),
     KindRecord::of::<ControlKind>(),
     KindRecord::of::<RateControlKind>(),
     KindRecord::of::<EstimatorKind>(),

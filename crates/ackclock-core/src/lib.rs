@@ -79,3 +79,4 @@ pub mod scenario;
 pub mod size;
 mod token_bucket;
 pub mod traffic;
+pub mod transport;

@@ -8,7 +8,8 @@ use crate::emulation::{Failure, Options};
 use crate::workload::LoadedNames;
 use ackclock_core::congestion::facts::{ControlProgram, ProgramSource};
 use ackclock_core::job::Job;
-use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::scenario::Scenario;
+use ackclock_core::transport::Tcp;
 use ackclock_spec::error::{Code, Error};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -233,10 +234,8 @@ impl Refused {
 /// Yields the programs that flows of a scenario ask for, each with the field of its control.
 fn programs_of(scenario: &Scenario) -> impl Iterator<Item = (String, &ControlProgram)> {
     scenario.flows.iter().filter_map(|flow| {
-        let Transport::Tcp { control, .. } = &flow.transport else {
-            return None;
-        };
-        let program = control.facts.linux.some()?.program.some()?.as_ref();
+        let tcp: &Tcp = flow.transport.parameters()?;
+        let program = tcp.control.facts.linux.some()?.program.some()?.as_ref();
         Some((format!("flows.{}.transport.control", flow.name), program))
     })
 }

@@ -6,7 +6,7 @@ use ackclock_bpf::{Program, Refusal};
 use ackclock_core::congestion::ControlContext;
 use ackclock_core::endpoint::parameters::TcpParameters;
 use ackclock_core::programs::shadow::{self, Begun, ShadowControl};
-use ackclock_core::scenario::Transport;
+use ackclock_core::transport::Tcp;
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;
 use pyo3::exceptions::PyValueError;
@@ -69,10 +69,12 @@ pub fn twin_of_kernel(
         }
         let scenario = scenario_of(&tree.to_string(), folder)
             .map_err(|error| Refusal::new(format!("asks for another control ({error})")))?;
-        let Some(Transport::Tcp {
+        let first = scenario.flows.first();
+        let Some(Tcp {
             control,
             parameters,
-        }) = scenario.flows.first().map(|flow| &flow.transport)
+            ..
+        }) = first.and_then(|flow| flow.transport.parameters())
         else {
             return Err(Refusal::new(
                 "is compared with a scenario without a TCP flow",
@@ -135,10 +137,12 @@ pub fn calls_beside(
     record: &[u8],
 ) -> PyResult<String> {
     let scenario = scenario_of(tree_json, folder)?;
-    let Some(Transport::Tcp {
+    let first = scenario.flows.first();
+    let Some(Tcp {
         control,
         parameters,
-    }) = scenario.flows.first().map(|flow| &flow.transport)
+        ..
+    }) = first.and_then(|flow| flow.transport.parameters())
     else {
         return Err(PyValueError::new_err("the scenario has no TCP flow"));
     };

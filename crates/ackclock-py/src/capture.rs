@@ -4,7 +4,8 @@
 use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, SackBlock};
 use ackclock_core::result::Table;
-use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::scenario::Scenario;
+use ackclock_core::transport::Tcp;
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
 use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
 use ackclock_sim::packet_log::PacketLog;
@@ -75,13 +76,13 @@ fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
     let encoder = |(number, group): (u32, u32)| {
         let addresses = FlowAddresses::of(FlowId(number));
         let flow = &scenario.flows[group as usize];
-        let encoder = match &flow.transport {
-            Transport::Tcp { parameters, .. } => PacketEncoder::tcp(
+        let encoder = match flow.transport.parameters() {
+            Some(Tcp { parameters, .. }) => PacketEncoder::tcp(
                 addresses,
                 parameters,
                 topology.flows[number as usize].total(),
             ),
-            Transport::Udp { .. } | Transport::Controlled { .. } => PacketEncoder::udp(addresses),
+            None => PacketEncoder::udp(addresses),
         };
         encoder.with_codepoint(flow.dscp)
     };

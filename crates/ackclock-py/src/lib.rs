@@ -20,7 +20,8 @@ mod twin;
 mod watch;
 
 use ackclock_core::scenario::source::Source;
-use ackclock_core::scenario::{Scenario, Transport, schema, text, tree};
+use ackclock_core::scenario::{Scenario, schema, text, tree};
+use ackclock_core::transport::Tcp;
 use ackclock_emu::files::Folder;
 use ackclock_sim::topology;
 use ackclock_spec::error;
@@ -186,13 +187,10 @@ fn check_simulation(tree_json: &str, folder: &str) -> PyResult<()> {
 #[pyfunction]
 fn control_object(tree_json: &str, folder: &str) -> PyResult<Vec<u8>> {
     let scenario = scenario_of(tree_json, folder)?;
-    let program = scenario
-        .flows
-        .iter()
-        .find_map(|flow| match &flow.transport {
-            Transport::Tcp { control, .. } => control.facts.linux.some()?.program.some(),
-            Transport::Udp { .. } | Transport::Controlled { .. } => None,
-        });
+    let program = scenario.flows.iter().find_map(|flow| {
+        let tcp: &Tcp = flow.transport.parameters()?;
+        tcp.control.facts.linux.some()?.program.some()
+    });
     let missing = || error::Error::missing("control", "the scenario has no control of a program");
     let program = program.ok_or_else(missing).map_err(refuse)?;
     program

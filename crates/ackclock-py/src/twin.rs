@@ -4,13 +4,14 @@ use crate::captures::{Unreadable, Written, naming_of, open};
 use crate::watch::watch;
 use crate::{refuse, scenario_of};
 use ackclock_core::endpoint::sender::Sender;
-use ackclock_core::scenario::{Recording, Transport, tcp_sender};
+use ackclock_core::transport::{EndpointContext, Recording, Tcp};
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::twin::{
     Application, Connection, DifferenceKind, EventKind, MOST_EVENTS, Reading, Report, Step, Twin,
 };
 use ackclock_pcap::{CapturedPacket, Merged};
 use ackclock_spec::error::Code;
+use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;
 use ackclock_spec::units::{Bytes, Span, Time};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -58,16 +59,13 @@ pub fn twin(
 ) -> PyResult<String> {
     let scenario = scenario_of(tree, folder)?;
     let described = scenario.flows.iter().find(|group| group.name == flow);
-    let Some(Transport::Tcp {
-        control,
-        parameters,
-    }) = described.map(|group| &group.transport)
-    else {
+    let transport = described.map(|group| &group.transport);
+    let tcp = transport.and_then(|transport| transport.parameters());
+    let (Some(transport), Some(tcp @ Tcp { .. })) = (transport, tcp) else {
         return Err(PyValueError::new_err(format!("{flow} is not a TCP flow")));
     };
-    if let Some(refusal) = control.refusal() {
-        let place = format!("flows.{flow}.transport.control");
-        return Err(refuse(refusal.within(&place)));
+    if let Some(refusal) = transport.refusal() {
+        return Err(refuse(refusal.within(&format!("flows.{flow}.transport"))));
     }
     let asked = Asked {
         files: &files,
@@ -86,15 +84,15 @@ pub fn twin(
     let (stop, streams) = (&stop, Streams::new(scenario.seed, 0));
     let work = move || {
         asked.compare(stop, |mss: Bytes| {
-            let mut own = **parameters;
-            own.connection.mss = mss;
-            tcp_sender(
-                control,
-                &Arc::new(own),
-                &streams,
-                flow,
-                Recording::default(),
-            )
+            let mut own = tcp.clone();
+            Arc::make_mut(&mut own.parameters).connection.mss = mss;
+            own.sender(EndpointContext {
+                place: StreamScope {
+                    streams: &streams,
+                    name: flow,
+                },
+                recording: Recording::default(),
+            })
         })
     };
     let found = watch(py, || stop.store(true, Ordering::Relaxed), || Ok(()), work)?;

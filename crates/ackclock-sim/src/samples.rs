@@ -16,6 +16,7 @@ use ackclock_core::programs::push_calls;
 use ackclock_core::result::{ControlCallRow, ControlStateRow, EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_core::scenario::Instances;
+use ackclock_core::transport::control_name;
 use ackclock_spec::units::{Bytes, Span, Time};
 
 /// A run at a moment up to which every hop has caught up.
@@ -83,7 +84,7 @@ impl Sampler {
             groups: scenario
                 .flows
                 .iter()
-                .map(|flow| (flow.name.clone(), flow.transport.control_name().to_owned()))
+                .map(|flow| (flow.name.clone(), control_name(&flow.transport).to_owned()))
                 .collect(),
             arriving: scenario
                 .flows

@@ -2,17 +2,15 @@
 //! instances with their endpoints, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
-use ackclock_core::datagram::{DatagramReceiver, DatagramSender};
-use ackclock_core::endpoint::Receiver;
 use ackclock_core::hop::Hop;
 use ackclock_core::job::Job;
 use ackclock_core::link::Link;
 use ackclock_core::network::{Instance, Network, SharedMedium};
 use ackclock_core::packet::FlowId;
-use ackclock_core::rate_control::RateContext;
 use ackclock_core::routes::Routes;
-use ackclock_core::scenario::{FlowDescription, Recording, Scenario, Transport, tcp_sender};
+use ackclock_core::scenario::{FlowDescription, Scenario};
 use ackclock_core::traffic::TrafficContext;
+use ackclock_core::transport::{EndpointContext, Recording};
 use ackclock_spec::error::Error;
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;
@@ -36,17 +34,14 @@ pub struct Topology {
     pub routes: Routes,
 }
 
-/// Refuses a scenario whose controls the engine cannot make: those of a kernel.
+/// Refuses a scenario whose transports the engine cannot make: those with a control of a kernel.
 ///
 /// # Errors
-/// The first such control.
+/// The first such transport.
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
     for flow in &scenario.flows {
-        let Transport::Tcp { control, .. } = &flow.transport else {
-            continue;
-        };
-        if let Some(refusal) = control.refusal() {
-            let place = format!("flows.{}.transport.control", flow.name);
+        if let Some(refusal) = flow.transport.refusal() {
+            let place = format!("flows.{}.transport", flow.name);
             return Err(refusal.within(&place));
         }
     }
@@ -89,61 +84,31 @@ struct FlowBuilder<'a> {
 
 impl FlowBuilder<'_> {
     fn build(&self, id: FlowId, instance: &Instance, name: &str) -> Flow {
-        let (protocol, mss) = self.protocol(name);
-        let traffic_name = format!("{name}/traffic");
-        let traffic = self.description.traffic.build(TrafficContext {
-            place: StreamScope {
-                streams: self.streams,
-                name: &traffic_name,
+        let place = |name| StreamScope {
+            streams: self.streams,
+            name,
+        };
+        let FlowDescription {
+            transport, traffic, ..
+        } = self.description;
+        let protocol = transport.build(EndpointContext {
+            place: place(name),
+            recording: Recording {
+                states: self.description.control_states,
+                calls: self.description.control_calls,
             },
-            mss,
+        });
+        let traffic = traffic.build(TrafficContext {
+            place: place(&format!("{name}/traffic")),
+            mss: Bytes(transport.facts.mss_bytes.unwrap_or(1)),
         });
         Flow::new(
             id,
             (instance.group, instance.number),
-            protocol,
+            Protocol::of(protocol),
             traffic,
             instance.start..self.description.stop,
         )
-    }
-
-    fn protocol(&self, name: &str) -> (Protocol, Bytes) {
-        match &self.description.transport {
-            Transport::Tcp {
-                control,
-                parameters,
-            } => {
-                let recording = Recording {
-                    states: self.description.control_states,
-                    calls: self.description.control_calls,
-                };
-                let sender = tcp_sender(control, parameters, self.streams, name, recording);
-                (
-                    Protocol::tcp(sender, Receiver::new(parameters), parameters),
-                    parameters.connection.mss,
-                )
-            }
-            Transport::Udp { mss, header } => (Protocol::udp(*header), *mss),
-            Transport::Controlled {
-                control,
-                parameters,
-            } => {
-                let halves = control.build(RateContext {
-                    place: StreamScope {
-                        streams: self.streams,
-                        name: &format!("{name}/control"),
-                    },
-                    mss: parameters.mss,
-                });
-                let jitter = self.streams.stream(&format!("{name}/jitter"));
-                let sender = DatagramSender::new(halves.sender, parameters, jitter);
-                let receiver = DatagramReceiver::new(halves.receiver);
-                (
-                    Protocol::controlled(sender, receiver, parameters),
-                    parameters.mss,
-                )
-            }
-        }
     }
 }
 

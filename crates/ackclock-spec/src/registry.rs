@@ -14,8 +14,9 @@ use crate::parse;
 use crate::streams::Streams;
 use crate::tree::to_tree;
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ pub trait Kind: 'static {
 }
 
 /// The parameters of one element, which can make it.
-pub trait Factory<K: Kind>: Debug + Send + Sync {
+pub trait Factory<K: Kind>: Any + Debug + Send + Sync {
     /// Makes the element, which [`Factory::refusal`] does not refuse.
     fn build(&self, context: K::Context<'_>) -> K::Product;
     /// Returns the reason why the engine cannot make the element with these parameters, relative to
@@ -63,9 +64,7 @@ pub trait Factory<K: Kind>: Debug + Send + Sync {
 }
 
 /// An element as its parameter struct describes it.
-pub trait Element<K: Kind>:
-    Serialize + DeserializeOwned + JsonSchema + Clone + Debug + Send + Sync + 'static
-{
+pub trait Element<K: Kind>: Serialize + JsonSchema + Clone + Debug + Send + Sync + 'static {
     /// Name in a scenario's `kind`.
     const NAME: &'static str;
     /// Label in a figure.
@@ -89,6 +88,15 @@ pub trait Element<K: Kind>:
     }
 }
 
+/// An element whose parameters serde alone cannot read, because some set the defaults of others.
+pub trait ReadParameters<K: Kind>: Element<K> {
+    /// Reads and checks parameters, without `kind` and facts.
+    ///
+    /// # Errors
+    /// Every field that is missing, unknown or invalid, relative to `tree`.
+    fn read(tree: Value, files: &dyn Files) -> Result<Self>;
+}
+
 /// The record of one element.
 pub struct Entry<K: Kind> {
     /// Name in a scenario's `kind`.
@@ -103,8 +111,11 @@ pub struct Entry<K: Kind> {
     pub simulated: bool,
     /// Returns the JSON schema of the parameters, without `kind`.
     pub schema: fn() -> Value,
-    parse: fn(Value, &dyn Files) -> Result<Selection<K>>,
+    parse: Parse<K>,
 }
+
+/// Reads the parameters of an element and checks them.
+type Parse<K> = fn(Value, &dyn Files) -> Result<Selection<K>>;
 
 /// An element chosen in a scenario, with all its parameters.
 pub struct Selection<K: Kind> {
@@ -133,7 +144,30 @@ impl<K: Kind> Debug for Selection<K> {
     }
 }
 
+impl<K: Kind> Serialize for Selection<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.resolved.serialize(serializer)
+    }
+}
+
 impl<K: Kind> Selection<K> {
+    /// Chooses an element with parameters that have been checked.
+    pub fn of<P: Element<K> + Factory<K>>(parameters: P) -> Self {
+        let facts = parameters.facts();
+        Selection {
+            name: P::NAME,
+            resolved: resolved(P::NAME, to_tree(&parameters), to_tree(&facts)),
+            facts,
+            recipe: Arc::new(parameters),
+        }
+    }
+
+    /// Returns its parameters if it is the element whose parameters are `P`.
+    pub fn parameters<P: Element<K>>(&self) -> Option<&P> {
+        let parameters: &dyn Any = &*self.recipe;
+        parameters.downcast_ref()
+    }
+
     /// Makes the element, which must be [simulated](Selection::is_simulated).
     pub fn build(&self, context: K::Context<'_>) -> K::Product {
         self.recipe.build(context)
@@ -162,7 +196,16 @@ impl<K: Kind> Entry<K> {
     }
 
     /// Returns the record of the element whose parameters are `P`.
-    pub const fn of<P: Element<K> + Factory<K>>() -> Self {
+    pub const fn of<P: Element<K> + Factory<K> + DeserializeOwned>() -> Self {
+        Entry::parsed_by::<P>(selected::<K, P>)
+    }
+
+    /// Returns the record of an element that reads its parameters `P` itself.
+    pub const fn of_reading<P: ReadParameters<K> + Factory<K>>() -> Self {
+        Entry::parsed_by::<P>(|tree, files| P::read(tree, files).map(Selection::of))
+    }
+
+    const fn parsed_by<P: Element<K>>(parse: Parse<K>) -> Self {
         Entry {
             name: P::NAME,
             label: P::LABEL,
@@ -170,13 +213,13 @@ impl<K: Kind> Entry<K> {
             reference: P::REFERENCE,
             simulated: true,
             schema: || schemars::schema_for!(P).to_value(),
-            parse: selected::<K, P>,
+            parse,
         }
     }
 
     /// Returns the record of an element that the engine can make with some parameters
     /// ([`Factory::refusal`]).
-    pub const fn of_some<P: Element<K> + Factory<K>>() -> Self {
+    pub const fn of_some<P: Element<K> + Factory<K> + DeserializeOwned>() -> Self {
         Entry {
             simulated: false,
             ..Entry::of::<P>()
@@ -185,18 +228,11 @@ impl<K: Kind> Entry<K> {
 }
 
 /// Reads parameters and checks them.
-fn selected<K: Kind, P: Element<K> + Factory<K>>(
+fn selected<K: Kind, P: Element<K> + Factory<K> + DeserializeOwned>(
     tree: Value,
     files: &dyn Files,
 ) -> Result<Selection<K>> {
-    let parameters = parse::checked(tree, |read: &mut P| read.check(files))?;
-    let facts = parameters.facts();
-    Ok(Selection {
-        name: P::NAME,
-        resolved: resolved(P::NAME, to_tree(&parameters), to_tree(&facts)),
-        facts,
-        recipe: Arc::new(parameters),
-    })
+    parse::checked(tree, |read: &mut P| read.check(files)).map(Selection::of)
 }
 
 /// Returns the resolved form of an element. Facts are the last field, unless the kind has none.

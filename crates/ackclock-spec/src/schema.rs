@@ -47,11 +47,7 @@ pub fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
         facts
     });
     let mut one = |entry: &Entry<K>| {
-        let mut element = tagged(
-            adopt(generator, entry.name, (entry.schema)()),
-            entry.name,
-            &[],
-        );
+        let mut element = tagged(adopt(generator, entry.name, (entry.schema)()), entry.name);
         if let (Some(facts), Some(properties)) = (&facts, element["properties"].as_object_mut()) {
             properties.insert(FACTS.into(), facts.clone());
         }
@@ -68,9 +64,8 @@ pub fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
     }
 }
 
-/// Puts `kind` first among the properties. Makes it required, together with `required` and the
-/// fields required so far.
-pub fn tagged(mut schema: Value, kind: &str, required: &[&str]) -> Value {
+/// Puts `kind` first among the properties, and first among those that are required.
+fn tagged(mut schema: Value, kind: &str) -> Value {
     let Some(map) = schema.as_object_mut() else {
         return schema;
     };
@@ -85,7 +80,6 @@ pub fn tagged(mut schema: Value, kind: &str, required: &[&str]) -> Value {
             .for_each(|example| *example = with_kind(kind, example.take()));
     }
     let mut names: Vec<Value> = vec!["kind".into()];
-    names.extend(required.iter().map(|&name| name.into()));
     if let Some(Value::Array(rest)) = map.shift_remove("required") {
         names.extend(rest);
     }

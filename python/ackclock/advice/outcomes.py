@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ackclock.advice.time_scale import Estimate
 from ackclock.advice.trials import Path, Scheme
+from ackclock.elements import facts
 from ackclock.metrics.bootstrap import FEWEST_BLOCKS, middle, resampled_sums
 from ackclock.result.result import Result
-from ackclock.units import data_bytes
 
 Array = NDArray[np.float64]
 
@@ -133,8 +133,7 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
 
 def packet_bytes(result: Result) -> float:
     """Returns the size of a full packet, headers included."""
-    transport = result.points[0]["scenario"]["flows"][0]["transport"]
-    return data_bytes(transport["mss"]) + data_bytes(transport["header"])
+    return facts.packet_bytes(result.points[0]["scenario"]["flows"][0])
 
 
 @dataclass(frozen=True)

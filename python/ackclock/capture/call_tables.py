@@ -156,7 +156,7 @@ class Simulated:
 
     @property
     def _control(self) -> dict[str, Any]:
-        control: dict[str, Any] = facts.whole(self.scenario["flows"][0]["transport"], "control")
+        control: dict[str, Any] = facts.whole(self.scenario["flows"][0], "transport", "control")
         return control
 
     @property

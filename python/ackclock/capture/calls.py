@@ -175,7 +175,7 @@ def answered(
         return None, engine.twin_calls(control, parameters, record)
     standing = _standing_for(named)
     scenario = stand_in(standing)
-    draws = facts.control(scenario.resolve().tree["flows"][0]["transport"])[1]["draws"]
+    draws = facts.control(scenario.resolve().tree["flows"][0])[1]["draws"]
     parameter = draws["parameter"] if draws else None
     return standing, engine.twin_of_kernel(scenario.tree, scenario.folder, parameter, record)
 

@@ -125,7 +125,7 @@ def _of_run(captured: Source, folder: Path, steps: tuple[int, int] | None) -> li
         tree = run["points"][capture.point]["scenario"]
         scenario = Scenario(tree, folder)
         for flow in tree["flows"]:
-            if flow["transport"]["kind"] != "tcp" or _is_only_in_kernel(flow):
+            if facts.transport(flow)[0] != "tcp" or _is_only_in_kernel(flow):
                 continue
             greedy = bool(facts.traffic(flow)["greedy"])
             instances = dict(capture.flows)[flow["name"]]
@@ -146,7 +146,7 @@ def _of_run(captured: Source, folder: Path, steps: tuple[int, int] | None) -> li
 
 
 def _is_only_in_kernel(flow: dict[str, Any]) -> bool:
-    return facts.only_in_kernel(facts.control(flow["transport"])[1])
+    return facts.only_in_kernel(facts.control(flow)[1])
 
 
 def _readings(result: Result, key: tuple[int, int, str, int]) -> list[Reading]:
@@ -198,7 +198,7 @@ def _play(
     [described] = [
         flow_tree for flow_tree in scenario.resolve().tree["flows"] if flow_tree["name"] == flow
     ]
-    name, stated = facts.control(described["transport"])
+    name, stated = facts.control(described)
     outcome = played(scenario) | {"draws": []}
     if stated["draws"] and readings:
         parameter = f"flows.{flow}.transport.control.{stated['draws']['parameter']}"

@@ -91,6 +91,6 @@ def _derived_table(derived: list[list[dict[str, Any]]]) -> "Table":
 
 def _only_emulated(points: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     """Names the controls that only `emulate` runs, if there are any."""
-    controls = [facts.control(flow["transport"]) for _, tree in points for flow in tree["flows"]]
+    controls = [facts.control(flow) for _, tree in points for flow in tree["flows"]]
     named = dict.fromkeys(title for title, stated in controls if facts.only_in_kernel(stated))
     return f"; only ackclock emulate runs {', '.join(named)}" if named else ""

@@ -1,12 +1,14 @@
 """The facts that elements of a resolved scenario state about themselves.
 
-An element is a control, queue, link, impairment, source of traffic or medium. The engine computes
-its facts from its parameters and writes them under `facts`, next to the parameters. Readers use the
-facts and never the parameters, whose meaning only the element itself knows. A fact that is not
-stated is None, which means unknown. It is `NONE` if the element states that it has no such thing.
+An element is a transport, control, queue, link, impairment, source of traffic or medium. The engine
+computes its facts from its parameters and writes them under `facts`, next to the parameters.
+Readers use the facts and never the parameters, whose meaning only the element itself knows. A fact
+that is not stated is None, which means unknown. It is `NONE` if the element states that it has no
+such thing.
 """
 
 from collections.abc import Iterable, Mapping
+from math import nan
 from typing import Any, Final, Literal
 
 __all__ = [
@@ -20,8 +22,11 @@ __all__ = [
     "kind",
     "link",
     "media",
+    "mss_bytes",
+    "packet_bytes",
     "queue",
     "traffic",
+    "transport",
     "whole",
 ]
 
@@ -72,17 +77,34 @@ def kind(tree: Tree | None) -> str:
     return str((tree or {}).get("kind", ""))
 
 
-def whole(owner: Tree, field: str) -> Any:
+def whole(owner: Tree, *fields: str) -> Any:
     """Returns an element as written in the scenario, to show or compare it; None if absent."""
-    return owner.get(field)
+    for field in fields:
+        owner = (owner or {}).get(field)  # type: ignore[assignment]
+    return owner
 
 
-def control(transport: Tree) -> tuple[str, Facts]:
-    """Returns name and facts of a transport's congestion or rate control; without one, no name.
+def transport(flow: Tree) -> tuple[str, Facts]:
+    """Returns name and facts of a flow's transport."""
+    return _named_element(flow, "transport")
+
+
+def mss_bytes(flow: Tree) -> float:
+    """Returns the payload of a flow's full packet, in bytes; NaN if it is not stated."""
+    return _number(transport(flow)[1]["mss_bytes"])
+
+
+def packet_bytes(flow: Tree) -> float:
+    """Returns the size of a flow's full packet, in bytes; NaN if it is not stated."""
+    return mss_bytes(flow) + _number(transport(flow)[1]["header_bytes"])
+
+
+def control(flow: Tree) -> tuple[str, Facts]:
+    """Returns name and facts of a flow's congestion or rate control; without one, no name.
 
     The name is the one in tables: `kernel:bbr` for the kernel's control of that name.
     """
-    name, stated = _named_element(transport, "control")
+    name, stated = _named_element(flow.get("transport") or {}, "control")
     return stated["title"] or name, stated
 
 
@@ -128,6 +150,10 @@ def impairments(hop: Tree) -> list[tuple[str, Facts]]:
 def media(scenario: Tree) -> dict[str, Facts]:
     """Returns the facts of the shared media of a scenario, by the name of the medium."""
     return {medium["name"]: element(medium) for medium in scenario.get("shared_media", [])}
+
+
+def _number(fact: Any) -> float:
+    return nan if fact is None else float(fact)
 
 
 def _named_element(owner: Tree, field: str) -> tuple[str, Facts]:

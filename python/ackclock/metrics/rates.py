@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ackclock import units
+from ackclock.elements import facts
 from ackclock.errors import InputError
 from ackclock.metrics.tables import column, grouped
 from ackclock.result.result import Result
@@ -143,7 +144,7 @@ def _bits(result: Result, point: int, flow: str, source: str) -> float:
     if scenario is None:
         return 8 * payload_bytes(result)
     [tree] = [tree for tree in scenario["flows"] if tree["name"] == flow]
-    return 8 * units.data_bytes(tree["transport"]["mss"])
+    return 8 * facts.mss_bytes(tree)
 
 
 def payload_bytes(result: Result) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ackclock import units
+from ackclock.elements.facts import mss_bytes
 from ackclock.models import Model, model
 
 __all__ = ["Prediction", "best", "told_by", "why_none"]
@@ -67,9 +67,5 @@ def _said(row: Row, metric: str, flow: Row) -> Prediction | None:
         output = next((one for one in record.outputs if one.metric == metric), None)
         if output is None:
             return None
-        value = row["outputs"][output.name] * (_mss_bytes(flow) if output.unit == "segments" else 1)
+        value = row["outputs"][output.name] * (mss_bytes(flow) if output.unit == "segments" else 1)
     return Prediction(value, record, tuple(row["violated"]), row["note"], row["inputs"])
-
-
-def _mss_bytes(flow: Row) -> float:
-    return units.data_bytes(flow["transport"]["mss"])

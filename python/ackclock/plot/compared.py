@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from ackclock import metrics, units
 from ackclock.comparison import COLUMNS, Column, Comparison, Row
+from ackclock.elements import facts
 from ackclock.errors import InputError
 from ackclock.metrics import Metric
 from ackclock.metrics.tables import grouped
@@ -196,7 +197,7 @@ def _draw_level(
             and told is not None
             and told.is_known
         ):
-            mss = units.data_bytes(flow["transport"]["mss"])
+            mss = facts.mss_bytes(flow)
             level = (
                 told.interval.mean * 1e-6 / flow.get("count", 1)
                 if of == "goodput"
@@ -218,7 +219,7 @@ def _draw_series(
     """Draws the first instance of a flow in one replicate of one point."""
     if column.result is None:
         return
-    mss = units.data_bytes(flow["transport"]["mss"])
+    mss = facts.mss_bytes(flow)
     value = "delivered_bytes" if what == "throughput" else "cwnd_bytes"
     wanted = (column.own_number(run[0]), run[1], flow["name"], 0)
     keys = ("point", "replicate", "flow", "instance")

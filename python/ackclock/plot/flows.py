@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from ackclock import units
 from ackclock.capture.connections import largest
+from ackclock.elements import facts
 from ackclock.metrics.rates import measured_time, payload_bytes
 from ackclock.result.flows import control_of
 from ackclock.result.result import Result
@@ -79,4 +80,4 @@ def _session(result: Result) -> Described:
 
 
 def _flow(flow: dict[str, Any]) -> Flow:
-    return Flow(flow.get("count"), control_of(flow), units.data_bytes(flow["transport"]["mss"]))
+    return Flow(flow.get("count"), control_of(flow), facts.mss_bytes(flow))

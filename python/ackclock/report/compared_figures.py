@@ -8,6 +8,7 @@ import numpy as np
 from ackclock import units
 from ackclock.comparison import Column, Comparison, Row, answer
 from ackclock.comparison.explanation import written_residual
+from ackclock.elements import facts
 from ackclock.metrics import in_shown_unit, metric
 from ackclock.metrics.tables import grouped
 from ackclock.report import live
@@ -113,7 +114,7 @@ def _over_time(comparison: Comparison, what: str) -> Live | None:
     panels, found = [], []
     for flow, point in shown:
         series = []
-        mss = units.data_bytes(flow["transport"]["mss"])
+        mss = facts.mss_bytes(flow)
         for name, column in columns.items():
             drawn = _series(column, (flow["name"], point), value, mss, most)
             if drawn is not None:

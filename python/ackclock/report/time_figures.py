@@ -137,9 +137,9 @@ def _window(run: Replicate) -> Live | None:
         if not line.rows["sent_packets"].any():
             continue  # It never began.
         series = _line(run.method, "line", time, line.rows["cwnd_bytes"] / line.mss_bytes, most)
-        threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
-        threshold[threshold > _FAR * np.nanmax(line.rows["cwnd_bytes"] / line.mss_bytes)] = np.nan
-        series += _line("limit", "steps", time, threshold, most)
+        threshold = line.rows["ssthresh_bytes"].astype(float)
+        threshold[threshold > _FAR * np.nanmax(line.rows["cwnd_bytes"])] = np.nan
+        series += _line("limit", "steps", time, threshold / line.mss_bytes, most)
         panels.append({"title": line.label, "series": series + _timeouts(run, line)})
     keys = [
         live.key(run.method, "line", "congestion window"),

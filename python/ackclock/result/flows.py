@@ -11,7 +11,7 @@ UNCONTROLLED = "udp"
 
 def control_of(flow: Mapping[str, Any]) -> str:
     """Returns the name of a flow's control; `udp` for UDP without one."""
-    return facts.control(flow["transport"])[0] or UNCONTROLLED
+    return facts.control(flow)[0] or UNCONTROLLED
 
 
 def is_controlled(flow: Mapping[str, Any]) -> bool:

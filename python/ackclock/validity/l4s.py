@@ -136,15 +136,13 @@ def judge(result: Result) -> L4s:
 
 def _claims(flow: Tree) -> bool:
     """True if a flow sends ECT(1), or has a control that asks for it."""
-    transport = flow["transport"]
-    if transport["kind"] != "tcp":
-        return False
-    asked = facts.control(transport)[1]["ecn"]
-    return _sends_ect1(transport) or (bool(asked) and asked["codepoint"] == _CODEPOINT)
+    asked = facts.control(flow)[1]["ecn"]
+    return _sends_ect1(flow) or (bool(asked) and asked["codepoint"] == _CODEPOINT)
 
 
-def _sends_ect1(transport: Tree) -> bool:
-    return bool(transport.get("ecn")) and transport.get("ecn_codepoint") == _CODEPOINT
+def _sends_ect1(flow: Tree) -> bool:
+    sent = facts.transport(flow)[1]["sent_ecn"]
+    return bool(sent) and sent["codepoint"] == _CODEPOINT
 
 
 def _counts(result: Result) -> dict[int, dict[tuple[str, str], _Counts]]:
@@ -175,8 +173,8 @@ def _refused(result: Result) -> dict[int, str]:
 def _verdict(
     scenario: Tree, flow: Tree, counts: Mapping[tuple[str, str], _Counts], refused: str
 ) -> Verdict:
-    fallback = [*_of_feedback(flow["transport"], refused)]
-    complaints = [*fallback, *_of_control(flow["transport"])]
+    fallback = [*_of_feedback(flow, refused)]
+    complaints = [*fallback, *_of_control(flow)]
     queues = [hop for hop in _route(scenario, flow) if facts.queue(hop)[1]["low_latency"]]
     if not queues:
         complaints += _without_queue(scenario, flow)
@@ -189,31 +187,31 @@ def _verdict(
     return Verdict(bool(fallback), tuple(complaints), tuple(_observations(flow, hop, low, counts)))
 
 
-def _of_feedback(transport: Tree, refused: str) -> Iterator[str]:
+def _of_feedback(flow: Tree, refused: str) -> Iterator[str]:
     """Yields why the sender cannot hear of every mark."""
-    name = facts.control(transport)[0]
-    if not transport.get("ecn"):
+    name, sent = facts.control(flow)[0], facts.transport(flow)[1]["sent_ecn"]
+    if not sent:
         yield "it has no ECN, so that nothing is marked; remove ecn = false"
     elif refused:
         yield (
             f"the kernel refuses accurate ECN ({refused}), so that {name} falls back to classic "
             "ECN; ackclock doctor l4s says what this machine can do"
         )
-    elif transport.get("ecn_feedback") not in _FEEDBACKS:
+    elif sent["feedback"] not in _FEEDBACKS:
         yield (
-            f'ecn_feedback = "{transport.get("ecn_feedback")}" does not count marks, so that '
+            f'ecn_feedback = "{sent["feedback"]}" does not count marks, so that '
             f'{name} falls back to Reno; choose "accurate"'
         )
 
 
-def _of_control(transport: Tree) -> Iterator[str]:
+def _of_control(flow: Tree) -> Iterator[str]:
     """Yields what its codepoint promises and its control does not keep, and the reverse."""
-    name, stated = facts.control(transport)
-    kept = stated["kept_after_mark"]
-    if not _sends_ect1(transport):
-        if transport.get("ecn"):
+    name, stated = facts.control(flow)
+    kept, sent = stated["kept_after_mark"], facts.transport(flow)[1]["sent_ecn"]
+    if not _sends_ect1(flow):
+        if sent:
             yield (
-                f"{name} sends {str(transport.get('ecn_codepoint')).upper()} and joins the classic "
+                f"{name} sends {str(sent['codepoint']).upper()} and joins the classic "
                 f'queue; choose ecn_codepoint = "{_CODEPOINT}"'
             )
     elif kept is None:
@@ -271,7 +269,7 @@ def _of_others(
     astray = [
         other["name"]
         for other in classic
-        if other["transport"].get("ecn") and (any_ect or _sends_ect1(other["transport"]))
+        if facts.transport(other)[1]["sent_ecn"] and (any_ect or _sends_ect1(other))
     ]
     if astray:
         yield (
@@ -283,12 +281,12 @@ def _of_others(
 
 
 def _classic_at(scenario: Tree, hop: Tree) -> list[Tree]:
-    """Returns the TCP flows through a hop whose control is known to answer a mark as a loss."""
+    """Returns the flows with a window through a hop that are known to answer a mark as a loss."""
     flows = []
     for flow in scenario["flows"]:
-        if hop["name"] not in flow["route"] or flow["transport"]["kind"] != "tcp":
+        if hop["name"] not in flow["route"] or not facts.transport(flow)[1]["window"]:
             continue
-        kept = facts.control(flow["transport"])[1]["kept_after_mark"]
+        kept = facts.control(flow)[1]["kept_after_mark"]
         if kept is not None and kept["kind"] != _SCALES:
             flows.append(flow)
     return flows
@@ -298,8 +296,10 @@ def _observations(
     flow: Tree, hop: Tree, low: _Counts, counts: Mapping[tuple[str, str], _Counts]
 ) -> Iterator[str]:
     """Yields what was seen of a flow."""
-    feedback = _FEEDBACKS.get(flow["transport"].get("ecn_feedback"), "")
-    yield f"{flow['name']} sends ECT(1) with {feedback}."
+    sent = facts.transport(flow)[1]["sent_ecn"]
+    if sent and sent["codepoint"] == _CODEPOINT:
+        feedback = _FEEDBACKS.get(sent["feedback"], "no feedback that counts marks")
+        yield f"{flow['name']} sends ECT(1) with {feedback}."
     if low.arrivals:
         share = f"{100 * low.marks / low.arrivals:.3g} %"
         yield f"The low-latency queue of {hop['name']} marked {share} of its packets."

@@ -262,7 +262,7 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
     reactions = _reactions(result, names) if result.run["method"] == "simulate" else None
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
     limits = {
-        (index, flow["name"]): _receive_window(flow["transport"])
+        (index, flow["name"]): _receive_window(flow)
         for index, point in enumerate(result.points)
         for flow in point["scenario"]["flows"]
     }
@@ -316,13 +316,14 @@ def _recoveries(rows: Columns) -> float:
     return float(np.count_nonzero(np.diff(when, prepend=-math.inf) > apart))
 
 
-def _receive_window(transport: Mapping[str, Any]) -> float:
-    """Returns the most bytes in flight that the receiver permits.
+def _receive_window(flow: Mapping[str, Any]) -> float:
+    """Returns the most bytes in flight that the receiver is known to permit.
 
     A sender's congestion window may grow beyond it without a limit.
     """
-    mss = units.data_bytes(transport["mss"])
-    return mss * units.window_packets(transport.get("receive_window", "unlimited"), mss)
+    window = facts.transport(flow)[1]["window"]
+    segments = window["receive_segments"] if window else None
+    return facts.mss_bytes(flow) * segments if segments else math.inf
 
 
 def _grows(window: NDArray[np.float64]) -> bool:
@@ -339,7 +340,7 @@ def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_In
         if drifts is None:
             return Verdict(None, "there are too few samples")
         return Verdict(False, _drifting()) if drifts else Verdict(True)
-    stated = facts.control(flow["transport"])[1]
+    stated = facts.control(flow)[1]
     reactions_known = None not in (stated["reacts_to_loss"], stated["reacts_to_delay"])
     epochs = sum(instance.epochs for instance in instances) / len(instances)
     if not reactions_known or math.isnan(epochs):
@@ -374,9 +375,9 @@ def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_In
 
 def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
     """Returns True if the window follows a saw-tooth, as far as is known."""
-    transport, stated = flow["transport"], facts.control(flow["transport"])[1]
+    stated = facts.control(flow)[1]
     if (
-        transport["kind"] != "tcp"
+        not facts.transport(flow)[1]["window"]
         or stated["reacts_to_loss"] is False
         or stated["reacts_to_delay"] is True
     ):

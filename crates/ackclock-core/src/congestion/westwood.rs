@@ -11,7 +11,7 @@ use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::units::{Bytes, Time};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 // Parameters of the controls that add none to those of their estimator. The reference page shows
 // any text after "Parameters." in the docs below.
@@ -26,7 +26,9 @@ pub struct Westwood<E: Named> {
 }
 
 /// An estimator that such a control uses, with the names of the control.
-pub trait Named: Element<EstimatorKind> + Factory<EstimatorKind> + Default {
+pub trait Named:
+    Element<EstimatorKind> + Factory<EstimatorKind> + DeserializeOwned + Default
+{
     /// Name in a scenario's `kind`.
     const NAME: &'static str;
     /// Name in figures.

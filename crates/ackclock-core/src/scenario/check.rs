@@ -2,15 +2,10 @@
 //! take too much memory or time.
 
 use super::resolve::unknown_hop;
-use super::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope, Transport,
-};
-use crate::congestion::LARGEST_WINDOW;
-use crate::datagram::DatagramParameters;
-use crate::endpoint::TcpParameters;
-use crate::endpoint::parameters::{AfterTimeout, LossRecovery, RecoveryWindow};
+use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope};
 use crate::queue::QueueKind;
 use crate::traffic::{TrafficContext, TrafficKind, Transports};
+use crate::transport::{Tcp, TransportKind};
 use ackclock_spec::error::{Code, Error, Result, consistent, every, in_range};
 use ackclock_spec::quantity::QueueLimit;
 use ackclock_spec::quantity::Range;
@@ -28,10 +23,6 @@ const MOST_FLOWS: u64 = 10_000_000;
 const MOST_REPLICATES: u32 = 1_000_000;
 /// Most samples of one time series.
 const MOST_SAMPLES: u64 = 10_000_000;
-/// Largest header and payload of a packet: the length field of IP has 16 bits.
-const LARGEST_PACKET: u64 = 65_535;
-/// Shortest retransmission timeout: with a timeout of zero, virtual time would stand still.
-const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
 impl Scenario {
     /// Refuses a scenario that cannot be run. [`Scenario::from_tree`] does this; call it again
@@ -86,11 +77,7 @@ impl FlowDescription {
             check_route("route", &self.route, true),
             check_times(self.start, self.stop),
             check_route("return", &self.return_route, false),
-            check_acknowledged(
-                !matches!(self.transport, Transport::Udp { .. }),
-                &self.return_route,
-            ),
-            check_transport(&self.transport).map_err(|error| error.within("transport")),
+            check_acknowledged(&self.transport, &self.return_route),
             check_traffic(&self.transport, &self.traffic),
         ])
     }
@@ -232,13 +219,12 @@ fn check_unshaped(queue: &Selection<QueueKind>) -> Result<()> {
 
 /// Refuses to record the control of a flow that has none. What is wrong with its transport is said
 /// elsewhere.
-pub(super) fn check_control_states<T>(
+pub(super) fn check_control_states(
     asked: bool,
-    transport: &Result<(Transport, T)>,
+    transport: &Result<Selection<TransportKind>>,
 ) -> Result<()> {
-    let is_udp = |transport: &Transport| !matches!(transport, Transport::Tcp { .. });
     match transport {
-        Ok((transport, _)) if asked && is_udp(transport) => {
+        Ok(transport) if asked && transport.parameters::<Tcp>().is_none() => {
             let remedy = "needs transport.kind = \"tcp\"; remove it";
             Err(Error::contradiction(
                 "control_states",
@@ -252,20 +238,19 @@ pub(super) fn check_control_states<T>(
 
 /// Refuses to record the calls of a control that is not a program with `ackclock.bpf.h`. What is
 /// wrong with its transport is said elsewhere.
-pub(super) fn check_control_calls<T>(
+pub(super) fn check_control_calls(
     asked: bool,
-    transport: &Result<(Transport, T)>,
+    transport: &Result<Selection<TransportKind>>,
 ) -> Result<()> {
-    let records = |transport: &Transport| {
-        let program = match transport {
-            Transport::Tcp { control, .. } => control.facts.linux.some(),
-            _ => None,
-        };
-        let program = program.and_then(|linux| linux.program.some());
+    let records = |transport: &Selection<TransportKind>| {
+        let linux = transport
+            .parameters()
+            .and_then(|tcp: &Tcp| tcp.control.facts.linux.some());
+        let program = linux.and_then(|linux| linux.program.some());
         program.is_some_and(|program| program.records_calls)
     };
     match transport {
-        Ok((transport, _)) if asked && !records(transport) => {
+        Ok(transport) if asked && !records(transport) => {
             let remedy = "needs a control of kind kernel by shipped or file, whose source includes \
                 ackclock.bpf.h; remove it";
             Err(Error::contradiction("control_calls", &asked.into(), remedy))
@@ -312,23 +297,30 @@ pub(super) fn check_route<T>(field: &str, route: &[T], needed: bool) -> Result<(
 }
 
 /// Refuses acknowledgements without a route.
-pub(super) fn check_acknowledged<T>(acknowledges: bool, route: &[T]) -> Result<()> {
+pub(super) fn check_acknowledged<T>(
+    transport: &Selection<TransportKind>,
+    route: &[T],
+) -> Result<()> {
     let remedy = "is empty, but ACKs need a route; for example [\"return\"]";
-    let has_route = !acknowledges || !route.is_empty();
+    let has_route = !transport.facts.answer_bytes.is_some() || !route.is_empty();
     consistent(has_route, "return", &[(); 0], &["transport.kind"], remedy)
 }
 
-/// Refuses, over UDP without control, a source that only the transport limits: UDP would send each
-/// write at once.
-pub(super) fn check_traffic(transport: &Transport, traffic: &Selection<TrafficKind>) -> Result<()> {
-    let Transport::Udp { mss, .. } = *transport else {
+/// Refuses, over a transport without control, a source that only the transport limits: each write
+/// would leave at once.
+pub(super) fn check_traffic(
+    transport: &Selection<TransportKind>,
+    traffic: &Selection<TrafficKind>,
+) -> Result<()> {
+    if transport.facts.control_name != Stated::None {
         return Ok(());
-    };
+    }
     let streams = Streams::new(0, 0);
     let place = StreamScope {
         streams: &streams,
         name: "check",
     };
+    let mss = Bytes(transport.facts.mss_bytes.unwrap_or(1));
     let source = traffic.build(TrafficContext { place, mss });
     let limited = source.transports() != Transports::Controlled;
     let remedy = "does not work over UDP without a rate control; choose traffic with a rate, add a \
@@ -340,15 +332,6 @@ pub(super) fn check_traffic(transport: &Transport, traffic: &Selection<TrafficKi
         &["transport.kind"],
         remedy,
     )
-}
-
-/// Refuses parameters with which a transport cannot work.
-fn check_transport(transport: &Transport) -> Result<()> {
-    match transport {
-        Transport::Tcp { parameters, .. } => check_tcp(parameters),
-        Transport::Udp { mss, header } => check_sizes(*mss, *header),
-        Transport::Controlled { parameters, .. } => check_datagrams(parameters),
-    }
 }
 
 /// There is no medium of that name.
@@ -379,149 +362,4 @@ fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
     let remedy =
         "is a time, but the wait for a shared medium is unknown on arrival; give packets or bytes";
     Err(Error::contradiction(&field, &value, remedy))
-}
-
-/// Refuses packets of no size, and those too large for IP.
-pub(super) fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
-    let packet = mss.0.saturating_add(header.0);
-    let too_large = format!(
-        "makes packets of {packet} bytes with the header; both together may be at most \
-        {LARGEST_PACKET} bytes"
-    );
-    every([
-        in_range(
-            mss != Bytes::ZERO,
-            "mss",
-            &mss,
-            "is too small; for example \"1000 bytes\"",
-        ),
-        in_range(packet <= LARGEST_PACKET, "mss", &mss, &too_large),
-    ])
-}
-
-/// Refuses packets that cannot be sent, and bursts of none.
-pub(super) fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
-    let (size, burst) = (parameters.feedback_size, parameters.burst);
-    let sized = format!("is not between 1 and {LARGEST_PACKET} bytes; for example \"40 bytes\"");
-    every([
-        check_sizes(parameters.mss, parameters.header),
-        in_range(
-            (1..=LARGEST_PACKET).contains(&size.0),
-            "feedback_size",
-            &size,
-            &sized,
-        ),
-        in_range(
-            burst.0 > 0,
-            "burst",
-            &burst,
-            "is too small; choose at least \"1 packet\"",
-        ),
-    ])
-}
-
-/// Refuses parameters with which the endpoints cannot work: a scoreboard without SACK, windows in
-/// which nothing fits, timers that expire at once.
-pub(super) fn check_tcp(tcp: &TcpParameters) -> Result<()> {
-    let counts = [
-        ("initial_window", tcp.growth.initial_window),
-        ("duplicate_threshold", tcp.recovery.duplicate_threshold),
-        ("delayed_ack.every", tcp.receiver.delayed_ack.every),
-    ]
-    .map(|(field, count)| {
-        let remedy = "is too small; choose at least \"1 packet\"";
-        in_range(count.0 > 0, field, &count, remedy)
-    });
-    let window = tcp.growth.initial_window;
-    let too_large = format!("is too large; the most is \"{LARGEST_WINDOW} packets\"");
-    let timeouts = [
-        ("rto_minimum", tcp.timer.rto_minimum),
-        ("rto_initial", tcp.timer.rto_initial),
-        ("rto_maximum", tcp.timer.rto_maximum),
-    ]
-    .map(|(field, span)| {
-        let remedy = "is too short; choose at least \"1 us\"";
-        in_range(span >= SHORTEST_TIMEOUT, field, &span, remedy)
-    });
-    let values = [
-        check_sizes(tcp.connection.mss, tcp.connection.header),
-        in_range(
-            window.0 <= LARGEST_WINDOW,
-            "initial_window",
-            &window,
-            &too_large,
-        ),
-    ];
-    every(
-        values
-            .into_iter()
-            .chain(counts)
-            .chain(timeouts)
-            .chain(check_pairs(tcp)),
-    )
-}
-
-/// Refuses values that are good in themselves and do not go together.
-fn check_pairs(tcp: &TcpParameters) -> impl Iterator<Item = Result<()>> {
-    let window = tcp.receiver.receive_window.bytes(tcp.connection.mss);
-    let pairs = [
-        consistent(
-            window.is_none_or(|bytes| bytes >= tcp.connection.mss),
-            "receive_window",
-            &tcp.receiver.receive_window,
-            &["mss"],
-            "is less than one full segment; choose at least \"1 packet\"",
-        ),
-        consistent(
-            tcp.timer.rto_minimum <= tcp.timer.rto_maximum,
-            "rto_minimum",
-            &tcp.timer.rto_minimum,
-            &["rto_maximum"],
-            "is more than rto_maximum; lower it or raise rto_maximum",
-        ),
-    ];
-    pairs.into_iter().chain(check_recovery(tcp))
-}
-
-/// Refuses rules that the recovery cannot follow: some need SACK, others the times of transmission
-/// of RACK.
-fn check_recovery(tcp: &TcpParameters) -> impl Iterator<Item = Result<()>> {
-    let (sack, rack) = (
-        tcp.recovery.algorithm.uses_sack(),
-        tcp.recovery.algorithm == LossRecovery::Rack,
-    );
-    let follows_scoreboard = tcp.recovery.after_timeout == AfterTimeout::Scoreboard;
-    let of_sack = [
-        consistent(
-            sack || !follows_scoreboard,
-            "after_timeout",
-            &tcp.recovery.after_timeout,
-            &["recovery"],
-            "needs recovery = \"sack\"; choose \"go_back_n\" or set recovery = \"sack\"",
-        ),
-        consistent(
-            follows_scoreboard || !rack,
-            "after_timeout",
-            &tcp.recovery.after_timeout,
-            &["recovery"],
-            "does not go with recovery = \"rack\"; choose \"scoreboard\"",
-        ),
-        consistent(
-            sack || tcp.recovery.recovery_window == RecoveryWindow::Ssthresh,
-            "recovery_window",
-            &tcp.recovery.recovery_window,
-            &["recovery"],
-            "needs recovery = \"sack\"; choose \"ssthresh\" or set recovery = \"sack\"",
-        ),
-    ];
-    let of_rack = [
-        ("tail_loss_probe", tcp.recovery.tail_loss_probe),
-        ("forward_rto", tcp.recovery.forward_rto),
-        ("undo", tcp.recovery.undo),
-    ]
-    .map(|(field, on)| {
-        let remedy = "needs recovery = \"rack\"; choose false or set recovery = \"rack\"";
-        consistent(rack || !on, field, &on, &["recovery"], remedy)
-    });
-    of_sack.into_iter().chain(of_rack)
 }

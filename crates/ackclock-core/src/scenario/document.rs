@@ -10,11 +10,12 @@ use crate::link::LinkKind;
 use crate::packet::Dscp;
 use crate::queue::QueueKind;
 use crate::traffic::TrafficKind;
+use crate::transport::TransportKind;
 use ackclock_spec::error::{Code, Error, Result};
 use ackclock_spec::parse;
 use ackclock_spec::quantity::Range;
 use ackclock_spec::schema::one_of;
-use ackclock_spec::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, json};
@@ -157,7 +158,7 @@ pub(super) struct FlowDocument {
     pub return_route: Vec<String>,
     /// Transport protocol.
     #[schemars(
-        schema_with = "super::schema::transport",
+        schema_with = "one_of::<TransportKind>",
         extend("examples" = [{ "kind": "tcp", "control": { "kind": "cubic" } }])
     )]
     pub transport: Value,
@@ -201,18 +202,6 @@ pub(super) struct FlowDocument {
     pub dscp: Dscp,
 }
 
-/// Parameters of a UDP transport.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct UdpDocument {
-    /// Payload of a full datagram.
-    #[serde(default = "datagram")]
-    pub mss: Bytes,
-    /// IP and UDP headers on the wire, per datagram.
-    #[serde(default = "udp_header")]
-    pub header: Bytes,
-}
-
 fn unnamed() -> String {
     "scenario".into()
 }
@@ -222,13 +211,6 @@ fn replicates() -> u32 {
 fn bulk() -> Value {
     json!({ "kind": "bulk" })
 }
-fn datagram() -> Bytes {
-    Bytes(1000)
-}
-fn udp_header() -> Bytes {
-    Bytes(28) // IPv4 20, UDP 8
-}
-
 fn values(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

@@ -6,28 +6,22 @@
 //! reading it gives the same scenario. [`schema::schema`] describes valid files.
 
 use crate::arrivals::Arrivals;
-use crate::congestion::{ControlContext, ControlKind};
-use crate::datagram::DatagramParameters;
-use crate::endpoint::parameters::{EcnFeedback, Pacing};
-use crate::endpoint::{Sender, TcpParameters};
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::medium::MediumKind;
 use crate::packet::Dscp;
 use crate::queue::QueueKind;
-use crate::rate_control::RateControlKind;
 use crate::traffic::TrafficKind;
+use crate::transport::TransportKind;
 use ackclock_spec::error::Result;
 use ackclock_spec::files::Files;
 use ackclock_spec::quantity::Range;
-use ackclock_spec::registry::{Selection, StreamScope};
-use ackclock_spec::streams::Streams;
-use ackclock_spec::units::{Bytes, Span, Time};
+use ackclock_spec::registry::Selection;
+use ackclock_spec::units::{Span, Time};
 use derive::Derived;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
 
 mod check;
 pub mod derive;
@@ -38,7 +32,6 @@ mod resolve;
 pub mod schema;
 pub mod source;
 pub mod text;
-mod transport;
 pub mod tree;
 mod values;
 
@@ -141,8 +134,8 @@ pub struct FlowDescription {
     pub route: Vec<usize>,
     /// Hops on the ACKs' route.
     pub return_route: Vec<usize>,
-    /// Transport protocol, with its parameters.
-    pub transport: Transport,
+    /// Transport, with its parameters.
+    pub transport: Selection<TransportKind>,
     /// Source of the data.
     pub traffic: Selection<TrafficKind>,
     /// Start times of instances.
@@ -182,96 +175,4 @@ impl FlowDescription {
             }
         }
     }
-}
-
-/// A transport protocol with its parameters.
-#[derive(Clone, Debug)]
-pub enum Transport {
-    /// TCP.
-    Tcp {
-        /// Congestion control.
-        control: Selection<ControlKind>,
-        /// All other parameters.
-        parameters: Arc<TcpParameters>,
-    },
-    /// UDP: each write leaves at once.
-    Udp {
-        /// Payload of a full datagram.
-        mss: Bytes,
-        /// IP and UDP headers.
-        header: Bytes,
-    },
-    /// UDP under rate control.
-    Controlled {
-        /// Rate control.
-        control: Selection<RateControlKind>,
-        /// All other parameters.
-        parameters: DatagramParameters,
-    },
-}
-
-impl Transport {
-    /// Returns the name of its control in tables; `udp` for UDP without one.
-    pub fn control_name(&self) -> &str {
-        match self {
-            Transport::Tcp { control, .. } => control
-                .facts
-                .title
-                .some()
-                .map_or(control.name, String::as_str),
-            Transport::Udp { .. } => "udp",
-            Transport::Controlled { control, .. } => control.name,
-        }
-    }
-    /// Returns the payload of a full packet.
-    pub fn mss(&self) -> Bytes {
-        match self {
-            Transport::Tcp { parameters, .. } => parameters.connection.mss,
-            Transport::Udp { mss, .. } => *mss,
-            Transport::Controlled { parameters, .. } => parameters.mss,
-        }
-    }
-}
-
-/// Events that a control records.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Recording {
-    /// Its state after each event.
-    pub states: bool,
-    /// Each call of its program.
-    pub calls: bool,
-}
-
-/// Builds the TCP sender of a flow instance. Its random numbers depend on the name of the instance.
-pub fn tcp_sender(
-    control: &Selection<ControlKind>,
-    parameters: &Arc<TcpParameters>,
-    streams: &Streams,
-    name: &str,
-    recording: Recording,
-) -> Sender {
-    let place = format!("{name}/control");
-    let control = control.build(ControlContext {
-        place: StreamScope {
-            streams,
-            name: &place,
-        },
-        mss: parameters.connection.mss,
-        initial_window: parameters.connection.mss * u64::from(parameters.growth.initial_window.0),
-        initial_ssthresh: parameters
-            .growth
-            .initial_ssthresh
-            .bytes(parameters.connection.mss),
-        ssthresh_in_whole_segments: parameters.growth.ssthresh_in_whole_segments,
-        paced: parameters.sending.pacing == Pacing::Always,
-        selective_acks: parameters.recovery.algorithm.uses_sack(),
-        counts_marks: parameters.ecn.enabled && parameters.ecn.feedback != EcnFeedback::Classic,
-        keeps_calls: recording.calls,
-    });
-    let jitter = streams.stream(&format!("{name}/jitter"));
-    let mut sender = Sender::new(Arc::clone(parameters), control, jitter);
-    if recording.states {
-        sender.record_control();
-    }
-    sender
 }

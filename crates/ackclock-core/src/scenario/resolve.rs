@@ -7,9 +7,7 @@ use super::check::{
 };
 use super::derive::Plain;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
-use super::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, lab, transport,
-};
+use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, lab};
 use crate::arrivals::Arrivals;
 use ackclock_spec::error::{Code, Error, Result, all, both, every};
 use ackclock_spec::files::Files;
@@ -99,8 +97,7 @@ impl Scenario {
             check_hops(&hops, &media)?;
             Ok((media, hops))
         });
-        let (_, ((media, hops), (read, ()))) = both(run, both(network, flows))?;
-        let (flows, transports): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+        let (_, ((media, hops), (flows, ()))) = both(run, both(network, flows))?;
         let sample_interval = document
             .sample_interval
             .unwrap_or_else(|| sample_interval(document.duration, &flows));
@@ -119,12 +116,12 @@ impl Scenario {
             derived: plain.derived,
         };
         scenario.check()?;
-        scenario.resolved = scenario.written(transports);
+        scenario.resolved = scenario.written();
         Ok(scenario)
     }
 
     /// Returns the document of this scenario, defaults included.
-    fn written(&self, transports: Vec<Value>) -> Value {
+    fn written(&self) -> Value {
         let hop = |hop: &HopDescription| HopDocument {
             name: hop.name.clone(),
             scope: hop.scope,
@@ -139,7 +136,7 @@ impl Scenario {
             packet_delays: hop.packet_delays,
         };
         let names = |route: &[usize]| route.iter().map(|&at| self.hops[at].name.clone()).collect();
-        let flow = |(flow, transport): (&FlowDescription, Value)| FlowDocument {
+        let flow = |flow: &FlowDescription| FlowDocument {
             name: Some(flow.name.clone()),
             count: match flow.instances {
                 Instances::Count(count) => Some(count),
@@ -151,7 +148,7 @@ impl Scenario {
             },
             route: names(&flow.route),
             return_route: names(&flow.return_route),
-            transport,
+            transport: flow.transport.resolved.clone(),
             traffic: flow.traffic.resolved.clone(),
             start: flow.start,
             stop: Stop(flow.stop),
@@ -163,12 +160,7 @@ impl Scenario {
             dscp: flow.dscp,
         };
         let hops: Vec<Value> = self.hops.iter().map(|one| to_tree(&hop(one))).collect();
-        let flows: Vec<Value> = self
-            .flows
-            .iter()
-            .zip(transports)
-            .map(|one| to_tree(&flow(one)))
-            .collect();
+        let flows: Vec<Value> = self.flows.iter().map(|one| to_tree(&flow(one))).collect();
         // Hops and flows, which are trees already, take the places of the empty lists.
         let mut written = to_tree(&Document {
             schema: VERSION,
@@ -293,17 +285,16 @@ fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
     })
 }
 
-/// Reads a flow. Returns it and the tree of its transport with all defaults.
+/// Reads a flow.
 fn flow(
     tree: &Value,
     position: usize,
     hops: &[String],
     files: &dyn Files,
-) -> Result<(FlowDescription, Value)> {
+) -> Result<FlowDescription> {
     let (document, mistakes): (FlowDocument, _) = parse::leniently(tree)?;
     let name = document.name.unwrap_or_else(|| default_name(position));
-    let transport =
-        transport::read(&document.transport, files).map_err(|error| error.within("transport"));
+    let transport = choose_within("transport", &document.transport, files);
     let instances = instances(document.count, document.arrivals);
     let routes = both(
         route(&document.route, "route", hops),
@@ -322,19 +313,19 @@ fn flow(
         check_host("destination", document.destination.as_deref()),
     ]);
     let fit = both(
-        check_acknowledged(
-            transport::acknowledges(&document.transport),
-            &document.return_route,
-        ),
+        match &transport {
+            Ok(transport) => check_acknowledged(transport, &document.return_route),
+            Err(_) => Ok(()),
+        },
         match (&transport, &traffic) {
-            (Ok((transport, _)), Ok(traffic)) => check_traffic(transport, traffic),
+            (Ok(transport), Ok(traffic)) => check_traffic(transport, traffic),
             _ => Ok(()),
         },
     );
     let parts = both(both(transport, instances), both(routes, traffic));
     let ((), (parts, _)) = both(whole, both(parts, fit))?;
-    let (((transport, written), instances), ((route, return_route), traffic)) = parts;
-    let flow = FlowDescription {
+    let ((transport, instances), ((route, return_route), traffic)) = parts;
+    Ok(FlowDescription {
         name,
         instances,
         route,
@@ -348,8 +339,7 @@ fn flow(
         control_calls: document.control_calls,
         hosts: [document.source, document.destination],
         dscp: document.dscp,
-    };
-    Ok((flow, written))
+    })
 }
 
 /// Returns a number of instances, or arrivals; one instance if neither is given.

@@ -1,20 +1,15 @@
 //! The valid scenarios, as JSON schema and as a catalogue: derived from the structs that read them
 //! and from the registries.
 
-use super::document::{Document, UdpDocument};
-use super::transport::TRANSPORTS;
-use crate::congestion::ControlKind;
-use crate::datagram::DatagramParameters;
-use crate::endpoint::TcpParameters;
+use super::document::Document;
 use crate::endpoint::parameters::Preset;
 use crate::impairment::ImpairmentKind;
 use crate::kinds::{ElementRecord, KINDS, KindRecord};
 use crate::medium::MediumKind;
-use crate::rate_control::RateControlKind;
 use crate::result::{COUNTERS, ColumnDescription, TABLES};
 use ackclock_spec::registry::FACTS;
 use ackclock_spec::registry::samples::{SampleFiles, samples};
-use ackclock_spec::schema::{adopt, described, led_by, one_of, optional, schema_of, tagged};
+use ackclock_spec::schema::{led_by, one_of};
 use ackclock_spec::tree::{to_tree, with_kind};
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -149,35 +144,6 @@ pub(super) fn media(generator: &mut SchemaGenerator) -> Schema {
         }
     }
     json_schema!({ "type": "array", "items": items })
-}
-
-pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
-    let [tcp, udp] = TRANSPORTS;
-    let of_tcp = adopt(generator, tcp, optional(schema_of::<TcpParameters>()));
-    let control = described(
-        one_of::<ControlKind>(generator),
-        "Congestion control, which limits the data in flight.",
-    );
-    let preset = generator.subschema_for::<Preset>();
-    let mut preset = described(
-        preset,
-        "Preset that sets the parameters that are not given.",
-    );
-    preset["default"] = to_tree(&Preset::default());
-    let of_tcp = led_by(of_tcp, [("control", control), ("preset", preset)]);
-    let of_udp = adopt(generator, udp, schema_of::<UdpDocument>());
-    let controlled = adopt(generator, udp, schema_of::<DatagramParameters>());
-    let control = described(
-        one_of::<RateControlKind>(generator),
-        "Rate control, which sets the rate at which datagrams leave.",
-    );
-    let controlled = led_by(controlled, [("control", control)]);
-    let [of_tcp, of_udp, controlled] = [
-        tagged(of_tcp, tcp, &["control"]),
-        tagged(of_udp, udp, &[]),
-        tagged(controlled, udp, &["control"]),
-    ];
-    json_schema!({ "oneOf": [of_tcp, of_udp, controlled] })
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
 use ackclock_core::scenario::tree::{Point, expand, from_toml, set};
-use ackclock_core::scenario::{Instances, Scenario, Scope, Transport, schema};
+use ackclock_core::scenario::{Instances, Scenario, Scope, schema};
+use ackclock_core::transport::{Tcp, Udp};
 use ackclock_spec::error::Error;
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -79,10 +80,8 @@ fn changed(path: &str, value: Value) -> Value {
 }
 
 fn tcp(scenario: &Scenario, flow: usize) -> &TcpParameters {
-    match &scenario.flows[flow].transport {
-        Transport::Tcp { parameters, .. } => parameters,
-        Transport::Udp { .. } | Transport::Controlled { .. } => panic!("flow {flow} is not TCP"),
-    }
+    let tcp: Option<&Tcp> = scenario.flows[flow].transport.parameters();
+    &tcp.unwrap().parameters
 }
 
 #[test]
@@ -118,10 +117,10 @@ fn the_example_is_read() {
     );
     assert_eq!(cross.start.low, Span::from_seconds(1.0));
     assert_eq!(cross.access_delay.high, Span::from_millis(10));
-    let Transport::Udp { mss, header } = cross.transport else {
+    let Some(Udp::Plain(udp)) = cross.transport.parameters() else {
         panic!("cross is not UDP")
     };
-    assert_eq!((mss, header), (Bytes(1000), Bytes(28)));
+    assert_eq!((udp.mss, udp.header), (Bytes(1000), Bytes(28)));
 }
 
 #[test]
@@ -824,6 +823,7 @@ fn the_schema_and_the_catalogue_name_every_element() {
         ("links", "/$defs/Hop/properties/link"),
         ("queues", "/$defs/Hop/properties/queue"),
         ("impairments", "/$defs/Hop/properties/impairments/items"),
+        ("transports", "/$defs/Flow/properties/transport"),
         ("traffic", "/$defs/Flow/properties/traffic"),
         (
             "controls",
@@ -831,7 +831,7 @@ fn the_schema_and_the_catalogue_name_every_element() {
         ),
         (
             "rate_controls",
-            "/$defs/Flow/properties/transport/oneOf/2/properties/control",
+            "/$defs/Flow/properties/transport/oneOf/1/properties/control",
         ),
     ] {
         let choices = schema.pointer(place).unwrap()["oneOf"].as_array().unwrap();

@@ -13,7 +13,8 @@ use ackclock_core::endpoint::parameters::{
 };
 use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
-use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
+use ackclock_core::scenario::{FlowDescription, Scenario};
+use ackclock_core::transport::{Tcp, Udp};
 use ackclock_spec::error::{Code, Error};
 use ackclock_spec::units::{Bytes, Span};
 use ackclock_transport::wire::{Acknowledgement, Data, LONGEST, LONGEST_PAYLOAD, Report};
@@ -113,7 +114,7 @@ fn route(destination: std::net::Ipv4Addr, source: std::net::Ipv4Addr, metrics: M
 
 /// Refuses a congestion control that is not known to be in Linux.
 fn check_control(flow: &FlowDescription) -> Result<(), Error> {
-    let Transport::Tcp { control, .. } = &flow.transport else {
+    let Some(Tcp { control, .. }) = flow.transport.parameters() else {
         return Ok(());
     };
     if control.facts.linux.is_some() {
@@ -127,27 +128,20 @@ fn check_control(flow: &FlowDescription) -> Result<(), Error> {
 
 /// Returns the length of the IP packet of a full segment or datagram, in bytes.
 fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
-    let (payload, bytes) = match &flow.transport {
-        Transport::Tcp { parameters, .. } => {
-            let bytes = parameters
-                .connection
-                .mss
-                .0
-                .saturating_add(header_bytes(parameters));
-            (parameters.connection.mss, bytes)
+    let (payload, header) = match (flow.transport.parameters(), flow.transport.parameters()) {
+        (Some(Tcp { parameters, .. }), _) => (parameters.connection.mss, header_bytes(parameters)),
+        (_, Some(Udp::Plain(plain))) => (plain.mss, plain.header.0),
+        (_, Some(Udp::Controlled { parameters, .. })) => {
+            return session_packet(flow, parameters.mss);
         }
-        Transport::Udp { mss, header } => (*mss, mss.0.saturating_add(header.0)),
-        Transport::Controlled { parameters, .. } if parameters.mss.0 <= LONGEST_PAYLOAD as u64 => {
-            // The datagram that opens a session is as long as any in it (no amplification),
-            // whatever its payload.
-            return Ok(LONGEST as u64 + UDP_HEADER_BYTES);
-        }
-        Transport::Controlled { parameters, .. } => {
-            let remedy =
-                format!("is too large for this transport; the most is \"{LONGEST_PAYLOAD} bytes\"");
-            return Err(wrong_mss(flow, parameters.mss, &remedy));
+        (None, None) => {
+            let remedy = "cannot be emulated; run ackclock simulate";
+            let field = format!("flows.{}.transport.kind", flow.name);
+            let error = Error::new(&field, &flow.transport.name.into(), remedy);
+            return Err(error.coded(Code::Unsupported));
         }
     };
+    let bytes = payload.0.saturating_add(header);
     if bytes <= MOST_MTU {
         return Ok(bytes);
     }
@@ -155,6 +149,17 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
         "and its header exceed an IPv4 packet of {MOST_MTU} bytes; for example \"1448 bytes\""
     );
     Err(wrong_mss(flow, payload, &remedy))
+}
+
+/// Returns the length of the longest packet of a session. The datagram that opens one is as long as
+/// any in it (no amplification), whatever its payload.
+fn session_packet(flow: &FlowDescription, mss: Bytes) -> Result<u64, Error> {
+    if mss.0 <= LONGEST_PAYLOAD as u64 {
+        return Ok(LONGEST as u64 + UDP_HEADER_BYTES);
+    }
+    let remedy =
+        format!("is too large for this transport; the most is \"{LONGEST_PAYLOAD} bytes\"");
+    Err(wrong_mss(flow, mss, &remedy))
 }
 
 fn wrong_mss(flow: &FlowDescription, mss: Bytes, remedy: &str) -> Error {
@@ -176,9 +181,9 @@ fn tcp_flows(
     scenario: &Scenario,
 ) -> impl Iterator<Item = (usize, &FlowDescription, &TcpParameters)> {
     let flows = scenario.flows.iter().enumerate();
-    flows.filter_map(|(number, flow)| match &flow.transport {
-        Transport::Tcp { parameters, .. } => Some((number, flow, &**parameters)),
-        Transport::Udp { .. } | Transport::Controlled { .. } => None,
+    flows.filter_map(|(number, flow)| {
+        let tcp: &Tcp = flow.transport.parameters()?;
+        Some((number, flow, &*tcp.parameters))
     })
 }
 
@@ -222,7 +227,7 @@ fn tcp_settings(parameters: &TcpParameters) -> TcpSettings {
 
 /// Returns the metrics of the route to a flow's receiver, and of the return route.
 fn metrics_of(flow: &FlowDescription) -> (Metrics, Metrics) {
-    let Transport::Tcp { parameters, .. } = &flow.transport else {
+    let Some(Tcp { parameters, .. }) = flow.transport.parameters() else {
         return Default::default();
     };
     let millis = |span: Span| span.as_nanos().div_ceil(1_000_000);
@@ -268,20 +273,19 @@ const OF_ECN: [&str; 2] = ["ecn_codepoint", "ecn_feedback"];
 
 /// True if the kernel has the flow's control, which brings the ECN that it asks for.
 fn brings_ecn(flow: &FlowDescription) -> bool {
-    match &flow.transport {
-        Transport::Tcp {
-            control,
-            parameters,
-        } => {
-            let is_in_linux = control.facts.linux.is_some();
-            let asked = control.facts.ecn.some().filter(|_| is_in_linux);
-            asked.is_some_and(|asked| {
-                asked.codepoint == parameters.ecn.codepoint
-                    && asked.feedback == parameters.ecn.feedback
-            })
-        }
-        _ => false,
-    }
+    let Some(Tcp {
+        control,
+        parameters,
+        ..
+    }) = flow.transport.parameters()
+    else {
+        return false;
+    };
+    let is_in_linux = control.facts.linux.is_some();
+    let asked = control.facts.ecn.some().filter(|_| is_in_linux);
+    asked.is_some_and(|asked| {
+        asked.codepoint == parameters.ecn.codepoint && asked.feedback == parameters.ecn.feedback
+    })
 }
 
 /// Returns the parameters in which the kernel differs from the scenario, each once.
@@ -313,7 +317,7 @@ fn different(scenario: &Scenario) -> Vec<Different> {
         }
     }
     for flow in &scenario.flows {
-        if let Transport::Controlled { parameters, .. } = &flow.transport {
+        if let Some(Udp::Controlled { parameters, .. }) = flow.transport.parameters() {
             found.extend(of_session(&flow.name, parameters));
         }
     }
@@ -415,7 +419,7 @@ fn of_control(
     flow: &FlowDescription,
     note: &impl Fn(&str, &Value, &str) -> Different,
 ) -> Vec<Different> {
-    let Transport::Tcp { control, .. } = &flow.transport else {
+    let Some(Tcp { control, .. }) = flow.transport.parameters() else {
         return Vec::new();
     };
     let linux = control.facts.linux.some();

@@ -11,7 +11,8 @@ use crate::settings::KernelAnswer;
 use crate::workload::linux_name;
 use ackclock_core::congestion::ControlKind;
 use ackclock_core::job::jobs;
-use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
+use ackclock_core::scenario::{FlowDescription, Scenario};
+use ackclock_core::transport::Tcp;
 use ackclock_spec::error::{Code, Error};
 use ackclock_spec::registry::Selection;
 use serde::Serialize;
@@ -75,9 +76,9 @@ fn tcp_flows(
     scenario: &Scenario,
 ) -> impl Iterator<Item = (&FlowDescription, &Selection<ControlKind>)> {
     let flows = scenario.flows.iter();
-    flows.filter_map(|flow| match &flow.transport {
-        Transport::Tcp { control, .. } => Some((flow, control)),
-        Transport::Udp { .. } | Transport::Controlled { .. } => None,
+    flows.filter_map(|flow| {
+        let tcp: &Tcp = flow.transport.parameters()?;
+        Some((flow, &tcp.control))
     })
 }
 

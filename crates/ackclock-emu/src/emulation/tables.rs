@@ -16,6 +16,7 @@ use ackclock_core::result::{
     CounterRow, EventRow, FidelityRow, FlowRow, HopRow, LatenessRow, SampleRow, SettingRow, Table,
 };
 use ackclock_core::scenario::Scenario;
+use ackclock_core::transport::control_name;
 use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Returns all tables except `tcp_info` without rows, as they are before the first run has ended.
@@ -82,7 +83,7 @@ impl Finished<'_> {
             replicate: self.labels.1,
             flow: name,
             instance: number,
-            control: group.transport.control_name(),
+            control: control_name(&group.transport),
             start_s: activity.start.as_seconds(),
             end_s: activity.ended(end).map_or(f64::NAN, Time::as_seconds),
             completion_time_s: activity

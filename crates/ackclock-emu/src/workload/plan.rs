@@ -8,9 +8,10 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
 use ackclock_core::packet::Dscp;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
+use ackclock_core::scenario::{FlowDescription, Scenario};
 use ackclock_core::traffic::transfer::Transfer;
 use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
+use ackclock_core::transport::{PlainUdp, Tcp, Udp};
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::registry::{self, Element, FACTS, Selection, StreamScope};
 use ackclock_spec::streams::Streams;
@@ -256,25 +257,26 @@ impl Plan {
         loaded: &LoadedNames,
     ) {
         let description = &scenario.flows[group];
-        let (transport, mss) = match &description.transport {
-            Transport::Tcp {
-                control,
-                parameters,
-            } => {
+        let chosen = &description.transport;
+        let (transport, mss) = match (chosen.parameters(), chosen.parameters()) {
+            (Some(tcp @ Tcp { parameters, .. }), _) => {
                 let transport = TransportPlan::Tcp {
-                    control: socket_name(control, loaded),
+                    control: socket_name(&tcp.control, loaded),
                     socket: TcpSocket::of(parameters),
                 };
                 (transport, parameters.connection.mss)
             }
-            Transport::Udp { mss, header } => {
+            (_, Some(Udp::Plain(PlainUdp { mss, header }))) => {
                 let padding_bytes = header.0.cast_signed() - UDP_HEADER_BYTES.cast_signed();
                 (TransportPlan::Udp { padding_bytes }, *mss)
             }
-            Transport::Controlled {
-                control,
-                parameters,
-            } => {
+            (
+                _,
+                Some(Udp::Controlled {
+                    control,
+                    parameters,
+                }),
+            ) => {
                 // The receiver asks first, so it must know where the sender waits.
                 sender.set_port(receiver.port());
                 let session = Session {
@@ -283,6 +285,7 @@ impl Plan {
                 };
                 (TransportPlan::Controlled(session), parameters.mss)
             }
+            (None, None) => unreachable!("the description of the hosts refuses others"),
         };
         let place = format!("flow/{}/{instance}", description.name);
         self.flows.push(FlowPlan {

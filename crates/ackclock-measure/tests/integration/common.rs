@@ -6,7 +6,8 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::scenario::Scenario;
+use ackclock_core::transport::Tcp;
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
@@ -118,10 +119,8 @@ impl Tap {
 
 /// Returns the transport parameters of a group of flows.
 pub fn parameters(scenario: &Scenario, group: u32) -> &TcpParameters {
-    match &scenario.flows[group as usize].transport {
-        Transport::Tcp { parameters, .. } => parameters,
-        Transport::Udp { .. } | Transport::Controlled { .. } => panic!("only TCP is measured"),
-    }
+    let tcp: Option<&Tcp> = scenario.flows[group as usize].transport.parameters();
+    &tcp.expect("only TCP is measured").parameters
 }
 
 impl Trace for Tap {

@@ -1,9 +1,10 @@
 //! The endpoints of a flow: TCP, UDP, or UDP under rate control.
 
-use ackclock_core::datagram::{DatagramParameters, DatagramReceiver, DatagramSender, Once};
-use ackclock_core::endpoint::{Receiver, Sender, TcpParameters};
+use ackclock_core::datagram::{DatagramReceiver, DatagramSender, Once};
+use ackclock_core::endpoint::{Receiver, Sender};
 use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::rate_control::Arrived;
+use ackclock_core::transport::Endpoints;
 use ackclock_spec::units::{Bytes, Time};
 
 /// The endpoints. Their kind is needed several times for each packet. So it is a separate number,
@@ -30,35 +31,35 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Makes TCP endpoints.
-    pub fn tcp(sender: Sender, receiver: Receiver, parameters: &TcpParameters) -> Self {
-        Protocol::Tcp {
-            sender: Box::new(sender),
-            receiver,
-            header: parameters.connection.header.0 as u16,
-            ecn: (parameters.ecn.of_new_data(), parameters.ecn.of_the_rest()),
+    /// Takes the endpoints of a transport.
+    pub fn of(endpoints: Endpoints) -> Self {
+        match endpoints {
+            Endpoints::Tcp {
+                sender,
+                receiver,
+                parameters,
+            } => Protocol::Tcp {
+                sender,
+                receiver,
+                header: parameters.connection.header.0 as u16,
+                ecn: (parameters.ecn.of_new_data(), parameters.ecn.of_the_rest()),
+            },
+            Endpoints::Udp { header } => Protocol::Udp(Datagrams {
+                header: header.0 as u16,
+                ..Datagrams::default()
+            }),
+            Endpoints::Controlled {
+                sender,
+                receiver,
+                parameters,
+            } => Protocol::Controlled(Box::new(Controlled {
+                sender,
+                receiver,
+                header: parameters.header.0 as u16,
+                feedback_size: parameters.feedback_size.0 as u16,
+                ecn: parameters.ecn,
+            })),
         }
-    }
-    /// Makes UDP endpoints.
-    pub fn udp(header: Bytes) -> Self {
-        Protocol::Udp(Datagrams {
-            header: header.0 as u16,
-            ..Datagrams::default()
-        })
-    }
-    /// Makes UDP endpoints under rate control.
-    pub fn controlled(
-        sender: DatagramSender,
-        receiver: DatagramReceiver,
-        parameters: &DatagramParameters,
-    ) -> Self {
-        Protocol::Controlled(Box::new(Controlled {
-            sender,
-            receiver,
-            header: parameters.header.0 as u16,
-            feedback_size: parameters.feedback_size.0 as u16,
-            ecn: parameters.ecn,
-        }))
     }
 }
 

@@ -179,10 +179,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         )
     crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
     hop = next(one for one in scenario["hops"] if one["name"] == chosen)
-    sizes = [
-        sum(units.data_bytes(flow["transport"][part]) for part in ("mss", "header"))
-        for flow in crossing
-    ]
+    sizes = [facts.packet_bytes(flow) for flow in crossing]
     paths = tuple(
         path for path in (flow_path(scenario, flow) for flow in crossing) if path.control.name
     )

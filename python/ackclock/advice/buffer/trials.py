@@ -7,7 +7,6 @@ is kept there under its address. A search that was interrupted, or is repeated, 
 runs.
 """
 
-import copy
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -215,17 +214,15 @@ class Trials:
 
     def with_queue(self, setting: Setting, batch: int = 0) -> Scenario:
         """Returns the scenario of a batch."""
-        tree = copy.deepcopy(self.scenario.tree)
+        changes: dict[str, Any] = {}
         if setting.queue is not None:
-            next(hop for hop in tree["hops"] if hop["name"] == self.hop.name)["queue"] = (
-                setting.queue
-            )
+            changes[f"hops.{self.hop.name}.queue"] = setting.queue
         if setting.ecn:
-            for flow in tree["flows"]:
-                if self.hop.name in flow["route"] and flow["transport"]["kind"] == "tcp":
-                    flow["transport"]["ecn"] = True
-        changed = Scenario(tree, self.scenario.folder)
-        return changed.replace(seed=str((self.seed + batch) % _SEEDS)) if batch else changed
+            marked = [path.flow for path in self.hop.paths if path.sender.transport == "tcp"]
+            changes |= {f"flows.{flow}.transport.ecn": True for flow in marked}
+        if batch:
+            changes["seed"] = str((self.seed + batch) % _SEEDS)
+        return self.scenario.replace(changes)
 
     def _more(self, setting: Setting, before: Outcome | None, batch: int) -> Outcome:
         words = f"{setting.label}{f', batch {batch + 1} of replicates' if batch else ''}"

@@ -3,10 +3,6 @@
 The features, and the measured cost of each on five paths, are in docs/guides/fidelity.md.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from ackclock import units
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 from ackclock.elements import facts
 
@@ -44,7 +40,17 @@ _OF_LOSSES = frozenset(
 
 def _control(evidence: Evidence) -> facts.Facts:
     """Returns the facts of the flow's control."""
-    return facts.control((evidence.flow or {}).get("transport", {}))[1]
+    return facts.control(evidence.flow or {})[1]
+
+
+def _transport(evidence: Evidence) -> facts.Facts:
+    """Returns the facts of the flow's transport."""
+    return facts.transport(evidence.flow or {})[1]
+
+
+def _window(evidence: Evidence) -> facts.Facts:
+    """Returns the facts of the flow's congestion window; empty without one."""
+    return _transport(evidence)["window"] or facts.Facts()
 
 
 def _in_linux(evidence: Evidence) -> facts.Facts:
@@ -54,14 +60,12 @@ def _in_linux(evidence: Evidence) -> facts.Facts:
 
 def _follows_linux(evidence: Evidence) -> bool:
     """Returns true if the engine's control computes as Linux's does, in whole segments."""
-    transport: Mapping[str, Any] = (evidence.flow or {}).get("transport", {})
-    return bool(transport.get("arithmetic") == "linux")
+    return bool(_window(evidence)["linux_arithmetic"])
 
 
 def _sends_bursts(evidence: Evidence) -> bool:
     """Returns true if the simulated flow sends and acknowledges in bursts, as Linux does."""
-    transport: Mapping[str, Any] = (evidence.flow or {}).get("transport", {})
-    return bool(transport.get("segmentation_offload"))
+    return bool(_transport(evidence)["bursts"])
 
 
 def _loses_at_random(evidence: Evidence) -> bool:
@@ -156,11 +160,10 @@ def _whole_segments(evidence: Evidence) -> str:
     """Checks the size: rounding down costs less than one segment of the window."""
     if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.path is None:
         return ""
-    transport = evidence.flow["transport"]
     window = evidence.reference_saw.get("cwnd", 0.0) / evidence.path.sender.mss_bytes
     reduced = (
         min(evidence.both("retransmissions")) > 0
-        and transport.get("ssthresh_in_whole_segments") is False
+        and _window(evidence)["whole_threshold"] is False
         and not _follows_linux(evidence)
     )
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
@@ -173,18 +176,13 @@ def _whole_segments(evidence: Evidence) -> str:
 
 
 def _delayed_acks(evidence: Evidence) -> str:
-    if (
-        not evidence.is_kernel_beside_engine
-        or evidence.flow is None
-        or evidence.flow["transport"]["kind"] != "tcp"
-        or _sends_bursts(evidence)
-    ):
+    delayed = _transport(evidence)["delayed_acks"]
+    if not evidence.is_kernel_beside_engine or not delayed or _sends_bursts(evidence):
         return ""
-    delayed = evidence.flow["transport"]["delayed_ack"]
-    longest = units.seconds(delayed["timeout"])
+    longest = delayed["timeout_s"]
     ours, engines = evidence.both("rtt")
     shorter = 1 - ours / engines
-    if units.packets(delayed["every"]) <= 1 or not (
+    if delayed["segments"] <= 1 or not (
         _loses_at_random(evidence) and 0 < engines - ours <= longest
     ):
         return ""
@@ -200,10 +198,9 @@ def _delayed_acks(evidence: Evidence) -> str:
 def _recovery(evidence: Evidence) -> str:
     ours, engines = evidence.both("timeouts")
     effect = evidence.share_of_timeouts(engines - ours)
-    transport = (evidence.flow or {}).get("transport", {})
     if not (
         evidence.is_kernel_beside_engine
-        and transport.get("recovery") != "rack"
+        and _transport(evidence)["loss_recovery"] != "rack"
         and evidence.metric in OF_THE_WINDOW
         and evidence.fits(effect)
     ):

@@ -113,7 +113,7 @@ def control_of(written: str) -> dict[str, Any]:
     try:
         control: dict[str, Any] = engine.parse_scenario(f"control = {tree}")["control"]
         scenario = _stand_in(control)
-        found = facts.whole(scenario.resolve().tree["flows"][0]["transport"], "control")
+        found = facts.whole(scenario.resolve().tree["flows"][0], "transport", "control")
         engine.check_simulation(scenario.tree, scenario.folder)
     except InputError as error:
         # A table's own field, without the path of the scenario that it stands in.
@@ -138,8 +138,8 @@ def _stand_in(control: Mapping[str, Any]) -> Scenario:
 
 def _label(control: Mapping[str, Any]) -> str:
     """Returns the name of a control for people; `python:Idea` for a class Idea of one's own."""
-    transport = _stand_in(control).resolve().tree["flows"][0]["transport"]
-    return control_label(facts.control(transport)[0])
+    flow = _stand_in(control).resolve().tree["flows"][0]
+    return control_label(facts.control(flow)[0])
 
 
 def continues(plan: Plan, folder: Path) -> bool:

@@ -41,9 +41,7 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crossing: Crowds)
         instances=flow.get("count"),
         round_trip=round_trip,
         loss=hops.loss(route, measured_s),
-        sender=senders.sender(
-            flow["transport"], round_trip.base_s, round_trip.base_s + bottleneck.drain_s
-        ),
+        sender=senders.sender(flow, round_trip.base_s, round_trip.base_s + bottleneck.drain_s),
         transfer=senders.transfer(flow, measured_s[0]),
         bottleneck=bottleneck,
     )

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from math import inf, isnan, nan, sqrt
 from typing import Any
 
-from ackclock import units
 from ackclock.elements import facts
 from ackclock.models.cell import Access, Answers, Cell, CellSender, Contender, Timing
 from ackclock.models.hstcp_response import kept_share
@@ -136,7 +135,7 @@ def _sender(flow: Tree, path: FlowPath, instances: int, answers: list[Answers]) 
         flow=path.flow,
         control=path.control.name,
         instances=instances,
-        packet_bytes=mss + units.data_bytes(flow["transport"]["header"]),
+        packet_bytes=facts.packet_bytes(flow),
         round_trip_s=round_trip_s,
         kept_share=kept,
         most_per_s=most,
@@ -166,9 +165,9 @@ def _kept(control: Control) -> tuple[float, str]:
 
 
 def _answers(timing: Tree, flow: Tree, hop: Tree) -> Answers:
-    transport = flow["transport"]
-    every = units.packets(transport["delayed_ack"]["every"]) if "delayed_ack" in transport else 1.0
-    return Answers(_access(timing, hop), units.data_bytes(transport["header"]), 1 / max(every, 1.0))
+    stated = facts.transport(flow)[1]
+    delayed, size = stated["delayed_acks"], stated["answer_bytes"] or nan
+    return Answers(_access(timing, hop), float(size), 1 / (delayed["segments"] if delayed else 1))
 
 
 def _access(timing: Tree, hop: Tree) -> Access:

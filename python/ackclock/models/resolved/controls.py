@@ -1,4 +1,4 @@
-"""The control of a transport."""
+"""The control of a flow."""
 
 from collections.abc import Mapping
 from math import nan
@@ -10,9 +10,9 @@ from ackclock.models.path import Control, PathModel
 __all__ = ["control", "control_of"]
 
 
-def control_of(transport: Mapping[str, Any]) -> Control:
-    """Returns the congestion or rate control of a transport; one without a name for plain UDP."""
-    return control(*facts.control(transport))
+def control_of(flow: Mapping[str, Any]) -> Control:
+    """Returns the congestion or rate control of a flow; one without a name for plain UDP."""
+    return control(*facts.control(flow))
 
 
 def control(name: str, stated: facts.Facts) -> Control:

@@ -71,15 +71,15 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
     def competitors(hop: Hop) -> tuple[Competitor, ...]:
         if hop.get("scope", "shared") == "shared":
             return crossing[hop["name"]]
-        transport, crosses = flow["transport"], sum(other is hop for other in route.data)
+        crosses = sum(other is hop for other in route.data)
         return (
             Competitor(
-                transport["kind"],
-                control_of(transport),
+                facts.transport(flow)[0],
+                control_of(flow),
                 crosses,
                 base_round_trip(flow, route),
-                codepoint=codepoint_of(transport),
-                counts_marks=counts_marks(transport),
+                codepoint=codepoint_of(flow),
+                counts_marks=counts_marks(flow),
             ),
         )
 

@@ -56,12 +56,11 @@ class Route(NamedTuple):
 def route_of(scenario: dict[str, Any], flow: dict[str, Any]) -> Route:
     """Returns the hops of a flow."""
     hops = {hop["name"]: hop for hop in scenario["hops"]}
-    transport = flow["transport"]
     return Route(
         data=[hops[name] for name in flow["route"]],
         acks=[hops[name] for name in flow.get("return", [])],
-        mss_bytes=units.data_bytes(transport["mss"]),
-        header_bytes=units.data_bytes(transport["header"]),
+        mss_bytes=facts.mss_bytes(flow),
+        header_bytes=facts.packet_bytes(flow) - facts.mss_bytes(flow),
     )
 
 
@@ -69,40 +68,38 @@ def crowds(scenario: dict[str, Any]) -> Crowds:
     """Returns the competitors at each hop, grouped by round-trip time, control and ECN."""
     found: dict[str, Counter[tuple[str, Competitor]]] = {}
     for flow in scenario.get("flows", []):
-        transport = flow["transport"]
+        transport, _ = facts.transport(flow)
         one = Competitor(
-            transport=transport["kind"],
-            control=control_of(transport),
+            transport=transport,
+            control=control_of(flow),
             instances=0,
             round_trip_s=base_round_trip(flow, route_of(scenario, flow)),
             arrive="arrivals" in flow,
-            codepoint=codepoint_of(transport),
-            counts_marks=counts_marks(transport),
+            codepoint=codepoint_of(flow),
+            counts_marks=counts_marks(flow),
         )
-        alike = repr((transport["kind"], facts.whole(transport, "control"), flow.get("arrivals")))
+        control = facts.whole(flow, "transport", "control")
+        alike = repr((transport, control, flow.get("arrivals")))
         for name in flow["route"]:
             found.setdefault(name, Counter())[alike, one] += int(flow.get("count", 1))
     return {name: _in_order(counts.items()) for name, counts in found.items()}
 
 
-def codepoint_of(transport: dict[str, Any]) -> str:
-    """Returns the ECN codepoint of a transport's packets; empty without ECN."""
-    return str(transport.get("ecn_codepoint", "ect0")) if transport.get("ecn") else ""
+def codepoint_of(flow: dict[str, Any]) -> str:
+    """Returns the ECN codepoint of a flow's packets; empty without ECN."""
+    sent = facts.transport(flow)[1]["sent_ecn"]
+    return str(sent["codepoint"]) if sent else ""
 
 
-def counts_marks(transport: dict[str, Any]) -> bool:
-    """Returns True if the feedback of a transport tells how many packets were marked."""
-    return bool(transport.get("ecn")) and transport.get("ecn_feedback", "classic") != "classic"
+def counts_marks(flow: dict[str, Any]) -> bool:
+    """Returns True if the feedback of a flow's transport tells how many packets were marked."""
+    sent = facts.transport(flow)[1]["sent_ecn"]
+    return bool(sent and sent["feedback"]) and sent["feedback"] != "classic"
 
 
 def base_round_trip(flow: dict[str, Any], route: Route) -> float:
     """Returns a flow's round-trip time without queueing, in seconds."""
-    transport = flow["transport"]
-    answer = (
-        units.data_bytes(transport["feedback_size"])
-        if "feedback_size" in transport
-        else route.header_bytes
-    )
+    answer = facts.transport(flow)[1]["answer_bytes"] or route.header_bytes
     serialisation = sum(
         size * 8 / link_bit_per_s(hop)
         for method, size in ((route.data, route.packet_bytes), (route.acks, answer))

@@ -1,0 +1,110 @@
+//! Transports: what carries the data of a flow from one host to the other, one file and one line in
+//! the list below each.
+//!
+//! [`tcp`] is TCP, whose [endpoints](crate::endpoint) have a folder of their own. [`udp`] sends
+//! datagrams as the application writes them, or under a [rate control](crate::rate_control).
+
+use crate::datagram::{DatagramParameters, DatagramReceiver, DatagramSender};
+use crate::endpoint::{Receiver, Sender, TcpParameters};
+use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::registry::{Entry, Kind, Selection, StreamScope};
+use ackclock_spec::units::Bytes;
+use facts::TransportFacts;
+use std::sync::Arc;
+
+pub mod facts;
+pub mod tcp;
+pub mod udp;
+
+pub use tcp::Tcp;
+pub use udp::{PlainUdp, Udp};
+
+/// The registry of transports.
+#[derive(Debug)]
+pub struct TransportKind;
+
+/// Context from which the two sides of a flow instance are built.
+#[derive(Clone, Copy, Debug)]
+pub struct EndpointContext<'a> {
+    /// Place of the flow instance (`flow/main/0`).
+    pub place: StreamScope<'a>,
+    /// Events that its control records.
+    pub recording: Recording,
+}
+
+/// Events that a control records.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recording {
+    /// Its state after each event.
+    pub states: bool,
+    /// Each call of its program.
+    pub calls: bool,
+}
+
+/// The two sides of a flow instance.
+#[derive(Debug)]
+pub enum Endpoints {
+    /// TCP.
+    Tcp {
+        /// Sends data.
+        sender: Box<Sender>,
+        /// Acknowledges data.
+        receiver: Receiver,
+        /// Parameters of both.
+        parameters: Arc<TcpParameters>,
+    },
+    /// UDP: each write leaves at once.
+    Udp {
+        /// IP and UDP headers.
+        header: Bytes,
+    },
+    /// UDP under rate control.
+    Controlled {
+        /// Sends datagrams.
+        sender: DatagramSender,
+        /// Sends feedback.
+        receiver: DatagramReceiver,
+        /// Parameters of both.
+        parameters: DatagramParameters,
+    },
+}
+
+impl Kind for TransportKind {
+    type Product = Endpoints;
+    type Context<'a> = EndpointContext<'a>;
+    type Facts = TransportFacts;
+    const NAME: &'static str = "transport";
+    const PLURAL: &'static str = "transports";
+    fn entries() -> &'static [Entry<Self>] {
+        const LIST: &[Entry<TransportKind>] =
+            &[Entry::of_reading::<Tcp>(), Entry::of_reading::<Udp>()];
+        LIST
+    }
+}
+
+/// Name in tables of the control of a transport; that of the transport if it has no control.
+pub fn control_name(transport: &Selection<TransportKind>) -> &str {
+    let name = transport.facts.control_name.some();
+    name.map_or(transport.name, String::as_str)
+}
+
+/// Largest header and payload of a packet: the length field of IP has 16 bits.
+const LARGEST_PACKET: u64 = 65_535;
+
+/// Refuses packets of no size, and those too large for IP.
+fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
+    let packet = mss.0.saturating_add(header.0);
+    let too_large = format!(
+        "makes packets of {packet} bytes with the header; both together may be at most \
+        {LARGEST_PACKET} bytes"
+    );
+    every([
+        in_range(
+            mss != Bytes::ZERO,
+            "mss",
+            &mss,
+            "is too small; for example \"1000 bytes\"",
+        ),
+        in_range(packet <= LARGEST_PACKET, "mss", &mss, &too_large),
+    ])
+}
