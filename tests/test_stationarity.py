@@ -15,6 +15,7 @@ from ackclock.report import page
 from ackclock.report.run_tables import flow_rows, flow_table
 from ackclock.table import Interval, text
 from ackclock.validity.stationarity import NOTE, judge, mser, starred
+from tests.models.restated import restated
 
 SLOW = """\
 schema = 1
@@ -121,7 +122,7 @@ def test_a_congestion_window_beyond_the_receive_window_does_not_grow(unsettled: 
     scenario = unsettled.points[0]["scenario"]
     [flow] = scenario["flows"]
     limited = {**flow, "transport": {**flow["transport"], "receive_window": "50000 bytes"}}
-    point = {**unsettled.points[0], "scenario": {**scenario, "flows": [limited]}}
+    point = {**unsettled.points[0], "scenario": restated({**scenario, "flows": [limited]})}
     seen = replace(unsettled, run={**unsettled.run, "points": [point]})
     assert judge(seen).verdicts[0, "main"].epochs is None
 

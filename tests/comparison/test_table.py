@@ -134,7 +134,7 @@ def answer(name: str, *violated: str, applies: bool = True) -> dict[str, Any]:
 
 
 def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
-    flow = {"transport": {"mss": "1000 bytes"}}
+    flow = {"transport": {"facts": {"mss_bytes": 1000}}}
     asked = [answer("square_root", "greedy"), answer("pftk"), answer("mathis", applies=False)]
     said = best(asked, "goodput", flow)
     assert said is not None

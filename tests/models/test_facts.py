@@ -190,7 +190,7 @@ def test_a_queue_that_marks_has_no_saw_tooth(resolved, marks: bool | None, said:
     hop["queue"]["kind"] = "fresh"
     hop["queue"]["facts"]["marks"] = marks
     assert answers(tree, "sawtooth")["note"] == [said]
-    tree["flows"][0]["transport"]["ecn"] = False
+    tree["flows"][0]["transport"]["facts"]["sent_ecn"] = {"kind": "none"}
     assert answers(tree, "sawtooth")["verdict"] == ["applies"], "nothing is marked without ECN"
 
 

@@ -1,6 +1,6 @@
 //! Counters of loss recovery over all TCP senders of a run, as a kernel keeps them for a host.
 
-use crate::flow::{Flow, Protocol};
+use crate::flow::Flow;
 use ackclock_core::endpoint::Sender;
 use ackclock_core::result::{CounterRow, Table};
 
@@ -40,10 +40,7 @@ impl Counters {
 
 /// Returns the sums over all TCP senders; `None` if there are none.
 fn total(flows: &[Flow]) -> Option<Counts> {
-    let senders = flows.iter().filter_map(|flow| match &flow.protocol {
-        Protocol::Tcp { sender, .. } => Some(counts(sender)),
-        Protocol::Udp(_) | Protocol::Controlled(_) => None,
-    });
+    let senders = flows.iter().filter_map(Flow::sender).map(counts);
     senders.reduce(|mut sums, one| {
         for (sum, (_, value)) in sums.iter_mut().zip(one) {
             sum.1 += value;

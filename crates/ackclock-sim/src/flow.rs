@@ -7,12 +7,12 @@ use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Segment, Seg
 use ackclock_core::packet::{
     Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
 };
-use ackclock_core::traffic::{Traffic, Write};
+use ackclock_core::traffic::Traffic;
 use ackclock_spec::units::{Bytes, Time};
 
 mod protocol;
 
-pub use protocol::{Controlled, Datagrams, Protocol};
+pub use protocol::{Other, Protocol};
 
 /// A flow instance of the run.
 #[derive(Debug)]
@@ -95,15 +95,29 @@ impl Flow {
     pub fn sender(&self) -> Option<&Sender> {
         match &self.protocol {
             Protocol::Tcp { sender, .. } => Some(sender),
-            Protocol::Udp(_) | Protocol::Controlled(_) => None,
+            Protocol::Other(_) => None,
+        }
+    }
+    /// Returns the TCP sender, if it is one.
+    pub fn sender_mut(&mut self) -> Option<&mut Sender> {
+        match &mut self.protocol {
+            Protocol::Tcp { sender, .. } => Some(sender),
+            Protocol::Other(_) => None,
         }
     }
 
-    /// Returns the reason why its congestion control cannot go on.
+    /// True if it may fail.
+    pub fn may_fail(&self) -> bool {
+        match &self.protocol {
+            Protocol::Tcp { sender, .. } => sender.may_fail(),
+            Protocol::Other(other) => other.may_fail(),
+        }
+    }
+    /// Returns the reason why it cannot go on.
     pub fn fault(&mut self) -> Option<String> {
         match &mut self.protocol {
             Protocol::Tcp { sender, .. } => sender.fault(),
-            Protocol::Udp(_) | Protocol::Controlled(_) => None,
+            Protocol::Other(other) => other.fault(),
         }
     }
 
@@ -112,8 +126,7 @@ impl Flow {
     pub fn poll_timeout(&self) -> Time {
         match &self.protocol {
             Protocol::Tcp { sender, .. } => sender.poll_timeout().min(self.next_own),
-            Protocol::Udp(_) => self.next_own,
-            Protocol::Controlled(controlled) => controlled.poll_timeout().min(self.next_own),
+            Protocol::Other(other) => other.sender.poll_timeout().min(self.next_own),
         }
     }
 
@@ -134,8 +147,7 @@ impl Flow {
     pub fn prefetch_sender(&self) {
         match &self.protocol {
             Protocol::Tcp { sender, .. } => prefetch(sender.as_ref()),
-            Protocol::Udp(_) => {}
-            Protocol::Controlled(controlled) => prefetch(controlled.as_ref()),
+            Protocol::Other(other) => prefetch(other.as_ref()),
         }
     }
 
@@ -165,8 +177,7 @@ impl Flow {
         }
         match &mut self.protocol {
             Protocol::Tcp { sender, .. } => sender.handle_timeout(now),
-            Protocol::Udp(_) => {}
-            Protocol::Controlled(controlled) => controlled.sender.handle_timeout(now),
+            Protocol::Other(other) => other.sender.handle_timeout(now),
         }
     }
 
@@ -176,16 +187,14 @@ impl Flow {
             self.started = true;
             match &mut self.protocol {
                 Protocol::Tcp { sender, .. } => sender.open(now),
-                Protocol::Udp(_) => {}
-                Protocol::Controlled(controlled) => controlled.sender.open(now),
+                Protocol::Other(other) => other.sender.endpoint.open(now),
             }
         }
         if now >= self.activity.stop {
             self.stopped = true;
             match &mut self.protocol {
                 Protocol::Tcp { sender, .. } => sender.stop(now),
-                Protocol::Udp(_) => {}
-                Protocol::Controlled(controlled) => controlled.sender.stop(),
+                Protocol::Other(other) => other.sender.endpoint.stop(now),
             }
         } else if self.next_write() <= now {
             self.write_due(now);
@@ -193,27 +202,21 @@ impl Flow {
         self.find_next_own();
     }
 
-    /// Hands the writes that are due to the transport. UDP without control takes each write when it
-    /// sends it.
+    /// Hands the writes that are due to the transport.
     fn write_due(&mut self, now: Time) {
-        if matches!(self.protocol, Protocol::Udp(_)) {
-            return;
-        }
         while self.next_write() <= now {
             let Some(write) = self.traffic.poll_write() else {
                 break;
             };
             match &mut self.protocol {
                 Protocol::Tcp { sender, .. } => sender.write(write),
-                Protocol::Udp(_) => {}
-                Protocol::Controlled(controlled) => controlled.sender.write(write),
+                Protocol::Other(other) => other.sender.endpoint.write(now, write),
             }
         }
         if self.traffic.poll_timeout().is_never() && self.total.0 != u64::MAX {
             match &mut self.protocol {
                 Protocol::Tcp { sender, .. } => sender.close(),
-                Protocol::Udp(_) => {}
-                Protocol::Controlled(controlled) => controlled.sender.close(),
+                Protocol::Other(other) => other.sender.endpoint.close(now),
             }
         }
     }
@@ -231,45 +234,17 @@ impl Flow {
                 let segment = sender.poll_transmit(now)?;
                 Some(packets.insert(data_packet(self.id, &segment, *header, *ecn)))
             }
-            Protocol::Udp(_) => self.poll_datagram(now).map(|packet| packets.insert(packet)),
-            Protocol::Controlled(controlled) => controlled.poll_transmit(now, self.id, packets),
+            Protocol::Other(other) => other.poll_transmit(now, self.id, packets),
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn poll_datagram(&mut self, now: Time) -> Option<Packet> {
-        if self.stopped || !self.started || self.next_write() > now {
-            return None;
-        }
-        let write = self.traffic.poll_write();
-        self.find_next_own();
-        let Some(Write::Bytes(payload)) = write else {
-            return None;
-        };
-        let Protocol::Udp(datagrams) = &mut self.protocol else {
-            return None;
-        };
-        let number = datagrams.sent;
-        datagrams.sent += 1;
-        let size =
-            u16::try_from(payload.0.saturating_add(datagrams.header.into())).unwrap_or(u16::MAX);
-        Some(Packet::new(
-            PacketKind::Datagram,
-            self.id,
-            number,
-            size,
-            now,
-        ))
-    }
-
-    /// Handles a packet that has reached the receiving side. Returns true if two ACKs are to be
-    /// sent after it.
+    /// Handles a packet that has reached the receiving side. Returns true if other than one ACK may
+    /// have to be sent after it.
     #[inline(always)]
     pub fn receive_data(&mut self, now: Time, id: PacketId, packets: &PacketPool) -> bool {
         let packet = &packets[id];
         self.received_on_wire += packet.bytes();
-        let (delivered, owes_two) = match &mut self.protocol {
+        let (delivered, answers_apart) = match &mut self.protocol {
             Protocol::Tcp {
                 receiver, header, ..
             } => {
@@ -290,19 +265,15 @@ impl Flow {
                 receiver.handle_segment(now, &segment, packet.ecn());
                 (receiver.statistics().delivered, receiver.owes_two())
             }
-            Protocol::Udp(datagrams) => {
-                datagrams.receive(packet);
-                (datagrams.delivered, false)
-            }
-            Protocol::Controlled(controlled) => {
-                controlled.receive(now, id, packets);
-                (controlled.receiver.statistics().delivered, false)
+            Protocol::Other(other) => {
+                other.receiver.handle_packet(now, id, packets);
+                (other.receiver.endpoint.delivered(), true)
             }
         };
         if delivered >= self.total && self.activity.completed.is_none() {
             self.activity.completed = Some(now);
         }
-        owes_two
+        answers_apart
     }
 
     /// Returns the receiver's next ACK, for the first hop of the return route. It reuses the slot
@@ -321,10 +292,7 @@ impl Flow {
                 ecn,
                 ..
             } => (receiver, *header, ecn.1),
-            Protocol::Udp(_) => return None,
-            Protocol::Controlled(controlled) => {
-                return controlled.poll_feedback(now, self.id, arrived, packets);
-            }
+            Protocol::Other(other) => return other.poll_answer(now, self.id, arrived, packets),
         };
         let ack = receiver.poll_transmit(now)?;
         let kind = match ack.kind {
@@ -350,10 +318,7 @@ impl Flow {
     pub fn receive_acknowledgement(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
         let sender = match &mut self.protocol {
             Protocol::Tcp { sender, .. } => sender,
-            Protocol::Udp(_) => return,
-            Protocol::Controlled(controlled) => {
-                return controlled.receive_feedback(now, id, packets);
-            }
+            Protocol::Other(other) => return other.sender.handle_packet(now, id, packets),
         };
         let packet = &packets[id];
         let (sacks, counters) = packets.ack_options(id);
@@ -379,8 +344,7 @@ impl Flow {
     pub fn poll_receiver_timeout(&self) -> Time {
         match &self.protocol {
             Protocol::Tcp { receiver, .. } => receiver.poll_timeout(),
-            Protocol::Udp(_) => Time::NEVER,
-            Protocol::Controlled(controlled) => controlled.receiver.poll_timeout(),
+            Protocol::Other(other) => other.receiver.poll_timeout(),
         }
     }
 
@@ -388,8 +352,7 @@ impl Flow {
     pub fn handle_receiver_timeout(&mut self, now: Time) {
         match &mut self.protocol {
             Protocol::Tcp { receiver, .. } => receiver.handle_timeout(now),
-            Protocol::Udp(_) => {}
-            Protocol::Controlled(controlled) => controlled.receiver.handle_timeout(now),
+            Protocol::Other(other) => other.receiver.handle_timeout(now),
         }
     }
 
@@ -398,8 +361,7 @@ impl Flow {
     pub fn delivered(&self) -> Bytes {
         match &self.protocol {
             Protocol::Tcp { receiver, .. } => receiver.statistics().delivered,
-            Protocol::Udp(datagrams) => datagrams.delivered,
-            Protocol::Controlled(controlled) => controlled.receiver.statistics().delivered,
+            Protocol::Other(other) => other.receiver.endpoint.delivered(),
         }
     }
 
@@ -415,10 +377,9 @@ impl Flow {
                 sender.statistics().rtt_samples,
                 sender.statistics().rtt_sum_s,
             ),
-            Protocol::Udp(_) => (0, 0.0),
-            Protocol::Controlled(controlled) => {
-                let counts = controlled.sender.statistics();
-                (counts.rtt_samples, counts.rtt_sum_s)
+            Protocol::Other(other) => {
+                let round_trips = other.progress().round_trips;
+                (round_trips.samples, round_trips.sum_s)
             }
         };
         FlowCounts {
@@ -463,7 +424,6 @@ fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: (Ecn, Ecn)) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_core::endpoint::TcpParameters;
     use ackclock_core::endpoint::parameters::{EcnCodepoint, EcnFeedback, Preset};
 
     #[test]

@@ -2,7 +2,7 @@
 //! of memory is killed without a message.
 
 use crate::events::Target;
-use crate::flow::{Controlled, Flow};
+use crate::flow::{Flow, Other};
 use crate::hop_slot::HopSlot;
 use ackclock_core::endpoint::Sender;
 use ackclock_core::hop::Hop;
@@ -10,7 +10,7 @@ use ackclock_core::network::Instance;
 use ackclock_core::observe::{FlowLosses, HopLosses};
 use ackclock_core::result::{FlowRow, HopRow, SampleRow, Table};
 use ackclock_core::scenario::{FlowDescription, Instances, Scenario, Scope};
-use ackclock_core::transport::{Tcp, Udp};
+use ackclock_core::transport::Tcp;
 use ackclock_spec::units::{Span, Time};
 
 /// Bytes of the smallest congestion control and the smallest traffic of a flow, each in a box with
@@ -78,10 +78,9 @@ fn of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
         .count();
     let delayed = usize::from(flow.access_delay.high > Span::ZERO);
     let stops = (ways.count() + 2) * 4 + 8;
-    let sender = match flow.transport.parameters() {
-        _ if flow.transport.parameters::<Tcp>().is_some() => size_of::<Sender>(),
-        Some(Udp::Plain(_)) => 0,
-        Some(Udp::Controlled { .. }) | None => size_of::<Controlled>(),
+    let sender = match flow.transport.parameters::<Tcp>() {
+        Some(_) => size_of::<Sender>(),
+        None => size_of::<Other>(),
     };
     let flow = size_of::<Flow>() + sender + size_of::<Instance>() + size_of::<FlowLosses>();
     // The calendar holds at least one wake-up of the sender.

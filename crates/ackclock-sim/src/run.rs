@@ -18,7 +18,6 @@ use crate::media::{Channel, Media};
 use crate::samples::{Sampler, Snapshot};
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
-use ackclock_core::endpoint::Sender;
 use ackclock_core::hop::Arrival;
 use ackclock_core::job::Job;
 use ackclock_core::medium::Completion;
@@ -85,7 +84,7 @@ pub struct SimulationOutcome<T> {
     pub statistics: RunStatistics,
 }
 
-/// A control that could not go on.
+/// A control or a transport that could not go on.
 #[derive(Clone, Debug)]
 pub struct Fault {
     /// Index of its group in the scenario's flows.
@@ -111,7 +110,7 @@ pub struct Run<T> {
     /// Packets that a sender sends at one time, while it sends them; empty in between.
     leaving: Vec<PacketId>,
     statistics: RunStatistics,
-    /// Flows whose controls may fail.
+    /// Flows that may fail.
     fallible: Vec<usize>,
     /// In boxes, so that the parts of the run that every packet needs stay together.
     windows: Box<Windows>,
@@ -140,8 +139,7 @@ impl<T: Trace> Run<T> {
                 HopSlot::new(hop)
             })
             .collect();
-        let may_fail = |flow: &Flow| flow.sender().is_some_and(Sender::may_fail);
-        let fallible = (0..flows.len()).filter(|&flow| may_fail(&flows[flow]));
+        let fallible = (0..flows.len()).filter(|&flow| flows[flow].may_fail());
         let fallible = fallible.collect();
         let windows = Box::new(Windows::new(&routes, &slots, T::ON));
         let mut run = Run {

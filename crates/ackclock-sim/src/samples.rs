@@ -8,7 +8,6 @@ use crate::ledger::Losses;
 use crate::media::{Media, MediaSeries};
 use crate::topology::Topology;
 use ackclock_core::activity::bit_per_s;
-use ackclock_core::datagram::DatagramSender;
 use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
@@ -17,6 +16,7 @@ use ackclock_core::result::{ControlCallRow, ControlStateRow, EventRow, FlowRow, 
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_core::scenario::Instances;
 use ackclock_core::transport::control_name;
+use ackclock_core::transport::endpoint::Progress;
 use ackclock_spec::units::{Bytes, Span, Time};
 
 /// A run at a moment up to which every hop has caught up.
@@ -217,14 +217,14 @@ impl Sampler {
                     flow.cwnd_samples.1 += 1;
                 }
             }
-            Protocol::Udp(datagrams) => row.sent_packets = datagrams.sent as i64,
-            Protocol::Controlled(controlled) => fill_from_datagrams(&mut row, &controlled.sender),
+            Protocol::Other(other) => fill_from_progress(&mut row, &other.progress()),
         }
         row.push(&mut self.samples);
     }
 
     fn write_events(&mut self, flow: &mut Flow) {
-        let Protocol::Tcp { sender, .. } = &mut flow.protocol else {
+        let (group, instance) = (flow.group as usize, flow.instance);
+        let Some(sender) = flow.sender_mut() else {
             return;
         };
         for event in sender.take_events() {
@@ -239,8 +239,8 @@ impl Sampler {
             EventRow {
                 point: self.point,
                 replicate: self.replicate,
-                flow: &self.groups[flow.group as usize].0,
-                instance: flow.instance.into(),
+                flow: &self.groups[group].0,
+                instance: instance.into(),
                 time_s: at.as_seconds(),
                 kind: kind.name(),
                 cwnd_before_bytes: cwnd_before.as_f64(),
@@ -253,27 +253,23 @@ impl Sampler {
     }
 
     fn write_control_states(&mut self, flow: &mut Flow) {
-        let (Some(table), Protocol::Tcp { sender, .. }) =
-            (&mut self.control_states, &mut flow.protocol)
-        else {
+        let (labels, instance) = ((self.point, self.replicate), flow.instance);
+        let name = &self.groups[flow.group as usize].0;
+        let (Some(table), Some(sender)) = (&mut self.control_states, flow.sender_mut()) else {
             return;
         };
-        let labels = (self.point, self.replicate);
-        let name = &self.groups[flow.group as usize].0;
         for record in sender.take_control_records() {
-            record.push(labels, name, flow.instance, table);
+            record.push(labels, name, instance, table);
         }
     }
 
     fn write_control_calls(&mut self, flow: &mut Flow) {
-        let (Some(table), Protocol::Tcp { sender, .. }) =
-            (&mut self.control_calls, &mut flow.protocol)
-        else {
+        let (labels, instance) = ((self.point, self.replicate), flow.instance);
+        let name = &self.groups[flow.group as usize].0;
+        let (Some(table), Some(sender)) = (&mut self.control_calls, flow.sender_mut()) else {
             return;
         };
-        let labels = (self.point, self.replicate);
-        let name = &self.groups[flow.group as usize].0;
-        push_calls(&sender.take_calls(), labels, name, flow.instance, table);
+        push_calls(&sender.take_calls(), labels, name, instance, table);
     }
 
     fn flow_row(&self, flow: &Flow, end: Time, losses: FlowLosses) -> FlowRow<'_> {
@@ -322,16 +318,15 @@ impl Sampler {
                     (row.rtt_min_s, row.rtt_max_s) = (counts.rtt_min_s, counts.rtt_max_s);
                 }
             }
-            Protocol::Udp(datagrams) => row.sent_packets = datagrams.sent as i64,
-            Protocol::Controlled(controlled) => {
-                let (counts, state) = (controlled.sender.statistics(), controlled.sender.state());
-                row.sent_packets = counts.sent as i64;
-                row.retransmitted_packets = 0.0;
-                row.timeouts = state.timeouts as f64;
-                row.lost_packets = count(state.lost);
-                row.spurious_losses = count(state.spurious_losses);
-                if counts.rtt_samples > 0 {
-                    (row.rtt_min_s, row.rtt_max_s) = (counts.rtt_min_s, counts.rtt_max_s);
+            Protocol::Other(other) => {
+                let progress = other.progress();
+                row.sent_packets = progress.sent as i64;
+                row.retransmitted_packets = count(progress.retransmitted);
+                row.timeouts = count(progress.timeouts);
+                row.lost_packets = count(progress.lost);
+                row.spurious_losses = count(progress.spurious_losses);
+                if let Some(range) = progress.round_trips.range_s {
+                    (row.rtt_min_s, row.rtt_max_s) = range;
                 }
             }
         }
@@ -339,16 +334,18 @@ impl Sampler {
     }
 }
 
-fn fill_from_datagrams(row: &mut SampleRow<'_>, sender: &DatagramSender) {
-    let state = sender.state();
-    row.rtt_s = seconds(state.rtt);
-    row.smoothed_rtt_s = seconds(state.smoothed_rtt);
-    row.rto_s = seconds(state.timeout);
-    row.sent_packets = sender.statistics().sent as i64;
-    row.retransmitted_packets = 0.0;
-    row.mode = state.mode;
-    row.allowed_rate_bit_per_s = 8.0 * state.rate;
-    row.loss_event_rate = state.loss_event_rate;
+fn fill_from_progress(row: &mut SampleRow<'_>, progress: &Progress) {
+    row.cwnd_bytes = bytes(progress.cwnd);
+    row.ssthresh_bytes = bytes(progress.ssthresh);
+    row.in_flight_bytes = bytes(progress.in_flight);
+    row.rtt_s = seconds(progress.rtt);
+    row.smoothed_rtt_s = seconds(progress.smoothed_rtt);
+    row.rto_s = seconds(progress.timeout);
+    row.sent_packets = progress.sent as i64;
+    row.retransmitted_packets = count(progress.retransmitted);
+    row.mode = progress.mode;
+    row.allowed_rate_bit_per_s = progress.allowed_rate.map_or(f64::NAN, |rate| 8.0 * rate);
+    row.loss_event_rate = progress.loss_event_rate.unwrap_or(f64::NAN);
 }
 
 fn fill_from_sender(row: &mut SampleRow<'_>, sender: &Sender) {

@@ -284,7 +284,7 @@ def _classic_at(scenario: Tree, hop: Tree) -> list[Tree]:
     """Returns the flows with a window through a hop that are known to answer a mark as a loss."""
     flows = []
     for flow in scenario["flows"]:
-        if hop["name"] not in flow["route"] or not facts.transport(flow)[1]["window"]:
+        if hop["name"] not in flow["route"] or not facts.transport(flow)[1]["congestion_window"]:
             continue
         kept = facts.control(flow)[1]["kept_after_mark"]
         if kept is not None and kept["kind"] != _SCALES:

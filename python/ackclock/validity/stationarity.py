@@ -321,7 +321,7 @@ def _receive_window(flow: Mapping[str, Any]) -> float:
 
     A sender's congestion window may grow beyond it without a limit.
     """
-    window = facts.transport(flow)[1]["window"]
+    window = facts.transport(flow)[1]["congestion_window"]
     segments = window["receive_segments"] if window else None
     return facts.mss_bytes(flow) * segments if segments else math.inf
 
@@ -377,7 +377,7 @@ def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
     """Returns True if the window follows a saw-tooth, as far as is known."""
     stated = facts.control(flow)[1]
     if (
-        not facts.transport(flow)[1]["window"]
+        not facts.transport(flow)[1]["congestion_window"]
         or stated["reacts_to_loss"] is False
         or stated["reacts_to_delay"] is True
     ):

@@ -15,6 +15,8 @@ pub enum Options {
     Feedback(Feedback),
     /// The sender's estimate of the round-trip time, for the receiver of a datagram.
     RoundTrip(Span),
+    /// Bytes ([`PacketPool::payload`]).
+    Payload,
 }
 
 /// Owns every packet of a run. Reuses freed slots, the last freed first.
@@ -26,6 +28,8 @@ pub struct PacketPool {
     live: usize,
     pub(super) options: Vec<Options>,
     unused_options: Vec<u32>,
+    /// Bytes by slot of the options. The next packet in a slot reuses its buffer.
+    payloads: Vec<Vec<u8>>,
 }
 
 impl Default for PacketPool {
@@ -36,6 +40,7 @@ impl Default for PacketPool {
             live: 0,
             options: Vec::new(),
             unused_options: Vec::new(),
+            payloads: Vec::new(),
         }
     }
 }
@@ -122,8 +127,10 @@ impl PacketPool {
         copy.next = PacketId::NONE;
         copy.options = u32::MAX;
         let copy = self.insert(copy);
-        if let Some(options) = options {
-            self.set_options(copy, options);
+        match options {
+            None => {}
+            Some(Options::Payload) => self.copy_payload(id, copy),
+            Some(options) => self.set_options(copy, options),
         }
         copy
     }
@@ -164,6 +171,32 @@ impl PacketPool {
         });
         self.options[slot as usize] = options;
         self[id].options = slot;
+    }
+
+    /// Puts bytes into a packet that has no options yet.
+    pub fn set_payload(&mut self, id: PacketId, bytes: &[u8]) {
+        self.set_options(id, Options::Payload);
+        let slot = self[id].options as usize;
+        if self.payloads.len() <= slot {
+            self.payloads.resize_with(slot + 1, Vec::new);
+        }
+        self.payloads[slot].clear();
+        self.payloads[slot].extend_from_slice(bytes);
+    }
+
+    /// Returns the bytes in a packet; empty for most packets, which have none.
+    pub fn payload(&self, id: PacketId) -> &[u8] {
+        match self.options(id) {
+            Some(Options::Payload) => &self.payloads[self[id].options as usize],
+            _ => &[],
+        }
+    }
+
+    fn copy_payload(&mut self, original: PacketId, copy: PacketId) {
+        let slot = self[original].options as usize;
+        let bytes = std::mem::take(&mut self.payloads[slot]);
+        self.set_payload(copy, &bytes);
+        self.payloads[slot] = bytes;
     }
 
     /// Counts the packets in the list from `head` to `tail`.

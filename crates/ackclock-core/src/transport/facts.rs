@@ -29,7 +29,7 @@ pub struct TransportFacts {
     /// Delayed ACKs; none if the receiver sends no ACKs.
     pub delayed_acks: Stated<DelayedAcks>,
     /// Congestion window; none if it has no such window.
-    pub window: Stated<WindowFacts>,
+    pub congestion_window: Stated<WindowFacts>,
     /// Retransmission timer; none if nothing is sent again.
     pub timer: Stated<TimerFacts>,
     /// Reaction to a lost packet; none if nothing is sent again.

@@ -3,15 +3,19 @@
 //!
 //! [`tcp`] is TCP, whose [endpoints](crate::endpoint) have a folder of their own. [`udp`] sends
 //! datagrams as the application writes them, or under a [rate control](crate::rate_control).
+//!
+//! The engine knows TCP, for speed. Every other transport makes two [`Endpoint`]s, so that it needs
+//! no change of the engine. It may come from another crate, chosen by [`Selection::of`].
 
-use crate::datagram::{DatagramParameters, DatagramReceiver, DatagramSender};
 use crate::endpoint::{Receiver, Sender, TcpParameters};
 use ackclock_spec::error::{Result, every, in_range};
 use ackclock_spec::registry::{Entry, Kind, Selection, StreamScope};
 use ackclock_spec::units::Bytes;
+use endpoint::Endpoint;
 use facts::TransportFacts;
 use std::sync::Arc;
 
+pub mod endpoint;
 pub mod facts;
 pub mod tcp;
 pub mod udp;
@@ -53,19 +57,12 @@ pub enum Endpoints {
         /// Parameters of both.
         parameters: Arc<TcpParameters>,
     },
-    /// UDP: each write leaves at once.
-    Udp {
-        /// IP and UDP headers.
-        header: Bytes,
-    },
-    /// UDP under rate control.
-    Controlled {
-        /// Sends datagrams.
-        sender: DatagramSender,
-        /// Sends feedback.
-        receiver: DatagramReceiver,
-        /// Parameters of both.
-        parameters: DatagramParameters,
+    /// Any other transport.
+    Other {
+        /// Sends data.
+        sender: Box<dyn Endpoint>,
+        /// Takes data.
+        receiver: Box<dyn Endpoint>,
     },
 }
 

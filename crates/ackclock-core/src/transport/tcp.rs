@@ -139,7 +139,7 @@ impl Element<TransportKind> for Tcp {
                 timeout_s: tcp.receiver.delayed_ack.timeout.as_seconds(),
                 first_segments: tcp.receiver.delayed_ack.quickack_segments.0,
             }),
-            window: Stated::Some(WindowFacts {
+            congestion_window: Stated::Some(WindowFacts {
                 initial_segments: tcp.growth.initial_window.0,
                 initial_threshold_segments: segments(tcp.growth.initial_ssthresh),
                 receive_segments: segments(tcp.receiver.receive_window),

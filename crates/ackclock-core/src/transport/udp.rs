@@ -4,6 +4,7 @@ use super::facts::{SentEcn, TransportFacts};
 use super::{EndpointContext, Endpoints, LARGEST_PACKET, TransportKind, check_sizes};
 use crate::datagram::{DatagramParameters, DatagramReceiver, DatagramSender};
 use crate::endpoint::parameters::EcnCodepoint;
+use crate::packet::Ecn;
 use crate::rate_control::{RateContext, RateControlKind};
 use ackclock_spec::error::{Error, Result, both, every, in_range};
 use ackclock_spec::files::Files;
@@ -15,10 +16,15 @@ use ackclock_spec::schema;
 use ackclock_spec::stated::Stated;
 use ackclock_spec::tree::to_tree;
 use ackclock_spec::units::Bytes;
+use controlled::{ControlledReceiver, ControlledSender};
+use plain::{PlainReceiver, PlainSender};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+
+mod controlled;
+mod plain;
 
 /// UDP, with or without a rate control.
 #[derive(Clone, Debug, Serialize)]
@@ -72,8 +78,8 @@ impl JsonSchema for Udp {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let control = schema::described(
             schema::one_of::<RateControlKind>(generator),
-            "Rate control, which sets the rate at which datagrams leave. Without one, each write of \
-            the application leaves at once, and only `mss` and `header` may be given.",
+            "Rate control, which sets the rate at which datagrams leave. Without one, each write \
+            leaves at once, and only `mss` and `header` may be given.",
         );
         let parameters = schema::schema_of::<DatagramParameters>();
         let parameters = schema::adopt(generator, Self::NAME, parameters);
@@ -105,7 +111,7 @@ impl Element<TransportKind> for Udp {
             bursts: Some(false),
             sent_ecn: Stated::None,
             delayed_acks: Stated::None,
-            window: Stated::None,
+            congestion_window: Stated::None,
             timer: Stated::None,
             loss_recovery: Stated::None,
         };
@@ -189,8 +195,10 @@ impl Factory<TransportKind> for Udp {
     fn build(&self, context: EndpointContext<'_>) -> Endpoints {
         let (control, parameters) = match self {
             Udp::Plain(plain) => {
-                return Endpoints::Udp {
-                    header: plain.header,
+                let header = plain.header.0 as u16;
+                return Endpoints::Other {
+                    sender: Box::new(PlainSender::new(header)),
+                    receiver: Box::new(PlainReceiver::new(header)),
                 };
             }
             Udp::Controlled {
@@ -207,10 +215,23 @@ impl Factory<TransportKind> for Udp {
             mss: parameters.mss,
         });
         let jitter = streams.stream(&format!("{name}/jitter"));
-        Endpoints::Controlled {
+        let header = parameters.header.0 as u16;
+        let sender = ControlledSender {
             sender: DatagramSender::new(halves.sender, parameters, jitter),
+            header,
+            ecn: match parameters.ecn {
+                true => Ecn::Capable,
+                false => Ecn::NotCapable,
+            },
+        };
+        let receiver = ControlledReceiver {
             receiver: DatagramReceiver::new(halves.receiver),
-            parameters: *parameters,
+            header,
+            feedback_size: parameters.feedback_size.0 as u16,
+        };
+        Endpoints::Other {
+            sender: Box::new(sender),
+            receiver: Box::new(receiver),
         }
     }
 }

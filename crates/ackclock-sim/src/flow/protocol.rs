@@ -1,13 +1,12 @@
-//! The endpoints of a flow: TCP, UDP, or UDP under rate control.
+//! The two sides of a flow: TCP, or any other transport.
 
-use ackclock_core::datagram::{DatagramReceiver, DatagramSender, Once};
 use ackclock_core::endpoint::{Receiver, Sender};
-use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketId, PacketKind, PacketPool};
-use ackclock_core::rate_control::Arrived;
+use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::transport::Endpoints;
-use ackclock_spec::units::{Bytes, Time};
+use ackclock_core::transport::endpoint::{Arrived, Endpoint, Progress};
+use ackclock_spec::units::{Span, Time};
 
-/// The endpoints. Their kind is needed several times for each packet. So it is a separate number,
+/// The two sides. Their kind is needed several times for each packet. So it is a separate number,
 /// which is quick to compare with zero, where the compiler would hide it in the spare values of a
 /// field.
 #[derive(Debug)]
@@ -24,14 +23,12 @@ pub enum Protocol {
         /// Acknowledges data.
         receiver: Receiver,
     },
-    /// UDP.
-    Udp(Datagrams),
-    /// UDP under rate control.
-    Controlled(Box<Controlled>),
+    /// Any other transport.
+    Other(Box<Other>),
 }
 
 impl Protocol {
-    /// Takes the endpoints of a transport.
+    /// Takes the sides of a transport.
     pub fn of(endpoints: Endpoints) -> Self {
         match endpoints {
             Endpoints::Tcp {
@@ -44,90 +41,101 @@ impl Protocol {
                 header: parameters.connection.header.0 as u16,
                 ecn: (parameters.ecn.of_new_data(), parameters.ecn.of_the_rest()),
             },
-            Endpoints::Udp { header } => Protocol::Udp(Datagrams {
-                header: header.0 as u16,
-                ..Datagrams::default()
-            }),
-            Endpoints::Controlled {
-                sender,
-                receiver,
-                parameters,
-            } => Protocol::Controlled(Box::new(Controlled {
-                sender,
-                receiver,
-                header: parameters.header.0 as u16,
-                feedback_size: parameters.feedback_size.0 as u16,
-                ecn: parameters.ecn,
+            Endpoints::Other { sender, receiver } => Protocol::Other(Box::new(Other {
+                sender: Side::new(sender, PacketKind::Datagram),
+                receiver: Side::new(receiver, PacketKind::Feedback),
+                payload: Vec::new(),
             })),
         }
     }
 }
 
-/// A UDP sender and receiver without control: datagrams are numbered, and each counts once.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Datagrams {
-    pub(super) header: u16,
-    /// Datagrams sent.
-    pub sent: u64,
-    /// Payload received, each datagram once.
-    pub delivered: Bytes,
-    once: Once,
-}
-
-impl Datagrams {
-    pub(super) fn receive(&mut self, packet: &Packet) {
-        if self.once.is_new(packet.sequence) {
-            self.delivered += packet.bytes().saturating_sub(Bytes(self.header.into()));
-        }
-    }
-}
-
-/// A UDP sender and receiver under rate control. Its methods are not inlined and marked as cold, so
-/// that they do not lengthen the path of a TCP segment.
+/// The sides of a transport that is not TCP. The methods that packets need are not inlined and
+/// marked as cold, so that they do not lengthen the path of a TCP segment.
 #[derive(Debug)]
-pub struct Controlled {
-    /// Sends datagrams.
-    pub sender: DatagramSender,
-    /// Sends feedback.
-    pub receiver: DatagramReceiver,
-    header: u16,
-    feedback_size: u16,
-    ecn: bool,
+pub struct Other {
+    /// Sends data.
+    pub(super) sender: Side,
+    /// Takes data.
+    pub(super) receiver: Side,
+    /// Bytes of the packet that is made, and room for the next.
+    payload: Vec<u8>,
 }
 
-impl Controlled {
-    #[cold]
-    #[inline(never)]
-    pub(super) fn receive(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
-        let packet = &packets[id];
-        let rtt = match packets.options(id) {
-            Some(Options::RoundTrip(rtt)) => Some(*rtt),
-            _ => None,
-        };
-        let data = Arrived {
-            sequence: packet.sequence,
-            sent_at: packet.stamp,
-            length: Bytes(u64::from(packet.size - self.header)),
-            rtt,
-            marked: packet.ecn() == Ecn::Marked,
-        };
-        self.receiver.handle_datagram(now, &data);
+/// One side, and when to wake it.
+#[derive(Debug)]
+pub(super) struct Side {
+    pub(super) endpoint: Box<dyn Endpoint>,
+    /// Kind of the packets that it sends.
+    kind: PacketKind,
+    wake: Time,
+    /// Time at which it was last woken.
+    woken: Time,
+}
+
+impl Side {
+    fn new(endpoint: Box<dyn Endpoint>, kind: PacketKind) -> Self {
+        Side {
+            endpoint,
+            kind,
+            wake: Time::NEVER,
+            woken: Time::ZERO,
+        }
     }
 
-    #[cold]
-    #[inline(never)]
-    pub(super) fn receive_feedback(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
-        if let Some(Options::Feedback(feedback)) = packets.options(id) {
-            self.sender.handle_feedback(now, feedback);
+    #[inline]
+    pub(super) const fn poll_timeout(&self) -> Time {
+        self.wake
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        if self.wake <= now {
+            self.woken = now;
+            self.endpoint.handle_timeout(now);
         }
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn poll_timeout(&self) -> Time {
-        self.sender.poll_timeout()
+    pub(super) fn handle_packet(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
+        let arrived = Arrived {
+            packet: &packets[id],
+            options: packets.options(id),
+            payload: packets.payload(id),
+        };
+        self.endpoint.handle_packet(now, &arrived);
     }
 
+    /// Returns the next packet of this side. It reuses the slot of the packet that has arrived, if
+    /// there is one.
+    fn poll(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        arrived: Option<PacketId>,
+        (packets, payload): (&mut PacketPool, &mut Vec<u8>),
+    ) -> Option<PacketId> {
+        let Some(sent) = self.endpoint.poll_transmit(now, payload) else {
+            self.wake = self.endpoint.poll_timeout();
+            if self.wake <= now && self.woken == now {
+                self.wake = now + Span::from_nanos(1); // a timer that stands still stops the run
+            }
+            return None;
+        };
+        let mut packet = Packet::new(self.kind, flow, sent.number, sent.size, sent.stamp);
+        packet.set_ecn(sent.ecn);
+        let id = packets.answer(arrived, packet);
+        if let Some(options) = sent.options {
+            packets.set_options(id, options);
+        } else if !payload.is_empty() {
+            packets.set_payload(id, payload);
+            payload.clear();
+        }
+        Some(id)
+    }
+}
+
+impl Other {
     #[cold]
     #[inline(never)]
     pub(super) fn poll_transmit(
@@ -136,33 +144,39 @@ impl Controlled {
         flow: FlowId,
         packets: &mut PacketPool,
     ) -> Option<PacketId> {
-        let datagram = self.sender.poll_transmit(now)?;
-        let size = datagram.length.0 as u16 + self.header;
-        let mut packet = Packet::new(PacketKind::Datagram, flow, datagram.sequence, size, now);
-        if self.ecn {
-            packet.set_ecn(Ecn::Capable);
-        }
-        let id = packets.insert(packet);
-        if let Some(rtt) = datagram.rtt {
-            packets.set_options(id, Options::RoundTrip(rtt));
-        }
-        Some(id)
+        let pool = (packets, &mut self.payload);
+        self.sender.poll(now, flow, None, pool)
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn poll_feedback(
+    pub(super) fn poll_answer(
         &mut self,
         now: Time,
         flow: FlowId,
         arrived: Option<PacketId>,
         packets: &mut PacketPool,
     ) -> Option<PacketId> {
-        let feedback = self.receiver.poll_feedback(now)?;
-        let (number, echo) = (feedback.sequence, feedback.echo);
-        let packet = Packet::new(PacketKind::Feedback, flow, number, self.feedback_size, echo);
-        let id = packets.answer(arrived, packet);
-        packets.set_options(id, Options::Feedback(feedback));
-        Some(id)
+        let pool = (packets, &mut self.payload);
+        self.receiver.poll(now, flow, arrived, pool)
+    }
+
+    /// Returns the state and the counts of the sending side.
+    pub fn progress(&self) -> Progress {
+        self.sender.endpoint.progress()
+    }
+
+    fn sides(&self) -> [&dyn Endpoint; 2] {
+        [&*self.sender.endpoint, &*self.receiver.endpoint]
+    }
+
+    /// True if a side may fail.
+    pub fn may_fail(&self) -> bool {
+        self.sides().iter().any(|side| side.may_fail())
+    }
+
+    /// Returns the reason why a side cannot go on.
+    pub fn fault(&self) -> Option<String> {
+        self.sides().iter().find_map(|side| side.fault())
     }
 }

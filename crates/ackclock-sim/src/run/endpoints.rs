@@ -17,7 +17,7 @@ impl<T: Trace> Run<T> {
         let target = self.receiver_target(flow);
         let receiving = &mut self.flows[flow];
         if receiving.receive_data(at, id, &self.packets) {
-            return self.answer_twice(at, flow, id);
+            return self.answer_apart(at, flow, id);
         }
         let answer = receiving.poll_acknowledgement(at, Some(id), &mut self.packets);
         receiving.arm_receiver(target, &mut self.events);
@@ -27,23 +27,31 @@ impl<T: Trace> Run<T> {
     /// Removes delivered data whose slot holds no answer. Returns the answer.
     #[inline(always)]
     fn end_data(&mut self, at: Time, id: PacketId, answer: Option<PacketId>) -> Option<PacketId> {
-        if answer.is_some() {
-            self.record_endpoint(at, Step::Send, id);
-        } else {
-            self.packets.remove(id);
+        match answer {
+            Some(answer) => self.record_endpoint(at, Step::Send, answer),
+            None => self.packets.remove(id),
         }
         answer
     }
 
-    /// Sends the first of two ACKs that a receiver owes after a segment. Returns the second, in the
-    /// segment's slot.
+    /// Sends all answers to a packet but the last, which is returned: the two ACKs that a TCP
+    /// receiver owes, or whatever another transport's receiver sends. The first is in the packet's
+    /// slot.
     #[cold]
     #[inline(never)]
-    fn answer_twice(&mut self, at: Time, flow: usize, id: PacketId) -> Option<PacketId> {
-        self.pump_receiver(flow, at);
-        let answer = self.flows[flow].poll_acknowledgement(at, Some(id), &mut self.packets);
+    fn answer_apart(&mut self, at: Time, flow: usize, id: PacketId) -> Option<PacketId> {
+        let mut last = self.flows[flow].poll_acknowledgement(at, Some(id), &mut self.packets);
+        while let Some(answer) = last
+            && let Some(next) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets)
+        {
+            self.begin_route(at, answer);
+            last = Some(next);
+            if self.flows[flow].sender().is_some() {
+                break;
+            }
+        }
         self.arm_receiver(flow);
-        self.end_data(at, id, answer)
+        self.end_data(at, id, last)
     }
 
     /// Delivers an ACK to its sender. Returns the packet that the sender then sends, if it sends
@@ -142,11 +150,14 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Sends the ACK that the receiving side has due at `at`, and sets its next wake-up. The ACK
-    /// does not travel on: what it leads to may come after what the receiver handles meanwhile.
+    /// Sends what the receiving side has due at `at`, one ACK for TCP, and sets its next wake-up.
+    /// No packet travels on: what it leads to may come after what the receiver handles meanwhile.
     pub(super) fn pump_receiver(&mut self, flow: usize, at: Time) {
-        if let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
+        while let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
             self.begin_route(at, id);
+            if self.flows[flow].sender().is_some() {
+                break;
+            }
         }
         self.arm_receiver(flow);
     }

@@ -6,3 +6,4 @@ mod cell;
 mod common;
 mod control_states;
 mod determinism;
+mod echo;

@@ -50,7 +50,7 @@ def _transport(evidence: Evidence) -> facts.Facts:
 
 def _window(evidence: Evidence) -> facts.Facts:
     """Returns the facts of the flow's congestion window; empty without one."""
-    return _transport(evidence)["window"] or facts.Facts()
+    return _transport(evidence)["congestion_window"] or facts.Facts()
 
 
 def _in_linux(evidence: Evidence) -> facts.Facts:

@@ -41,7 +41,7 @@ def _of_medium(
     scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree | None
 ) -> Iterable[tuple[int, Cell]]:
     """Yields the cell of a medium for the index of each flow whose data contends for it."""
-    if timing is None or None in timing.values():
+    if timing is None or any(timing[name] is None for name in (*timing, *_TIMING)):
         why = f"{medium} does not state its timing"
         for number, flow in enumerate(scenario["flows"]):
             if _contending(scenario, medium, flow["route"]):
@@ -95,11 +95,13 @@ def _unclear(scenario: Tree, flow: Tree, path: FlowPath, data: list[Tree], acks:
     hops = {hop["name"]: hop for hop in scenario["hops"]}
     contends = sum(bool(_contention(hops[name])) for name in flow["route"])
     size = facts.traffic(flow)["packet_bytes"]
+    is_sized = facts.transport(flow)[1]["answer_bytes"] is not None
+    is_sized = is_sized and not isnan(facts.packet_bytes(flow))
     reasons = {
         "arrives over time, so that the number of contenders changes": "arrivals" in flow,
         "contends only with its ACKs": not data,
         "contends more than once on its route": contends > 1,
-        "does not state the size of its packets": size is None,
+        "does not state the size of its packets": size is None or not is_sized,
         "has packets that are not full": size not in (None, facts.NONE, path.sender.mss_bytes),
         "is acknowledged over the medium, but not by TCP": bool(acks)
         and path.sender.transport != "tcp",
@@ -181,6 +183,24 @@ def _window(timing: Tree, window: Tree) -> int:
     if window["kind"] == "constant":
         return int(window["window"])
     return (int(timing[window["bound"]]) + 1) // int(window["divisor"]) - 1
+
+
+#: Facts of a medium's timing that the models need.
+_TIMING = (
+    "slot_s",
+    "sifs_s",
+    "preamble_s",
+    "control_preamble_s",
+    "symbol_s",
+    "service_and_tail_bits",
+    "signal_extension_s",
+    "basic_bit_per_s",
+    "header_bytes",
+    "ack_bytes",
+    "retries",
+    "eifs",
+    "rts_bytes",
+)
 
 
 def _timing(timing: Tree) -> Timing:

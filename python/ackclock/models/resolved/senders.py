@@ -24,7 +24,7 @@ def sender(flow: Flow, round_trip_s: float, full_queue_round_trip_s: float) -> S
         full_queue_round_trip_s: Round-trip time while the bottleneck's queue is full.
     """
     name, stated = facts.transport(flow)
-    window, timer = stated["window"], stated["timer"]
+    window, timer = stated["congestion_window"], stated["timer"]
     if not window or not timer:
         return _without_window(flow, round_trip_s)
     return Sender(
@@ -57,7 +57,7 @@ def transfer(flow: Flow, warmup_s: float) -> Transfer:
         and latest(flow["start"]) <= warmup_s,
         size_segments=_size(traffic["size_bytes"], facts.mss_bytes(flow)),
     )
-    delayed, window, timer = stated["delayed_acks"], stated["window"], stated["timer"]
+    delayed, window, timer = stated["delayed_acks"], stated["congestion_window"], stated["timer"]
     if not delayed or not window or not timer:
         return known
     initial_window = float(window["initial_segments"])
