@@ -1,6 +1,9 @@
 //! Builds the network of a scenario: the hops, each element with its own named stream, and the
 //! routes of all flow instances. Virtual time and the real clock start from the same network and
 //! draw the same random numbers.
+//!
+//! [`graph`] moves packets through a network in the order of time, for emulations and replays; its
+//! [`decision`]s are what they record. The engine has a faster loop that does the same.
 
 use crate::hop::Hop;
 use crate::link::contention::Contention;
@@ -20,6 +23,8 @@ use routes::RouteBuilder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub mod decision;
+pub mod graph;
 mod routes;
 
 /// Hops, media, flow instances and routes of one run.

@@ -2,12 +2,12 @@
 //! test's clock, the real-time loop and a replay drive it alike, and get the same departures, drops
 //! and marks.
 
-use crate::decision::Decision;
-use crate::graph::{Graph, Listener};
 use crate::ipv4::{self, Direction};
 use crate::record::{ArrivalRow, Chunk};
 use ackclock_core::hop::Hop;
 use ackclock_core::network::Network;
+use ackclock_core::network::decision::Decision;
+use ackclock_core::network::graph::{Graph, Listener};
 use ackclock_core::observe::{FlowLosses, HopLosses};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId};
 use ackclock_core::result::Table;

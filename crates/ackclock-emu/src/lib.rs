@@ -17,11 +17,11 @@
 //! * [`doctor`]: checks of what this machine can do, with remedies.
 //! * [`workload`]: flows in the hosts, on the kernel's sockets, and the kernel's readings of them.
 //! * [`addresses`], [`ipv4`]: the flow of a packet, from its header.
-//! * [`driver`], [`graph`]: passage of packets through the hops of a scenario at given times,
-//!   without clock or descriptor.
+//! * [`driver`]: passage of real packets through the hops of a scenario at given times, without
+//!   clock or descriptor.
 //! * [`real_time`], [`wait`], [`clock`], [`port`]: the loop that reads, waits and writes.
-//! * [`record`], [`replay`], [`decision`]: record of arrivals and decisions, and a check that the
-//!   engine's hops decide the same.
+//! * [`record`], [`replay`]: record of arrivals and decisions, and a check that the engine's hops
+//!   decide the same.
 //! * [`timing`], [`fidelity`]: lateness, and the verdict on the reliability of a run.
 //! * [`capture`], [`background`]: packet captures, written to disk beside the loop.
 //!
@@ -30,7 +30,6 @@
 
 pub mod addresses;
 pub mod capture;
-pub mod decision;
 #[cfg(target_os = "linux")]
 pub mod device;
 pub mod doctor;
@@ -39,7 +38,6 @@ pub mod driver;
 pub mod emulation;
 pub mod fidelity;
 pub mod files;
-pub mod graph;
 #[cfg(target_os = "linux")]
 pub mod host;
 #[cfg(target_os = "linux")]

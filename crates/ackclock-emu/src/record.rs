@@ -6,9 +6,9 @@
 //! little-endian, then the body. In the body every number is a LEB128 varint. Times and packet
 //! numbers are differences from the previous row (zigzag where they may fall).
 
-use crate::decision::{Decision, Fate};
 use crate::ipv4::Direction;
 use ackclock_core::job::Job;
+use ackclock_core::network::decision::{Decision, Fate};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
 use ackclock_spec::units::Time;
 use std::io::{self, Read, Write};

@@ -1,10 +1,10 @@
 //! Replay of a record: the recorded arrivals pass through newly built hops, which must take the
 //! recorded decisions, to the nanosecond.
 
-use crate::decision::Decision;
-use crate::graph::{Graph, Listener};
 use crate::record::{ArrivalDigest, Chunk};
 use ackclock_core::network::Network;
+use ackclock_core::network::decision::Decision;
+use ackclock_core::network::graph::{Graph, Listener};
 use ackclock_core::packet::PacketId;
 use ackclock_spec::units::{Span, Time};
 use std::fmt;

@@ -2,11 +2,11 @@
 //! take the same decisions.
 
 use super::*;
-use crate::decision::Fate;
 use crate::testing::networks::{
     Coming, Description, END, INTERVAL, Left, arrivals, counters, descriptions, drive, lateness,
 };
 use ackclock_core::hop::Arrival;
+use ackclock_core::network::decision::Fate;
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::PacketPool;
 use ackclock_core::result::Column;

@@ -1,11 +1,11 @@
 //! A record replays, and every change to it is found.
 
 use super::*;
-use crate::decision::Fate;
 use crate::record::{ArrivalRow, Chunks, MAGIC};
 use crate::testing::networks::{
     Coming, Description, INTERVAL, arrivals, descriptions, drive, lateness,
 };
+use ackclock_core::network::decision::Fate;
 use ackclock_core::packet::{Ecn, FlowId, PacketKind};
 use proptest::prelude::*;
 

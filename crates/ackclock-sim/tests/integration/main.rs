@@ -7,3 +7,4 @@ mod common;
 mod control_states;
 mod determinism;
 mod echo;
+mod graph;

@@ -1,6 +1,6 @@
 //! Decisions of hops about packets. A run's record holds them, and a replay must reproduce them.
 
-use ackclock_core::observe::DropReason;
+use crate::observe::DropReason;
 use ackclock_spec::units::Time;
 
 /// The fate of a packet.
@@ -52,7 +52,7 @@ impl From<DropReason> for Fate {
 pub struct Decision {
     /// Scheduled time of the decision, not the time of the wake-up that carried it out.
     pub at: Time,
-    /// Index into [`Network::hops`](ackclock_core::network::Network). For a departure it is the
+    /// Index into [`Network::hops`](super::Network). For a departure it is the
     /// last hop of the route, or [`Decision::NOWHERE`] if the route has none.
     pub hop: u32,
     /// Number of the packet: the run's arrivals counted from 0. A duplicate has its original's
