@@ -121,6 +121,18 @@ def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
     assert computed["toy-figure-2.1"].times == 0
 
 
+def test_without_a_package_of_experiments_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ackclock.reproduction.experiments", lambda: ())
+    for arguments in (["--list"], ["markov"]):
+        answer = ackclock("reproduce", *arguments)
+        assert (answer.exit_code, answer.stdout) == (3, "")
+        assert answer.stderr == (
+            "ackclock: no experiments are installed; those of papers: pip install ackclock-papers\n"
+        )
+
+
 @pytest.mark.slow
 def test_what_is_done_is_not_done_again(
     computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch

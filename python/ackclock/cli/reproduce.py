@@ -13,7 +13,7 @@ from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.progress import progress
 from ackclock.cli.records import experiment
-from ackclock.errors import InputError
+from ackclock.errors import InputError, LackingError
 
 if TYPE_CHECKING:
     from ackclock.reproduction import Experiment
@@ -60,6 +60,12 @@ def reproduce(
         )
     from ackclock.reproduction import Kind, chosen, experiments, runner
 
+    if not experiments():
+        raise LackingError(
+            "lacking",
+            "",
+            "no experiments are installed; those of papers: pip install ackclock-papers",
+        )
     wanted = chosen(names, experiments())
     if everything or not names:
         wanted = list(experiments())
