@@ -4,8 +4,7 @@
 use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event,
-    MarkReport, Needs,
+    Ack, Congestion, CongestionControl, ControlContext, ControlState, Event, MarkReport, Needs,
 };
 use ackclock_spec::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
@@ -161,33 +160,10 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     }
 
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
-        let before = self.window;
-        match congestion.kind {
-            CongestionKind::Loss => self
-                .window
-                .reduce_after_loss(self.decrease.kept(now, congestion)),
-            CongestionKind::Mark => self
-                .window
-                .reduce_after_mark(self.decrease.kept(now, congestion)),
-            CongestionKind::Timeout => self
-                .window
-                .reduce_after_timeout(self.decrease.kept(now, congestion), congestion.loss_window),
-            CongestionKind::RepeatedTimeout => self.window.restart(congestion.loss_window),
-            CongestionKind::SpuriousLoss => {
-                // RFC 4015 section 3.2: restore the earlier window, unless the present one has
-                // outgrown it.
-                if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
-                    self.window = undo;
-                }
-                return;
-            }
-        }
-        self.slow_start.end();
-        self.count_anew();
-        match congestion.kind {
-            CongestionKind::Mark => self.undo = None, // a mark is never spurious
-            CongestionKind::RepeatedTimeout => {}
-            _ => self.undo = Some(before),
+        let kept = || self.decrease.kept(now, congestion);
+        if self.window.react(congestion, &mut self.undo, kept) {
+            self.slow_start.end();
+            self.count_anew();
         }
     }
 

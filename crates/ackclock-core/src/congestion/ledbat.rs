@@ -18,9 +18,7 @@ use super::facts::{ControlFacts, GrowthLaw, KeptShare};
 use super::parameters::check_positive;
 use super::smallest_delay::{BaseDelay, LastMinimum};
 use super::window::Window;
-use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event,
-};
+use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Event};
 use super::{ControlState, RecoveryPhase};
 use ackclock_spec::error::{Result, every, in_range};
 use ackclock_spec::files::Files;
@@ -202,27 +200,9 @@ impl CongestionControl for LedbatControl {
     }
 
     fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
-        let before = self.window;
         let kept = congestion.base.as_f64() * KEPT;
         self.in_slow_start = false;
-        match congestion.kind {
-            CongestionKind::Loss => self.window.reduce_after_loss(kept),
-            CongestionKind::Mark => self.window.reduce_after_mark(kept),
-            CongestionKind::Timeout | CongestionKind::RepeatedTimeout => {
-                self.window.restart(congestion.loss_window);
-            }
-            CongestionKind::SpuriousLoss => {
-                if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
-                    self.window = undo;
-                }
-                return;
-            }
-        }
-        match congestion.kind {
-            CongestionKind::Mark => self.undo = None,
-            CongestionKind::RepeatedTimeout => {}
-            _ => self.undo = Some(before),
-        }
+        self.window.react(congestion, &mut self.undo, || kept);
     }
 
     fn on_event(&mut self, _: Time, event: &Event) {
@@ -250,6 +230,7 @@ impl CongestionControl for LedbatControl {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CongestionKind;
     use super::super::testing::{AckClock, Bottleneck, MSS};
     use super::*;
     use ackclock_spec::units::BitRate;

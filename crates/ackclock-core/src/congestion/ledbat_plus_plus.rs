@@ -18,9 +18,7 @@ use super::ledbat::at_least_one;
 use super::rounds::RoundCounter;
 use super::smallest_delay::{BaseDelay, LastMinimum};
 use super::window::Window;
-use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event,
-};
+use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Event};
 use super::{ControlState, RecoveryPhase};
 use ackclock_spec::error::{Result, every, in_range};
 use ackclock_spec::files::Files;
@@ -246,28 +244,9 @@ impl CongestionControl for Control {
     }
 
     fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
-        let before = self.window;
         let kept = congestion.base.as_f64() * KEPT;
-        match congestion.kind {
-            CongestionKind::Loss => self.window.reduce_after_loss(kept),
-            CongestionKind::Mark => self.window.reduce_after_mark(kept),
-            CongestionKind::Timeout => {
-                self.window
-                    .reduce_after_timeout(kept, congestion.loss_window);
-            }
-            CongestionKind::RepeatedTimeout => self.window.restart(congestion.loss_window),
-            CongestionKind::SpuriousLoss => {
-                if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
-                    self.window = undo;
-                }
-                return;
-            }
-        }
-        self.end_first();
-        match congestion.kind {
-            CongestionKind::Mark => self.undo = None,
-            CongestionKind::RepeatedTimeout => {}
-            _ => self.undo = Some(before),
+        if self.window.react(congestion, &mut self.undo, || kept) {
+            self.end_first();
         }
     }
 
@@ -296,6 +275,7 @@ impl CongestionControl for Control {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CongestionKind;
     use super::super::testing::{AckClock, Bottleneck, MSS};
     use super::*;
     use ackclock_spec::units::BitRate;

@@ -31,9 +31,7 @@ use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::check_positive;
 use super::rounds::RoundCounter;
 use super::window::Window;
-use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event,
-};
+use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Event};
 use super::{ControlState, RecoveryPhase};
 use ackclock_spec::error::{Result, consistent, every};
 use ackclock_spec::files::Files;
@@ -178,25 +176,8 @@ impl CongestionControl for VegasControl {
     }
 
     fn on_congestion(&mut self, _now: Time, congestion: &Congestion) {
-        let before = self.window;
         let kept = congestion.base.as_f64() * KEPT;
-        match congestion.kind {
-            CongestionKind::Loss => self.window.reduce_after_loss(kept),
-            CongestionKind::Mark => self.window.reduce_after_mark(kept),
-            CongestionKind::Timeout => self
-                .window
-                .reduce_after_timeout(kept, congestion.loss_window),
-            CongestionKind::RepeatedTimeout => return self.window.restart(congestion.loss_window),
-            CongestionKind::SpuriousLoss => {
-                // RFC 4015 section 3.2: restore the earlier window, unless the present one has
-                // outgrown it.
-                if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
-                    self.window = undo;
-                }
-                return;
-            }
-        }
-        self.undo = (congestion.kind != CongestionKind::Mark).then_some(before);
+        self.window.react(congestion, &mut self.undo, || kept);
     }
 
     fn on_event(&mut self, _: Time, event: &Event) {
@@ -231,6 +212,7 @@ impl CongestionControl for VegasControl {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CongestionKind;
     use super::super::testing::{AckClock, Bottleneck, MSS};
     use super::*;
     use ackclock_spec::files::NoFiles;

@@ -1,6 +1,6 @@
 //! The congestion window of RFC 5681: cwnd and ssthresh, in fractional bytes.
 
-use super::ControlContext;
+use super::{Congestion, CongestionKind, ControlContext};
 use ackclock_spec::units::Bytes;
 
 /// cwnd and ssthresh of a loss-based control. cwnd is at least one segment.
@@ -77,6 +77,38 @@ impl Window {
     /// Ends slow start: ssthresh becomes cwnd.
     pub fn end_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
+    }
+
+    /// Reacts to congestion; `kept` is ssthresh after a reduction, in bytes. `undo` holds the window
+    /// before the last reduction that may turn out to be unnecessary. Returns false if that was
+    /// undone.
+    pub fn react(
+        &mut self,
+        congestion: &Congestion,
+        undo: &mut Option<Window>,
+        kept: impl FnOnce() -> f64,
+    ) -> bool {
+        let before = *self;
+        match congestion.kind {
+            CongestionKind::Loss => self.reduce_after_loss(kept()),
+            CongestionKind::Mark => self.reduce_after_mark(kept()),
+            CongestionKind::Timeout => self.reduce_after_timeout(kept(), congestion.loss_window),
+            CongestionKind::RepeatedTimeout => self.restart(congestion.loss_window),
+            CongestionKind::SpuriousLoss => {
+                // RFC 4015 section 3.2: restore the earlier window, unless the present one has
+                // outgrown it.
+                if let Some(undo) = undo.take().filter(|undo| undo.cwnd > self.cwnd) {
+                    *self = undo;
+                }
+                return false;
+            }
+        }
+        match congestion.kind {
+            CongestionKind::Mark => *undo = None, // a mark is never spurious
+            CongestionKind::RepeatedTimeout => {}
+            _ => *undo = Some(before),
+        }
+        true
     }
 
     /// Reduces after a loss: ssthresh becomes `kept`, at least two segments, and cwnd at most that
