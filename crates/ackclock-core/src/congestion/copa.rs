@@ -17,14 +17,13 @@
 
 use super::ControlState;
 use super::facts::{ControlFacts, GrowthLaw, KeptShare};
-use super::parameters::check_positive;
 use super::rounds::RoundCounter;
 use super::smallest_delay::SlidingMinimum;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event, Needs,
     Pace,
 };
-use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::error::{Result, check_positive, every, in_range};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::units::{BitRate, Bytes, Span, Time};

@@ -2,7 +2,6 @@
 
 use super::cubic_linux::{CubicLinux, LONGEST_TICK, USUAL_TICK};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
-use super::parameters::{check_factor, check_positive};
 use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
@@ -10,7 +9,7 @@ use super::{
     Event, Needs, SendLimit,
 };
 use crate::endpoint::parameters::Arithmetic;
-use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::error::{Result, check_factor, check_positive, consistent, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::stated::Stated;

@@ -214,7 +214,7 @@ impl ControlFacts {
 
     /// A control that reacts alike to losses and marks, does not react to delay, and leaves pacing
     /// to the transport.
-    pub(super) fn loss_based(kept: KeptShare) -> Self {
+    pub fn loss_based(kept: KeptShare) -> Self {
         ControlFacts {
             kept_after_loss: Some(kept),
             kept_after_mark: Some(kept),

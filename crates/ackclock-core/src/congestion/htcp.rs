@@ -15,10 +15,9 @@
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
-use super::parameters::check_factor;
 use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind};
-use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::error::{Result, check_factor, check_positive, consistent, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::stated::Stated;
@@ -76,12 +75,7 @@ impl Element<ControlKind> for Htcp {
                 &["minimum_beta"],
                 &format!("is less than minimum_beta, {least}; raise it or lower minimum_beta"),
             ),
-            in_range(
-                self.bandwidth_switch > 0.0 && self.bandwidth_switch.is_finite(),
-                "bandwidth_switch",
-                &self.bandwidth_switch,
-                "is not positive; for example 0.2",
-            ),
+            check_positive("bandwidth_switch", self.bandwidth_switch, "0.2"),
         ])
     }
 

@@ -14,11 +14,10 @@
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
-use super::parameters::{check_factor, check_positive};
 use super::rounds::RoundCounter;
 use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
-use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::error::{Result, check_factor, check_positive, consistent, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::quantity::Segments;
 use ackclock_spec::registry::{Element, Factory};

@@ -15,12 +15,11 @@
 //! start unless `slow_start` asks for one.
 
 use super::facts::{ControlFacts, GrowthLaw, KeptShare};
-use super::parameters::check_positive;
 use super::smallest_delay::{BaseDelay, LastMinimum};
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Event};
 use super::{ControlState, RecoveryPhase};
-use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::error::{Result, check_positive, every, in_range};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::units::{Bytes, Span, Time};

@@ -20,7 +20,7 @@ use super::smallest_delay::{BaseDelay, LastMinimum};
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Event};
 use super::{ControlState, RecoveryPhase};
-use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::error::{Result, check_positive, every, in_range};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -70,7 +70,7 @@ impl Element<ControlKind> for LedbatPlusPlus {
                 &self.target,
                 "is not positive; for example \"60 ms\"",
             ),
-            super::parameters::check_positive("decrease", self.decrease, "1"),
+            check_positive("decrease", self.decrease, "1"),
             at_least_one("base_history", self.base_history, "10"),
             at_least_one("current_filter", self.current_filter, "4"),
             in_range(

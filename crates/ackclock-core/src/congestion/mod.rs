@@ -26,7 +26,6 @@ mod hystart_plus_plus;
 pub mod illinois;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
-mod parameters;
 pub mod prague;
 pub mod reno;
 mod reno_linux;

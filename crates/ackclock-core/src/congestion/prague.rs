@@ -16,14 +16,13 @@
 //! docs/deviations.md says what is left out.
 
 use super::facts::{ControlFacts, EcnUse, GrowthLaw, KeptShare, LinuxControl};
-use super::parameters::check_positive;
 use super::reno_linux::{RenoLinux, Shares};
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
     Event, MarkReport, Needs, Pace, RecoveryPhase,
 };
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
-use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::error::{Result, check_positive, every, in_range};
 use ackclock_spec::files::Files;
 use ackclock_spec::quantity::Segments;
 use ackclock_spec::registry::{Element, Factory};

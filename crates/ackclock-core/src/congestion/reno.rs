@@ -25,12 +25,11 @@
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
-use super::parameters::{check_factor, check_positive};
 use super::reno_linux::{RenoLinux, Shares};
 use super::slow_start::SlowStartExit;
 use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::endpoint::parameters::Arithmetic;
-use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::error::{Result, check_factor, check_positive, consistent, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::stated::Stated;

@@ -28,12 +28,11 @@
 //! have them.
 
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
-use super::parameters::check_positive;
 use super::rounds::RoundCounter;
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Event};
 use super::{ControlState, RecoveryPhase};
-use ackclock_spec::error::{Result, consistent, every};
+use ackclock_spec::error::{Result, check_positive, consistent, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::stated::Stated;

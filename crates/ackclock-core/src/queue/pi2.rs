@@ -8,7 +8,7 @@ use super::pi_controller::{Controller, Gains};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Ecn, PacketId};
-use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::error::{Result, check_positive, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::quantity::QueueLimit;
 use ackclock_spec::registry::{Element, Factory};
@@ -92,12 +92,7 @@ impl Element<QueueKind> for Pi2 {
 
 /// Refuses a coupling that is not positive.
 pub(super) fn check_coupling(coupling: f64) -> Result<()> {
-    in_range(
-        coupling > 0.0 && coupling.is_finite(),
-        "coupling",
-        &coupling,
-        "is not positive; for example 2",
-    )
+    check_positive("coupling", coupling, "2")
 }
 
 impl Pi2 {

@@ -2,7 +2,7 @@
 //! base probability p′ until the queueing delay meets a target.
 
 use super::arithmetic::Arithmetic;
-use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::error::{Result, check_positive, consistent, every, in_range};
 use ackclock_spec::units::{Span, Time};
 
 /// Shortest interval between updates, which bounds the work for a link that stands still; our own
@@ -56,13 +56,12 @@ impl Gains {
     /// With the name of the field.
     pub fn check(&self, arithmetic: Arithmetic) -> Result<()> {
         let gain = |field, gain: f64, example| {
-            let positive = format!("is not positive; for example {example}");
             // Rounded to 256ths, and at most 31 bits.
             let countable = gain * GAINS_PER_HERTZ >= 0.5 && gain <= 8_388_607.0;
             let uncountable = format!("rounds to none of Linux's 256ths; for example {example}");
             let linux = arithmetic == Arithmetic::Linux;
             every([
-                in_range(gain > 0.0 && gain.is_finite(), field, &gain, &positive),
+                check_positive(field, gain, example),
                 consistent(
                     countable || !linux || gain <= 0.0,
                     field,

@@ -9,7 +9,7 @@ use super::pi_controller::check_times;
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::error::{Result, check_positive, consistent, every, in_range};
 use ackclock_spec::files::Files;
 use ackclock_spec::quantity::QueueLimit;
 use ackclock_spec::registry::{Element, Factory};
@@ -132,12 +132,7 @@ impl Pie {
     pub(super) fn check_control(&self) -> Result<()> {
         every([
             check_times(self.target, self.update_interval),
-            in_range(
-                self.alpha > 0.0 && self.alpha.is_finite(),
-                "alpha",
-                &self.alpha,
-                "is not positive; for example 0.125",
-            ),
+            check_positive("alpha", self.alpha, "0.125"),
             in_range(
                 self.beta >= 0.0 && self.beta.is_finite(),
                 "beta",

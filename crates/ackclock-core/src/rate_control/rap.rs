@@ -11,7 +11,7 @@ use super::{
 use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::endpoint::RttEstimator;
 use crate::endpoint::parameters::TimerParameters;
-use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::error::{Result, check_factor, check_positive, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::stated::Stated;
@@ -63,18 +63,8 @@ impl Element<RateControlKind> for Rap {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         every([
-            in_range(
-                self.increase > 0.0 && self.increase.is_finite(),
-                "increase",
-                &self.increase,
-                "is not positive; for example 1",
-            ),
-            in_range(
-                self.decrease > 0.0 && self.decrease < 1.0,
-                "decrease",
-                &self.decrease,
-                "is not between 0 and 1 (both excluded); for example 0.5",
-            ),
+            check_positive("increase", self.increase, "1"),
+            check_factor("decrease", self.decrease, "0.5"),
             check::duplicate_threshold(self.duplicate_threshold),
             check::vector(self.vector),
             check::time("initial_rtt", self.initial_rtt, "500 ms"),

@@ -8,7 +8,7 @@
 use super::acknowledging::Acknowledging;
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
-use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::error::{Result, check_positive, consistent, every, in_range};
 use ackclock_spec::files::Files;
 use ackclock_spec::quantity::{OptionalWindow, PacketRate};
 use ackclock_spec::registry::{Element, Factory};
@@ -196,13 +196,7 @@ impl Tfrcp {
             }
             Strategy::RoundTrips => {
                 let number = *self.round_trips.get_or_insert(10.0);
-                let remedy = "is not positive; for example 10";
-                in_range(
-                    number > 0.0 && number.is_finite(),
-                    "round_trips",
-                    &number,
-                    remedy,
-                )
+                check_positive("round_trips", number, "10")
             }
             Strategy::Random => {
                 let minimum = *self.round_minimum.get_or_insert(Span::from_millis(1500));

@@ -1,7 +1,7 @@
 //! Sizes whose logarithm is normal: the body of the sizes on file servers and in web traffic.
 
-use super::{SizeKind, check_positive, check_size, whole};
-use ackclock_spec::error::{Result, every};
+use super::{SizeKind, check_size, whole};
+use ackclock_spec::error::{Result, check_positive, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::streams::Stream;

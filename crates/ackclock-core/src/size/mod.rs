@@ -55,11 +55,5 @@ pub(crate) fn check_size(field: &str, size: Bytes) -> Result<()> {
     in_range(size != Bytes::ZERO, field, &size, remedy)
 }
 
-/// Refuses a parameter of a distribution that is not a positive number.
-fn check_positive(field: &str, value: f64, example: &str) -> Result<()> {
-    let remedy = format!("is not positive; for example {example}");
-    in_range(value > 0.0 && value.is_finite(), field, &value, &remedy)
-}
-
 #[cfg(test)]
 mod tests;

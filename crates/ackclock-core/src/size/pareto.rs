@@ -5,8 +5,8 @@
 //! distributions can be exchanged under the same load, and k follows from it. Without a bound k =
 //! mean (a − 1)/a. With a bound, k is found by bisection, because the mean grows with k.
 
-use super::{SizeKind, check_positive, check_size, whole};
-use ackclock_spec::error::{Result, consistent, every};
+use super::{SizeKind, check_size, whole};
+use ackclock_spec::error::{Result, check_positive, consistent, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::streams::Stream;

@@ -1,6 +1,6 @@
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::*;
-use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::error::{Result, check_factor};
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Element, Factory};
 use ackclock_spec::units::{Bytes, Time};
@@ -28,20 +28,13 @@ impl Element<ControlKind> for Gentle {
     const REFERENCE: &'static str = "the worked example of CONTRIBUTING.md";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        let inside = self.kept > 0.0 && self.kept < 1.0;
-        let remedy = "is not between 0 and 1; for example 0.75";
-        every([in_range(inside, "kept", &self.kept, remedy)])
+        check_factor("kept", self.kept, "0.75")
     }
 
     fn facts(&self) -> ControlFacts {
-        let kept = Some(KeptShare::Constant { share: self.kept });
         ControlFacts {
             growth: Some(GrowthLaw::linear(1.0)),
-            kept_after_loss: kept,
-            kept_after_mark: kept,
-            reacts_to_loss: Some(true),
-            reacts_to_delay: Some(false),
-            ..ControlFacts::default() // unknown
+            ..ControlFacts::loss_based(KeptShare::Constant { share: self.kept })
         }
     }
 }
