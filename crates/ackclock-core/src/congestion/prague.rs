@@ -181,8 +181,17 @@ struct PragueControl {
     in_flight: f64,
     /// Window and rate before the last loss.
     undo: Option<(f64, f64)>,
-    /// Pacing rate.
-    pacing: f64,
+    /// Pacing rate and burst.
+    pace: Pace,
+}
+
+/// Returns the pace at a rate, in segments per second.
+fn pace(rate: f64, mss: f64) -> Pace {
+    let segments = libm::floor(rate / BURSTS_PER_SECOND).max(1.0);
+    Pace {
+        rate: Some(BitRate::from_bit_per_s((rate * mss * 8.0) as u64)),
+        burst: Some(Bytes((segments * mss) as u64)),
+    }
 }
 
 impl PragueControl {
@@ -214,7 +223,7 @@ impl PragueControl {
             in_flight: 0.0,
             undo: None,
             // A window in a microsecond: until a round trip is known, nothing is held back.
-            pacing: cwnd * 1e6,
+            pace: pace(cwnd * 1e6, mss),
             parameters,
         }
     }
@@ -373,7 +382,7 @@ impl PragueControl {
         if self.cwnd < self.ssthresh / 2.0 {
             rate *= 2.0;
         }
-        self.pacing = rate;
+        self.pace = pace(rate, self.mss);
     }
 
     /// Reduces for marks, at most once per target (`prague_enter_cwr`).
@@ -504,12 +513,7 @@ impl CongestionControl for PragueControl {
     }
 
     fn pace(&self) -> Pace {
-        let rate = BitRate::from_bit_per_s((self.pacing * self.mss * 8.0) as u64);
-        let segments = libm::floor(self.pacing / BURSTS_PER_SECOND).max(1.0);
-        Pace {
-            rate: Some(rate),
-            burst: Some(Bytes((segments * self.mss) as u64)),
-        }
+        self.pace
     }
 
     fn state(&self) -> ControlState {

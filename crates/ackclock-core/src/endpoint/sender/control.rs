@@ -49,10 +49,16 @@ impl Control {
     }
 
     /// Calls [`CongestionControl::on_ack`].
-    #[inline]
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.control.on_ack(now, ack);
         self.cwnd = self.control.cwnd();
+        if self.recorder.is_some() {
+            self.record_ack(now, ack);
+        }
+    }
+    #[inline(never)] // few runs record states
+    fn record_ack(&mut self, now: Time, ack: &Ack) {
         if let Some(recorder) = &mut self.recorder {
             recorder.on_ack(now, ack, self.control.as_ref());
         }
