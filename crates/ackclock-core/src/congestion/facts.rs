@@ -62,7 +62,7 @@ pub enum GrowthLaw {
     Linear {
         /// Segments per round trip; for a rate, packets per round-trip time.
         segments_per_rtt: Option<f64>,
-        /// Round-trip time, in seconds, as if which flows with a shorter one grow and are reduced.
+        /// Flows with a shorter round-trip time behave as if theirs were this, in seconds.
         least_rtt_s: Stated<f64>,
     },
     /// Cubic function of the time since the last loss (RFC 9438).
