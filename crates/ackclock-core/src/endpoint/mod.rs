@@ -13,7 +13,6 @@ use ackclock_spec::units::{Bytes, Time};
 pub mod accurate_ecn;
 mod control_states;
 mod delivery_rate;
-mod loss_recovery;
 mod pacing;
 pub mod parameters;
 mod prr;

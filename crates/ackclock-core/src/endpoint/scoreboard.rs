@@ -6,7 +6,7 @@
 //! flight.
 
 use crate::packet::SackBlock;
-use ackclock_spec::units::Time;
+use ackclock_spec::units::{Span, Time};
 use std::collections::VecDeque;
 
 mod by_time;
@@ -70,6 +70,13 @@ impl Advance {
         newest: Time::NEVER,
         ambiguous: false,
     };
+
+    /// Returns the round-trip time of the last segment in `delivered`, unless it may be that of a
+    /// retransmission.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    pub fn newest_rtt(&self, now: Time) -> Option<Span> {
+        (!self.ambiguous && !self.newest.is_never()).then(|| now.since(self.newest))
+    }
 }
 
 /// The records and sums of the segments in flight. Sums are in bytes.
@@ -79,6 +86,8 @@ pub(super) struct Scoreboard {
     /// Sequence number of the first record: the first unacknowledged segment.
     first: u64,
     mss: u64,
+    /// First segment never sent. After go-back-N it lies beyond the last record.
+    highest: u64,
     /// Number of the last segment of a finite transfer, which may be short, and its length.
     short_sequence: u64,
     short_length: u64,
@@ -106,6 +115,7 @@ impl Scoreboard {
         Scoreboard {
             ring: VecDeque::new(),
             first: 0,
+            highest: 0,
             mss,
             short_sequence: u64::MAX,
             short_length: mss,
@@ -156,6 +166,10 @@ impl Scoreboard {
     pub fn next(&self) -> u64 {
         self.first + self.ring.len() as u64
     }
+    /// Returns the first segment that was never sent.
+    pub const fn highest(&self) -> u64 {
+        self.highest
+    }
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
@@ -197,6 +211,7 @@ impl Scoreboard {
             run: 0,
             flags: if ambiguous { AMBIGUOUS } else { 0 },
         });
+        self.highest = self.highest.max(self.next());
     }
 
     /// Makes room for more records.

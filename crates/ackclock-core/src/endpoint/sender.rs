@@ -1,36 +1,40 @@
 //! The sender of a TCP connection: takes writes, ACKs and timeouts, and returns segments.
 //!
-//! `loss_recovery` and `scoreboard` decide what is lost. The [`CongestionControl`] decides how much
-//! may be in flight. `pacing` decides when a permitted segment leaves. This module combines them.
+//! This module has the states of the connection and the order of events. `recovery` decides with
+//! the scoreboard what is lost. The [`CongestionControl`] decides how much may be in flight.
+//! `transmit` chooses the next segment and the time at which it leaves. `meter` measures.
 //!
 //! The back-off of the timer ends only with a round-trip sample (Karn, RFC 6298 section 5).
 
-use super::delivery_rate::DeliveryRate;
-use super::loss_recovery::Recovery;
-use super::pacing::{Jitter, Pacer};
-use super::parameters::{LossRecovery, TcpParameters};
-use super::rtt::RttEstimator;
-use super::scoreboard::Scoreboard;
-use super::{ControlRecord, RecoveryCounts, SenderEvent, SenderStatistics};
-use crate::congestion::{CongestionControl, Event, SendLimit};
+use super::parameters::{RttSampling, TcpParameters};
+use super::{
+    Acknowledgement, AcknowledgementKind, ControlRecord, RecoveryCounts, RttEstimator, SenderEvent,
+    SenderStatistics,
+};
+use crate::congestion::{CongestionControl, Event};
 use crate::traffic::Write;
 use ackclock_spec::streams::Stream;
 use ackclock_spec::units::{Bytes, Span, Time};
 use std::sync::Arc;
 
-mod acknowledge;
 mod bursts;
-mod by_time;
+mod connection;
 mod control;
+mod data;
 mod follow;
+mod growth;
 mod marks;
+mod meter;
+mod recovery;
 #[cfg(test)]
 mod tests;
+mod timer;
+mod transmission;
 mod transmit;
 
-use by_time::ByTime;
-use control::Control;
-use marks::Marks;
+use connection::Connection;
+use recovery::{Algorithm, Recovery};
+use timer::{Purpose, tick_after};
 
 /// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,52 +53,6 @@ enum State {
     Stopped,
 }
 
-/// The limit of the sender and its peak data in flight, per round trip (RFC 7661).
-#[derive(Debug)]
-struct Round {
-    /// First segment after the round: the round ends when all segments before it are acknowledged.
-    end: u64,
-    /// Most bytes in flight in this round, and in the previous one.
-    peak: u64,
-    last_peak: u64,
-    /// Limit of the sender in this round, and in the previous one.
-    limited: SendLimit,
-    last_limited: SendLimit,
-}
-
-/// Data in flight in the last window, for the rule of Linux on its growth (`tcp_cwnd_validate`).
-#[derive(Clone, Copy, Debug, Default)]
-struct Usage {
-    /// True if the window was full.
-    limited: bool,
-    /// Most bytes in flight if it was not.
-    most: u64,
-    /// First segment not sent when this was recorded.
-    until: u64,
-}
-
-/// The purpose for which the timer is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Timer {
-    /// A retransmission timeout.
-    Retransmission,
-    /// A tail loss probe (RFC 8985 section 7).
-    Probe,
-    /// The end of RACK's reordering window (RFC 8985 section 6.3).
-    Reordering,
-}
-
-/// Returns the stronger limit: a window that was full once in a round trip was used.
-const fn stronger(a: SendLimit, b: SendLimit) -> SendLimit {
-    match (a, b) {
-        (SendLimit::CongestionWindow, _) | (_, SendLimit::CongestionWindow) => {
-            SendLimit::CongestionWindow
-        }
-        (SendLimit::ReceiveWindow, _) | (_, SendLimit::ReceiveWindow) => SendLimit::ReceiveWindow,
-        _ => SendLimit::Application,
-    }
-}
-
 /// The sender of one connection. `now` must not decrease from call to call.
 ///
 /// After each `handle_…`, [`Sender::write`], [`Sender::close`] or [`Sender::open`], take segments
@@ -102,57 +60,10 @@ const fn stronger(a: SendLimit, b: SendLimit) -> SendLimit {
 /// [`Sender::handle_timeout`].
 #[derive(Debug)]
 pub struct Sender {
-    scoreboard: Scoreboard,
-    mss: u64,
-    receive_window: u64,
-    /// First segment that the application has not filled; `u64::MAX` for unlimited traffic.
-    available: u64,
-    /// First segment never sent.
-    highest: u64,
-    recovery: Recovery,
-    control: Control,
-    rtt: RttEstimator,
-    parameters: Arc<TcpParameters>,
-    retransmit_at: Time,
-    timer: Timer,
-    /// State of RACK, if it finds the losses.
-    by_time: Option<Box<ByTime>>,
-    /// Time at which pacing or jitter releases the next segment; never if none waits.
-    release_at: Time,
-    /// Time of the last transmission or idle restart.
-    active_at: Time,
-    round: Round,
-    usage: Usage,
-    delivered: u64,
-    /// Bytes counted as delivered by duplicate ACKs, or by SACKs discarded at a timeout, and not
-    /// acknowledged yet.
-    counted_ahead: u64,
-    /// The segment whose round trip is measured, and its sending time; never if there is none.
-    timed: (u64, Time),
-    /// Number of segments that may still be sent before the next event, and its maximum.
-    burst_left: u32,
-    max_burst: u32,
-    /// The burst of the last new segment, if the sender has bursts.
-    burst: bursts::Burst,
-    retransmitted_syns: u32,
     state: State,
-    closed: bool,
-    sack: bool,
-    /// True if the next new segment carries CWR.
-    window_reduced: bool,
-    /// First segment not yet sent at the last reaction of any kind, and at the last one to an ECN
-    /// echo.
-    reacted: u64,
-    marked: u64,
-    /// Bytes that the application has written beyond the last full segment.
-    rest: u64,
-    pacer: Pacer,
-    jitter: Option<Box<Jitter>>,
-    rate: Option<Box<DeliveryRate>>,
-    /// Present if the marks of every ACK are read.
-    marks: Option<Box<Marks>>,
-    statistics: SenderStatistics,
-    events: Vec<SenderEvent>,
+    connection: Connection,
+    recovery: Algorithm,
+    retransmitted_syns: u32,
 }
 
 impl Sender {
@@ -163,122 +74,48 @@ impl Sender {
         control: Box<dyn CongestionControl>,
         jitter: Stream,
     ) -> Self {
-        let mss = parameters.connection.mss.0.max(1);
-        let max_burst = match parameters.sending.max_burst.0 {
-            0 => u32::MAX,
-            most => most,
-        };
-        let jitter = (parameters.sending.send_jitter > Span::ZERO)
-            .then(|| Box::new(Jitter::new(jitter, parameters.sending.send_jitter)));
-        let needs = control.needs();
-        let rate = needs
-            .rate_samples
-            .then(|| Box::new(DeliveryRate::default()));
-        let marks = Marks::new(&parameters, needs.marks).map(Box::new);
         Sender {
-            scoreboard: Scoreboard::new(mss),
-            mss,
-            receive_window: parameters
-                .receiver
-                .receive_window
-                .bytes(Bytes(mss))
-                .map_or(u64::MAX, |bytes| bytes.0),
-            available: 0,
-            highest: 0,
-            recovery: Recovery::new(&parameters),
-            control: Control::new(control),
-            rtt: RttEstimator::new(&parameters.timer),
-            retransmit_at: Time::NEVER,
-            timer: Timer::Retransmission,
-            by_time: (parameters.recovery.algorithm == LossRecovery::Rack).then(|| {
-                Box::new(ByTime::new(
-                    parameters.recovery.duplicate_threshold.0.into(),
-                ))
-            }),
-            release_at: Time::NEVER,
-            active_at: Time::NEVER,
-            round: Round {
-                end: 0,
-                peak: 0,
-                last_peak: 0,
-                limited: SendLimit::Application,
-                last_limited: SendLimit::Application,
-            },
-            usage: Usage::default(),
-            delivered: 0,
-            counted_ahead: 0,
-            timed: (0, Time::NEVER),
-            burst_left: max_burst,
-            max_burst,
-            burst: bursts::Burst::new(parameters.sending.segmentation_offload),
-            retransmitted_syns: 0,
             state: State::Closed,
-            closed: false,
-            sack: parameters.recovery.algorithm.uses_sack(),
-            window_reduced: false,
-            reacted: 0,
-            marked: 0,
-            rest: 0,
-            pacer: Pacer::default(),
-            jitter,
-            rate,
-            marks,
-            statistics: SenderStatistics {
-                rtt_min_s: f64::INFINITY,
-                ..SenderStatistics::default()
-            },
-            events: Vec::new(),
-            parameters,
+            recovery: Algorithm::new(&parameters.recovery),
+            connection: Connection::new(parameters, control, jitter),
+            retransmitted_syns: 0,
         }
     }
 
     /// Adds data from the application. It is sent in full segments; a remainder waits for the next
     /// write or [`Sender::close`]. Has no effect once closed.
     pub fn write(&mut self, write: Write) {
-        if self.closed || self.state == State::Stopped || self.available == u64::MAX {
+        let data = &self.connection.data;
+        if data.closed || self.state == State::Stopped || data.available == u64::MAX {
             return;
         }
-        if self.rate.is_some() {
+        if self.connection.meter.rate.is_some() {
             self.check_application_limit();
         }
-        self.burst_left = self.max_burst;
-        match write {
-            Write::Unlimited => self.available = u64::MAX,
-            Write::Bytes(Bytes(bytes)) => {
-                let bytes = self.rest.saturating_add(bytes);
-                self.available = self.available.saturating_add(bytes / self.mss);
-                self.rest = bytes % self.mss;
-            }
-        }
+        self.connection.transmission.begin_event();
+        self.connection.data.write(write, self.connection.mss);
     }
 
     /// Ends the data: the last, short segment may be sent.
     pub fn close(&mut self) {
-        if self.closed {
-            return;
-        }
-        self.closed = true;
-        self.burst_left = self.max_burst;
-        if self.rest > 0 && self.available != u64::MAX {
-            self.scoreboard.set_short(self.available, self.rest);
-            self.available += 1;
-            self.rest = 0;
+        let connection = &mut self.connection;
+        if !connection.data.closed {
+            connection.transmission.begin_event();
+            connection.data.close(&mut connection.scoreboard);
         }
     }
 
     /// Stops the flow: nothing more is sent, timers end, and the data in flight is forgotten.
-    pub fn stop(&mut self, now: Time) {
-        let _ = now;
+    pub fn stop(&mut self, _now: Time) {
         self.state = State::Stopped;
-        self.scoreboard.go_back();
-        self.retransmit_at = Time::NEVER;
-        self.release_at = Time::NEVER;
-        if let Some(rate) = &mut self.rate {
+        let connection = &mut self.connection;
+        connection.scoreboard.go_back();
+        connection.timer.deadline = Time::NEVER;
+        connection.transmission.release_at = Time::NEVER;
+        if let Some(rate) = &mut connection.meter.rate {
             rate.clear();
         }
-        if let Some(jitter) = &mut self.jitter {
-            jitter.forget();
-        }
+        connection.transmission.forget_jitter();
     }
 
     /// Starts the flow, with a SYN or established at once.
@@ -286,63 +123,184 @@ impl Sender {
         if self.state != State::Closed {
             return;
         }
-        self.state = if self.parameters.connection.handshake {
-            State::Opening {
+        if self.connection.parameters.connection.handshake {
+            self.state = State::Opening {
                 due: true,
                 tries: 0,
                 sent_at: now,
-            }
+            };
         } else {
-            State::Established
-        };
-        if !self.parameters.connection.handshake {
-            self.control.on_event(now, &Event::Open { rtt: None });
+            self.state = State::Established;
+            let event = Event::Open { rtt: None };
+            self.connection.control.on_event(now, &event);
         }
+    }
+
+    /// Processes an ACK. Ignores an ACK of data never sent, and one that acknowledges less than
+    /// before (RFC 9293 section 3.10.7.4).
+    pub fn handle_acknowledgement(&mut self, now: Time, ack: &Acknowledgement<'_>) {
+        if ack.kind == AcknowledgementKind::SynAck {
+            return self.establish(now, ack);
+        }
+        let scoreboard = &self.connection.scoreboard;
+        let (first, highest) = (scoreboard.first(), scoreboard.highest());
+        let stale = ack.cumulative < first || ack.cumulative > highest;
+        if self.state != State::Established || stale || first == highest {
+            return self.process_late(now, ack);
+        }
+        self.connection.transmission.begin_event();
+        if self.connection.meter.rate.is_none() && self.is_plain(ack) {
+            self.recovery
+                .on_plain_ack::<false>(&mut self.connection, now, ack);
+        } else {
+            self.process(now, ack);
+        }
+    }
+
+    /// True if an ACK only acknowledges new data, and nothing needs attention.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn is_plain(&self, ack: &Acknowledgement<'_>) -> bool {
+        let connection = &self.connection;
+        let advances = ack.cumulative > connection.scoreboard.first();
+        advances
+            && ack.sacks.is_none()
+            && ack.ace == 0
+            && self.recovery.is_quiet(connection)
+            && !connection.marks.are_read()
+    }
+
+    /// Processes an ACK that is not plain, or gives a delivery-rate sample.
+    #[inline(never)] // the copies of the code for all ACKs but the usual ones
+    fn process(&mut self, now: Time, ack: &Acknowledgement<'_>) {
+        if self.connection.meter.rate.is_some() {
+            self.check_application_limit();
+            if self.is_plain(ack) {
+                return self
+                    .recovery
+                    .on_plain_ack::<true>(&mut self.connection, now, ack);
+            }
+        }
+        self.recovery.on_ack(&mut self.connection, now, ack);
+    }
+
+    /// Processes an ACK that acknowledges less than before, or comes while nothing is in flight.
+    #[inline(never)] // rare: kept out of the path of every packet
+    fn process_late(&mut self, now: Time, ack: &Acknowledgement<'_>) {
+        let sent = ack.cumulative <= self.connection.scoreboard.highest();
+        if self.state == State::Established && sent && ack.sacks.is_some() {
+            self.recovery.on_late_ack(&mut self.connection, now, ack);
+        }
+    }
+
+    /// Handles the answer to the SYN (RFC 9293 section 3.10.7.3). Its round trip is the first
+    /// sample, unless the SYN was retransmitted without timestamps (Karn). After a retransmitted
+    /// SYN, cwnd is one segment (RFC 5681 section 3.1). The timeout without a sample is then three
+    /// seconds (RFC 6298 (5.7)).
+    fn establish(&mut self, now: Time, ack: &Acknowledgement<'_>) {
+        let State::Opening { tries, sent_at, .. } = self.state else {
+            return;
+        };
+        if tries == 0 {
+            return;
+        }
+        self.state = State::Established;
+        let connection = &mut self.connection;
+        connection.timer.deadline = Time::NEVER;
+        let sampling = connection.parameters.timer.rtt_sampling;
+        if sampling == RttSampling::Timestamps && !ack.echo.is_never() {
+            connection.meter.sample(now.since(ack.echo));
+        } else if tries == 1 {
+            connection.meter.sample(now.since(sent_at));
+        }
+        if tries > 1 {
+            connection.meter.rtt.begin_after_lost_syn();
+            let limit = Bytes(connection.mss);
+            let event = Event::IdleRestart { limit };
+            connection.control.on_event(now, &event);
+        }
+        let rtt = connection.meter.rtt.smoothed();
+        connection.control.on_event(now, &Event::Open { rtt });
+    }
+
+    /// Handles the timeout that [`Sender::poll_timeout`] announced. Has no effect at any other
+    /// time.
+    pub fn handle_timeout(&mut self, now: Time) {
+        let deadline = self.connection.timer.deadline;
+        if now < deadline || deadline.is_never() {
+            return;
+        }
+        let tick = self.connection.parameters.timer.timer_tick;
+        if tick > Span::ZERO {
+            let expiry = tick_after(deadline, self.connection.timeout(), tick);
+            if expiry > now {
+                self.connection.timer.deadline = expiry;
+                return;
+            }
+        }
+        self.expire_timer(now);
+    }
+
+    /// Handles the timer that has expired.
+    fn expire_timer(&mut self, now: Time) {
+        if self.connection.meter.rate.is_some() && self.state == State::Established {
+            self.check_application_limit();
+        }
+        let connection = &mut self.connection;
+        if connection.timer.purpose != Purpose::Retransmission {
+            return self.recovery.on_other_timer(connection, now);
+        }
+        connection.meter.statistics.timeouts += 1;
+        connection.timer.deadline = Time::NEVER;
+        connection.meter.rtt.back_off();
+        connection.transmission.begin_event();
+        if let State::Opening { due, .. } = &mut self.state {
+            *due = true;
+            return;
+        }
+        connection.transmission.pacer.reset();
+        self.recovery.on_timeout(connection, now);
     }
 
     /// Returns when to call [`Sender::handle_timeout`]: the earliest of retransmission timer,
     /// pacing and jitter; [`Time::NEVER`] if there is nothing to wait for.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        self.retransmit_at.min(self.release_at)
+        let release_at = self.connection.transmission.release_at;
+        self.connection.timer.deadline.min(release_at)
     }
     /// True if it is closed and all written data is acknowledged.
     pub fn is_finished(&self) -> bool {
-        self.closed && self.scoreboard.first() == self.available
+        let data = &self.connection.data;
+        data.closed && self.connection.scoreboard.first() == data.available
     }
     /// Returns the data in flight: with SACK the `pipe` of RFC 6675, otherwise the data sent and
     /// not acknowledged (FlightSize of RFC 5681).
     pub fn in_flight(&self) -> Bytes {
-        Bytes(if self.sack {
-            self.scoreboard.pipe()
-        } else {
-            self.scoreboard.flight()
-        })
+        self.connection.in_flight()
     }
     /// Returns the congestion window: the control's, without the inflation of fast recovery by
     /// duplicate ACKs, or that of a proportional reduction.
     pub fn cwnd(&self) -> Bytes {
-        let cwnd = self.control.cwnd();
-        if self.recovery.is_proportional() {
-            return Bytes(self.recovery.window(cwnd.0));
+        if self.connection.episode.is_proportional() {
+            return Bytes(self.connection.window());
         }
-        cwnd
+        self.connection.control.cwnd()
     }
     /// Returns the parameters.
     pub fn parameters(&self) -> &TcpParameters {
-        &self.parameters
+        &self.connection.parameters
     }
     /// Returns the congestion control.
     pub fn control(&self) -> &dyn CongestionControl {
-        self.control.get()
+        self.connection.control.get()
     }
     /// Returns the round-trip time estimator.
     pub fn rtt(&self) -> &RttEstimator {
-        &self.rtt
+        &self.connection.meter.rtt
     }
     /// Returns the counts.
     pub fn statistics(&self) -> &SenderStatistics {
-        &self.statistics
+        &self.connection.meter.statistics
     }
     /// Returns the number of SYNs sent again.
     pub fn retransmitted_syns(&self) -> u32 {
@@ -350,35 +308,33 @@ impl Sender {
     }
     /// Returns the counts of RACK; zeros without it.
     pub fn recovery_counts(&self) -> RecoveryCounts {
-        self.by_time
-            .as_ref()
-            .map_or_else(RecoveryCounts::default, |state| state.counts)
+        self.recovery.counts()
     }
     /// Records the state of the control after each event from now on.
     pub fn record_control(&mut self) {
-        self.control.record();
+        self.connection.control.record();
     }
     /// Removes and returns the states of the control recorded since the last call.
     pub fn take_control_records(&mut self) -> Vec<ControlRecord> {
-        self.control.take_records()
+        self.connection.control.take_records()
     }
     /// Removes and returns the calls of the control's program that were kept since the last call
     /// ([`push_calls`](crate::programs::push_calls)).
     pub fn take_calls(&mut self) -> Vec<u8> {
-        let program = self.control.foreign();
+        let program = self.connection.control.foreign();
         program.map_or_else(Vec::new, |program| program.take_calls())
     }
     /// True if [`Sender::fault`] may ever return something.
     pub fn may_fail(&self) -> bool {
-        self.control.is_foreign()
+        self.connection.control.is_foreign()
     }
     /// Returns the reason why the congestion control cannot go on.
     pub fn fault(&mut self) -> Option<String> {
-        self.control.foreign()?.fault()
+        self.connection.control.foreign()?.fault()
     }
     /// Removes and returns the reactions since the last call. The driver must call it regularly, or
     /// they accumulate.
     pub fn take_events(&mut self) -> impl Iterator<Item = SenderEvent> + '_ {
-        self.events.drain(..)
+        self.connection.events.drain(..)
     }
 }

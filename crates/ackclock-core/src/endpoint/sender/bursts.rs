@@ -2,7 +2,8 @@
 
 use super::super::pacing::{AVOIDANCE_GAIN, SLOW_START_GAIN};
 use super::super::parameters::WindowValidation;
-use super::{Sender, stronger};
+use super::Sender;
+use super::connection::Connection;
 use crate::congestion::{RecoveryPhase, SendLimit};
 use ackclock_spec::units::{Bytes, Span, Time};
 
@@ -43,7 +44,7 @@ impl Burst {
 impl Sender {
     /// True if new data leaves with what has left at this instant.
     pub(super) fn is_within_burst(&self, now: Time) -> bool {
-        self.burst.left > 0 && self.active_at == now
+        self.connection.transmission.burst.left > 0 && self.connection.transmission.active_at == now
     }
 
     /// True if new data waits for the next ACK to fill a burst (`tcp_tso_should_defer` of Linux
@@ -52,21 +53,34 @@ impl Sender {
     /// nothing waits, nor does a third of the smaller window.
     #[inline(never)] // only for senders with segmentation offload
     pub(super) fn defers(&mut self, now: Time) -> bool {
-        let phase = self.recovery.phase();
-        if now.since(self.active_at.max(self.pacer.next())) > BURST_TIME
+        let Connection {
+            scoreboard,
+            data,
+            transmission,
+            ..
+        } = &self.connection;
+        let phase = self.connection.episode.phase();
+        if now.since(transmission.active_at.max(transmission.pacer.next())) > BURST_TIME
             || !matches!(phase, RecoveryPhase::Open | RecoveryPhase::Cwr)
         {
             return false;
         }
-        let Some((first, _)) = self.scoreboard.head() else {
+        let Some((first, _)) = scoreboard.head() else {
             return false;
         };
         let room = self.ready();
-        let waiting = self.available.saturating_sub(self.scoreboard.next());
-        let round_trip = self.rtt.smoothed().unwrap_or(Span::FOREVER).as_nanos();
+        let waiting = data.available.saturating_sub(scoreboard.next());
+        let round_trip = self
+            .connection
+            .meter
+            .rtt
+            .smoothed()
+            .unwrap_or(Span::FOREVER)
+            .as_nanos();
         let soon = BURST_TIME.as_nanos().min(round_trip / 2);
         let defers = waiting > 1
-            && 3 * room * self.mss < self.control.cwnd().0.min(self.receive_window)
+            && 3 * room * self.connection.mss
+                < self.connection.control.cwnd().0.min(data.receive_window)
             && now.since(first).as_nanos() >= round_trip - soon
             && room < self.burst_length();
         if defers && room < waiting {
@@ -81,9 +95,9 @@ impl Sender {
             true => SendLimit::CongestionWindow,
             false => SendLimit::ReceiveWindow,
         };
-        self.round.limited = stronger(self.round.limited, limit);
-        self.usage.limited |= limit == SendLimit::CongestionWindow
-            && self.parameters.growth.window_validation == WindowValidation::Full;
+        self.connection.meter.round.note(limit);
+        self.connection.meter.usage.limited |= limit == SendLimit::CongestionWindow
+            && self.connection.parameters.growth.window_validation == WindowValidation::Full;
     }
 
     /// Counts a segment into its burst, before it is sent. True if it ends a burst of two or more.
@@ -92,26 +106,26 @@ impl Sender {
         if !self.is_within_burst(now) {
             let mut length = self
                 .ready()
-                .min(self.control.cwnd().0 / self.mss / 2)
+                .min(self.connection.control.cwnd().0 / self.connection.mss / 2)
                 .max(1);
-            if length > LEAST_BURST || self.control.get().pace().burst.is_some() {
+            if length > LEAST_BURST || self.connection.control.get().pace().burst.is_some() {
                 length = length.min(self.burst_length());
             }
-            self.burst.left = u16::try_from(length).unwrap_or(u16::MAX);
-            self.burst.pushed = length > 1;
+            self.connection.transmission.burst.left = u16::try_from(length).unwrap_or(u16::MAX);
+            self.connection.transmission.burst.pushed = length > 1;
         }
-        self.burst.left -= 1;
-        self.burst.left == 0 && self.burst.pushed
+        self.connection.transmission.burst.left -= 1;
+        self.connection.transmission.burst.left == 0 && self.connection.transmission.burst.pushed
     }
 
     /// Returns the largest number of segments in a burst of Linux: what its pacing rate sends in a
     /// millisecond, more if the round trip is short (`tcp_tso_autosize`). A control may have bursts
     /// of its own (`tso_segs`).
     pub fn burst_length(&self) -> u64 {
-        let control = self.control.get();
+        let control = self.connection.control.get();
         let pace = control.pace();
         if let Some(Bytes(most)) = pace.burst {
-            return (most / self.mss).max(1);
+            return (most / self.connection.mss).max(1);
         }
         let (cwnd, ssthresh) = (control.cwnd().0, control.state().ssthresh);
         let gain = if ssthresh.is_none_or(|ssthresh| cwnd < ssthresh.0 / 2) {
@@ -119,19 +133,30 @@ impl Sender {
         } else {
             AVOIDANCE_GAIN
         };
-        let round_trip = self.rtt.smoothed().map_or(f64::INFINITY, Span::as_seconds);
+        let round_trip = self
+            .connection
+            .meter
+            .rtt
+            .smoothed()
+            .map_or(f64::INFINITY, Span::as_seconds);
         let rate = match pace.rate {
             Some(rate) => rate.as_byte_per_s(),
             None => gain * cwnd as f64 / round_trip,
         };
         let paced = rate / BURSTS_PER_SECOND;
-        let halvings = self.rtt.minimum().map_or(u64::MAX, Span::as_nanos) / BURST_HALVING_NS;
+        let halvings = self
+            .connection
+            .meter
+            .rtt
+            .minimum()
+            .map_or(u64::MAX, Span::as_nanos)
+            / BURST_HALVING_NS;
         let near = if halvings < 32 {
             LARGEST_BURST >> halvings
         } else {
             0
         };
         let bytes = (paced as u64).saturating_add(near).min(LARGEST_BURST);
-        (bytes / self.mss).max(LEAST_BURST)
+        (bytes / self.connection.mss).max(LEAST_BURST)
     }
 }

@@ -1,7 +1,9 @@
 //! A sender that follows the decisions of another stack, so that they can be compared with its own.
 
+use super::recovery::Recovery;
+use super::timer::Purpose;
 use super::transmit::Choice;
-use super::{Sender, State, Timer};
+use super::{Sender, State};
 use crate::endpoint::Segment;
 use ackclock_spec::units::{Span, Time};
 
@@ -12,7 +14,7 @@ impl Sender {
     /// Returns the segment that it would send now; `None` if it first needs an ACK, a timer or
     /// data. Pacing and send jitter do not count.
     pub fn would_send(&mut self) -> Option<u64> {
-        let waits = self.window_is_full() && !self.recovery.resend_first && !self.probe_is_due();
+        let waits = self.window_is_full() && !self.recovery.is_urgent(&self.connection);
         if self.state != State::Established || waits {
             return None;
         }
@@ -21,17 +23,17 @@ impl Sender {
 
     /// True if that segment was never sent before.
     pub fn would_send_new_data(&mut self) -> bool {
-        self.would_send() == Some(self.highest)
+        self.would_send() == Some(self.connection.scoreboard.highest())
     }
 
     /// Returns the first segment that is not acknowledged.
     pub fn first_in_flight(&self) -> u64 {
-        self.scoreboard.first()
+        self.connection.scoreboard.first()
     }
 
     /// Returns the first segment that was never sent.
     pub fn first_not_sent(&self) -> u64 {
-        self.highest
+        self.connection.scoreboard.highest()
     }
 
     /// Returns the number of segments that it would send now, at least approximately.
@@ -41,24 +43,26 @@ impl Sender {
 
     /// True if it would send its next new segment if its window were one segment larger.
     pub fn lacks_one_segment(&self) -> bool {
-        let (used, window) = (self.used(), self.recovery.window(self.control.cwnd().0));
-        self.scoreboard.next() < self.available && used <= window
+        let (used, window) = (self.used(), self.connection.window());
+        self.connection.scoreboard.next() < self.connection.data.available && used <= window
     }
 
     /// Sends this segment now because the other stack did, even where it would not do so itself.
     /// Returns `None` if the segment is acknowledged, or if one before it was never sent.
     pub fn send_as(&mut self, now: Time, sequence: u64) -> Option<Segment> {
-        let next = self.scoreboard.next();
-        if self.state != State::Established || sequence > next || sequence < self.scoreboard.first()
+        let next = self.connection.scoreboard.next();
+        if self.state != State::Established
+            || sequence > next
+            || sequence < self.connection.scoreboard.first()
         {
             return None;
         }
-        if self.scoreboard.is_empty() {
+        if self.connection.scoreboard.is_empty() {
             self.restart_after_idling(now);
         }
-        if now.since(self.active_at) > WITHIN_BURST {
+        if now.since(self.connection.transmission.active_at) > WITHIN_BURST {
             // The other stack's pacing lets it leave.
-            self.pacer.end_gap(now);
+            self.connection.transmission.pacer.end_gap(now);
         }
         let own = self.choose();
         let choice = match own {
@@ -66,14 +70,15 @@ impl Sender {
             _ if sequence == next => Choice::Next,
             _ => Choice::Again(sequence),
         };
-        self.burst_left = self.max_burst;
+        self.connection.transmission.begin_event();
         Some(self.send(now, choice))
     }
 
     /// Lets the timer expire now because the other stack's did. Has no effect if none is set.
     pub fn expire(&mut self, now: Time) {
-        if !self.retransmit_at.is_never() {
-            self.retransmit_at = self.retransmit_at.min(now);
+        let deadline = &mut self.connection.timer.deadline;
+        if !deadline.is_never() {
+            *deadline = (*deadline).min(now);
             self.expire_timer(now);
         }
     }
@@ -81,15 +86,11 @@ impl Sender {
     /// True if its timer sends a segment when it expires; false for that of RACK's reordering
     /// window, which may find nothing to send.
     pub fn timer_sends(&self) -> bool {
-        self.timer != Timer::Reordering
+        self.connection.timer.purpose != Purpose::Reordering
     }
 
     fn number_of(&self, choice: Choice) -> u64 {
-        match choice {
-            Choice::Next => self.scoreboard.next(),
-            Choice::Again(sequence) | Choice::Rescue(sequence) | Choice::Probe(sequence) => {
-                sequence
-            }
-        }
+        let next = self.connection.scoreboard.next();
+        choice.again().unwrap_or(next)
     }
 }

@@ -1,15 +1,28 @@
-//! The sender's reading of marks from ACKs.
+//! The sender's reading of marks from ACKs, and its reactions to them.
 
 use super::super::Acknowledgement;
 use super::super::accurate_ecn::{Decoding, Progress};
 use super::super::parameters::{EcnFeedback, TcpParameters};
-use super::Sender;
+use super::connection::Connection;
 use crate::congestion::{Event, MarkReport};
 use ackclock_spec::units::{Bytes, Time};
 
-/// The reading of a sender that looks at the marks of every ACK.
+/// The marks that a sender has read, and its reactions.
 #[derive(Debug)]
 pub(super) struct Marks {
+    /// Present if the marks of every ACK are read.
+    reading: Option<Box<Reading>>,
+    /// True if the next new segment carries CWR.
+    pub window_reduced: bool,
+    /// First segment not yet sent at the last reaction of any kind, and at the last one to an ECN
+    /// echo.
+    pub reacted: u64,
+    pub marked: u64,
+}
+
+/// The reading of a sender that looks at the marks of every ACK.
+#[derive(Debug)]
+struct Reading {
     /// Decodes the counters of accurate ECN, if the receiver sends them.
     decoding: Option<Decoding>,
     /// True if the control is told.
@@ -33,23 +46,45 @@ impl MarkNews {
 }
 
 impl Marks {
-    /// Returns none if an echo tells everything and nobody else wants to know.
-    pub fn new(parameters: &TcpParameters, reports: bool) -> Option<Self> {
-        let is_accurate = parameters.ecn.feedback == EcnFeedback::Accurate;
-        (parameters.ecn.enabled && (is_accurate || reports)).then(|| Marks {
-            decoding: is_accurate.then(|| {
-                Decoding::new(parameters.ecn.accurate, parameters.connection.mss.0.max(1))
-            }),
-            reports,
-        })
+    /// Reads every ACK unless an echo tells everything and nobody else wants to know: the control
+    /// does if it wants `reports`.
+    pub fn new(parameters: &TcpParameters, reports: bool) -> Self {
+        let ecn = &parameters.ecn;
+        let is_accurate = ecn.feedback == EcnFeedback::Accurate;
+        let reading = (ecn.enabled && (is_accurate || reports)).then(|| {
+            Box::new(Reading {
+                decoding: is_accurate
+                    .then(|| Decoding::new(ecn.accurate, parameters.connection.mss.0.max(1))),
+                reports,
+            })
+        });
+        Marks {
+            reading,
+            window_reduced: false,
+            reacted: 0,
+            marked: 0,
+        }
+    }
+
+    /// True if the marks of every ACK are read.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    pub const fn are_read(&self) -> bool {
+        self.reading.is_some()
+    }
+
+    /// Records a reduction of the window while `next` is the first segment not sent. With
+    /// `announces`, the next new segment carries CWR.
+    pub fn on_reduction(&mut self, next: u64, announces: bool) {
+        self.reacted = next;
+        self.window_reduced = announces;
     }
 }
 
-impl Sender {
+impl Connection {
     /// Reads the marks from an ACK that shows `delivered` bytes to have arrived, and reports them
     /// to a control that asks. With accurate ECN, an ACK without progress is ignored: it may be old
     /// (RFC 9768 section 3.2.2.5).
-    pub(super) fn read_marks(
+    pub fn read_marks(
         &mut self,
         now: Time,
         ack: &Acknowledgement<'_>,
@@ -59,10 +94,8 @@ impl Sender {
         if !self.parameters.ecn.enabled {
             return MarkNews::NONE;
         }
-        let decoding = self
-            .marks
-            .as_mut()
-            .and_then(|marks| marks.decoding.as_mut());
+        let reading = self.marks.reading.as_mut();
+        let decoding = reading.and_then(|reading| reading.decoding.as_mut());
         let news = if let Some(decoding) = decoding {
             let progress = Progress {
                 packets: delivered.div_ceil(self.mss),
@@ -86,7 +119,12 @@ impl Sender {
                 bytes: if echo { delivered } else { 0 },
             }
         };
-        if self.marks.as_ref().is_some_and(|marks| marks.reports) {
+        if self
+            .marks
+            .reading
+            .as_ref()
+            .is_some_and(|reading| reading.reports)
+        {
             let report = MarkReport {
                 delivered: Bytes(delivered),
                 marked: Bytes(news.bytes),

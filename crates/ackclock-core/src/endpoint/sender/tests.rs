@@ -14,10 +14,10 @@ mod window;
 
 use super::*;
 use crate::congestion::{
-    Ack, Congestion, CongestionKind, ControlState, Needs, Pace, SegmentLost, SegmentSent,
+    Ack, Congestion, CongestionKind, ControlState, Needs, Pace, SegmentLost, SegmentSent, SendLimit,
 };
 use crate::endpoint::parameters::{
-    AfterTimeout, ByteCounting, IdleRestart, Preset, RttSampling, WindowValidation,
+    AfterTimeout, ByteCounting, IdleRestart, LossRecovery, Preset, WindowValidation,
 };
 use crate::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SenderEventKind};
 use crate::packet::{SackBlock, SackBlocks};
@@ -201,7 +201,7 @@ impl Dialogue {
         let before = self.segments.len();
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             self.segments.push(segment);
-            self.sender.scoreboard.check();
+            self.sender.connection.scoreboard.check();
             assert!(self.segments.len() - before < 10_000, "sending has no end");
         }
         self.segments[before..].iter().map(|s| s.sequence).collect()
@@ -221,7 +221,7 @@ impl Dialogue {
             counters: None,
         };
         self.sender.handle_acknowledgement(self.now, &ack);
-        self.sender.scoreboard.check();
+        self.sender.connection.scoreboard.check();
         self.send()
     }
     fn ack(&mut self, cumulative: u64) -> Vec<u64> {

@@ -34,7 +34,7 @@ fn an_ecn_echo_reduces_once_per_window_and_is_answered() {
     // A loss in the same window is retransmitted without a second reduction.
     assert_eq!(d.duplicates(3, 9)[0], 9);
     assert_eq!(d.log.lock().unwrap().congestions.len(), 1);
-    let outstanding = d.sender.highest;
+    let outstanding = d.sender.connection.scoreboard.highest();
     d.wait(100).tell(outstanding, &[], true);
     assert_eq!(d.sender.statistics().ecn_reactions, 2);
 }
@@ -160,10 +160,12 @@ fn over_a_marking_path(
         let kinds: Vec<SenderEventKind> = sender.take_events().map(|event| event.kind).collect();
         for kind in kinds {
             if kind == SenderEventKind::EcnEcho {
-                outcome.reactions.push((sender.scoreboard.first(), reduced));
+                outcome
+                    .reactions
+                    .push((sender.connection.scoreboard.first(), reduced));
             }
             if kind != SenderEventKind::RecoveryEnd {
-                reduced = sender.reacted;
+                reduced = sender.connection.marks.reacted;
             }
         }
     }

@@ -465,7 +465,7 @@ fn a_single_segment_does_not_wait_long_for_an_ack() {
 fn a_wait_for_the_receive_window_does_not_open_the_congestion_window() {
     const WINDOW: u64 = 6;
     let mut d = connection(50);
-    d.sender.receive_window = WINDOW * MSS;
+    d.sender.connection.data.receive_window = WINDOW * MSS;
     d.sender.write(Write::Unlimited);
     assert_eq!(d.send().len() as u64, WINDOW);
     for round in 0..4 {
@@ -485,7 +485,7 @@ fn timers_expire_at_ticks() {
     let mut d = connection(51);
     let mut parameters = *d.sender.parameters();
     parameters.timer.timer_tick = Span::from_millis(4);
-    d.sender.parameters = Arc::new(parameters);
+    d.sender.connection.parameters = Arc::new(parameters);
     d.sender.write(Write::Bytes(Bytes(4 * MSS)));
     assert_eq!(d.send(), [0, 1, 2, 3]);
     let due = d.sender.poll_timeout();

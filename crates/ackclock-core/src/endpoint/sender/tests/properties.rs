@@ -131,13 +131,13 @@ fn send_and_check(d: &mut Dialogue, next: &mut u64) {
         assert!(sequence <= *next, "{sequence} leaves a gap after {next}");
         *next = (*next).max(sequence + 1);
     }
-    assert_eq!(*next, d.sender.highest);
+    assert_eq!(*next, d.sender.connection.scoreboard.highest());
     assert!(d.cwnd() >= 1);
     assert!(
         d.sender.poll_timeout() > d.now,
         "a wake-up call in the past"
     );
-    let waiting = d.sender.scoreboard.first() < d.sender.highest;
+    let waiting = d.sender.connection.scoreboard.first() < d.sender.connection.scoreboard.highest();
     assert!(
         !waiting || !d.sender.poll_timeout().is_never(),
         "nothing would ever happen"
@@ -160,14 +160,14 @@ proptest! {
         d.sender.write(Write::Bytes(Bytes(20 * MSS)));
         send_and_check(&mut d, &mut next);
         for step in script {
-            let first = d.sender.scoreboard.first();
+            let first = d.sender.connection.scoreboard.first();
             match step {
                 Step::Ack(beyond, blocks, echo) => {
                     let blocks: Vec<_> = blocks
                         .iter()
                         .map(|(a, b)| (first + a, first + b))
                         .collect();
-                    let to = (first + beyond).min(d.sender.highest);
+                    let to = (first + beyond).min(d.sender.connection.scoreboard.highest());
                     let sacks = sack_blocks(&blocks);
                     let ack = Acknowledgement {
                         kind: AcknowledgementKind::Ack,
@@ -205,7 +205,7 @@ proptest! {
                 Step::Write(bytes) => d.sender.write(Write::Bytes(Bytes(bytes))),
                 Step::Close => d.sender.close(),
             }
-            d.sender.scoreboard.check();
+            d.sender.connection.scoreboard.check();
             send_and_check(&mut d, &mut next);
             let log = d.log.lock().unwrap();
             let delivered = log.acks.last().map_or(0, |ack| ack.delivered.0);

@@ -49,7 +49,7 @@ fn a_write_after_a_pause_is_application_limited_until_it_has_arrived() {
     dialogue.send();
     dialogue.wait(50).ack(3);
     assert_eq!(limited(&dialogue), SendLimit::Application);
-    let next = dialogue.sender.scoreboard.next();
+    let next = dialogue.sender.connection.scoreboard.next();
     dialogue.wait(50).ack(next);
     dialogue.wait(50).ack(next + 1);
     assert_eq!(limited(&dialogue), SendLimit::CongestionWindow);

@@ -329,9 +329,9 @@ fn a_timeout_in_a_recovery_starts_from_the_window_in_use() {
         let mut end = 2;
         for _ in 0..20 {
             duplicate(&mut d, recovery, end);
-            end = (end + 1).min(d.sender.scoreboard.next());
+            end = (end + 1).min(d.sender.connection.scoreboard.next());
         }
-        let outstanding = d.sender.scoreboard.flight() / MSS;
+        let outstanding = d.sender.connection.scoreboard.flight() / MSS;
         assert!(
             outstanding > 10,
             "{outstanding} segments are not cumulatively acknowledged"

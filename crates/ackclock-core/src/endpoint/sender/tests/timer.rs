@@ -54,7 +54,7 @@ fn go_back_n_with_sack_leaves_what_is_lost_again_to_the_timer() {
     assert_eq!(d.timeout(), [1]);
     // Once the data in flight at the timeout is acknowledged, SACK recovers as usual.
     d.wait(100).ack(8);
-    assert_eq!(d.sender.recovery.phase(), RecoveryPhase::Open);
+    assert_eq!(d.sender.connection.episode.phase(), RecoveryPhase::Open);
 }
 
 #[test]

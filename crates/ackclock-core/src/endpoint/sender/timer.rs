@@ -1,0 +1,56 @@
+//! The sender's timer: its deadline, its purpose, and the ticks at which it may expire.
+
+use ackclock_spec::units::{Span, Time};
+
+/// Timers of fewer ticks expire at any tick, longer ones at each eighth (`LVL_SIZE - 1` and
+/// `LVL_CLK_DIV` of `timer.c`; beyond 511 ticks each 64th, which is left out).
+const EXACT_TICKS: u64 = 63;
+const COARSE_TICKS: u64 = 8;
+
+/// The purpose for which the timer is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A retransmission timeout.
+    Retransmission,
+    /// A tail loss probe (RFC 8985 section 7).
+    Probe,
+    /// The end of RACK's reordering window (RFC 8985 section 6.3).
+    Reordering,
+}
+
+/// The timer of a sender, which has one at a time.
+#[derive(Debug)]
+pub(super) struct Timer {
+    /// Time at which it expires; never if it is not set.
+    pub deadline: Time,
+    pub purpose: Purpose,
+}
+
+impl Timer {
+    /// A timer that is not set.
+    pub const STOPPED: Timer = Timer {
+        deadline: Time::NEVER,
+        purpose: Purpose::Retransmission,
+    };
+
+    /// Sets the timer for this purpose.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    pub fn set(&mut self, purpose: Purpose, deadline: Time) {
+        (self.purpose, self.deadline) = (purpose, deadline);
+    }
+}
+
+/// Returns the first tick at or after `deadline` at which a timer of that `timeout` can expire.
+pub(super) fn tick_after(deadline: Time, timeout: Span, tick: Span) -> Time {
+    let coarse = timeout >= tick * EXACT_TICKS;
+    let granule = tick.as_nanos() * if coarse { COARSE_TICKS } else { 1 };
+    Time::from_nanos(deadline.as_nanos().next_multiple_of(granule))
+}
+
+/// Returns a timeout in whole ticks (`usecs_to_jiffies`).
+pub(super) fn in_ticks(timeout: Span, tick: Span) -> Span {
+    match tick.as_nanos() {
+        0 => timeout,
+        tick => Span::from_nanos(timeout.as_nanos().next_multiple_of(tick)),
+    }
+}
