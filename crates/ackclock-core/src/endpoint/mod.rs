@@ -15,13 +15,10 @@ mod control_states;
 mod delivery_rate;
 mod pacing;
 pub mod parameters;
-mod prr;
-mod rack;
 pub mod receiver;
 pub mod rtt;
 mod scoreboard;
 pub mod sender;
-mod undo;
 
 pub use control_states::ControlRecord;
 pub use parameters::TcpParameters;

@@ -4,7 +4,7 @@
 //! It differs from a kernel in four places. `pkts_acked` of an ACK comes after the reaction to a
 //! loss that it reveals, not before. Its `in_flight` is what the ACK delivers, if the delivery rate
 //! has no valid sample. During a reduction, `snd_cwnd` is the window at its end; the sender
-//! inflates it (`endpoint/prr.rs`). Global variables belong to one connection each.
+//! inflates it (`endpoint/sender/recovery/prr.rs`). Global variables belong to one connection each.
 
 use crate::congestion::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event,

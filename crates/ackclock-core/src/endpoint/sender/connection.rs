@@ -3,14 +3,13 @@
 use super::super::parameters::{
     EcnFeedback, LossRecovery, RecoveryWindow, SsthreshFrom, TcpParameters,
 };
-use super::super::prr::PrrAck;
 use super::super::scoreboard::{Advance, Scoreboard};
 use super::super::{SenderEvent, SenderEventKind};
 use super::control::Control;
 use super::data::Data;
 use super::marks::Marks;
 use super::meter::Meter;
-use super::recovery::Episode;
+use super::recovery::{Episode, PrrAck};
 use super::timer::{Purpose, Timer};
 use super::transmission::Transmission;
 use crate::congestion::{Congestion, CongestionControl, CongestionKind, Event, RecoveryPhase};

@@ -44,12 +44,12 @@ pub(in super::super) struct Classic {
     rescued: bool,
     duplicates: u32,
     threshold: u32,
-    /// The point of the last event after which the sender [avoids multiple fast
-    /// retransmits](RecoveryParameters::avoid_multiple_fast_retransmits): up to here duplicate ACKs
-    /// do not indicate a loss.
-    ignore_losses_below: Option<u64>,
-    /// First unacknowledged segment at the last timeout.
-    timed_out: Option<u64>,
+    /// Duplicate ACKs for a segment below this one indicate no loss: it was sent before the last
+    /// event after which the sender [avoids multiple fast
+    /// retransmits](RecoveryParameters::avoid_multiple_fast_retransmits).
+    ignore_losses_below: u64,
+    /// First unacknowledged segment at the last timeout; `u64::MAX` before the first one.
+    timed_out: u64,
     /// SACK with a [counted](SackPipe::Counted) pipe: the pipe, in segments.
     counted_pipe: u64,
     /// Bytes sent by limited transmit since the last ACK of new data.
@@ -66,8 +66,8 @@ impl Classic {
             rescued: false,
             duplicates: 0,
             threshold: parameters.duplicate_threshold.0.max(1),
-            ignore_losses_below: None,
-            timed_out: None,
+            ignore_losses_below: 0,
+            timed_out: u64::MAX,
             counted_pipe: 0,
             limited_transmitted: 0,
         }
@@ -163,10 +163,7 @@ impl Classic {
             // RFC 6675 section 5.1: not before the data in flight at a timeout is acknowledged.
             LossRecovery::Sack => phase == RecoveryPhase::Open && self.duplicates >= self.threshold,
             // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`.
-            _ => {
-                self.duplicates == self.threshold
-                    && self.ignore_losses_below.is_none_or(|point| first > point)
-            }
+            _ => self.duplicates == self.threshold && first >= self.ignore_losses_below,
         }
     }
 
@@ -174,7 +171,7 @@ impl Classic {
     fn begin(&mut self, episode: &mut Episode, next: u64, mss: u64) {
         episode.begin(RecoveryPhase::Recovery, next);
         if self.avoid_multiple_fast_retransmits == AvoidMultipleFastRetransmits::Always {
-            self.ignore_losses_below = Some(next);
+            self.ignore_losses_below = next + 1;
         }
         self.partial_seen = false;
         self.rescued = false;
@@ -192,7 +189,7 @@ impl Classic {
         episode.end();
         episode.begin(RecoveryPhase::Loss, next);
         if self.avoid_multiple_fast_retransmits != AvoidMultipleFastRetransmits::Never {
-            self.ignore_losses_below = Some(next);
+            self.ignore_losses_below = next + 1;
         }
         self.duplicates = 0;
         self.limited_transmitted = 0;
@@ -201,7 +198,7 @@ impl Classic {
     /// Records a timeout while `first` is the first unacknowledged segment. Returns true if the
     /// last timeout was for the same segment.
     fn note_timeout(&mut self, first: u64) -> bool {
-        self.timed_out.replace(first) == Some(first)
+        std::mem::replace(&mut self.timed_out, first) == first
     }
 
     /// Processes an ACK. A `PLAIN` one acknowledges new data and carries neither SACK blocks nor an

@@ -5,7 +5,7 @@
 //! control's own window holds. This is RFC 6582 section 3.2 step 3 option 2 (cwnd = ssthresh), as
 //! in ns-2. It allows bursts, which `max_burst` can limit.
 
-use super::super::super::prr::{Prr, PrrAck};
+use super::prr::{Prr, PrrAck};
 use crate::congestion::RecoveryPhase;
 
 /// The phase of recovery and its window.
@@ -13,8 +13,8 @@ use crate::congestion::RecoveryPhase;
 pub(in super::super) struct Episode {
     phase: RecoveryPhase,
     /// First segment not yet sent when the last recovery or timeout began (`recover` of RFC 6582
-    /// and RecoveryPoint of RFC 6675, plus one); `None` before the first.
-    point: Option<u64>,
+    /// and RecoveryPoint of RFC 6675, plus one); zero before the first.
+    point: u64,
     /// True if the first unacknowledged segment is to be retransmitted at once, regardless of the
     /// window.
     pub resend_first: bool,
@@ -29,7 +29,7 @@ impl Default for Episode {
     fn default() -> Self {
         Episode {
             phase: RecoveryPhase::Open,
-            point: None,
+            point: 0,
             resend_first: false,
             inflation: 0,
             prr: None,
@@ -43,18 +43,15 @@ impl Episode {
     }
     /// Returns the first segment not sent yet when the last recovery, reduction or timeout began.
     pub const fn point(&self) -> u64 {
-        match self.point {
-            Some(point) => point,
-            None => 0,
-        }
+        self.point
     }
     /// Moves that point to `next`.
     pub fn move_point(&mut self, next: u64) {
-        self.point = Some(next);
+        self.point = next;
     }
     /// True if `first` is the first segment after all that were sent when the episode began.
-    pub fn is_over(&self, first: u64) -> bool {
-        self.point.is_none_or(|point| first >= point)
+    pub const fn is_over(&self, first: u64) -> bool {
+        first >= self.point
     }
     /// True during a proportional reduction.
     pub const fn is_proportional(&self) -> bool {
@@ -72,7 +69,7 @@ impl Episode {
     /// Begins a phase; `next` is the first segment not sent yet.
     pub fn begin(&mut self, phase: RecoveryPhase, next: u64) {
         self.phase = phase;
-        self.point = Some(next);
+        self.point = next;
     }
 
     /// Enters fast recovery but keeps the point of a reduction in progress.

@@ -14,10 +14,12 @@ use ackclock_spec::units::Time;
 mod by_time;
 mod classic;
 mod episode;
+mod prr;
 
 use by_time::ByTime;
 use classic::Classic;
 pub(super) use episode::Episode;
+pub(super) use prr::PrrAck;
 
 /// An algorithm of loss recovery. It tells the control of congestion, sets the timer, and keeps the
 /// connection's [`Episode`].

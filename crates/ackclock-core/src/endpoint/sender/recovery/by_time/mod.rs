@@ -10,16 +10,20 @@ use super::super::timer::Purpose;
 use super::super::transmit::Choice;
 use super::Recovery;
 use crate::congestion::RecoveryPhase;
-use crate::endpoint::parameters::{RecoveryParameters, RttSampling};
-use crate::endpoint::rack::Rack;
-use crate::endpoint::scoreboard::{Advance, Delivered, TransmissionOrder};
-use crate::endpoint::undo::Undo;
+use crate::endpoint::parameters::RecoveryParameters;
+use crate::endpoint::scoreboard::{Delivered, TransmissionOrder};
 use crate::endpoint::{Acknowledgement, RecoveryCounts};
-use crate::packet::{SackBlock, SackBlocks};
+use crate::packet::SackBlocks;
 use ackclock_spec::units::{Span, Time};
 
 mod decisions;
+mod learning;
+mod rack;
 mod timers;
+mod undo;
+
+use rack::Rack;
+use undo::Undo;
 
 /// Shortest time to a probe, and time added to the reordering timer (`TCP_TIMEOUT_MIN`). RFC 8985
 /// leaves both to the clock of the system.
@@ -94,37 +98,6 @@ struct News {
     again: bool,
 }
 
-/// Arrivals of one ACK: what reordering, F-RTO and round-trip times ask of them.
-#[derive(Clone, Copy, Debug)]
-struct Arrivals {
-    /// Lowest segment sent once; `u64::MAX` if none arrived.
-    lowest: u64,
-    /// True if one that was sent once lies before the last reduction.
-    original: bool,
-    /// Sending times of the first and the last segment sent once.
-    first: Option<Time>,
-    last: Option<Time>,
-}
-
-impl Arrivals {
-    const NONE: Arrivals = Arrivals {
-        lowest: u64::MAX,
-        original: false,
-        first: None,
-        last: None,
-    };
-
-    fn add(&mut self, delivered: &Delivered, point: u64) {
-        if delivered.ambiguous {
-            return;
-        }
-        self.lowest = self.lowest.min(delivered.sequence);
-        self.original |= delivered.sequence < point;
-        self.first.get_or_insert(delivered.sent_at);
-        self.last = Some(delivered.sent_at);
-    }
-}
-
 impl ByTime {
     pub fn new(parameters: &RecoveryParameters) -> Self {
         ByTime {
@@ -140,27 +113,6 @@ impl ByTime {
             order: TransmissionOrder::default(),
             counts: RecoveryCounts::default(),
         }
-    }
-
-    /// True if a round of the variance term ends at `first`; the next one ends at `next`.
-    #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn ends_rtt_round(&mut self, first: u64, next: u64) -> bool {
-        let ends = first > self.rtt_round;
-        if ends {
-            self.rtt_round = next;
-        }
-        ends
-    }
-
-    /// Takes a round-trip sample. `newest`, of the segment sent last, may lower the minimum.
-    #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn sample(&mut self, connection: &mut Connection, rtt: Span, newest: Span) {
-        let scoreboard = &connection.scoreboard;
-        if self.ends_rtt_round(scoreboard.first(), scoreboard.next()) {
-            connection.meter.rtt.begin_round();
-        }
-        connection.meter.rtt.lower_minimum(newest);
-        connection.meter.sample(rtt);
     }
 
     /// Processes an ACK that is not plain.
@@ -201,159 +153,6 @@ impl ByTime {
         };
         self.tell_control::<true>(connection, now, &advance, &effect);
         connection.reduce_in_proportion(news.delivered + news.repeated, news.advanced && lost == 0);
-    }
-
-    /// Updates scoreboard, RACK and round-trip time. Returns what the ACK has shown, the data that
-    /// it acknowledges, and the round-trip times of the first and the last segment.
-    fn learn(
-        &mut self,
-        connection: &mut Connection,
-        now: Time,
-        ack: &Acknowledgement<'_>,
-    ) -> (News, Advance, (Option<Span>, Option<Span>)) {
-        let before = connection.scoreboard.first();
-        let highest = connection.scoreboard.highest_sacked();
-        let point = connection.episode.point();
-        let min_rtt = connection.meter.rtt.minimum();
-        let was_open =
-            connection.episode.phase() == RecoveryPhase::Open && !connection.scoreboard.has_marks();
-        let mut report = None;
-        let mut sacked = 0;
-        let mut arrivals = Arrivals::NONE;
-        if let Some(sacks) = ack.sacks {
-            report = sacks.duplicate();
-            let mut blocks = [SackBlock::default(); SackBlocks::MOST];
-            let held = sacks.held();
-            blocks[..held.len()].copy_from_slice(held);
-            let blocks = &mut blocks[..held.len()];
-            blocks.sort_by_key(|block| block.start);
-            for &block in blocks.iter() {
-                let (rack, rate) = (&mut self.rack, &mut connection.meter.rate);
-                sacked += connection.scoreboard.sack(block, |delivered| {
-                    rack.on_delivered(&delivered, now, min_rtt);
-                    arrivals.add(&delivered, point);
-                    if let Some(rate) = rate {
-                        rate.on_delivered(delivered.index, delivered.sent_at);
-                    }
-                });
-            }
-        }
-        let in_loss = connection.episode.phase() == RecoveryPhase::Loss;
-        if (!in_loss || self.undo.is_open()) && arrivals.lowest < highest {
-            self.note_reordering(connection, arrivals.lowest);
-        }
-        let duplicates = self.learn_duplicate(connection, report, before);
-        let mut cumulative = Arrivals::NONE;
-        let advanced = ack.cumulative > before;
-        let advance = if advanced {
-            let (rack, rate) = (&mut self.rack, &mut connection.meter.rate);
-            let advance = connection.scoreboard.advance(ack.cumulative, |delivered| {
-                let original =
-                    delivered.ambiguous && !ack.echo.is_never() && ack.echo < delivered.sent_at;
-                if !original {
-                    rack.on_delivered(&delivered, now, min_rtt);
-                }
-                cumulative.add(&delivered, point);
-                if let Some(rate) = rate {
-                    rate.on_delivered(delivered.index, delivered.sent_at);
-                }
-            });
-            if let Some(rate) = rate {
-                rate.pop(ack.cumulative - before);
-            }
-            advance
-        } else {
-            Advance::NONE
-        };
-        if cumulative.lowest < highest {
-            self.note_reordering(connection, cumulative.lowest);
-        }
-        let rtt = self.measure(connection, now, ack, &advance, cumulative, arrivals);
-        let delivered = connection.count_delivered(&advance, sacked, advanced);
-        let news = News {
-            before,
-            advanced,
-            sacked: sacked > 0,
-            duplicate_reported: duplicates > 0,
-            probe_reported: self.is_report_of_probe(report),
-            original: arrivals.original || cumulative.original,
-            was_open,
-            ecn_echo: false, // not read yet
-            echo: ack.echo,
-            delivered,
-            repeated: duplicates * connection.mss,
-            again: false,
-        };
-        (news, advance, rtt)
-    }
-
-    /// True if `report` is about a probe that was a retransmission.
-    fn is_report_of_probe(&self, report: Option<SackBlock>) -> bool {
-        report.zip(self.probe).is_some_and(|(report, probe)| {
-            report.end == probe.end && report.end - report.start == 1
-        })
-    }
-
-    /// Processes the report of a duplicate. Returns the number of segments it reports; zero if
-    /// there are more reports than retransmissions, so that the network must have duplicated.
-    fn learn_duplicate(
-        &mut self,
-        connection: &Connection,
-        report: Option<SackBlock>,
-        before: u64,
-    ) -> u64 {
-        let Some(report) = report else {
-            return 0;
-        };
-        let count = report.end.saturating_sub(report.start);
-        self.duplicates += count;
-        if self.duplicates > connection.meter.statistics.retransmitted_segments {
-            return 0;
-        }
-        self.counts.duplicates_reported += count;
-        if !self.is_report_of_probe(Some(report)) {
-            self.rack.on_duplicate(before, connection.scoreboard.next());
-        }
-        self.undo.on_duplicate(report.end, count);
-        count
-    }
-
-    fn note_reordering(&mut self, connection: &Connection, lowest: u64) {
-        let highest = connection.scoreboard.highest_sacked();
-        if self.rack.note_reordering(lowest, highest) {
-            self.counts.sack_reorderings += 1;
-        }
-    }
-
-    /// Takes round-trip samples: of the first segment sent once that the ACK acknowledges, else
-    /// that it SACKs, else of the echoed timestamp. Returns that one and the one of the last
-    /// segment.
-    fn measure(
-        &mut self,
-        connection: &mut Connection,
-        now: Time,
-        ack: &Acknowledgement<'_>,
-        advance: &Advance,
-        cumulative: Arrivals,
-        sacked: Arrivals,
-    ) -> (Option<Span>, Option<Span>) {
-        let age = |sent_at: Time| now.since(sent_at);
-        let clear = if advance.ambiguous {
-            None
-        } else {
-            cumulative.first
-        };
-        let mut oldest = clear.or(sacked.first).map(age);
-        let mut newest = sacked.last.or(cumulative.last).map(age);
-        let stamps = connection.parameters.timer.rtt_sampling == RttSampling::Timestamps;
-        if oldest.is_none() && advance.acked > 0 && stamps && !ack.echo.is_never() {
-            oldest = Some(now.since(ack.echo));
-            newest = oldest;
-        }
-        if let (Some(rtt), Some(newest)) = (oldest, newest) {
-            self.sample(connection, rtt, newest);
-        }
-        (oldest, newest)
     }
 
     /// True if a SACKED segment was sent before the first unacknowledged one, so that the timer may

@@ -4,17 +4,19 @@
 //! `delivered`, prr_out is `sent`, and RecoverFS is `base`. Linux takes the congestion window
 //! before the reduction as `base`.
 
+use std::num::NonZeroU64;
+
 /// A reduction in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
-    base: u64,
+    base: NonZeroU64,
     delivered: u64,
     sent: u64,
 }
 
 /// Segments known at an ACK during a reduction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PrrAck {
+pub(in super::super) struct PrrAck {
     /// Window with which the reduction ends.
     pub ssthresh: u64,
     /// Segments in flight, after this ACK and after losses were marked.
@@ -29,7 +31,7 @@ impl Prr {
     /// Begins a reduction.
     pub fn new(base: u64) -> Self {
         Prr {
-            base: base.max(1),
+            base: NonZeroU64::new(base).unwrap_or(NonZeroU64::MIN),
             delivered: 0,
             sent: 0,
         }
@@ -47,7 +49,7 @@ impl Prr {
         }
         self.delivered += ack.delivered;
         let mut send = if ack.in_flight > ack.ssthresh {
-            let share = (self.delivered * ack.ssthresh).div_ceil(self.base);
+            let share = (self.delivered * ack.ssthresh).div_ceil(self.base.get());
             share.saturating_sub(self.sent)
         } else {
             let conserving = self.delivered.saturating_sub(self.sent).max(ack.delivered);

@@ -5,7 +5,7 @@
 //! the segment sent last among those that arrived, and sets the reordering window. Where Linux
 //! differs from the RFC, this is Linux (`tcp_recovery.c`, `tcp_input.c` of 6.18).
 
-use super::scoreboard::Delivered;
+use crate::endpoint::scoreboard::Delivered;
 use ackclock_spec::units::{Span, Time};
 
 /// Largest factor of the reordering window.
