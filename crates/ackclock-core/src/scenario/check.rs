@@ -1,7 +1,6 @@
 //! Checks of several fields together: values that contradict one another, or for which a run would
 //! take too much memory or time.
 
-use super::resolve::unknown_hop;
 use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope};
 use crate::queue::QueueKind;
 use crate::traffic::{TrafficContext, TrafficKind, Transports};
@@ -362,4 +361,13 @@ fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
     let remedy =
         "is a time, but the wait for a shared medium is unknown on arrival; give packets or bytes";
     Err(Error::contradiction(&field, &value, remedy))
+}
+
+/// Returns the error that there is no hop of that name.
+pub(super) fn unknown_hop(field: &str, name: &str, known: &[String]) -> Error {
+    let known = known
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.is_empty());
+    Error::unknown_name(field, &name.into(), "hop", known)
 }

@@ -3,32 +3,18 @@
 
 use super::path_units;
 use super::schema::schema;
-use super::values::{VALUES, Values};
+use super::values::{Derived, VALUES, Values};
 use ackclock_spec::error::{Error, Result};
 use ackclock_spec::expression::{Expression, Fault, PATH_UNITS};
 use ackclock_spec::files::Files;
 use ackclock_spec::quantity::{self, Quantity};
 use ackclock_spec::registry::FACTS;
-use serde::Serialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The schema says which fields are quantities. It never changes.
 static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
-
-/// A quantity that was computed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Derived {
-    /// Path of the field.
-    pub field: String,
-    /// The text in the scenario.
-    pub written: String,
-    /// The quantity that it stands for.
-    pub value: String,
-    /// The quantity of each name in it, and where that comes from.
-    pub sources: Vec<String>,
-}
 
 /// A scenario's tree with plain quantities only.
 pub(super) struct Plain<'a> {

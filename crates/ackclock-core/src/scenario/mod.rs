@@ -18,13 +18,13 @@ use ackclock_spec::files::Files;
 use ackclock_spec::quantity::Range;
 use ackclock_spec::registry::Selection;
 use ackclock_spec::units::{Span, Time};
-use derive::Derived;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+pub use values::Derived;
 
 mod check;
-pub mod derive;
+mod derive;
 mod document;
 mod lab;
 mod path_units;

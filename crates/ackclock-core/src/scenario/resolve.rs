@@ -4,6 +4,7 @@
 use super::check::{
     check_acknowledged, check_control_calls, check_control_states, check_hops, check_host,
     check_instances, check_route, check_run, check_samples, check_times, check_traffic,
+    unknown_hop,
 };
 use super::derive::Plain;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
@@ -355,15 +356,6 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
     };
     check_instances(instances)?;
     Ok(instances)
-}
-
-/// There is no hop of that name.
-pub(super) fn unknown_hop(field: &str, name: &str, known: &[String]) -> Error {
-    let known = known
-        .iter()
-        .map(String::as_str)
-        .filter(|name| !name.is_empty());
-    Error::unknown_name(field, &name.into(), "hop", known)
 }
 
 /// Converts names of hops to their positions.

@@ -1,14 +1,27 @@
 //! The table `[values]` of a scenario: quantities by name, for expressions in its fields.
 
-use super::derive::Derived;
 use ackclock_spec::error::{Code, Error, nearest};
 use ackclock_spec::expression::{Amount, Expression, Fault, PATH_UNITS};
 use ackclock_spec::quantity::{self, shown};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Name of the table.
 pub(super) const VALUES: &str = "values";
+
+/// A quantity that was computed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Derived {
+    /// Path of the field.
+    pub field: String,
+    /// The text in the scenario.
+    pub written: String,
+    /// The quantity that it stands for.
+    pub value: String,
+    /// The quantity of each name in it, and where that comes from.
+    pub sources: Vec<String>,
+}
 
 /// Words that fields accept in place of a quantity.
 const WORDS: [&str; 2] = ["unlimited", "end"];
