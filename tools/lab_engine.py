@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MODULE = ROOT / "python/ackclock/laboratory/static/engine.wasm"
 TARGET = "wasm32-unknown-unknown"
-CRATES = ("ackclock-spec", "ackclock-core", "ackclock-sim", "ackclock-lab")
+CRATES = ("ackclock-spec", "ackclock-core", "ackclock-scenario", "ackclock-sim", "ackclock-lab")
 # A page must not take the machine: allocation beyond this fails.
 MOST_MEMORY = 512 << 20
 

@@ -1,11 +1,11 @@
 //! Cost of a packet in the driver alone: takes its bytes, passes it through the hops, records its
 //! decisions, returns its bytes.
 
-use ackclock_core::network::{self, Network};
 use ackclock_core::packet::FlowId;
-use ackclock_core::scenario::{Scenario, tree};
 use ackclock_emu::driver::Driver;
 use ackclock_emu::ipv4::Direction;
+use ackclock_scenario::network::{self, Network};
+use ackclock_scenario::{Scenario, tree};
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::streams::Streams;
 use ackclock_spec::units::{Span, Time};

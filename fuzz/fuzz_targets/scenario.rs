@@ -2,9 +2,9 @@
 //! scenario reads back as itself.
 #![no_main]
 
-use ackclock_core::scenario::Scenario;
+use ackclock_scenario::Scenario;
 use ackclock_spec::files::NoFiles;
-use ackclock_core::scenario::tree::{expand, from_toml};
+use ackclock_scenario::tree::{expand, from_toml};
 use libfuzzer_sys::fuzz_target;
 
 /// Points of a sweep that are read; points differ in few values.

@@ -4,9 +4,9 @@
 //! The script benches/run.py measures its CPU time and its instructions from outside. Two builds
 //! whose digests of the tables are equal have computed the same to the bit.
 
-use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::Scenario;
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::Job;
 use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::run::{Run, RunStatistics, SimulationOutcome, Unattended};
 use ackclock_sim::topology;

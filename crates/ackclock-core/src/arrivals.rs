@@ -35,7 +35,7 @@ pub enum Intervals {
 
 impl Arrivals {
     /// Returns an error if the mean interval is zero, which would give infinitely many arrivals.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         let (field, remedy) = ("mean_interval", "is too short; for example \"200 ms\"");
         in_range(
             self.mean_interval != Span::ZERO,

@@ -7,10 +7,9 @@
 //!
 //! # The life of a packet
 //!
-//! A [`scenario`] is text that has been parsed, checked and resolved. A [`job`] is one run of it:
-//! one replicate of one point of its sweep. [`network`] builds the hops of the run, each element
-//! with its own random stream ([`ackclock_spec::streams`]), and the [`routes`] of each flow instance through them.
-//! [`arrivals`] sets when later instances start.
+//! A scenario (a crate above this one) is read, checked and built into the hops of a run and the
+//! [`routes`] of its flow instances. Each element gets its own random stream
+//! ([`ackclock_spec::streams`]). [`arrivals`] sets when later instances start.
 //!
 //! An application ([`traffic`]) writes data into a sender: without end, at its own pace, or a fixed
 //! or random amount ([`size`]). A TCP sender ([`endpoint`]) asks its congestion control
@@ -43,13 +42,13 @@
 //!
 //! # Adding an element
 //!
-//! Each kind of element is a folder with one file per element and one list, its [registry](ackclock_spec::registry).
-//! [`kinds`] lists these registries. Names on the command line, the schema, the reference and the
-//! contract tests derive from them. An element states facts about itself, and no other code reads
-//! its parameters.
+//! Each kind of element is a folder with one file per element and one list, its
+//! [registry](ackclock_spec::registry). Names on the command line, the schema, the reference and
+//! the contract tests derive from these lists. An element states facts about itself, and no other
+//! code reads its parameters.
 
-// Test benches refer to the crate by name, so that unit and integration tests can share them. So
-// does the worked example of CONTRIBUTING.md, which integration tests compile.
+// Test benches refer to the crate by name, so that the contract tests, which are in the crate above,
+// can share them.
 extern crate self as ackclock_core;
 
 pub mod activity;
@@ -62,11 +61,8 @@ pub mod feedback;
 pub mod histogram;
 pub mod hop;
 pub mod impairment;
-pub mod job;
-pub mod kinds;
 pub mod link;
 pub mod medium;
-pub mod network;
 pub mod observe;
 pub mod packet;
 pub mod programs;
@@ -75,7 +71,6 @@ pub mod rate_control;
 pub mod result;
 pub mod routes;
 pub mod sampling;
-pub mod scenario;
 pub mod size;
 mod token_bucket;
 pub mod traffic;

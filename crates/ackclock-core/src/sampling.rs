@@ -131,8 +131,8 @@ impl Metered {
 }
 
 impl HopSeries {
-    /// Begins a table without rows. Names and meters are those of a
-    /// [`Network`](crate::network::Network). Every row begins with `labels`.
+    /// Begins a table without rows. Names and meters are those of a network. Every row begins with
+    /// `labels`.
     pub fn new(
         (point, replicate): (i64, i64),
         names: Vec<String>,

@@ -5,12 +5,12 @@
 use crate::ipv4::{self, Direction};
 use crate::record::{ArrivalRow, Chunk};
 use ackclock_core::hop::Hop;
-use ackclock_core::network::Network;
-use ackclock_core::network::decision::Decision;
-use ackclock_core::network::graph::{Graph, Listener};
 use ackclock_core::observe::{FlowLosses, HopLosses};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId};
 use ackclock_core::result::Table;
+use ackclock_scenario::network::Network;
+use ackclock_scenario::network::decision::Decision;
+use ackclock_scenario::network::graph::{Graph, Listener};
 use ackclock_spec::units::{Span, Time};
 
 /// The bytes of the packets inside, by [`PacketId::index`]. The next packet in a slot reuses its

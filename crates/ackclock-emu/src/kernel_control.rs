@@ -7,9 +7,9 @@
 use crate::emulation::{Failure, Options};
 use crate::workload::LoadedNames;
 use ackclock_core::congestion::facts::{ControlProgram, ProgramSource};
-use ackclock_core::job::Job;
-use ackclock_core::scenario::Scenario;
 use ackclock_core::transport::Tcp;
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::Job;
 use ackclock_spec::error::{Code, Error};
 use serde::Deserialize;
 use serde_json::{Value, json};

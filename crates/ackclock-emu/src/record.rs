@@ -7,9 +7,9 @@
 //! numbers are differences from the previous row (zigzag where they may fall).
 
 use crate::ipv4::Direction;
-use ackclock_core::job::Job;
-use ackclock_core::network::decision::{Decision, Fate};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
+use ackclock_scenario::job::Job;
+use ackclock_scenario::network::decision::{Decision, Fate};
 use ackclock_spec::units::Time;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

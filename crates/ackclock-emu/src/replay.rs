@@ -2,10 +2,10 @@
 //! recorded decisions, to the nanosecond.
 
 use crate::record::{ArrivalDigest, Chunk};
-use ackclock_core::network::Network;
-use ackclock_core::network::decision::Decision;
-use ackclock_core::network::graph::{Graph, Listener};
 use ackclock_core::packet::PacketId;
+use ackclock_scenario::network::Network;
+use ackclock_scenario::network::decision::Decision;
+use ackclock_scenario::network::graph::{Graph, Listener};
 use ackclock_spec::units::{Span, Time};
 use std::fmt;
 use std::io;

@@ -70,11 +70,11 @@ pub mod networks {
     use ackclock_core::hop::{Hop, HopCounters};
     use ackclock_core::impairment::ImpairmentKind;
     use ackclock_core::link::LinkKind;
-    use ackclock_core::network::{self, Network};
     use ackclock_core::observe::{Context, DropReason};
     use ackclock_core::packet::{Backlog, Fifo, FlowId, PacketId};
     use ackclock_core::queue::{Discipline, Queue, QueueKind};
-    use ackclock_core::scenario::{Scenario, tree};
+    use ackclock_scenario::network::{self, Network};
+    use ackclock_scenario::{Scenario, tree};
     use ackclock_spec::files::Files;
     use ackclock_spec::registry::samples::{SampleFiles, samples};
     use ackclock_spec::registry::{Entry, Kind, Selection, choose};

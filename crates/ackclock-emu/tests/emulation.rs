@@ -7,9 +7,7 @@
 
 mod common;
 
-use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::Scenario;
 use ackclock_emu::capture::Point;
 use ackclock_emu::emulation::{self, EmulationOutcome, Failure, Options, Watch};
 use ackclock_emu::files;
@@ -17,6 +15,8 @@ use ackclock_emu::program::HostProgram;
 use ackclock_emu::protocol::DeviceChoice;
 use ackclock_emu::record::{self, Chunks};
 use ackclock_emu::replay::{Replay, replay};
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::Job;
 use ackclock_spec::units::Time;
 use common::{program, scenario, skip};
 use rustix::process::geteuid;

@@ -7,7 +7,6 @@
 
 mod common;
 
-use ackclock_core::network::{self, Network};
 use ackclock_emu::background::Output;
 use ackclock_emu::clock::Clock;
 use ackclock_emu::device::{self, Device, DeviceKind};
@@ -22,6 +21,7 @@ use ackclock_emu::record::Chunks;
 use ackclock_emu::replay::replay;
 use ackclock_emu::settings::{KernelAnswer, TcpSettings};
 use ackclock_emu::wait::Stop;
+use ackclock_scenario::network::{self, Network};
 use ackclock_spec::streams::Streams;
 use ackclock_spec::units::{Span, Time};
 use common::{program, scenario, skip};

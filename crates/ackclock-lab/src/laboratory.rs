@@ -2,10 +2,10 @@
 
 use crate::refusal::{Answer, unknown};
 use ackclock_core::congestion::ControlKind;
-use ackclock_core::job::Job;
 use ackclock_core::result::Table;
-use ackclock_core::scenario::source::Source;
-use ackclock_core::scenario::{Scenario, schema, text, tree};
+use ackclock_scenario::job::Job;
+use ackclock_scenario::source::Source;
+use ackclock_scenario::{Scenario, schema, text, tree};
 use ackclock_sim::memory::Need;
 use ackclock_sim::run::{Simulation, Supervisor};
 use ackclock_sim::topology;

@@ -1,13 +1,13 @@
 //! The trace of a run: the `packets` table and two captures, as if taken at the senders and at the
 //! receivers.
 
-use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, SackBlock};
 use ackclock_core::result::Table;
-use ackclock_core::scenario::Scenario;
 use ackclock_core::transport::Tcp;
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
 use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::Job;
 use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::topology::Topology;
 use ackclock_sim::trace::{Step, Trace};

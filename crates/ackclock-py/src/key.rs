@@ -1,6 +1,6 @@
 //! The key of a run, by which Python names it.
 
-use ackclock_core::job::Job;
+use ackclock_scenario::job::Job;
 
 /// Point and replicate of a run.
 pub type Key = (u32, u32);

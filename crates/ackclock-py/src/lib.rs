@@ -19,10 +19,10 @@ mod transport;
 mod twin;
 mod watch;
 
-use ackclock_core::scenario::source::Source;
-use ackclock_core::scenario::{Scenario, schema, text, tree};
 use ackclock_core::transport::Tcp;
 use ackclock_emu::files::Folder;
+use ackclock_scenario::source::Source;
+use ackclock_scenario::{Scenario, schema, text, tree};
 use ackclock_sim::topology;
 use ackclock_spec::error;
 use ackclock_spec::unit_spelling::{self, Dimension};

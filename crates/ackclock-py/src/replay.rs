@@ -2,10 +2,10 @@
 
 use crate::scenario_of;
 use crate::watch::watch;
-use ackclock_core::job::{Job, jobs};
-use ackclock_core::scenario::Scenario;
 use ackclock_emu::record::{self, Chunks};
 use ackclock_emu::replay::{Replay, replay as replay_record};
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::{Job, jobs};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 use crate::run::{Run, SimulationOutcome, Supervisor};
 use crate::topology;
 use crate::trace::Trace;
-use ackclock_core::job::Job;
+use ackclock_scenario::job::Job;
 use ackclock_spec::units::Time;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

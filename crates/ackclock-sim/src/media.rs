@@ -3,8 +3,8 @@
 use crate::events::Wake;
 use crate::flow::Flow;
 use ackclock_core::medium::{Completion, ContenderCounts, ServiceTimes};
-use ackclock_core::network::SharedMedium;
 use ackclock_core::result::{ContenderRow, MediumRow, Table};
+use ackclock_scenario::network::SharedMedium;
 use ackclock_spec::units::{Span, Time};
 
 /// A medium and its wake-up.

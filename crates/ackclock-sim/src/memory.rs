@@ -6,11 +6,11 @@ use crate::flow::{Flow, Other};
 use crate::hop_slot::HopSlot;
 use ackclock_core::endpoint::Sender;
 use ackclock_core::hop::Hop;
-use ackclock_core::network::Instance;
 use ackclock_core::observe::{FlowLosses, HopLosses};
 use ackclock_core::result::{FlowRow, HopRow, SampleRow, Table};
-use ackclock_core::scenario::{FlowDescription, Instances, Scenario, Scope};
 use ackclock_core::transport::Tcp;
+use ackclock_scenario::network::Instance;
+use ackclock_scenario::{FlowDescription, Instances, Scenario, Scope};
 use ackclock_spec::units::{Span, Time};
 
 /// Bytes of the smallest congestion control and the smallest traffic of a flow, each in a box with
@@ -109,7 +109,7 @@ fn row(table: &Table) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_core::scenario::tree;
+    use ackclock_scenario::tree;
     use ackclock_spec::files::NoFiles;
 
     fn point(count: u32, interval: &str) -> Scenario {

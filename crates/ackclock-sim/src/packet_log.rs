@@ -2,9 +2,9 @@
 
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
-use ackclock_core::job::Job;
 use ackclock_core::packet::{Packet, PacketKind, SackBlock};
 use ackclock_core::result::{PacketRow, Table};
+use ackclock_scenario::job::Job;
 use ackclock_spec::units::Time;
 
 /// Records every step.

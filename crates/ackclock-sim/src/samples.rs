@@ -9,14 +9,14 @@ use crate::media::{Media, MediaSeries};
 use crate::topology::Topology;
 use ackclock_core::activity::bit_per_s;
 use ackclock_core::endpoint::{Sender, SenderEvent};
-use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
 use ackclock_core::programs::push_calls;
 use ackclock_core::result::{ControlCallRow, ControlStateRow, EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
-use ackclock_core::scenario::Instances;
 use ackclock_core::transport::control_name;
 use ackclock_core::transport::endpoint::Progress;
+use ackclock_scenario::Instances;
+use ackclock_scenario::job::Job;
 use ackclock_spec::units::{Bytes, Span, Time};
 
 /// A run at a moment up to which every hop has caught up.

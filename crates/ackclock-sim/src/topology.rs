@@ -1,16 +1,16 @@
-//! Builds hops and flows from a scenario: the [`network`](ackclock_core::network), and the flow
+//! Builds hops and flows from a scenario: the [`network`](ackclock_scenario::network), and the flow
 //! instances with their endpoints, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
 use ackclock_core::hop::Hop;
-use ackclock_core::job::Job;
 use ackclock_core::link::Link;
-use ackclock_core::network::{Instance, Network, SharedMedium};
 use ackclock_core::packet::FlowId;
 use ackclock_core::routes::Routes;
-use ackclock_core::scenario::{FlowDescription, Scenario};
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::transport::{EndpointContext, Recording};
+use ackclock_scenario::job::Job;
+use ackclock_scenario::network::{Instance, Network, SharedMedium};
+use ackclock_scenario::{FlowDescription, Scenario};
 use ackclock_spec::error::Error;
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;

@@ -191,7 +191,7 @@ impl QueueFacts {
     }
 
     /// Returns the limit and the thresholds, as far as they are stated.
-    pub(crate) fn limits(&self) -> impl Iterator<Item = QueueLimit> {
+    pub fn limits(&self) -> impl Iterator<Item = QueueLimit> {
         let capacity = self.capacity.map(|capacity| match capacity {
             Capacity::Limit { limit, .. } => limit,
             Capacity::Moving { most, .. } => most,

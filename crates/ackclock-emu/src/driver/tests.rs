@@ -6,11 +6,11 @@ use crate::testing::networks::{
     Coming, Description, END, INTERVAL, Left, arrivals, counters, descriptions, drive, lateness,
 };
 use ackclock_core::hop::Arrival;
-use ackclock_core::network::decision::Fate;
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::PacketPool;
 use ackclock_core::result::Column;
 use ackclock_core::routes::Routes;
+use ackclock_scenario::network::decision::Fate;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,10 +11,10 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{
     DelayedAck, EcnFeedback, IdleRestart, LossRecovery, Pacing, Preset, RttSampling,
 };
-use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
-use ackclock_core::scenario::{FlowDescription, Scenario};
 use ackclock_core::transport::{Tcp, Udp};
+use ackclock_scenario::network::Instance;
+use ackclock_scenario::{FlowDescription, Scenario};
 use ackclock_spec::error::{Code, Error};
 use ackclock_spec::units::{Bytes, Span};
 use ackclock_transport::wire::{Acknowledgement, Data, LONGEST, LONGEST_PAYLOAD, Report};
@@ -457,8 +457,8 @@ pub(super) fn base_rtt(scenario: &Scenario) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_core::network::instances;
-    use ackclock_core::scenario::tree;
+    use ackclock_scenario::network::instances;
+    use ackclock_scenario::tree;
     use ackclock_spec::files::NoFiles;
     use ackclock_spec::streams::Streams;
 

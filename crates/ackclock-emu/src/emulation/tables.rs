@@ -11,12 +11,12 @@ use crate::protocol::ReportEntry;
 use crate::settings::KernelAnswer;
 use crate::workload::{ReceivedFlow, SAMPLE_INTERVAL_NS, SentFlow, SentSession, SocketSetting};
 use ackclock_core::activity::{Activity, bit_per_s};
-use ackclock_core::network::Instance;
 use ackclock_core::result::{
     CounterRow, EventRow, FidelityRow, FlowRow, HopRow, LatenessRow, SampleRow, SettingRow, Table,
 };
-use ackclock_core::scenario::Scenario;
 use ackclock_core::transport::control_name;
+use ackclock_scenario::Scenario;
+use ackclock_scenario::network::Instance;
 use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Returns all tables except `tcp_info` without rows, as they are before the first run has ended.

@@ -1,9 +1,9 @@
 //! Conversion of readings of connections and rate controls into table rows, as they come.
 
 use crate::workload::{LossState, RateReading, Readings, TcpInfoColumns};
-use ackclock_core::network::Instance;
 use ackclock_core::result::{SampleRow, Table, TcpInfoRow};
-use ackclock_core::scenario::Scenario;
+use ackclock_scenario::Scenario;
+use ackclock_scenario::network::Instance;
 use ackclock_spec::units::{Span, Time};
 
 /// Numbers of the point and of the replicate.

@@ -5,8 +5,8 @@ use crate::record::{ArrivalRow, Chunks, MAGIC};
 use crate::testing::networks::{
     Coming, Description, INTERVAL, arrivals, descriptions, drive, lateness,
 };
-use ackclock_core::network::decision::Fate;
 use ackclock_core::packet::{Ecn, FlowId, PacketKind};
+use ackclock_scenario::network::decision::Fate;
 use proptest::prelude::*;
 
 /// Drives packets through, and cuts the record into chunks of at least `rows` rows.

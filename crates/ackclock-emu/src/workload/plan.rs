@@ -8,10 +8,10 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
 use ackclock_core::packet::Dscp;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::scenario::{FlowDescription, Scenario};
 use ackclock_core::traffic::transfer::Transfer;
 use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
 use ackclock_core::transport::{PlainUdp, Tcp, Udp};
+use ackclock_scenario::{FlowDescription, Scenario};
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::registry::{self, Element, FACTS, Selection, StreamScope};
 use ackclock_spec::streams::Streams;
@@ -484,8 +484,8 @@ mod tests {
 
     #[test]
     fn hosts_are_told_the_size_that_the_engine_draws_and_need_no_file() {
-        use ackclock_core::job::Job;
-        use ackclock_core::scenario::tree;
+        use ackclock_scenario::job::Job;
+        use ackclock_scenario::tree;
         let text = r#"
 schema = 1
 duration = "10 s"

@@ -1,8 +1,8 @@
 //! Common parts of the tests that start hosts: the program that becomes a host, the report if this
 //! machine cannot start one, and the second run of each test without privileges.
 
-use ackclock_core::scenario::{Scenario, tree};
 use ackclock_emu::program::HostProgram;
+use ackclock_scenario::{Scenario, tree};
 use ackclock_spec::files::NoFiles;
 use rustix::process::geteuid;
 use std::io::{self, Write};

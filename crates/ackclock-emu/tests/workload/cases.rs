@@ -2,12 +2,12 @@
 //! have moved, an event ends the run.
 
 use crate::namespace::stay_on_this_processor;
-use ackclock_core::scenario::{Scenario, tree};
 use ackclock_core::traffic::TrafficContext;
 use ackclock_emu::workload::{
     Ending, LoadedNames, Plan, Readings, Receiving, ReceivingReport, Sending, SendingReport,
     TransportPlan, monotonic_ns,
 };
+use ackclock_scenario::{Scenario, tree};
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;

@@ -3,16 +3,16 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use ackclock_core::endpoint::TcpParameters;
-use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::Scenario;
 use ackclock_core::transport::Tcp;
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
 use ackclock_pcap::packet::{self, Options};
 use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Labels, PacketEncoder, Reader};
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::Job;
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::{Step, Trace};

@@ -4,7 +4,7 @@ use super::{Fault, Run, RunStatistics, SimulationOutcome, Supervisor};
 use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::Trace;
-use ackclock_core::job::Job;
+use ackclock_scenario::job::Job;
 use ackclock_spec::units::Time;
 
 /// A job under execution. Pauses change no row of its tables.

@@ -2,9 +2,9 @@
 //! one executes in advance the steps that only one flow can observe. Both fill the same tables.
 
 use crate::common::{CELL, DUMBBELL, cells, scenario};
-use ackclock_core::job::Job;
 use ackclock_core::packet::{Packet, SackBlock};
-use ackclock_core::scenario::Scenario;
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::Job;
 use ackclock_sim::run::{Run, Simulation, Supervisor, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::{NoTrace, Step, Trace};

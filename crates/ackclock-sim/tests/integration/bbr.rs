@@ -1,8 +1,8 @@
 //! BBR over a bottleneck, by what follows from its constants.
 
 use crate::common::scenario;
-use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
+use ackclock_scenario::job::Job;
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;

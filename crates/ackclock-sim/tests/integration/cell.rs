@@ -2,9 +2,9 @@
 //! working ahead or of windows of time.
 
 use crate::common::{CELL, DUMBBELL, cells, scenario};
-use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::Scenario;
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::Job;
 use ackclock_sim::run::{Run, SimulationOutcome, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;

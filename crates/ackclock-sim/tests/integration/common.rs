@@ -1,7 +1,7 @@
 //! Scenarios of a few seconds, and the comparison of their tables.
 
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::Scenario;
+use ackclock_scenario::Scenario;
 use ackclock_spec::files::NoFiles;
 
 pub const DUMBBELL: &str = r#"

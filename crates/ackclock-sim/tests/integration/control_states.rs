@@ -1,8 +1,8 @@
 //! The table `control_states`.
 
 use crate::common::{DUMBBELL, scenario};
-use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
+use ackclock_scenario::job::Job;
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;

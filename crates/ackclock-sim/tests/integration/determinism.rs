@@ -2,9 +2,9 @@
 //! of threads, and no draw depends on other elements' draws.
 
 use crate::common::{CELL, DUMBBELL, cells, scenario};
-use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::Scenario;
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::{Job, jobs};
 use ackclock_sim::batch::{BatchProgress, run_each};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;

@@ -2,13 +2,13 @@
 //! this file alone. The engine runs it like its own, and what a packet carries arrives unchanged.
 
 use crate::common::{cells, scenario};
-use ackclock_core::job::Job;
 use ackclock_core::packet::Ecn;
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::Scenario;
 use ackclock_core::transport::endpoint::{Arrived, Endpoint, Progress, RoundTrips, Transmit};
 use ackclock_core::transport::facts::TransportFacts;
 use ackclock_core::transport::{EndpointContext, Endpoints, TransportKind};
+use ackclock_scenario::Scenario;
+use ackclock_scenario::job::Job;
 use ackclock_sim::run::{Run, SimulationOutcome, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;

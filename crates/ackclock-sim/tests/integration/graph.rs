@@ -2,10 +2,10 @@
 //! engine leaves the graph at the same times, and the same packets are lost.
 
 use crate::common::scenario;
-use ackclock_core::job::Job;
-use ackclock_core::network::decision::Decision;
-use ackclock_core::network::graph::{Graph, Listener};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId, PacketKind, SackBlock};
+use ackclock_scenario::job::Job;
+use ackclock_scenario::network::decision::Decision;
+use ackclock_scenario::network::graph::{Graph, Listener};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::{Step, Trace};

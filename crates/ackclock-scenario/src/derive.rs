@@ -248,8 +248,8 @@ fn at<'a>(tree: &'a mut Value, steps: &[String]) -> Option<&'a mut Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Scenario;
-    use crate::scenario::tree::from_toml;
+    use crate::Scenario;
+    use crate::tree::from_toml;
     use ackclock_spec::files::NoFiles;
 
     /// Two flows of 40 ms and 100 ms over a link of 10 Mbit/s.

@@ -5,12 +5,12 @@
 use crate::laws::{impairments, links, queues, sources};
 use crate::station::Station;
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
-use ackclock_core::kinds::{ElementRecord, KINDS, KindRecord};
 use ackclock_core::link::{Link, LinkContext, LinkKind};
 use ackclock_core::observe::DropReason;
 use ackclock_core::packet::{FlowId, Packet, PacketKind};
 use ackclock_core::queue::QueueKind;
 use ackclock_core::traffic::{Traffic, TrafficContext, TrafficKind, Transports, Write};
+use ackclock_scenario::kinds::{ElementRecord, KINDS, KindRecord};
 use ackclock_spec::registry::samples::{SampleFiles, samples};
 use ackclock_spec::registry::{FACTS, Kind, Selection, StreamScope, choose};
 use ackclock_spec::streams::Streams;
@@ -103,7 +103,7 @@ fn every_element_is_in_the_list_of_its_kind() {
         .flat_map(|kind| (kind.elements)())
         .map(|element| element.name)
         .collect();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../ackclock-core/src")];
     let mut found = 0;
     while let Some(folder) = folders.pop() {
         for path in folder

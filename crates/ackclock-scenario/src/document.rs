@@ -5,12 +5,12 @@
 
 use super::Scope;
 use super::lab::LabDocument;
-use crate::arrivals::Arrivals;
-use crate::link::LinkKind;
-use crate::packet::Dscp;
-use crate::queue::QueueKind;
-use crate::traffic::TrafficKind;
-use crate::transport::TransportKind;
+use ackclock_core::arrivals::Arrivals;
+use ackclock_core::link::LinkKind;
+use ackclock_core::packet::Dscp;
+use ackclock_core::queue::QueueKind;
+use ackclock_core::traffic::TrafficKind;
+use ackclock_core::transport::TransportKind;
 use ackclock_spec::error::{Code, Error, Result};
 use ackclock_spec::parse;
 use ackclock_spec::quantity::Range;

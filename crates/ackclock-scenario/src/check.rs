@@ -2,9 +2,9 @@
 //! take too much memory or time.
 
 use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope};
-use crate::queue::QueueKind;
-use crate::traffic::{TrafficContext, TrafficKind, Transports};
-use crate::transport::{Tcp, TransportKind};
+use ackclock_core::queue::QueueKind;
+use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
+use ackclock_core::transport::{Tcp, TransportKind};
 use ackclock_spec::error::{Code, Error, Result, consistent, every, in_range};
 use ackclock_spec::quantity::QueueLimit;
 use ackclock_spec::quantity::Range;

@@ -7,12 +7,12 @@
 
 use super::Network;
 use super::decision::{Decision, Fate};
-use crate::hop::{Arrival, Hop};
-use crate::observe::{Context, DropReason, FlowLosses, HopLosses, Observer};
-use crate::packet::{Packet, PacketId, PacketPool};
-use crate::result::Table;
-use crate::routes::Routes;
-use crate::sampling::{HopSeries, class_table, delay_table};
+use ackclock_core::hop::{Arrival, Hop};
+use ackclock_core::observe::{Context, DropReason, FlowLosses, HopLosses, Observer};
+use ackclock_core::packet::{Packet, PacketId, PacketPool};
+use ackclock_core::result::Table;
+use ackclock_core::routes::Routes;
+use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_spec::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

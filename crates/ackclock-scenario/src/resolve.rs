@@ -9,7 +9,7 @@ use super::check::{
 use super::derive::Plain;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, lab};
-use crate::arrivals::Arrivals;
+use ackclock_core::arrivals::Arrivals;
 use ackclock_spec::error::{Code, Error, Result, all, both, every};
 use ackclock_spec::files::Files;
 use ackclock_spec::parse;

@@ -10,7 +10,7 @@
 //!
 //! A field on which the round-trip time depends cannot be written in either.
 
-use crate::link::LinkKind;
+use ackclock_core::link::LinkKind;
 use ackclock_spec::error::Code;
 use ackclock_spec::expression::{Amount, Fault};
 use ackclock_spec::files::Files;

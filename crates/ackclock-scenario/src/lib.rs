@@ -1,18 +1,23 @@
-//! The scenario: a network path and its traffic, checked and resolved.
+//! The scenario: a network path and its traffic, checked and resolved. Every element is below it,
+//! and none knows it.
 //!
 //! [`tree::from_toml`] turns text into a tree, and [`tree::expand`] a tree with a sweep into one
 //! tree per point. [`Scenario::from_tree`] turns such a tree into a [`Scenario`], where each
 //! element is read by its registry. [`Scenario::resolved`] is the tree with all defaults filled in;
 //! reading it gives the same scenario. [`schema::schema`] describes valid files.
+//!
+//! [`kinds`] lists the kinds of elements. A [`job`] is one run of a scenario: one replicate of one
+//! point of its sweep. [`network`] builds the hops of the run, each element with its own random
+//! stream, and the routes of each flow instance through them.
 
-use crate::arrivals::Arrivals;
-use crate::impairment::ImpairmentKind;
-use crate::link::LinkKind;
-use crate::medium::MediumKind;
-use crate::packet::Dscp;
-use crate::queue::QueueKind;
-use crate::traffic::TrafficKind;
-use crate::transport::TransportKind;
+use ackclock_core::arrivals::Arrivals;
+use ackclock_core::impairment::ImpairmentKind;
+use ackclock_core::link::LinkKind;
+use ackclock_core::medium::MediumKind;
+use ackclock_core::packet::Dscp;
+use ackclock_core::queue::QueueKind;
+use ackclock_core::traffic::TrafficKind;
+use ackclock_core::transport::TransportKind;
 use ackclock_spec::error::Result;
 use ackclock_spec::files::Files;
 use ackclock_spec::quantity::Range;
@@ -26,7 +31,10 @@ pub use values::Derived;
 mod check;
 mod derive;
 mod document;
+pub mod job;
+pub mod kinds;
 mod lab;
+pub mod network;
 mod path_units;
 mod resolve;
 pub mod schema;

@@ -1,12 +1,12 @@
 //! The routes of a flow instance and the hops that belong to it alone.
 
 use super::{HopBuilder, Network, place_of, spread, uniform};
-use crate::hop::Hop;
-use crate::link::Link;
-use crate::queue::Discipline;
-use crate::queue::FlowLabels;
-use crate::routes::Stop;
-use crate::scenario::{FlowDescription, Instances, Scenario};
+use crate::{FlowDescription, Instances, Scenario};
+use ackclock_core::hop::Hop;
+use ackclock_core::link::Link;
+use ackclock_core::queue::Discipline;
+use ackclock_core::queue::FlowLabels;
+use ackclock_core::routes::Stop;
 use ackclock_spec::quantity::QueueLimit;
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;

@@ -1,7 +1,7 @@
 //! The runs of a scenario, independent of the method that executes them.
 
+use crate::Scenario;
 use crate::network::{self, Instance, Network};
-use crate::scenario::Scenario;
 use ackclock_spec::streams::Streams;
 
 /// One run: a replicate of a point of a sweep.
@@ -59,7 +59,7 @@ impl Job<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::tree;
+    use crate::tree;
     use ackclock_spec::files::NoFiles;
 
     fn point(replicates: u32) -> Scenario {

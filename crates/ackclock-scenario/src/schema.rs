@@ -2,11 +2,11 @@
 //! and from the registries.
 
 use super::document::Document;
-use crate::endpoint::parameters::Preset;
-use crate::impairment::ImpairmentKind;
 use crate::kinds::{ElementRecord, KINDS, KindRecord};
-use crate::medium::MediumKind;
-use crate::result::{COUNTERS, ColumnDescription, TABLES};
+use ackclock_core::endpoint::parameters::Preset;
+use ackclock_core::impairment::ImpairmentKind;
+use ackclock_core::medium::MediumKind;
+use ackclock_core::result::{COUNTERS, ColumnDescription, TABLES};
 use ackclock_spec::registry::FACTS;
 use ackclock_spec::registry::samples::{SampleFiles, samples};
 use ackclock_spec::schema::{led_by, one_of};

@@ -1,8 +1,8 @@
 //! Networks as built from scenarios.
 
 use super::*;
-use crate::routes::Stop;
-use crate::scenario::tree;
+use crate::tree;
+use ackclock_core::routes::Stop;
 use ackclock_spec::files::NoFiles;
 
 const TWO_GROUPS: &str = r#"

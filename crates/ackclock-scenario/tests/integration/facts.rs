@@ -10,14 +10,14 @@ use ackclock_core::congestion::{
     Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
 };
 use ackclock_core::impairment::{Applies, Impairment, ImpairmentKind, Overtaking, Verdict};
-use ackclock_core::kinds::{KINDS, KindRecord};
 use ackclock_core::link::{LinkContext, LinkKind};
 use ackclock_core::observe::DropReason;
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
 use ackclock_core::queue::facts::{Capacity, Drops, QueueFacts};
 use ackclock_core::queue::{Discipline, FlowLabels, QueueContext, QueueKind};
-use ackclock_core::scenario::tree;
 use ackclock_core::traffic::{TrafficContext, TrafficKind, Write};
+use ackclock_scenario::kinds::{KINDS, KindRecord};
+use ackclock_scenario::tree;
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::quantity::QueueLimit;
 use ackclock_spec::registry::samples::{SampleFiles, samples};

@@ -1,17 +1,17 @@
 //! All kinds of elements, in one list. The scenario, the command line, the schema and the contract
 //! tests use it.
 
-use crate::congestion::ControlKind;
-use crate::estimator::EstimatorKind;
-use crate::feedback::FeedbackKind;
-use crate::impairment::ImpairmentKind;
-use crate::link::LinkKind;
-use crate::medium::MediumKind;
-use crate::queue::QueueKind;
-use crate::rate_control::RateControlKind;
-use crate::size::SizeKind;
-use crate::traffic::TrafficKind;
-use crate::transport::TransportKind;
+use ackclock_core::congestion::ControlKind;
+use ackclock_core::estimator::EstimatorKind;
+use ackclock_core::feedback::FeedbackKind;
+use ackclock_core::impairment::ImpairmentKind;
+use ackclock_core::link::LinkKind;
+use ackclock_core::medium::MediumKind;
+use ackclock_core::queue::QueueKind;
+use ackclock_core::rate_control::RateControlKind;
+use ackclock_core::size::SizeKind;
+use ackclock_core::traffic::TrafficKind;
+use ackclock_core::transport::TransportKind;
 use ackclock_spec::error::Result;
 use ackclock_spec::files::Files;
 use ackclock_spec::registry::{Entry, Kind, choose};

@@ -2,9 +2,9 @@
 
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
-use ackclock_core::scenario::tree::{Point, expand, from_toml, set};
-use ackclock_core::scenario::{Instances, Scenario, Scope, schema};
 use ackclock_core::transport::{Tcp, Udp};
+use ackclock_scenario::tree::{Point, expand, from_toml, set};
+use ackclock_scenario::{Instances, Scenario, Scope, schema};
 use ackclock_spec::error::Error;
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -1105,4 +1105,76 @@ fn mistakes_in_media_and_contenders_have_a_code_and_a_field() {
             .key()
     });
     assert_eq!(told, mistakes.map(|(_, key)| key));
+}
+
+const TWO_HOPS: &str = r#"
+schema = 1
+duration = "10 s"
+[[hops]]
+name = "host"
+queue = { kind = "droptail", limit = "unlimited" }
+[hops.link]
+kind = "feedback"
+from = "bottleneck"
+algorithm = { kind = "effcap", m = 7, n = 49 }
+delay = "200 ms"
+period = "30 ms"
+[[hops]]
+name = "bottleneck"
+link = { kind = "markov", rates = ["100 kB/s", "50 kB/s"], mean_sojourn = "1 s", step = "30 ms" }
+queue = { kind = "droptail", limit = "10 packets" }
+delay = "200 ms"
+"#;
+
+#[test]
+fn who_cannot_be_measured_is_refused_with_one_line() {
+    let error = |assignments: &[&str]| {
+        Scenario::from_toml(TWO_HOPS, assignments, &NoFiles)
+            .unwrap_err()
+            .key()
+    };
+    assert!(Scenario::from_toml(TWO_HOPS, &[""; 0], &NoFiles).is_ok());
+    for (assignment, expected) in [
+        (
+            "hops.host.link.from=botleneck",
+            "unknown-name hops.host.link.from",
+        ),
+        (
+            "hops.host.link.from=host",
+            "contradiction hops.host.link.from",
+        ),
+        (
+            "hops.bottleneck.scope=per_flow",
+            "contradiction hops.host.link.from",
+        ),
+        (
+            "hops.host.link.period=0 s",
+            "out-of-range hops.host.link.period",
+        ),
+        (
+            "hops.host.link.sessions=0",
+            "out-of-range hops.host.link.sessions",
+        ),
+        (
+            "hops.host.link.target_utilisation=0 %",
+            "out-of-range hops.host.link.target_utilisation",
+        ),
+        (
+            "hops.host.link.minimum_rate=0 bit/s",
+            "out-of-range hops.host.link.minimum_rate",
+        ),
+        (
+            "hops.host.link.algorithm.n=0",
+            "out-of-range hops.host.link.algorithm.n",
+        ),
+        (
+            "hops.host.link.algorithm.kind=efcap",
+            "unknown-name hops.host.link.algorithm.kind",
+        ),
+    ] {
+        assert_eq!(error(&[assignment]), expected);
+    }
+    let circle = "hops.bottleneck.link={ kind = \"feedback\", from = \"host\", \
+        algorithm = { kind = \"instcap\" }, delay = \"1 ms\", period = \"1 ms\" }";
+    assert_eq!(error(&[circle]), "contradiction hops.host.link.from");
 }

@@ -1,6 +1,6 @@
 //! Decisions of hops about packets. A run's record holds them, and a replay must reproduce them.
 
-use crate::observe::DropReason;
+use ackclock_core::observe::DropReason;
 use ackclock_spec::units::Time;
 
 /// The fate of a packet.

@@ -5,16 +5,14 @@
 //! [`graph`] moves packets through a network in the order of time, for emulations and replays; its
 //! [`decision`]s are what they record. The engine has a faster loop that does the same.
 
-use crate::hop::Hop;
-use crate::link::contention::Contention;
-use crate::link::{Link, LinkContext};
-use crate::medium::{ContenderId, Medium};
-use crate::packet::FlowId;
-use crate::queue::{FlowLabel, FlowLabels, QueueContext};
-use crate::routes::Routes;
-use crate::scenario::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope,
-};
+use crate::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope};
+use ackclock_core::hop::Hop;
+use ackclock_core::link::contention::Contention;
+use ackclock_core::link::{Link, LinkContext};
+use ackclock_core::medium::{ContenderId, Medium};
+use ackclock_core::packet::FlowId;
+use ackclock_core::queue::{FlowLabel, FlowLabels, QueueContext};
+use ackclock_core::routes::Routes;
 use ackclock_spec::quantity::Range;
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::{Stream, Streams};

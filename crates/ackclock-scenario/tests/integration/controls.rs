@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-#[path = "../../src/congestion/testing.rs"]
+#[path = "../../../ackclock-core/src/congestion/testing.rs"]
 #[expect(dead_code, reason = "unit tests use the rest")]
 mod testing;
 use crate::laws::controls as laws;
