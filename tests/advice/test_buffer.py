@@ -18,7 +18,7 @@ from click.testing import Result as Outcome
 
 from ackclock import LackingError, Result, Scenario, advise_buffer, load, simulate
 from ackclock.advice import BufferAdvice
-from ackclock.advice.buffer import aqm, effort, words
+from ackclock.advice.buffer import aqm, effort, phrases
 from ackclock.advice.buffer.advise import (
     _alone,
     _recommended,
@@ -124,7 +124,7 @@ def test_the_delay_bounds_the_buffer_from_above_by_what_it_holds(found: BufferAd
     assert found.hop.packet_s == pytest.approx(1.2e-3)
     for one in tails(found):
         full_s = one.setting.size * found.hop.packet_s
-        assert one.found["delay_p99_s"].mean <= full_s * 1.0001
+        assert one.intervals["delay_p99_s"].mean <= full_s * 1.0001
 
 
 def test_throughput_does_not_fall_with_the_buffer_nor_loss_rise(small: Scenario) -> None:
@@ -212,17 +212,17 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     assert last.setting.queue is not None
     assert last.setting.queue["kind"] == "adaptive_red"
     assert last.meets_all(advice.targets)
-    told = " ".join(words.paragraphs(advice))
+    told = " ".join(phrases.paragraphs(advice))
     assert (
         "No drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ 1.4 % "
         "together." in told
     )
     assert f"P99 delay ≤ 29 ms alone takes at most {by_delay.high.met} packets" in told
     assert "Adaptive RED (12 ms) meets all targets" in told
-    table = words.aqm_table(advice)
+    table = phrases.aqm_table(advice)
     assert table is not None
     assert [row[0] for row in table.texts] == [one.setting.label for one in advice.alternatives]
-    assert words.advised_queue(advice) in told
+    assert phrases.advised_queue(advice) in told
 
 
 def test_queue_management_is_not_tried_unless_needed_or_asked_for(found: BufferAdvice) -> None:
@@ -245,11 +245,11 @@ def test_every_queue_management_is_tried_on_request(small: Scenario) -> None:
     managed = advice.managed
     assert managed is not None
     assert managed.meets_all(advice.targets)
-    used = [one.found["utilisation"].mean for one in advice.alternatives]
+    used = [one.intervals["utilisation"].mean for one in advice.alternatives]
     meeting = [one.meets_all(advice.targets) for one in advice.alternatives]
     best = max(one for one, meets in zip(used, meeting, strict=True) if meets)
-    assert managed.found["utilisation"].mean == pytest.approx(best, abs=1e-3)
-    told = " ".join(words.paragraphs(advice))
+    assert managed.intervals["utilisation"].mean == pytest.approx(best, abs=1e-3)
+    told = " ".join(phrases.paragraphs(advice))
     assert f"{managed.setting.label} meets all targets: " in told
     assert advice.recommended is not None
     assert f"Beside the buffer of {advice.recommended.setting.size} packets that is " in told
@@ -272,19 +272,19 @@ def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> 
     assert advice.status == "infeasible"
     assert not any(one.meets_all(advice.targets) for one in advice.alternatives)
     assert "No active queue management that was tried meets them either: " in " ".join(
-        words.paragraphs(advice)
+        phrases.paragraphs(advice)
     )
-    assert words.advised_queue(advice) is None
+    assert phrases.advised_queue(advice) is None
     quiet = small.replace(
         {"flows.downloads.transport.receive_window": "2 packets", "replicates": 2}
     )
     idle = advise_buffer(quiet, utilisation="98 %")
     assert idle.status == "infeasible"
     assert idle.alone[0].sizes is None
-    assert "comes nearest" in " ".join(words.paragraphs(idle))
+    assert "comes nearest" in " ".join(phrases.paragraphs(idle))
     # A queue that never overflows is as good as a larger one, so the search stops at the first of
     # them.
-    assert sum(one.found["loss"].mean == 0 for one in tails(idle)) <= 9
+    assert sum(one.intervals["loss"].mean == 0 for one in tails(idle)) <= 9
 
 
 @pytest.mark.slow
@@ -294,10 +294,10 @@ def test_transfers_that_arrive_have_their_own_target() -> None:
     )
     assert advice.status == "found"
     assert advice.answer is not None
-    assert advice.answer.found["completion_p95_s"].high <= 2.5
+    assert advice.answer.intervals["completion_p95_s"].high <= 2.5
     assert {"utilisation", "completion_p95_s"} == {one.target.measure.name for one in advice.alone}
-    assert "p95 completion s" in words.buffer_table(advice).head
-    assert words.aqm_table(advice) is None
+    assert "p95 completion s" in phrases.buffer_table(advice).head
+    assert phrases.aqm_table(advice) is None
 
 
 def test_transfers_alone_have_no_default_of_utilisation() -> None:
@@ -319,9 +319,9 @@ def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
     )
     assert advice.answer is not None
     assert not advice.hop.is_steady
-    assert " on average" in words.title(advice)
-    assert advice.answer.found["utilisation"].low >= 0.8
-    told = words.plain(advice)["answer"]
+    assert " on average" in phrases.title(advice)
+    assert advice.answer.intervals["utilisation"].low >= 0.8
+    told = phrases.plain(advice)["answer"]
     assert told["ms"] == pytest.approx(told["bytes"] * 8 / advice.hop.rate_bit_per_s * 1e3)
 
 
@@ -377,7 +377,7 @@ def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scen
     assert any(
         "is adaptive_red; drop-tail is tried in its place" in line for line in advice.warnings
     )
-    assert words.buffer_table(advice).texts[-1][-1] == "now (adaptive_red)"
+    assert phrases.buffer_table(advice).texts[-1][-1] == "now (adaptive_red)"
 
 
 def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
@@ -508,7 +508,7 @@ def test_what_is_advised_lies_within_and_was_shown_to_meet_all_targets(found: Bu
     assert found.largest is not None
     assert found.answer.setting.size < found.recommended.setting.size < found.largest
     assert found.recommended.meets_all(found.targets)
-    told = words.plain(found)["recommended"]
+    told = phrases.plain(found)["recommended"]
     assert (
         told["packets"]
         == found.recommended.setting.size
@@ -520,7 +520,7 @@ def test_what_is_advised_lies_within_and_was_shown_to_meet_all_targets(found: Bu
         <= told["delay_p99_s"]["high"]
         <= 0.02
     )
-    assert words.marks(found)[found.recommended.setting.size][0] == "recommended"
+    assert phrases.marks(found)[found.recommended.setting.size][0] == "recommended"
 
 
 def test_where_the_middle_misses_a_target_the_nearest_that_meets_all_is_advised(
@@ -781,7 +781,7 @@ def test_the_answer_is_emulated_beside_the_next_smaller_buffer(file: Path, tmp_p
 def test_present_is_run_as_it_is(found: BufferAdvice) -> None:
     assert found.present.setting == Setting("the queue as it is", None)
     assert found.hop.present_packets() == 100
-    assert found.present.found["delay_p99_s"].mean == pytest.approx(0.12, rel=0.05)
+    assert found.present.intervals["delay_p99_s"].mean == pytest.approx(0.12, rel=0.05)
 
 
 def test_the_guide_has_the_rules_of_the_example() -> None:

@@ -12,7 +12,7 @@ from ackclock.comparison import CAUSES, Evidence, cause, findings
 from ackclock.metrics import Interval
 from ackclock.models import flow_path, model
 from ackclock.models.path import Loss
-from ackclock.models.told import Prediction
+from ackclock.models.prediction import Prediction
 
 CELL = Path(__file__).parents[2] / "examples" / "wifi-cell.toml"
 

@@ -23,7 +23,7 @@ from ackclock.comparison.explanation import explanations, tally
 from ackclock.comparison.rows import FIELDS, rows
 from ackclock.metrics import METRICS
 from ackclock.models import MODELS, model
-from ackclock.models.told import best
+from ackclock.models.prediction import best
 
 from .made_up import SWEEP, compared, made_up
 

@@ -7,7 +7,7 @@ import pytest
 
 from ackclock import predict
 from ackclock.metrics import by_replicate, metric
-from ackclock.models.told import best
+from ackclock.models.prediction import best
 from ackclock.sweeps import driver, summary
 from ackclock.sweeps.plan import Batch, Plan, asked
 from ackclock.sweeps.store import Store

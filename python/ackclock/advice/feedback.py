@@ -139,16 +139,16 @@ def advise_feedback(
     scale, warnings = _scale(path, interval)
     tried = trials.schemes(path.measurements, effcap)
     result = trials.run(path, tried, progress)
-    found = outcomes(result, path, tried, scale.sojourn_s.value)
-    chosen = _chosen(found)
+    compared = outcomes(result, path, tried, scale.sojourn_s.value)
+    chosen = _chosen(compared)
     psi = scale.sojourn_s.over(path.rtt_s)
     regions = across(psi.low, psi.high)
-    if found.blocks == 0:
+    if compared.blocks == 0:
         warnings.append("the trace is too short for confidence intervals; record a longer one")
     packet = packet_bytes(result)
     return FeedbackAdvice(
         path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions,
-        found, chosen, _as_good(found, chosen), _quicker(found, chosen),
+        compared, chosen, _as_good(compared, chosen), _quicker(compared, chosen),
         _effective_capacity(path, scale, packet),
         (scale.high_bit_per_s - scale.low_bit_per_s) * path.rtt_s / 8 / packet, tuple(warnings),
         result,
@@ -311,42 +311,47 @@ def _looked_at(path: Path, interval_s: float) -> TimeScale | None:
 _LITTLE_LONGER = 1.1
 
 
-def _chosen(found: Outcomes) -> Outcome:
+def _chosen(compared: Outcomes) -> Outcome:
     """Returns the scheme with the least delay among those that deliver about as much as the best.
 
     If several have about the same delay, the simplest is taken, which comes first. A wide interval
     does not make schemes equal: a scheme whose delay is more than a tenth longer is not taken for
     its simplicity, even where chance could explain the difference.
     """
-    best = max(found.each, key=lambda one: one.efficiency.value)
-    equal = [one for one in found.each if little(found.more_delivered(best, one))]
-    quickest = min(equal, key=lambda one: one.delay_s.value)
+    best = max(compared.each, key=lambda outcome: outcome.efficiency.value)
+    equal = [outcome for outcome in compared.each if little(compared.more_delivered(best, outcome))]
+    quickest = min(equal, key=lambda outcome: outcome.delay_s.value)
     return next(
-        one
-        for one in equal
-        if one.delay_s.value <= _LITTLE_LONGER * quickest.delay_s.value
-        and not _more(found.longer_wait_s(one, quickest))
+        outcome
+        for outcome in equal
+        if outcome.delay_s.value <= _LITTLE_LONGER * quickest.delay_s.value
+        and not _more(compared.longer_wait_s(outcome, quickest))
     )
 
 
-def _as_good(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
+def _as_good(compared: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
     differences = [
-        (one, (found.more_delivered(chosen, one), found.longer_wait_s(chosen, one)))
-        for one in found.each
-        if one is not chosen
+        (
+            outcome,
+            (compared.more_delivered(chosen, outcome), compared.longer_wait_s(chosen, outcome)),
+        )
+        for outcome in compared.each
+        if outcome is not chosen
     ]
     return tuple(
-        one for one, both in differences if all(each.low <= 0 <= each.high for each in both)
+        outcome for outcome, both in differences if all(each.low <= 0 <= each.high for each in both)
     )
 
 
-def _quicker(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
-    quicker = [one for one in found.each if _more(found.longer_wait_s(chosen, one))]
-    by_rate = sorted(quicker, key=lambda one: -one.efficiency.value)
+def _quicker(compared: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
+    quicker = [
+        outcome for outcome in compared.each if _more(compared.longer_wait_s(chosen, outcome))
+    ]
+    by_rate = sorted(quicker, key=lambda outcome: -outcome.efficiency.value)
     return tuple(
-        one
-        for at, one in enumerate(by_rate)
-        if all(one.delay_s.value < more.delay_s.value for more in by_rate[:at])
+        outcome
+        for index, outcome in enumerate(by_rate)
+        if all(outcome.delay_s.value < more.delay_s.value for more in by_rate[:index])
     )
 
 

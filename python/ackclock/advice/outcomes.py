@@ -75,17 +75,17 @@ class Outcomes:
     _efficiency: dict[str, Array] = field(repr=False)
     _delay_s: dict[str, Array] = field(repr=False)
 
-    def more_delivered(self, one: Outcome, other: Outcome) -> Estimate:
+    def more_delivered(self, first: Outcome, other: Outcome) -> Estimate:
         """Returns the difference of two efficiencies."""
         return _between(
-            self._efficiency[one.scheme.label] - self._efficiency[other.scheme.label],
+            self._efficiency[first.scheme.label] - self._efficiency[other.scheme.label],
             self.confidence,
         )
 
-    def longer_wait_s(self, one: Outcome, other: Outcome) -> Estimate:
+    def longer_wait_s(self, first: Outcome, other: Outcome) -> Estimate:
         """Returns the difference of two delays at the link."""
         return _between(
-            self._delay_s[one.scheme.label] - self._delay_s[other.scheme.label], self.confidence
+            self._delay_s[first.scheme.label] - self._delay_s[other.scheme.label], self.confidence
         )
 
 
@@ -98,13 +98,13 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
         tried: The schemes, one point each.
         sojourn_s: Mean time between changes of the capacity.
     """
-    grid = _Grid.of(path, sojourn_s)
+    grid = _Grid.make(path, sojourn_s)
     weights = grid.weights()
     capacity = grid.capacity(path) @ weights
     efficiency, delay, host_delay = {}, {}, {}
     for point, scheme in enumerate(tried):
         runs = [_run(result, path, grid, point, replicate) for replicate in range(path.replicates)]
-        delivered, link, host = (np.mean([one[part] for one in runs], axis=0) for part in range(3))
+        delivered, link, host = (np.mean([run[part] for run in runs], axis=0) for part in range(3))
         efficiency[scheme.label] = delivered @ weights / capacity
         delay[scheme.label] = _quantiles(link, weights)
         host_delay[scheme.label] = _quantiles(host, weights)
@@ -112,14 +112,14 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
     none = tried[0].label
     each = [
         Outcome(
-            one,
-            _between(efficiency[one.label]),
-            _between(efficiency[one.label] - efficiency[none], confidence),
-            _between(delay[one.label]),
-            _between(delay[one.label] - delay[none], confidence),
-            _between(host_delay[one.label]),
+            tested,
+            _between(efficiency[tested.label]),
+            _between(efficiency[tested.label] - efficiency[none], confidence),
+            _between(delay[tested.label]),
+            _between(delay[tested.label] - delay[none], confidence),
+            _between(host_delay[tested.label]),
         )
-        for one in tried
+        for tested in tried
     ]
     return Outcomes(
         each,
@@ -153,7 +153,7 @@ class _Grid:
     blocks: int
 
     @classmethod
-    def of(cls, path: Path, sojourn_s: float) -> "_Grid":
+    def make(cls, path: Path, sojourn_s: float) -> "_Grid":
         """Returns blocks that are long enough, and at most `_MOST_BLOCKS` of them."""
         first = round(path.warmup_s / path.sample_s)
         samples = path.samples - first
@@ -221,19 +221,19 @@ def _waits(rows: pa.Table, path: Path, grid: _Grid) -> Array:
     names = ("time_s", "arrivals", "drops_queue", "departures")
     time_s, arrivals, drops, left = (rows[name].to_numpy().astype(float) for name in names)
     came = arrivals - drops
-    at = np.searchsorted(left, came, side="left")
-    known = at < left.size
-    before, at = np.maximum(at - 1, 0), np.minimum(at, left.size - 1)
+    index = np.searchsorted(left, came, side="left")
+    served = index < left.size
+    before, index = np.maximum(index - 1, 0), np.minimum(index, left.size - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.where(
-            left[at] > left[before], (came - left[before]) / (left[at] - left[before]), 1.0
+            left[index] > left[before], (came - left[before]) / (left[index] - left[before]), 1.0
         )
     waits = np.where(
-        came > left, time_s[before] + part * (time_s[at] - time_s[before]) - time_s, 0.0
+        came > left, time_s[before] + part * (time_s[index] - time_s[before]) - time_s, 0.0
     )
     steps = np.ceil(np.log(np.maximum(waits, _SHORTEST_S) / _SHORTEST_S) / log(_GROWTH)).astype(int)
     cells = (np.round(time_s / path.sample_s).astype(int) - 1 - grid.first) // grid.cell
-    counted = known & (cells >= 0) & (cells < grid.cells)
+    counted = served & (cells >= 0) & (cells < grid.cells)
     places = np.minimum(steps, _STEPS - 1)[counted] * grid.cells + cells[counted]
     packets = np.diff(came, prepend=0.0)[counted]
     counts = np.bincount(places, packets, _STEPS * grid.cells)

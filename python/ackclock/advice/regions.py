@@ -63,9 +63,9 @@ REGIONS = (
 
 def region(psi: float) -> Region:
     """Returns the region of psi on the map."""
-    return next(one for one in REGIONS if one.low <= psi < one.high)
+    return next(region for region in REGIONS if region.low <= psi < region.high)
 
 
 def across(low: float, high: float) -> tuple[Region, ...]:
     """Returns the regions between two values of psi."""
-    return tuple(one for one in REGIONS if low < one.high and one.low <= high)
+    return tuple(region for region in REGIONS if low < region.high and region.low <= high)

@@ -141,14 +141,14 @@ def estimate(rates: Array, interval_s: float, grain: float = 0.0) -> TimeScale |
     fall, rise = _shares(sums)
     sojourns = _sojourns(sums) * interval_s
     ends = _interval_ends(parts, sojourns[2] / interval_s, changes) * interval_s
-    known = [
+    estimates = [
         Estimate(float(value), *map(float, pair))
         for value, pair in zip(sojourns, ends, strict=True)
     ]
-    means = [float(rates[one].mean()) for one in (high, ~high)]
+    means = [float(rates[state].mean()) for state in (high, ~high)]
     return TimeScale(
         interval_s, threshold, means[0], means[1], explained, changes, float(fall), float(rise),
-        *known
+        *estimates
     )  # fmt: skip
 
 
@@ -200,7 +200,7 @@ def _interval_ends(parts: Array, sojourn: float, changes: int) -> Array:
     block = int(np.ceil(max(_SOJOURNS_PER_BLOCK * sojourn, intervals / _MOST_BLOCKS)))
     sums = resampled_sums(parts, block, _RESAMPLES)
     if sums is not None:
-        return np.array([middle(one) for one in _sojourns(sums)])
+        return np.array([middle(resampled) for resampled in _sojourns(sums)])
     means = _sojourns(parts.sum(axis=1))
     counts = np.array([changes / 2, changes / 2, changes])
     # In logarithms, in which a mean of few values is less skewed.

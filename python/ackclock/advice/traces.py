@@ -87,9 +87,9 @@ def read(path: str | Path, form: str | None = None) -> CapacityTrace:
         (name for name, endings in FORMATS.items() if path.suffix.lower() in endings), None
     )
     if form not in FORMATS:
-        known = ", ".join(FORMATS)
+        formats = ", ".join(FORMATS)
         asked = f"format {form} is unknown" if form else "its name does not say its format"
-        raise ScenarioError("unsupported", f"{path}", f"{asked}; choose from {known}")
+        raise ScenarioError("unsupported", f"{path}", f"{asked}; choose from {formats}")
     tree = {"kind": "trace", "file": path.name, "format": form}
     try:
         return _read(path, tree | {"repeat": False})

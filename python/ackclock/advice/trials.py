@@ -148,8 +148,10 @@ def schemes(measurements: int, pairs: Sequence[tuple[int, int]] = ()) -> list[Sc
 
 
 def _effcap(m: int, n: int) -> Scheme:
-    of = f"of the last {n} means of {m} measurements" if m > 1 else f"of the last {n} measurements"
-    says = f"the mean of the last {m} measurements" if n == 1 else f"the smallest {of}"
+    measured = (
+        f"of the last {n} means of {m} measurements" if m > 1 else f"of the last {n} measurements"
+    )
+    says = f"the mean of the last {m} measurements" if n == 1 else f"the smallest {measured}"
     return Scheme(f"EFFCAP({m}, {n})", {"kind": "effcap", "m": m, "n": n}, says)
 
 
@@ -181,11 +183,11 @@ def scenario(path: Path, tried: list[Scheme]) -> Scenario:
     flow = {"name": "transfer", "route": ["link"], "return": ["return"], "transport": transport}
     methods = [
         [
-            one.algorithm or {"kind": "instcap"},
-            one.share,
-            ["host", "link"] if one.algorithm else ["link"],
+            scheme.algorithm or {"kind": "instcap"},
+            scheme.share,
+            ["host", "link"] if scheme.algorithm else ["link"],
         ]
-        for one in tried
+        for scheme in tried
     ]
     varied = (
         "hops.host.link.algorithm",

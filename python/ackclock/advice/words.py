@@ -29,29 +29,29 @@ def sentence(advice: FeedbackAdvice) -> str:
         unless = ", unless less delay is worth its price" if advice.quicker else ""
         return f"Do not feed back the rate{unless}. {_why_nothing(advice)}"
     low, high = (shown(rate, "bit/s") for rate in fed_back(advice, chosen))
-    told = f"one value every {shown(path.period_s, 's')}, here mostly between {low} and {high}"
-    return f"Feed back {chosen.scheme.says} ({told}). {_against_none(advice)}"
+    rates = f"one value every {shown(path.period_s, 's')}, here mostly between {low} and {high}"
+    return f"Feed back {chosen.scheme.says} ({rates}). {_against_none(advice)}"
 
 
 def further(advice: FeedbackAdvice) -> list[str]:
     """Returns further findings, one sentence each."""
     lines = []
     if advice.as_good:
-        names = " and ".join(_name(one) for one in advice.as_good)
+        names = " and ".join(_name(outcome) for outcome in advice.as_good)
         alike = f"{names} cannot be distinguished from {_name(advice.chosen)}."
         lines.append(capital(alike))
     if advice.quicker:
-        each = "; ".join(_price(advice, one) for one in advice.quicker)
+        each = "; ".join(_price(advice, outcome) for outcome in advice.quicker)
         lines.append(f"Less delay has a price: {each}.")
     return lines
 
 
-def _price(advice: FeedbackAdvice, one: Outcome) -> str:
+def _price(advice: FeedbackAdvice, outcome: Outcome) -> str:
     """Returns the delay of a scheme and what it delivers less than the recommended one."""
-    delay = shown(one.delay_s.value, "s")
-    less = _scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)
+    delay = shown(outcome.delay_s.value, "s")
+    less = _scaled(advice.outcomes.more_delivered(advice.chosen, outcome), 100)
     return (
-        f"with {_name(one)} {_QUANTILE} of the packets wait at most {delay}, and {less} points "
+        f"with {_name(outcome)} {_QUANTILE} of the packets wait at most {delay}, and {less} points "
         "less is delivered"
     )
 
@@ -68,7 +68,7 @@ def legend(advice: FeedbackAdvice) -> str:
 def psi_words(advice: FeedbackAdvice) -> str:
     """Returns the time scale, its region, and whether the map's expectations hold in the runs."""
     scale, psi = advice.scale, advice.psi
-    others = [one.name for one in advice.regions if one is not advice.region]
+    others = [region.name for region in advice.regions if region is not advice.region]
     perhaps = f" (perhaps {' or '.join(others)})" if others else ""
     return (
         f"The link stays at about {shown(scale.high_bit_per_s, 'bit/s')} for "
@@ -85,20 +85,25 @@ def _by_the_table(advice: FeedbackAdvice) -> str:
 
     It names the rate measured last and the schemes with the fewest and the most means.
     """
-    found = advice.outcomes
+    compared = advice.outcomes
     smallest = sorted(
-        (one for one in found.each if one.scheme.means > 1), key=lambda one: one.scheme.means
+        (outcome for outcome in compared.each if outcome.scheme.means > 1),
+        key=lambda outcome: outcome.scheme.means,
     )
-    last = next(one for one in found.each if one.scheme.is_last)
-    named = list({one.scheme.label: one for one in (last, *smallest[:1], *smallest[-1:])}.values())
-    told = "; ".join(f"{one.scheme.label} {_delivers(one.gain)}" for one in named)
-    many = [one for one in smallest if one.scheme.means >= _MANY_MEANS]
+    last = next(outcome for outcome in compared.each if outcome.scheme.is_last)
+    named = list(
+        {
+            outcome.scheme.label: outcome for outcome in (last, *smallest[:1], *smallest[-1:])
+        }.values()
+    )
+    gains = "; ".join(f"{outcome.scheme.label} {_delivers(outcome.gain)}" for outcome in named)
+    many = [outcome for outcome in smallest if outcome.scheme.means >= _MANY_MEANS]
     expected = {
         "every": [
-            one for one in found.each
-            if one.scheme.algorithm is not None and one.scheme.share == 1
+            outcome for outcome in compared.each
+            if outcome.scheme.algorithm is not None and outcome.scheme.share == 1
         ],
-        "last": [last], "smallest": sorted(many, key=lambda one: one.efficiency.value)[-1:],
+        "last": [last], "smallest": sorted(many, key=lambda outcome: outcome.efficiency.value)[-1:],
         "none": [],
     }[advice.region.best]  # fmt: skip
     if not expected:
@@ -107,17 +112,17 @@ def _by_the_table(advice: FeedbackAdvice) -> str:
             if advice.region.best == "smallest"
             else ""
         )
-        return f"In the runs: {told}.{untried}"
-    best = max(found.each, key=lambda one: one.efficiency.value)
-    worst = max(expected, key=lambda one: found.more_delivered(best, one).value)
-    less = found.more_delivered(best, worst)
+        return f"In the runs: {gains}.{untried}"
+    best = max(compared.each, key=lambda outcome: outcome.efficiency.value)
+    worst = max(expected, key=lambda outcome: compared.more_delivered(best, outcome).value)
+    less = compared.more_delivered(best, worst)
     verdict = "The expectation holds here" if little(less) else "The expectation does not hold here"
     behind = (
         f"{worst.scheme.label} delivers most"
         if worst is best
         else f"{worst.scheme.label} delivers {_scaled(less, 100)} points less than {_name(best)}"
     )
-    return f"In the runs: {told}. {verdict}: {behind}."
+    return f"In the runs: {gains}. {verdict}: {behind}."
 
 
 def _delivers(gain: Estimate) -> str:
@@ -162,12 +167,13 @@ def outcome_table(advice: FeedbackAdvice) -> Table:
     )  # fmt: skip
     cells = (
         [
-            one.scheme.label, _cell(one.efficiency, 100), _cell(one.delay_s, 1e3),
-            "recommended" if one is advice.chosen else "",
-            "" if first else _cell(one.gain, 100, sign=True),
-            "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
+            outcome.scheme.label, _cell(outcome.efficiency, 100), _cell(outcome.delay_s, 1e3),
+            "recommended" if outcome is advice.chosen else "",
+            "" if first else _cell(outcome.gain, 100, sign=True),
+            "" if first else _cell(outcome.delay_gain_s, 1e3, sign=True),
         ]
-        for one, first in ((one, one.scheme.algorithm is None) for one in advice.outcomes.each)
+        for outcome in advice.outcomes.each
+        for first in [outcome.scheme.algorithm is None]
     )  # fmt: skip
     return table("What was tried", columns, cells, keys=1)
 
@@ -202,11 +208,11 @@ def plain(advice: FeedbackAdvice) -> dict[str, Any]:
         },
         "psi": _plain(advice.psi), "high_psi": _plain(advice.high_psi),
         "low_psi": _plain(advice.low_psi), "region": advice.region.name,
-        "region_words": psi_words(advice), "regions": [one.name for one in advice.regions],
-        "schemes": [_plain_outcome(advice, one) for one in advice.outcomes.each],
+        "region_words": psi_words(advice), "regions": [region.name for region in advice.regions],
+        "schemes": [_plain_outcome(advice, outcome) for outcome in advice.outcomes.each],
         "advised": advice.chosen.scheme.label,
-        "as_good": [one.scheme.label for one in advice.as_good],
-        "quicker": [one.scheme.label for one in advice.quicker],
+        "as_good": [outcome.scheme.label for outcome in advice.as_good],
+        "quicker": [outcome.scheme.label for outcome in advice.quicker],
         "confidence_of_differences": advice.outcomes.confidence, "blocks": advice.outcomes.blocks,
         "block_s": advice.outcomes.block_s,
         "effective_capacity_bit_per_s": advice.effective_capacity_bit_per_s,
@@ -216,22 +222,22 @@ def plain(advice: FeedbackAdvice) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def fed_back(advice: FeedbackAdvice, one: Outcome) -> tuple[float, float]:
+def fed_back(advice: FeedbackAdvice, outcome: Outcome) -> tuple[float, float]:
     """Returns the range of rates that a source is told most of the time, in bit/s."""
     rates = advice.path.trace.rates(advice.path.period_s)
-    algorithm = one.scheme.algorithm or {}
+    algorithm = outcome.scheme.algorithm or {}
     m, n = (min(algorithm.get(name, 1), rates.size) for name in "mn")
     means = np.convolve(rates, np.full(m, 1 / m), "valid")
     smallest = np.lib.stride_tricks.sliding_window_view(means, min(n, means.size)).min(axis=1)
     _, link = facts.link(advice.result.points[0]["scenario"]["hops"][0])
     least = link["feedback"]["lowest_bit_per_s"]
-    low, high = np.maximum(np.quantile(smallest, _MOSTLY) * one.scheme.share, least)
+    low, high = np.maximum(np.quantile(smallest, _MOSTLY) * outcome.scheme.share, least)
     return float(low), float(high)
 
 
 def _why_nothing(advice: FeedbackAdvice) -> str:
-    others = [one for one in advice.outcomes.each if one.scheme.algorithm is not None]
-    best = max(others, key=lambda one: one.efficiency.value)
+    others = [outcome for outcome in advice.outcomes.each if outcome.scheme.algorithm is not None]
+    best = max(others, key=lambda outcome: outcome.efficiency.value)
     return (
         f"Without feedback {_percent(advice.chosen.efficiency)} of what the link can carry is "
         f"delivered, and {_QUANTILE} of the packets wait at most "
@@ -268,8 +274,8 @@ def _percent(share: Estimate) -> str:
     return f"{share.value:.1%}".replace("%", " %")
 
 
-def _name(one: Outcome) -> str:
-    return "no feedback" if one.scheme.algorithm is None else one.scheme.label
+def _name(outcome: Outcome) -> str:
+    return "no feedback" if outcome.scheme.algorithm is None else outcome.scheme.label
 
 
 def _seconds(estimate: Estimate) -> str:
@@ -278,8 +284,8 @@ def _seconds(estimate: Estimate) -> str:
 
 def _number(estimate: Estimate) -> str:
     value, low, high = (
-        f"{one:.0f}" if one >= 100 else f"{one:.3g}"
-        for one in (estimate.value, estimate.low, estimate.high)
+        f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+        for value in (estimate.value, estimate.low, estimate.high)
     )
     return f"{value} ({low} to {high})"
 
@@ -300,18 +306,20 @@ def _ends(estimate: Estimate, factor: float, *, sign: bool = True) -> str:
     )
 
 
-def _plain_outcome(advice: FeedbackAdvice, one: Outcome) -> dict[str, Any]:
+def _plain_outcome(advice: FeedbackAdvice, outcome: Outcome) -> dict[str, Any]:
     values = {
-        name: _plain(getattr(one, name)) for name in one.__dataclass_fields__ if name != "scheme"
+        name: _plain(getattr(outcome, name))
+        for name in outcome.__dataclass_fields__
+        if name != "scheme"
     }
     rates = (
-        dict(zip(("low", "high"), fed_back(advice, one), strict=True))
-        if one.scheme.algorithm
+        dict(zip(("low", "high"), fed_back(advice, outcome), strict=True))
+        if outcome.scheme.algorithm
         else None
     )
     return {
-        "label": one.scheme.label,
-        "algorithm": one.scheme.algorithm,
+        "label": outcome.scheme.label,
+        "algorithm": outcome.scheme.algorithm,
         "fed_back_bit_per_s": rates,
     } | values
 

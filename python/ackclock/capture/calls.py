@@ -36,11 +36,11 @@ class Comparison:
         missed: Calls that the kernel had no room to record; the record then has gaps.
         standing: Control of the engine that answers for one that the kernel has; None if the
             program itself answers.
-        found: Counts: `calls`, `equal` (answered alike), `equal_windows`, `equal_answers`, `draws`
-            (calls with a random draw) and `connections`. Also `moved`: calls that found another
-            window than the one before had left. Also `skipped`: calls of connections whose first
-            call is not recorded. `kinds`: calls by kind. `first`: None, or the first call that
-            differs, with `call`, ours (`window`, `result`), and the ten calls `before` it.
+        outcome: Counts: `calls`, `equal` (answered alike), `equal_windows`, `equal_answers`,
+            `draws` (calls with a random draw) and `connections`. Also `moved`: calls that found
+            another window than the one before had left. Also `skipped`: calls of connections whose
+            first call is not recorded. `kinds`: calls by kind. `first`: None, or the first call
+            that differs, with `call`, ours (`window`, `result`), and the ten calls `before` it.
     """
 
     record: str
@@ -62,7 +62,7 @@ class Beside:
     Attributes:
         record: Name of the record in the result.
         control: Name of the program.
-        found: `connections`, and the differences by kind of call: of windows after `cong_avoid`,
+        outcome: `connections`, and the differences by kind of call: of windows after `cong_avoid`,
             `cong_control` and `undo_cwnd`, of answers to `ssthresh`. A kind has `calls`,
             `mean_segments` (without sign) and `largest_share` (of the program's window). It has the
             call with the `largest` difference and the `first` of more than a segment, or None. A

@@ -54,7 +54,7 @@ class Comparison:
         control: Congestion control of our sender.
         point: Index of the point.
         replicate: Number of the replicate.
-        found: The connection: `source` and `destination` (address and port), `mss_bytes`,
+        outcome: The connection: `source` and `destination` (address and port), `mss_bytes`,
             `on_the_way_s` (time that ACKs took from the capture to the other stack). Counts:
             `steps` (events), `acks`, `segments` and `equal_segments`, `silences`, `timers`,
             `readings`, `equal_windows`, `equal_thresholds`, `pacing_readings`, `equal_pacing`.

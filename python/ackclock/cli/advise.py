@@ -292,15 +292,15 @@ def _print_buffer(
     *,
     as_json: bool,
 ) -> None:
-    from ackclock.advice.buffer import words
+    from ackclock.advice.buffer import phrases
     from ackclock.result.folder import write_whole
     from ackclock.table import json_text
 
-    answer = words.plain(advice, confirmation)
+    answer = phrases.plain(advice, confirmation)
     if output is not None:
         from ackclock import plot
 
-        figure = words.figure(advice)
+        figure = phrases.figure(advice)
         plot.save(figure, output / "trade-off.svg")
         figure.set_layout_engine("none")  # Both pictures have one layout, which takes long to make.
         plot.save(figure, output / "trade-off.png")
@@ -308,15 +308,15 @@ def _print_buffer(
     if as_json:
         print_json(answer)
         return
-    say_wrapped(words.title(advice))
-    _print_paragraphs(words.answer(advice))
+    say_wrapped(phrases.title(advice))
+    _print_paragraphs(phrases.answer(advice))
     say()
-    print_rows(words.buffer_table(advice), words.legend(advice))
-    queues = words.aqm_table(advice)
+    print_rows(phrases.buffer_table(advice), phrases.legend(advice))
+    queues = phrases.aqm_table(advice)
     if queues is not None:
         say()
         print_rows(queues)
-    _print_paragraphs(words.evidence(advice, confirmation))
+    _print_paragraphs(phrases.evidence(advice, confirmation))
 
 
 def _print_paragraphs(paragraphs: list[str]) -> None:
@@ -331,7 +331,7 @@ def _print_buffer_paths(
 ) -> None:
     """Prints where the files are, and the command that runs the scenario with the advised queue."""
     from ackclock.advice.buffer.advise import RUNS
-    from ackclock.advice.buffer.words import advised_queue
+    from ackclock.advice.buffer.phrases import advised_queue
 
     say()
     if output is not None:

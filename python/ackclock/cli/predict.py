@@ -291,7 +291,7 @@ def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
     quantity = next((quantity for quantity in model.inputs if quantity.name == error.field), None)
     value, message = error.value, error.message
     if isinstance(error, RefusedInputsError):
-        message = error.said(lambda name, number: units.say(model.input(name), number)).message
+        message = error.formatted(lambda name, number: units.say(model.input(name), number)).message
     elif quantity is not None and isinstance(value, float) and not quantity.domain.holds(value):
         asked = quantity.domain.refusal(
             quantity.name, value, lambda number: units.say(quantity, number)

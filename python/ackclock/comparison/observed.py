@@ -14,7 +14,7 @@ from ackclock import units
 from ackclock.comparison.column import Column
 from ackclock.metrics import ALL_FLOWS, FLOWS, HOPS, Metric, metric
 from ackclock.models import FlowPath, flow_paths
-from ackclock.models.told import Prediction, best
+from ackclock.models.prediction import Prediction, best
 from ackclock.result.flows import control_of, is_controlled, rivals
 
 __all__ = ["Observations", "Topic"]

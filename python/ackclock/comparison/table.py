@@ -13,7 +13,7 @@ from ackclock.comparison.causes.trust import TOO_FEW_REPLICATES
 from ackclock.comparison.column import Column, reference_of
 from ackclock.comparison.observed import Observations, Topic
 from ackclock.metrics import Interval, Metric, difference, interval, metric
-from ackclock.models.told import Prediction, why_none
+from ackclock.models.prediction import Prediction, why_none
 
 __all__ = [
     "COMPARED",

@@ -132,22 +132,22 @@ def _complaints(path: str, result: Result) -> list[str]:
     [flow] = result.tables["flows"].to_pylist()
     samples = result.tables["samples"]
     mss = 1448
-    found = []
+    complaints = []
     if flow["delivered_bytes"] == 0:
-        found.append("nothing was delivered")
+        complaints.append("nothing was delivered")
     least, most = pc.min(samples[_WINDOW]).as_py(), pc.max(samples[_WINDOW]).as_py()
     if least < mss:
-        found.append(f"the window fell to {least:.0f} bytes, less than a segment")
+        complaints.append(f"the window fell to {least:.0f} bytes, less than a segment")
     if most > 2**30:
-        found.append(f"the window rose to {most / mss:.3g} segments")
+        complaints.append(f"the window rose to {most / mss:.3g} segments")
     share = flow["goodput_bit_per_s"] / 10e6
     if path == "clean" and share < _LEAST_SHARE:
-        found.append(f"it used {share:.0%} of the capacity: the window hardly grows")
+        complaints.append(f"it used {share:.0%} of the capacity: the window hardly grows")
     events = result.tables["events"].to_pylist()
-    cuts = [one for one in events if one["kind"] in ("fast_retransmit", "timeout")]
-    if path != "clean" and cuts and all(_kept(one) for one in cuts):
-        found.append("no loss reduced the window")
-    return found
+    cuts = [event for event in events if event["kind"] in ("fast_retransmit", "timeout")]
+    if path != "clean" and cuts and all(_kept(event) for event in cuts):
+        complaints.append("no loss reduced the window")
+    return complaints
 
 
 def _kept(event: dict[str, Any]) -> bool:
@@ -176,10 +176,10 @@ def _ask_kernel(control: bytes) -> Kernel:
 def _read(answer: str, program: str) -> Kernel:
     """Reads the answer of the program that loads controls: one line of JSON."""
     try:
-        said = json.loads(answer)
+        verdict = json.loads(answer)
     except ValueError:
         return Kernel("absent", f"{program} gave no answer")
-    refused = said.get("refused")
+    refused = verdict.get("refused")
     if refused is None:
         return Kernel("taken", "the kernel takes it")
     state: Literal["refused", "absent"] = "absent" if refused["blame"] == "machine" else "refused"

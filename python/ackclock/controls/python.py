@@ -71,14 +71,16 @@ def _loaded(file: str, _text: str, name: str) -> type:
         spec.loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = kept
-    found = getattr(module, name, None)
-    if not isinstance(found, type):
-        known = ", ".join(one for one, value in vars(module).items() if _is_own(value, module))
-        raise ValueError(f"has no class {name}; its classes are {known or 'none'}")
-    lacking = [method for method in _NEEDED if not callable(getattr(found, method, None))]
+    loaded = getattr(module, name, None)
+    if not isinstance(loaded, type):
+        classes = ", ".join(
+            class_name for class_name, value in vars(module).items() if _is_own(value, module)
+        )
+        raise ValueError(f"has no class {name}; its classes are {classes or 'none'}")
+    lacking = [method for method in _NEEDED if not callable(getattr(loaded, method, None))]
     if lacking:
         raise ValueError(f"class {name} has no {' and no '.join(lacking)}, which a control needs")
-    return found
+    return loaded
 
 
 def _is_own(value: object, module: Any) -> bool:

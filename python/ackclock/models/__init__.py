@@ -105,13 +105,13 @@ def model(name: str) -> Model:
     Raises:
         ValueError: There is no such model.
     """
-    for one in MODELS:
-        if one.name == name:
-            return one
+    for record in MODELS:
+        if record.name == name:
+            return record
     raise InputError(
         "unknown-name",
         "",
-        f'unknown model "{name}"; {suggestion(name, (one.name for one in MODELS))}',
+        f'unknown model "{name}"; {suggestion(name, (record.name for record in MODELS))}',
     )
 
 
@@ -128,7 +128,9 @@ def chosen(names: str) -> tuple[Model, ...]:
     asked = [name.strip() for name in names.split(",")]
     wanted = [model(name) for name in asked if name not in ("all", "usual")]
     return tuple(
-        one for one in MODELS if one in wanted or "all" in asked or ("usual" in asked and one.usual)
+        record
+        for record in MODELS
+        if record in wanted or "all" in asked or ("usual" in asked and record.usual)
     )
 
 
@@ -151,10 +153,10 @@ def predictions(
         hold all of them by name. The last three are per instance and without caps.
     """
     rows = [
-        {"point": index} | answer(one, path)
+        {"point": index} | answer(record, path)
         for index, scenario in enumerate(points)
         for path in flow_paths(scenario)
-        for one in models
+        for record in models
     ]
     return {name: [row[name] for row in rows] for name in COLUMNS}
 

@@ -79,8 +79,8 @@ def jitter(path: FlowPath, how: str = "jitter is ignored") -> str:
 
 
 def _varying_rtt(path: FlowPath) -> str:
-    if found := jitter(path, "the round-trip time varies, and jitter is ignored"):
-        return found
+    if reason := jitter(path, "the round-trip time varies, and jitter is ignored"):
+        return reason
     if path.loss.rate > 0 and path.bottleneck.unknown:
         return f"it is not known whether windows fill the link: {path.bottleneck.unknown}"
     # A queue builds up if random loss allows windows larger than the link needs. Reno's mean
@@ -231,8 +231,8 @@ def needs_equation(path: FlowPath, loss: str, name: str) -> str:
     if path.sender.transport == "tcp" or not path.control.name:
         return "no rate control"
     if path.control.equation != loss:
-        known = "known to be " if path.control.equation is None else ""
-        return f"{path.control.name} is not {known}{name}"
+        hedge = "known to be " if path.control.equation is None else ""
+        return f"{path.control.name} is not {hedge}{name}"
     return needs_loss_and_round_trip(path)
 
 
@@ -329,25 +329,25 @@ def unlike_competitors(path: FlowPath) -> str:
     What the controls are called does not count, only what they state.
     """
     own = replace(path.control, name="")
-    for one in path.bottleneck.competitors:
-        if one.transport != "tcp" or replace(one.control, name="") != own:
-            return f"{one.name} shares the bottleneck"
+    for other in path.bottleneck.competitors:
+        if other.transport != "tcp" or replace(other.control, name="") != own:
+            return f"{other.name} shares the bottleneck"
     return ""
 
 
-def lacks(bottleneck: Bottleneck, what: object, named: str) -> str:
+def lacks(bottleneck: Bottleneck, fact: object, named: str) -> str:
     """Returns the reason why the bottleneck is not known to have something; empty if it has it.
 
     Args:
         bottleneck: The bottleneck.
-        what: What it states about it: a record, `NONE`, or None if it states nothing.
+        fact: What it states about it: a record, `NONE`, or None if it states nothing.
         named: The name of it, with an article.
     """
     if unknown := unknown_bottleneck(bottleneck) or _unknown_queue(bottleneck):
         return unknown
-    if what is None:
+    if fact is None:
         return f"{bottleneck.queue} does not state whether it has {named}"
-    return unless(what is not NONE, f"{bottleneck.queue} does not have {named}")
+    return unless(fact is not NONE, f"{bottleneck.queue} does not have {named}")
 
 
 def unknown_bottleneck(bottleneck: Bottleneck) -> str:

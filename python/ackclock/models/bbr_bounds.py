@@ -115,23 +115,25 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 def _refusal(path: FlowPath) -> str:
     bottleneck = path.bottleneck
-    if known := (needs_tcp(path) or not_by_path_model(path.control) or rate_varies(bottleneck)):
-        return known
+    if reason := (needs_tcp(path) or not_by_path_model(path.control) or rate_varies(bottleneck)):
+        return reason
     if not 0 < bottleneck.segments_per_s < inf:
         return "the bottleneck's rate is unknown or zero"
     if isnan(bottleneck.buffer_segments):
         return f"{bottleneck.queue} does not state how much it holds"
-    for one in bottleneck.competitors:
-        if one.control.path_model != path.control.path_model:
-            return f"{one.name} shares the bottleneck"
+    for other in bottleneck.competitors:
+        if other.control.path_model != path.control.path_model:
+            return f"{other.name} shares the bottleneck"
     return ""
 
 
 def _not_droptail(path: FlowPath) -> str:
     bottleneck = path.bottleneck
-    known = None if None in (bottleneck.drops, bottleneck.limit_moves) else bottleneck.is_droptail
+    droptail = (
+        None if None in (bottleneck.drops, bottleneck.limit_moves) else bottleneck.is_droptail
+    )
     return violated_if(
-        None if known is None else not known,
+        None if droptail is None else not droptail,
         f"{bottleneck.queue} may drop before it is full",
         "the queue drops only when it is full",
     )

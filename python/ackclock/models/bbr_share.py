@@ -84,7 +84,9 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     return {
         "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s,
         "buffer": bottleneck.buffer_segments,
-        "flows": float(sum(one.instances for one in bottleneck.competitors if _like(one, path))),
+        "flows": float(
+            sum(other.instances for other in bottleneck.competitors if _like(other, path))
+        ),
         "window_gain": model.window_gain,
         "rtt_probe_interval": model.rtt_probe_interval_s,
         "rtt_probe_time": model.rtt_probe_time_s,
@@ -92,8 +94,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _like(one: Competitor, path: FlowPath) -> bool:
-    return one.transport == "tcp" and one.control.path_model == path.control.path_model
+def _like(other: Competitor, path: FlowPath) -> bool:
+    return other.transport == "tcp" and other.control.path_model == path.control.path_model
 
 
 def _ignores_losses(control: Control) -> str:
@@ -108,22 +110,22 @@ def _ignores_losses(control: Control) -> str:
 
 def _competition(path: FlowPath) -> str:
     """Returns the reason why the others at the bottleneck are not known to be loss-based."""
-    others = [one for one in path.bottleneck.competitors if not _like(one, path)]
-    for one in others:
-        if one.transport != "tcp":
-            return f"{one.name} shares the bottleneck and is not TCP"
-        if one.control.path_model is not None:
-            return f"{one.name} shares the bottleneck and has other gains"
-        if one.control.kept is None or one.control.reacts_to_delay is None:
-            return f"{one.name} does not state that it reacts to losses alone"
-        if not one.control.is_loss_based:
-            return f"{one.name} shares the bottleneck and is not loss-based"
+    others = [other for other in path.bottleneck.competitors if not _like(other, path)]
+    for other in others:
+        if other.transport != "tcp":
+            return f"{other.name} shares the bottleneck and is not TCP"
+        if other.control.path_model is not None:
+            return f"{other.name} shares the bottleneck and has other gains"
+        if other.control.kept is None or other.control.reacts_to_delay is None:
+            return f"{other.name} does not state that it reacts to losses alone"
+        if not other.control.is_loss_based:
+            return f"{other.name} shares the bottleneck and is not loss-based"
     return unless(bool(others), "no loss-based flow shares the bottleneck")
 
 
 def _refusal(path: FlowPath) -> str:
     bottleneck = path.bottleneck
-    if known := (
+    if reason := (
         needs_tcp(path)
         or not_by_path_model(path.control)
         or _ignores_losses(path.control)
@@ -131,7 +133,7 @@ def _refusal(path: FlowPath) -> str:
         or no_droptail(bottleneck)
         or _competition(path)
     ):
-        return known
+        return reason
     reasons = {
         "the bottleneck sends nothing": bottleneck.segments_per_s == 0,
         "the bottleneck has no buffer": bottleneck.buffer_segments == 0,
@@ -217,7 +219,7 @@ R = l + (p q + w N)/c,  in_flight_cap = k (1 - p) c R""",
             "steady_flows",
             "the flows at the bottleneck do not come and go",
             lambda path: unless(
-                not any(one.arrive for one in path.bottleneck.competitors),
+                not any(inputs.arrive for inputs in path.bottleneck.competitors),
                 "flows arrive at the bottleneck",
             ),
         ),

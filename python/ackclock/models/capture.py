@@ -56,7 +56,7 @@ def flow_paths(
     estimate: Row,
     law: RttLaw | None,
     may_be: Sequence[Control],
-    known: FlowPath | None = None,
+    scenario_path: FlowPath | None = None,
 ) -> list[FlowPath]:
     """Returns the possible paths of a connection: one for each control it may have.
 
@@ -65,15 +65,16 @@ def flow_paths(
         estimate: Its row of the table `estimates`.
         law: Its round-trip times, if there are any.
         may_be: The controls that it may have if there is no scenario.
-        known: The path from its scenario, if there is one; its control is then the only one.
+        scenario_path: The path from its scenario, if there is one; its control is then the only
+            one.
     """
     measured = _measured(connection, estimate, law)
-    if known is not None:
+    if scenario_path is not None:
         sender = replace(
             measured.sender,
-            control=known.control,
-            recovery=known.sender.recovery,
-            segments_per_ack=known.sender.segments_per_ack,
+            control=scenario_path.control,
+            recovery=scenario_path.sender.recovery,
+            segments_per_ack=scenario_path.sender.segments_per_ack,
         )
         return [replace(measured, sender=sender)]
     return [

@@ -45,14 +45,14 @@ def cycle(
     """Returns all outputs of the model by name, from all its inputs."""
     grown = additive_increase * (interval / (rtt + target) + 1) / segments_per_ack
     top = rate * target + grown
-    found = sawtooth.cycle(
+    outputs_of_tooth = sawtooth.cycle(
         rate, rtt, top, rate / rate, additive_increase, decrease_factor, segments_per_ack
     )
     names = (
         "goodput", "utilisation", "mean_queue", "mean_rtt", "loss_rate", "period", "peak_window"
     )  # fmt: skip
-    outputs = {name: found[name] for name in names}
-    return outputs | {"longest_queue": top, "queueing_delay": found["mean_queue"] / rate}
+    outputs = {name: outputs_of_tooth[name] for name in names}
+    return outputs | {"longest_queue": top, "queueing_delay": outputs_of_tooth["mean_queue"] / rate}
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
@@ -71,8 +71,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 def _refusal(path: FlowPath) -> str:
     bottleneck = path.bottleneck
     steering = bottleneck.steering
-    if known := needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck):
-        return known
+    if reason := needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck):
+        return reason
     if not steering:
         return lacks(bottleneck, steering, "a law that steers its delay to a target")
     if steering.law != "controlled_delay":

@@ -80,8 +80,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 def _refusal(path: FlowPath) -> str:
     bottleneck, control = path.bottleneck, path.control
-    if found := needs_tcp(path) or rate_varies(bottleneck):
-        return found
+    if reason := needs_tcp(path) or rate_varies(bottleneck):
+        return reason
     if control.unstated or control.kept_after_mark is None:
         return control.unstated or f"{control.name} does not state what a mark leaves"
     if control.kept_after_mark != "by_marks" or control.growth_segments != 1:
@@ -92,8 +92,8 @@ def _refusal(path: FlowPath) -> str:
         return "the bottleneck is not known to mark all packets above a threshold"
     if np.isnan(bottleneck.buffer_segments):
         return f"{bottleneck.queue} does not state how much it holds"
-    if found := unlike_competitors(path):
-        return found
+    if reason := unlike_competitors(path):
+        return reason
     room = bottleneck.buffer_segments - bottleneck.marks_above_segments
     return unless(room > bottleneck.flows, "the queue overflows before all marks have an effect")
 

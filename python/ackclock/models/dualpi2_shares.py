@@ -76,9 +76,9 @@ def shares(
 def _classes(bottleneck: Bottleneck) -> tuple[list[Competitor], list[Competitor]]:
     """Returns the competitors in the queue for low latency, and those in the classic one."""
     classes: tuple[list[Competitor], list[Competitor]] = [], []
-    for one in bottleneck.competitors:
-        joins = bottleneck.coupling and bottleneck.coupling.takes(one.codepoint)
-        classes[0 if joins else 1].append(one)
+    for other in bottleneck.competitors:
+        joins = bottleneck.coupling and bottleneck.coupling.takes(other.codepoint)
+        classes[0 if joins else 1].append(other)
     return classes
 
 
@@ -90,8 +90,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     inputs = {
         "rate": bottleneck.segments_per_s,
         "rtt": classic[0].round_trip_s,
-        "low_latency_flows": float(sum(one.instances for one in low)),
-        "classic_flows": float(sum(one.instances for one in classic)),
+        "low_latency_flows": float(sum(other.instances for other in low)),
+        "classic_flows": float(sum(other.instances for other in classic)),
         "classic_target": coupling.classic_target_s,
         "coupling": coupling.ratio,
         "of_scalable": float(coupling.takes(path.sender.codepoint)),
@@ -104,8 +104,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 def _refusal(path: FlowPath) -> str:
     bottleneck = path.bottleneck
-    if known := needs_tcp(path) or rate_varies(bottleneck):
-        return known
+    if reason := needs_tcp(path) or rate_varies(bottleneck):
+        return reason
     if not bottleneck.coupling:
         return lacks(bottleneck, bottleneck.coupling, "a coupled queue for low latency")
     low, classic = _classes(bottleneck)
@@ -119,33 +119,33 @@ def _refusal(path: FlowPath) -> str:
 
 def _misplaced(low: list[Competitor], classic: list[Competitor]) -> str:
     """Returns the first flow that does not behave as its queue expects."""
-    for one in (*low, *classic):
-        if one.transport != "tcp" or one.arrive:
-            return f"{one.name} shares the bottleneck, and the model knows long TCP flows"
-    for one in low:
-        if not one.is_scalable:
-            return f"{one.name} joins the low-latency queue and is not known to be scalable"
-    for one in classic:
-        if not one.control.is_reno and not_cubic(one.control):
-            return f"{one.name} joins the classic queue and is not known to be Reno or CUBIC"
+    for other in (*low, *classic):
+        if other.transport != "tcp" or other.arrive:
+            return f"{other.name} shares the bottleneck, and the model knows long TCP flows"
+    for other in low:
+        if not other.is_scalable:
+            return f"{other.name} joins the low-latency queue and is not known to be scalable"
+    for other in classic:
+        if not other.control.is_reno and not_cubic(other.control):
+            return f"{other.name} joins the classic queue and is not known to be Reno or CUBIC"
     return ""
 
 
 def _unlike(which: str, competitors: list[Competitor]) -> str:
     """Returns a reason if the flows of a queue are not known to have equal rates."""
-    times = [one.round_trip_s for one in competitors]
+    times = [other.round_trip_s for other in competitors]
     if max(times, default=0.0) > LIKE * min(times, default=0.0):
         return (
             f"the {which} flows have round-trip times from {min(times) * 1e3:.4g} to "
             f"{max(times) * 1e3:.4g} ms, and the model knows one"
         )
-    least = {_least_rtt(one) for one in competitors}
+    least = {_least_rtt(other) for other in competitors}
     return unless(len(least) <= 1, f"the {which} flows depend differently on the round-trip time")
 
 
-def _least_rtt(one: Competitor) -> float:
-    grows_by_rounds = one.control.growth == "linear"  # CUBIC grows by the time
-    return one.control.least_rtt_s if grows_by_rounds else 0.0
+def _least_rtt(other: Competitor) -> float:
+    grows_by_rounds = other.control.growth == "linear"  # CUBIC grows by the time
+    return other.control.least_rtt_s if grows_by_rounds else 0.0
 
 
 def _answer(path: FlowPath) -> dict[str, float]:
@@ -164,17 +164,17 @@ def _not_as_reno(path: FlowPath) -> str:
     """Says if a classic flow is CUBIC with a larger window than Reno, or gives up less at marks."""
     inputs, answer = _inputs_of(path), _answer(path)
     lost, longest = answer["classic_probability"], inputs["rtt"] + inputs["classic_target"]
-    for one in _classes(path.bottleneck)[1]:
-        control = one.control
-        if one.codepoint and control.kept_after_mark is None:
-            return f"{one.name} does not state what a mark leaves of its window"
-        if one.codepoint and control.kept_share_after_mark != control.kept_share:
-            return f"a mark leaves {control.kept_share_after_mark:g} of {one.name}'s window"
+    for other in _classes(path.bottleneck)[1]:
+        control = other.control
+        if other.codepoint and control.kept_after_mark is None:
+            return f"{other.name} does not state what a mark leaves of its window"
+        if other.codepoint and control.kept_share_after_mark != control.kept_share:
+            return f"a mark leaves {control.kept_share_after_mark:g} of {other.name}'s window"
         if control.growth == "cubic" and lost <= 1:
             window = cubic_response.cubic_window(lost, longest, control.cubic_c, control.kept_share)
             if window > answer["classic_window"]:
                 return (
-                    f"{one.name}'s window would be {window:.4g} segments at these drops, and "
+                    f"{other.name}'s window would be {window:.4g} segments at these drops, and "
                     f"Reno's {answer['classic_window']:.4g}"
                 )
     return ""
@@ -212,7 +212,7 @@ goodput = the scalable flow's rate if s = 1, else the classic flow's""",
         Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
         Input("rtt", "T_C", "s", "round-trip time of the classic flows, no queueing"),
         Input("low_latency_rtt", "T_L", "s", "round-trip time of the scalable flows, no queueing",
-              Rule("that of the classic flows", lambda known: known["rtt"])),
+              Rule("that of the classic flows", lambda inputs: inputs["rtt"])),
         Input("least_rtt", "T_P", "s", "round-trip time as if which scalable flows with a shorter "
               "one act", 0, NOT_NEGATIVE),
         Input("low_latency_flows", "N_L", "", "number of scalable flows", 1, NOT_NEGATIVE),

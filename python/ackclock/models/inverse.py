@@ -57,7 +57,7 @@ _SAME = 1e-6
 
 def solve(
     model: Model, unknown: str, target: float, *, output: str = "",
-    say: Callable[[Input | Output, float], str] | None = None, **known: float,
+    say: Callable[[Input | Output, float], str] | None = None, **fixed: float,
 ) -> Solution:  # fmt: skip
     """Returns the values of one input for which an output has its target.
 
@@ -67,7 +67,7 @@ def solve(
         target: Target of the output, in its unit.
         output: Name of the output; by default the primary one.
         say: Formats a value of an input or output in an error; by default in its unit.
-        known: The other inputs by name; those with a default are optional.
+        fixed: The other inputs by name; those with a default are optional.
 
     Raises:
         InputError: An input or output is unknown, missing or out of its domain, or the unknown is
@@ -75,11 +75,11 @@ def solve(
         NoSolutionError: No value gives the target.
     """
     wanted, asked = model.output(output), model.input(unknown)
-    if unknown in known:
+    if unknown in fixed:
         raise InputError("contradiction", unknown, "remove it; it is solved for")
     if not asked.backwards:
         others = ", ".join(
-            one.name for one in model.inputs if one.backwards and one.name not in known
+            entry.name for entry in model.inputs if entry.backwards and entry.name not in fixed
         )
         raise InputError(
             "unsupported",
@@ -90,51 +90,51 @@ def solve(
         raise InputError(
             "out-of-range", wanted.name, f"{target:g} is not finite; give a finite number", target
         )
-    say = say or (lambda one, value: in_unit(value, one.unit))
+    say = say or (lambda quantity, value: in_unit(value, quantity.unit))
     if asked.domain.values:
-        return _among(model, asked, target, wanted, known, say)
+        return _among(model, asked, target, wanted, fixed, say)
 
-    def at(points: Array) -> Array:
-        return model.evaluated(model.completed(**known, **{unknown: points}))[wanted.name]
+    def evaluated(points: Array) -> Array:
+        return model.evaluated(model.completed(**fixed, **{unknown: points}))[wanted.name]
 
     low, high = _ends(model, unknown)
     grid = _between(low, high, model.points, asked.domain.low == 0 and asked.domain.ends[0] == "[")
-    given = at(grid)
+    given = evaluated(grid)
     if np.isnan(given).any():
         given = np.where(np.isnan(given), inf, given)
 
     def miss(x: float) -> float:
-        return float(at(np.asarray(x))) - target
+        return float(evaluated(np.asarray(x))) - target
 
-    found = _roots(miss, grid, given - target)
-    values = [root for root, around in found if abs(miss(root)) <= _SAME * max(abs(target), around)]
+    roots = _roots(miss, grid, given - target)
+    values = [root for root, around in roots if abs(miss(root)) <= _SAME * max(abs(target), around)]
     if values:
         return Solution(unknown, asked.unit, tuple(values), wanted.name, target)
     raise NoSolutionError(
-        "", _explained(asked, wanted, target, grid, given, [root for root, _ in found], say)
+        "", _explained(asked, wanted, target, grid, given, [root for root, _ in roots], say)
     )
 
 
 def _among(
-    model: Model, asked: Input, target: float, wanted: Output, known: dict[str, float],
+    model: Model, asked: Input, target: float, wanted: Output, fixed: dict[str, float],
     say: Callable[[Input | Output, float], str],
 ) -> Solution:  # fmt: skip
     """Solves for an input that has only a few allowed values."""
     choices = asked.domain.values
-    given = model.answer(**known, **{asked.name: np.array(choices)})[wanted.name]
+    given = model.answer(**fixed, **{asked.name: np.array(choices)})[wanted.name]
     values = [
         value
         for value, gives in zip(choices, given, strict=True)
         if abs(gives - target) <= _SAME * abs(target)
     ]
     if not values:
-        told = ", ".join(
+        answers = ", ".join(
             f"{say(wanted, gives)} at {value:g}"
             for value, gives in zip(choices, given, strict=True)
         )
         raise NoSolutionError(
             "",
-            f"no solution: by {asked.name}, {wanted.name} is {told}; "
+            f"no solution: by {asked.name}, {wanted.name} is {answers}; "
             f"the target is {say(wanted, target)}",
         )
     return Solution(asked.name, asked.unit, tuple(values), wanted.name, target)

@@ -52,9 +52,10 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 
 def _refusal(path: FlowPath) -> str:
-    known = path.sender.segments_per_ack in PERIODIC
+    has_constant = path.sender.segments_per_ack in PERIODIC
     return needs_reno(path) or unless(
-        known, f"the paper has no constant for {path.sender.segments_per_ack:g} segments per ACK"
+        has_constant,
+        f"the paper has no constant for {path.sender.segments_per_ack:g} segments per ACK",
     )
 
 

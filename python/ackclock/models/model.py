@@ -76,35 +76,35 @@ class Bound:
 
     Attributes:
         input: Name of the input that determines the work.
-        what: Unit of work, in words: `flows`, `steps of a flow`.
+        unit: Unit of work, in words: `flows`, `steps of a flow`.
         most: Largest total work of one call.
         count: Computes the work of each answer from the inputs by name.
         most_s: Time that the largest work takes on one processor, about.
     """
 
     input: str
-    what: str
+    unit: str
     most: float
     count: Callable[[Mapping[str, Array]], ArrayLike]
     most_s: float = 2.0
 
-    def lasts_s(self, known: Mapping[str, Array]) -> float:
+    def lasts_s(self, inputs: Mapping[str, Array]) -> float:
         """Returns about how long the work of a call takes on one processor, in seconds."""
-        asked = np.broadcast_arrays(known[self.input], np.asarray(self.count(known), float))
+        asked = np.broadcast_arrays(inputs[self.input], np.asarray(self.count(inputs), float))
         return self.most_s * float(asked[1].sum()) / self.most
 
-    def check(self, known: Mapping[str, Array]) -> None:
+    def check(self, inputs: Mapping[str, Array]) -> None:
         """Refuses a call that takes too much work.
 
         Raises:
             InputError: It does; the message has the work asked for and the limit.
         """
-        asked = np.broadcast_arrays(known[self.input], np.asarray(self.count(known), float))
+        asked = np.broadcast_arrays(inputs[self.input], np.asarray(self.count(inputs), float))
         total = float(asked[1].sum())
         if not total <= self.most:
             value = float(np.ravel(asked[0])[np.argmax(asked[1])])
             words = (
-                f"{{{self.input}}} asks for {total:.3g} {self.what}; give less, at most "
+                f"{{{self.input}}} asks for {total:.3g} {self.unit}; give less, at most "
                 f"{self.most:,.0f} are allowed"
             )
             refuse_inputs("out-of-range", words, value=value, **{self.input: value})
@@ -218,7 +218,7 @@ class Model:
     divides_link: bool = False
 
     def __post_init__(self) -> None:
-        names = [one.name for one in self.inputs] + [one.name for one in self.outputs]
+        names = [entry.name for entry in self.inputs] + [entry.name for entry in self.outputs]
         if len(set(names)) < len(names) or self.output(self.goodput).unit != "segments/s":
             raise InputError(
                 "contradiction",
@@ -232,13 +232,13 @@ class Model:
         Raises:
             InputError: There is no such input.
         """
-        for one in self.inputs:
-            if one.name == name:
-                return one
+        for entry in self.inputs:
+            if entry.name == name:
+                return entry
         raise InputError(
             "unknown-field",
             name,
-            f"unknown input; choose from {', '.join(one.name for one in self.inputs)}",
+            f"unknown input; choose from {', '.join(entry.name for entry in self.inputs)}",
         )
 
     def output(self, name: str = "") -> Output:
@@ -247,13 +247,13 @@ class Model:
         Raises:
             InputError: There is no such output.
         """
-        for one in self.outputs:
-            if one.name == (name or self.outputs[0].name):
-                return one
+        for entry in self.outputs:
+            if entry.name == (name or self.outputs[0].name):
+                return entry
         raise InputError(
             "unknown-field",
             name,
-            f"unknown output; choose from {', '.join(one.name for one in self.outputs)}",
+            f"unknown output; choose from {', '.join(entry.name for entry in self.outputs)}",
         )
 
     def completed(self, **inputs: ArrayLike) -> dict[str, Array]:
@@ -262,30 +262,33 @@ class Model:
         Raises:
             InputError: One is unknown, missing or out of its domain.
         """
-        known: dict[str, Array] = {}
-        for one, numbers in self._filled(inputs):
-            inside = one.domain.holds(numbers)
+        completed: dict[str, Array] = {}
+        for entry, numbers in self._filled(inputs):
+            inside = entry.domain.holds(numbers)
             if not inside.all():
                 bad = float(numbers[~inside].flat[0])
                 raise InputError(
-                    "out-of-range", one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}", bad
+                    "out-of-range",
+                    entry.name,
+                    f"{bad:g} {entry.domain.refusal(entry.name, bad)}",
+                    bad,
                 )
             size = np.abs(numbers)
             far = (numbers != 0) & (size < np.inf) & ((size < SMALLEST) | (size > LARGEST))
             if far.any():
                 bad = float(numbers[far].flat[0])
                 end, limit = ("most", LARGEST) if abs(bad) > 1 else ("least", SMALLEST)
-                limited = f"{end}_{one.name}"
+                limited = f"{end}_{entry.name}"
                 refuse_inputs(
                     "out-of-range",
-                    f"{{{one.name}}} is too extreme to compute; give at {end} {{{limited}}}",
+                    f"{{{entry.name}}} is too extreme to compute; give at {end} {{{limited}}}",
                     value=bad,
-                    **{one.name: bad, limited: limit},
+                    **{entry.name: bad, limited: limit},
                 )
-            known[one.name] = numbers
+            completed[entry.name] = numbers
         for bound in self.bounds:
-            bound.check(known)
-        return known
+            bound.check(completed)
+        return completed
 
     def inside(self, **inputs: ArrayLike) -> NDArray[np.bool_]:
         """Returns, for each element of the broadcast inputs, True if all are in their domains.
@@ -293,25 +296,27 @@ class Model:
         Raises:
             InputError: One is unknown or missing.
         """
-        each = [one.domain.holds(numbers) for one, numbers in self._filled(inputs)]
+        each = [entry.domain.holds(numbers) for entry, numbers in self._filled(inputs)]
         return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*each)))
 
     def _filled(self, inputs: Mapping[str, ArrayLike]) -> Iterator[tuple[Input, Array]]:
         """Yields every input in the record's order with its given value or default."""
         for name in inputs:
             self.input(name)
-        known: dict[str, Array] = {}
-        for one in self.inputs:
-            value = inputs.get(one.name, one.default)
+        filled: dict[str, Array] = {}
+        for entry in self.inputs:
+            value = inputs.get(entry.name, entry.default)
             if value is None:
-                unit = f", in {one.unit}" if one.unit else ""
+                unit = f", in {entry.unit}" if entry.unit else ""
                 raise InputError(
-                    "missing", one.name, f"is missing; {self.name} needs it ({one.meaning}{unit})"
+                    "missing",
+                    entry.name,
+                    f"is missing; {self.name} needs it ({entry.meaning}{unit})",
                 )
-            known[one.name] = np.asarray(
-                value.value(known) if isinstance(value, Rule) else value, float
+            filled[entry.name] = np.asarray(
+                value.value(filled) if isinstance(value, Rule) else value, float
             )
-            yield one, known[one.name]
+            yield entry, filled[entry.name]
 
     def answer(self, **inputs: ArrayLike) -> dict[str, Array]:
         """Returns the outputs by name, each of the shape to which the inputs are broadcast.
@@ -323,51 +328,52 @@ class Model:
             InputError: One is unknown, missing or out of its domain, or the answer takes too much
                 work or is not a number.
         """
-        known = self.completed(**inputs)
-        answered = self.evaluated(known)
+        completed = self.completed(**inputs)
+        answered = self.evaluated(completed)
         for name, values in answered.items():
             if (undefined := np.isnan(values)).any():
                 raise self._beyond(
                     {
                         each: np.broadcast_to(v, values.shape)[undefined]
-                        for each, v in known.items()
+                        for each, v in completed.items()
                     },
                     name,
                 )
         return answered
 
-    def evaluated(self, known: Mapping[str, Array]) -> dict[str, Array]:
+    def evaluated(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Returns the outputs for completed inputs, as `answer` does, but NaN without an error."""
-        shape = np.broadcast_shapes(*(value.shape for value in known.values()))
+        shape = np.broadcast_shapes(*(value.shape for value in inputs.values()))
         try:
             with np.errstate(all="ignore"):
-                given = self.evaluate(**known)
+                given = self.evaluate(**inputs)
         except RefusedInputsError as error:
             raise self._in_units(error) from None
         except (ArithmeticError, MemoryError):
-            raise self._beyond(known, self.outputs[0].name) from None
+            raise self._beyond(inputs, self.outputs[0].name) from None
         return {
-            one.name: _shaped(np.asarray(given[one.name], float), shape) for one in self.outputs
+            entry.name: _shaped(np.asarray(given[entry.name], float), shape)
+            for entry in self.outputs
         }
 
     def _in_units(self, error: RefusedInputsError) -> RefusedInputsError:
         """Returns the error with quantities in the units of the record."""
-        return error.said(lambda name, number: in_unit(number, self.input(name).unit))
+        return error.formatted(lambda name, number: in_unit(number, self.input(name).unit))
 
-    def _beyond(self, known: Mapping[str, Array], output: str) -> RefusedInputsError:
+    def _beyond(self, inputs: Mapping[str, Array], output: str) -> RefusedInputsError:
         """Returns the error for an answer that is NaN; it names the most extreme input."""
         sizes = {
-            one.name: np.abs(np.ravel(known[one.name]))
-            for one in self.inputs
-            if not one.domain.values
+            entry.name: np.abs(np.ravel(inputs[entry.name]))
+            for entry in self.inputs
+            if not entry.domain.values
         }
         extremes = {name: size[(size > 0) & (size < np.inf)] for name, size in sizes.items()}
         far = {
             name: float(np.abs(np.log(size)).max(initial=0.0)) for name, size in extremes.items()
         }
-        name = max(far, key=lambda one: far[one])
+        name = max(far, key=lambda name: far[name])
         value = float(
-            np.ravel(known[name])[np.argmax(np.abs(np.log(np.maximum(sizes[name], SMALLEST))))]
+            np.ravel(inputs[name])[np.argmax(np.abs(np.log(np.maximum(sizes[name], SMALLEST))))]
         )
         side = "less" if abs(value) > 1 else "more"
         words = f"{{{name}}} makes {output} undefined with the other inputs; give {side}"
@@ -394,7 +400,7 @@ class Model:
             given = self.evaluate_law(
                 path.round_trip.law, **{name: inputs[name] for name in inputs if name != "rtt"}
             )
-            return inputs, {one.name: float(given[one.name]) for one in self.outputs}
+            return inputs, {entry.name: float(given[entry.name]) for entry in self.outputs}
         return inputs, {name: float(value) for name, value in self.answer(**inputs).items()}
 
     def applies(self, path: FlowPath) -> Verdict:
@@ -411,17 +417,20 @@ class Model:
             self.completed(**self.inputs_of(path))
         except InputError as error:
             return Verdict(str(error))
-        told = ((one.name, one.violation(path)) for one in self.assumptions)
-        return Verdict(violated=tuple((name, how) for name, how in told if how))
+        violations = (
+            (assumption.name, assumption.violation(path)) for assumption in self.assumptions
+        )
+        return Verdict(violated=tuple((name, how) for name, how in violations if how))
 
     def described(self) -> dict[str, Any]:
         """Returns the record as plain data."""
         fields = ("name", "label", "summary", "reference", "formula", "goodput", "usual")
         return {name: getattr(self, name) for name in fields} | {
-            "inputs": [_described_input(one) for one in self.inputs],
-            "outputs": [_described(one) for one in self.outputs],
+            "inputs": [_described_input(entry) for entry in self.inputs],
+            "outputs": [_described(entry) for entry in self.outputs],
             "assumptions": [
-                {"name": one.name, "sentence": one.sentence} for one in self.assumptions
+                {"name": assumption.name, "sentence": assumption.sentence}
+                for assumption in self.assumptions
             ],
         }
 
@@ -431,14 +440,19 @@ def _shaped(values: Array, shape: tuple[int, ...]) -> Array:
     return values if values.shape == shape else np.array(np.broadcast_to(values, shape))
 
 
-def _described(one: Input | Output) -> dict[str, str]:
-    return {"name": one.name, "letter": one.letter, "unit": one.unit, "meaning": one.meaning}
+def _described(entry: Input | Output) -> dict[str, str]:
+    return {
+        "name": entry.name,
+        "letter": entry.letter,
+        "unit": entry.unit,
+        "meaning": entry.meaning,
+    }
 
 
-def _described_input(one: Input) -> dict[str, str]:
-    default = one.default.words if isinstance(one.default, Rule) else one.default
+def _described_input(entry: Input) -> dict[str, str]:
+    default = entry.default.words if isinstance(entry.default, Rule) else entry.default
     if default is None:
         default = "required"
     elif not isinstance(default, str):
         default = "unlimited" if default == np.inf else f"{default:g}"
-    return _described(one) | {"default": default, "domain": one.domain.words(one.letter)}
+    return _described(entry) | {"default": default, "domain": entry.domain.words(entry.letter)}

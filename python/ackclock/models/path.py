@@ -354,7 +354,7 @@ class Bottleneck:
     @property
     def flows(self) -> int:
         """Number of flow instances that cross it; one if unknown."""
-        return sum(one.instances for one in self.competitors) or 1
+        return sum(other.instances for other in self.competitors) or 1
 
     @property
     def flows_are_alike(self) -> bool:
@@ -365,8 +365,8 @@ class Bottleneck:
     def round_trips(self) -> tuple[tuple[float, int], ...]:
         """Base round-trip times of the instances, ascending, each with its number of instances."""
         counts: Counter[float] = Counter()
-        for one in self.competitors:
-            counts[one.round_trip_s] += one.instances
+        for other in self.competitors:
+            counts[other.round_trip_s] += other.instances
         return tuple(sorted(counts.items()))
 
     @property
@@ -377,7 +377,7 @@ class Bottleneck:
     @property
     def marks_flows(self) -> bool | None:
         """True if its queue marks packets of a flow that crosses it; None if unknown."""
-        return self.marks if any(one.codepoint for one in self.competitors) else False
+        return self.marks if any(other.codepoint for other in self.competitors) else False
 
     @property
     def drain_s(self) -> float:

@@ -172,7 +172,7 @@ TIMEOUT = Input(
     "timeout", "T0", "s", "first retransmission timeout",
     Rule(
         "max(1 s, R), by RFC 6298 at a constant round-trip time",
-        lambda known: np.maximum(1.0, known["rtt"]),
+        lambda inputs: np.maximum(1.0, inputs["rtt"]),
     ),
 )  # fmt: skip
 WINDOW = Input("window", "Wm", "segments", "largest window, unlimited for none", inf, LIMIT)

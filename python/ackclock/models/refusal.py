@@ -26,7 +26,7 @@ class RefusedInputsError(InputError):
         self.words, self.quantities = words, quantities or {}
         super().__init__(code, field, self._quoting(lambda _, number: f"{number:g}"), value)
 
-    def said(self, say: Callable[[str, float], str]) -> Self:
+    def formatted(self, say: Callable[[str, float], str]) -> Self:
         """Returns the same error with each quantity formatted by `say(input, number)`."""
         error = type(self)(self.code, self.field, self.words, self.value, self.quantities)
         error.message = error._quoting(say)
@@ -36,7 +36,9 @@ class RefusedInputsError(InputError):
     def _quoting(self, say: Callable[[str, float], str]) -> str:
         if not self.quantities:
             return self.words
-        return self.words.format(**{name: say(*one) for name, one in self.quantities.items()})
+        return self.words.format(
+            **{name: say(*quantity) for name, quantity in self.quantities.items()}
+        )
 
 
 def refuse_inputs(

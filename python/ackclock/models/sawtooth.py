@@ -102,14 +102,14 @@ def _cycle_segments(path: FlowPath) -> float:
 
 def _refusal(path: FlowPath) -> str:
     bottleneck = path.bottleneck
-    known = (
+    reason = (
         needs_tcp(path)
         or not_aimd(path.control)
         or rate_varies(bottleneck)
         or no_droptail(bottleneck)
     )
-    if known:
-        return known
+    if reason:
+        return reason
     top = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
     reasons = {
         "the bottleneck sends nothing": bottleneck.segments_per_s == 0,

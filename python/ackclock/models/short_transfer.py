@@ -280,25 +280,25 @@ def _evaluate(
         )
     )  # fmt: skip
     if (w1 > B + 1).any():
-        at = np.flatnonzero((w1 > B + 1).ravel())[0]
+        index = np.flatnonzero((w1 > B + 1).ravel())[0]
         refuse_inputs(
             "contradiction",
             "{initial_window} overflow a buffer of {buffer} before any ACK; "
             "give at most {most_initial_window}",
-            initial_window=float(w1.flat[at]),
-            buffer=float(B.flat[at]),
-            most_initial_window=float(B.flat[at]) + 1,
+            initial_window=float(w1.flat[index]),
+            buffer=float(B.flat[index]),
+            most_initial_window=float(B.flat[index]) + 1,
         )
     met = loss(B, mu * T, d, w1, W_th, decrease_factor, recovery, reductions)
     times = np.empty((len(Transfer._fields), *S.shape))
-    for at in np.ndindex(S.shape):
+    for index in np.ndindex(S.shape):
         mine = (
-            float(each[at])
+            float(each[index])
             for each in (mu, T, B, d, d_ca, w1, W_th, decrease_factor, RTO, recovery)
         )
         sender = Sender(*mine)
-        times[(slice(None), *at)] = transfer(
-            float(S[at]), sender, Loss(*(each[at] for each in met))
+        times[(slice(None), *index)] = transfer(
+            float(S[index]), sender, Loss(*(each[index] for each in met))
         )
     slow_start, recovering, rest, retransmits, timeouts = times
     time = handshake * T + slow_start + recovering + rest
@@ -342,13 +342,13 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 def _refusal(path: FlowPath) -> str:
     control = path.control
-    known = not (not_aimd(control) and not_cubic(control))
+    is_modelled = not (not_aimd(control) and not_cubic(control))
     return (
         needs_tcp(path)
         or not_of_given_size(path)
         or unless(path.sender.recovery in _RECOVERIES, f"loss recovery is {path.sender.recovery}")
         or control.unstated
-        or unless(known, f"{control.name} is neither AIMD nor CUBIC")
+        or unless(is_modelled, f"{control.name} is neither AIMD nor CUBIC")
         or no_droptail(path.bottleneck)
         or unless(path.bottleneck.segments_per_s > 0, "the bottleneck sends nothing")
     )
@@ -379,7 +379,7 @@ _INPUTS = (
         "avoidance_segments_per_ack", "d_ca", "",
         "round trips in which congestion avoidance opens the window by one segment; 2 with "
         "delayed ACKs if the sender counts bytes only in slow start",
-        Rule("d", lambda known: known["segments_per_ack"]),
+        Rule("d", lambda inputs: inputs["segments_per_ack"]),
     ),
     Input("initial_window", "w1", "segments", "initial window", 10, AT_LEAST_ONE),
     Input(
@@ -404,7 +404,7 @@ _INPUTS = (
         "overflow_timeout", "RTO", "s", "retransmission timeout with the queue full",
         Rule(
             "max(1 s, T + B/mu + 0.5 s), by RFC 6298 with a clock of 0.5 s",
-            lambda known: np.maximum(1.0, known["rtt"] + known["buffer"] / known["rate"] + 0.5),
+            lambda inputs: np.maximum(1.0, inputs["rtt"] + inputs["buffer"] / inputs["rate"] + 0.5),
         ),
     ),
     Input("handshake", "", "", "1 with a SYN exchange, 0 without", 1, Domain(values=(0, 1))),

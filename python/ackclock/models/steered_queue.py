@@ -75,8 +75,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 def _refusal(path: FlowPath) -> str:
     bottleneck = path.bottleneck
     steering = bottleneck.steering
-    if known := needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck):
-        return known
+    if reason := needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck):
+        return reason
     if not steering:
         return lacks(bottleneck, steering, "a law that steers its delay to a target")
     if steering.law != "random":

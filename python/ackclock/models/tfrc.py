@@ -84,7 +84,7 @@ MODEL = Model(
             "t_RTO",
             "s",
             "estimate of TCP's retransmission timeout",
-            Rule("4 R", lambda known: 4 * known["rtt"]),
+            Rule("4 R", lambda inputs: 4 * inputs["rtt"]),
         ),
         Input(
             "segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE

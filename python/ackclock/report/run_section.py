@@ -5,7 +5,7 @@ from typing import Any
 
 from ackclock.metrics import METRICS, by_replicate, in_shown_unit, metric, summarise
 from ackclock.metrics.frame import swept
-from ackclock.models.told import Prediction, best
+from ackclock.models.prediction import Prediction, best
 from ackclock.plot.subject import bottleneck
 from ackclock.plot.sweep import swept_axis
 from ackclock.report import (

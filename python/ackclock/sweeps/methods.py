@@ -181,7 +181,7 @@ def values(metric: Metric, result: Result) -> list[MetricValue]:
     """
     if result.run["method"] != "predict":
         return [MetricValue(value) for value in metric.values(result)]
-    from ackclock.models.told import best
+    from ackclock.models.prediction import best
 
     rows: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for row in result.tables["predictions"].to_pylist():

@@ -43,7 +43,7 @@ class Verdict:
         fallback: True if the sender does without L4S: it answers marks as Reno does, or there are
             none.
         complaints: What is not as claimed, with a remedy, the most important first.
-        said: What was seen, in sentences.
+        observations: What was seen, in sentences.
     """
 
     fallback: bool

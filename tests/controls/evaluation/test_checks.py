@@ -24,7 +24,7 @@ def test_a_bound_at_a_moment_reads_one_row() -> None:
     assert finding.holds is False
     assert finding.at_s == 0.2
     assert finding.value == pytest.approx(rates[20])
-    assert "at least 3.00 Mbit/s" in finding.found
+    assert "at least 3.00 Mbit/s" in finding.words
 
 
 def test_a_bound_in_a_span_reads_every_row_and_shows_the_first_that_fails() -> None:

@@ -193,7 +193,7 @@ def test_the_second_run_enters_the_state_at_the_same_time() -> None:
     setup = suite.chosen("drain-time")[0].setups[1]
     cell = runner.Cell("drain-time", setup, setup.on(suite.path), plan.control, 1)
     ran = runner._ran(cell, plan.dialect)
-    (entered,) = setup.events[0].at.times_s(ran.trace)
+    (entered,) = setup.events[0].moment.times_s(ran.trace)
     assert entered == pytest.approx(ran.times["slower"], abs=1e-9)
     half = ran.scenario.tree["hops"][0]["link"]["steps"][1]
     assert half == {"from": f"{round(entered * 1e9)} ns", "rate": "5000000 bit/s"}

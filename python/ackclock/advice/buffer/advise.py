@@ -233,16 +233,16 @@ def advise_buffer(
     tree = scenario.resolve().tree
     runs = Runs(None if folder is None else Path(folder) / RUNS, progress or (lambda _words: None))
     present, _ = runs.result(scenario, "the scenario as it is", keep=False)
-    found = bottleneck(present, hop)
-    if utilisation is None and found.long_flows > 0:
+    target_hop = bottleneck(present, hop)
+    if utilisation is None and target_hop.long_flows > 0:
         targets["utilisation"] = Target(MEASURES["utilisation"], UTILISATION)
     asked = tuple(targets[name] for name in MEASURES if name in targets)
-    _refuse(asked, found, present)
+    _refuse(asked, target_hop, present)
     if announce is not None:
         _announce(announce, scenario, hop, len(asked), None if folder is None else Path(folder))
     if folder is not None:
         prepare(Path(folder), asked_for)
-    trials = Trials(scenario, int(tree["seed"]), found, runs)
+    trials = Trials(scenario, int(tree["seed"]), target_hop, runs)
     return _advised(trials, asked, tree, asked_for, with_aqm=with_aqm)
 
 
@@ -259,7 +259,7 @@ def question(
         InputError: A target is malformed.
     """
     targets = _targets(utilisation, p99_delay, loss, completion_p95)
-    bounds = {name: one.bound for name, one in targets.items()}
+    bounds = {name: target.bound for name, target in targets.items()}
     asked = {"run": address.of_run(scenario), "hop": hop, "targets": bounds}
     return address.of_content(asked | ({"aqm": True} if with_aqm else {}))
 
@@ -291,9 +291,9 @@ def _announce(
         announce(f"goes on from what is kept in {folder}: {len(kept)} batches of runs")
         return
     grid = effort.Grid(_FARTHEST_PRODUCTS, _NO_PRODUCT)
-    found = effort.expected(scenario, hop, targets, grid, kept=folder is not None)
-    if found is not None:
-        announce(found.words)
+    cost = effort.expected(scenario, hop, targets, grid, kept=folder is not None)
+    if cost is not None:
+        announce(cost.words)
 
 
 def prepare(folder: Path, asked_for: str) -> None:
@@ -352,7 +352,7 @@ def _target(name: str, written: str | float) -> Target:
 def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> None:
     """Refuses targets that are missing or that evidently contradict the scenario."""
     if not targets:
-        options = ", ".join(one.option for one in MEASURES.values())
+        options = ", ".join(measure.option for measure in MEASURES.values())
         raise ScenarioError(
             "missing",
             "targets",
@@ -404,46 +404,51 @@ def _advised(
     *,
     with_aqm: bool,
 ) -> BufferAdvice:
-    hop, of = trials.hop, droptail(trials.hop)
+    hop, setting_of = trials.hop, droptail(trials.hop)
     present = trials.outcome(Setting("the queue as it is", None))
     thumb = rules(hop)
-    said = models.asked(hop, targets)
+    predicted = models.asked(hop, targets)
     sizes = _sizes(
         trials,
         targets,
-        [rule.packets for rule in thumb] + [one.packets for one in said if one.packets],
+        [rule.packets for rule in thumb]
+        + [prediction.packets for prediction in predicted if prediction.packets],
     )
     alone = tuple(_alone(trials, target, sizes) for target in targets)
     together = _together(trials, targets, sizes, alone)
-    answer = None if together is None else trials.outcome(of(together.low.met))
-    tried = tuple(Tried(rule, trials.outcome(of(rule.packets))) for rule in thumb)
+    answer = None if together is None else trials.outcome(setting_of(together.low.met))
+    tried = tuple(Tried(rule, trials.outcome(setting_of(rule.packets))) for rule in thumb)
     recommended = None
     if together is not None:
         recommended = _recommended(
             trials, targets, together.low.met, together.high.met if together.high else max(sizes)
         )
-    tails = sorted(_droptails(trials), key=lambda one: one.setting.size)
+    tails = sorted(_droptails(trials), key=lambda outcome: outcome.setting.size)
     below = None
     if answer is not None:
         below = next(
-            (one for one in reversed(tails) if one.setting.size < answer.setting.size), None
+            (outcome for outcome in reversed(tails) if outcome.setting.size < answer.setting.size),
+            None,
         )
     wanted = {
         *sizes,
-        *(one.setting.size for one in (recommended, answer, below) if one is not None),
+        *(outcome.setting.size for outcome in (recommended, answer, below) if outcome is not None),
     }
-    curve = tuple(one for one in tails if one.setting.size in wanted)
+    curve = tuple(outcome for outcome in tails if outcome.setting.size in wanted)
     warnings = _warnings(present, hop, answer or alone[0].best, tree)
     alternatives: tuple[Outcome, ...] = ()
     if with_aqm or answer is None or not hop.is_droptail:
         alternatives = aqm.alternatives(trials, targets, max(sizes), every=with_aqm)
-    others = [one for one in trials.every() if one not in tails]
+    others = [outcome for outcome in trials.every() if outcome not in tails]
     return BufferAdvice(
         hop, targets, asked_for, recommended, answer, below,
         None if together is None else (together.low.missed or 0) + 1,
         together.high.met if together and together.high else None, _binding(below, targets),
         _status(trials, targets, together), alone, curve, (*tails, *others), tried, present,
-        tuple(one.at(hop, answer.setting.size) if answer else one for one in said), alternatives,
+        tuple(
+            prediction.for_buffer(hop, answer.setting.size) if answer else prediction
+            for prediction in predicted
+        ), alternatives,
         int(str(tree["replicates"])), str(tree["name"]), tuple(warnings), trials,
     )  # fmt: skip
 
@@ -461,11 +466,11 @@ def _recommended(
     if trials.judge(setting, *targets) == MET:
         return trials.outcome(setting)
     meets = [
-        one
-        for one in _droptails(trials)
-        if smallest <= one.setting.size <= largest and one.meets_all(targets)
+        outcome
+        for outcome in _droptails(trials)
+        if smallest <= outcome.setting.size <= largest and outcome.meets_all(targets)
     ]
-    return min(meets, key=lambda one: abs(log(one.setting.size / wanted)))
+    return min(meets, key=lambda outcome: abs(log(outcome.setting.size / wanted)))
 
 
 def middle(smallest: int, largest: int) -> int:
@@ -512,11 +517,11 @@ def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> lis
 
     Its sizes are those that rules and models name, and doublings until both ends are clear.
     """
-    hop, of = trials.hop, droptail(trials.hop)
+    hop, setting_of = trials.hop, droptail(trials.hop)
     product = hop.bdp_packets if isfinite(hop.bdp_packets) and hop.bdp_packets > 1 else _NO_PRODUCT
     farthest = ceil(_FARTHEST_PRODUCTS * product)
-    delay = next((one.bound for one in targets if one.measure.name == "delay_p99_s"), 0.0)
-    named = [one for one in named if one <= farthest]
+    delay = next((target.bound for target in targets if target.measure.name == "delay_p99_s"), 0.0)
+    named = [named_size for named_size in named if named_size <= farthest]
     top = round(
         max(
             _MOST_PRODUCTS * product, min(_BEYOND_DELAY * delay / hop.packet_s, farthest), *named, 4
@@ -528,72 +533,82 @@ def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> lis
         sizes.append(size)
         share *= 2
     sizes = [*dict.fromkeys(sizes), top]
-    growing = [one for one in targets if one.measure.name != "delay_p99_s"]
+    growing = [target for target in targets if target.measure.name != "delay_p99_s"]
 
     def open_at(size: int, *, met: bool) -> bool:
-        return any((trials.judge(of(size), one) == MET) is met for one in growing)
+        return any((trials.judge(setting_of(size), target) == MET) is met for target in growing)
 
     while sizes[0] > 1 and growing and not open_at(sizes[0], met=False):
         sizes.insert(0, max(1, sizes[0] // 2))
     while (
-        sizes[-1] < farthest and open_at(sizes[-1], met=False) and _overflows(trials, of(sizes[-1]))
+        sizes[-1] < farthest
+        and open_at(sizes[-1], met=False)
+        and _overflows(trials, setting_of(sizes[-1]))
     ):
         sizes.append(min(sizes[-1] * 2, farthest))
-    return sorted({*sizes, *(one for one in named if sizes[0] < one < sizes[-1])})
+    return sorted(
+        {*sizes, *(named_size for named_size in named if sizes[0] < named_size < sizes[-1])}
+    )
 
 
 def _overflows(trials: Trials, setting: Setting) -> bool:
     """Returns true if the queue ever drops; one that never does behaves exactly as a larger one."""
-    return bool(trials.outcome(setting).found["loss"].mean > 0)
+    return bool(trials.outcome(setting).intervals["loss"].mean > 0)
 
 
 def _alone(trials: Trials, target: Target, sizes: list[int]) -> Alone:
-    of = droptail(trials.hop)
-    found = stretch(sizes, lambda size: trials.judge(of(size), target))
+    setting_of = droptail(trials.hop)
+    sizes_met = stretch(sizes, lambda size: trials.judge(setting_of(size), target))
     sign = -1.0 if target.measure.at_least else 1.0
 
-    def far(one: Outcome) -> tuple[float, int]:
-        mean = sign * one.found[target.measure.name].mean
-        return (float("inf") if isnan(mean) else mean), one.setting.size
+    def far(outcome: Outcome) -> tuple[float, int]:
+        mean = sign * outcome.intervals[target.measure.name].mean
+        return (float("inf") if isnan(mean) else mean), outcome.setting.size
 
-    return Alone(target, found, min(_droptails(trials), key=far))
+    return Alone(target, sizes_met, min(_droptails(trials), key=far))
 
 
 def _together(
     trials: Trials, targets: tuple[Target, ...], sizes: list[int], alone: tuple[Alone, ...]
 ) -> Stretch | None:
     """Returns the buffers that meet all targets, from the grid and the edges of each target."""
-    of = droptail(trials.hop)
-    edges = [edge for one in alone if one.sizes for edge in (one.sizes.low, one.sizes.high) if edge]
+    setting_of = droptail(trials.hop)
+    edges = [
+        edge for part in alone if part.sizes for edge in (part.sizes.low, part.sizes.high) if edge
+    ]
     ends = {size for edge in edges for size in (edge.met, edge.missed) if size is not None}
 
     def judge(size: int) -> str:
-        return trials.judge(of(size), *targets)
+        return trials.judge(setting_of(size), *targets)
 
-    found = stretch(sorted({*sizes, *ends}), judge)
-    if found is not None:
-        return found
+    sizes_met = stretch(sorted({*sizes, *ends}), judge)
+    if sizes_met is not None:
+        return sizes_met
 
     # Edges are known within a few percent only, so sizes that meet all may lie between two of them.
     def fails(size: int) -> set[str]:
-        return {target.measure.name for target in targets if trials.judge(of(size), target) != MET}
+        return {
+            target.measure.name
+            for target in targets
+            if trials.judge(setting_of(size), target) != MET
+        }
 
-    tried = sorted(one.setting.size for one in _droptails(trials))
+    tried = sorted(outcome.setting.size for outcome in _droptails(trials))
     for low, high in pairwise(tried):
         if fails(low).isdisjoint(fails(high)) and (met := crossing(low, high, fails)) is not None:
             return stretch(sorted({*tried, met}), judge)
     return None
 
 
-def _status(trials: Trials, targets: tuple[Target, ...], found: Stretch | None) -> str:
+def _status(trials: Trials, targets: tuple[Target, ...], sizes_met: Stretch | None) -> str:
     """Returns whether there is an answer, or might be.
 
     There might be if some buffer that was tried does not certainly miss a target.
     """
-    if found is not None:
+    if sizes_met is not None:
         return "found"
     perhaps = any(
-        all(one.judge(target) != MISSED for target in targets) for one in _droptails(trials)
+        all(outcome.judge(target) != MISSED for target in targets) for outcome in _droptails(trials)
     )
     return "undecided" if perhaps else "infeasible"
 
@@ -603,9 +618,13 @@ def _binding(below: Outcome | None, targets: tuple[Target, ...]) -> Target | Non
     if below is None:
         return None
     order = {MISSED: 0, UNDECIDED: 1}
-    failing = [one for one in targets if below.judge(one) != MET]
-    return min(failing, key=lambda one: order[below.judge(one)], default=None)
+    failing = [target for target in targets if below.judge(target) != MET]
+    return min(failing, key=lambda target: order[below.judge(target)], default=None)
 
 
 def _droptails(trials: Trials) -> list[Outcome]:
-    return [one for one in trials.every() if one.setting.size and one.setting.is_droptail]
+    return [
+        outcome
+        for outcome in trials.every()
+        if outcome.setting.size and outcome.setting.is_droptail
+    ]

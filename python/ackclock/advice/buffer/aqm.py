@@ -55,12 +55,12 @@ def alternatives(
         every: True to try all kinds. Otherwise those with a target delay are left out, and no
             further kind is tried once one meets all targets.
     """
-    found: list[Outcome] = []
+    nearest: list[Outcome] = []
     for kind in _kinds(trials, limit, every=every):
-        found.append(_nearest(trials, kind, targets, limit))
-        if found[-1].meets_all(targets) and not every:
+        nearest.append(_nearest(trials, kind, targets, limit))
+        if nearest[-1].meets_all(targets) and not every:
             break
-    return tuple(found)
+    return tuple(nearest)
 
 
 def best(tried: tuple[Outcome, ...], targets: tuple[Target, ...]) -> Outcome | None:
@@ -68,10 +68,13 @@ def best(tried: tuple[Outcome, ...], targets: tuple[Target, ...]) -> Outcome | N
 
     Of those that use it alike, the one that drops least.
     """
-    meeting = [one for one in tried if one.meets_all(targets)]
+    meeting = [outcome for outcome in tried if outcome.meets_all(targets)]
     return max(
         meeting,
-        key=lambda one: (round(one.found["utilisation"].mean, 3), -one.found["loss"].mean),
+        key=lambda outcome: (
+            round(outcome.intervals["utilisation"].mean, 3),
+            -outcome.intervals["loss"].mean,
+        ),
         default=None,
     )
 
@@ -113,18 +116,18 @@ def _nearest(trials: Trials, kind: _Kind, targets: tuple[Target, ...], limit: in
                 return trials.outcome(tried[met])
     return min(
         (trials.outcome(setting) for setting in tried.values()),
-        key=lambda one: _distance(one, targets),
+        key=lambda outcome: _distance(outcome, targets),
     )
 
 
-def _distance(one: Outcome, targets: tuple[Target, ...]) -> float:
+def _distance(outcome: Outcome, targets: tuple[Target, ...]) -> float:
     """Returns how far the worst mean is from its target.
 
     The distance is a share of the target; for utilisation, of the idle share that is allowed.
     """
     worst = 0.0
     for target in targets:
-        mean = one.found[target.measure.name].mean
+        mean = outcome.intervals[target.measure.name].mean
         off = target.bound - mean if target.measure.at_least else mean - target.bound
         scale = max(1 - target.bound, 1e-3) if target.measure.at_least else max(target.bound, 1e-6)
         worst = max(worst, float("inf") if isnan(off) else off / scale)

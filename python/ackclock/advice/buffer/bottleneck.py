@@ -157,7 +157,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
             "--hop",
             f'"{name}" is not a shared hop on a data route; choose from {", ".join(crossed)}',
         )
-    contends = {one["name"]: facts.link(one)[1]["contends"] for one in scenario["hops"]}
+    contends = {other["name"]: facts.link(other)[1]["contends"] for other in scenario["hops"]}
     unknown = next((hop for hop in crossed if contends[hop] is not facts.NONE), None)
     if name is None and unknown is not None:
         does = "contends" if contends[unknown] else "may contend"
@@ -178,7 +178,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
             "has no mean rate to size a buffer by; choose another hop with --hop",
         )
     crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
-    hop = next(one for one in scenario["hops"] if one["name"] == chosen)
+    hop = next(other for other in scenario["hops"] if other["name"] == chosen)
     sizes = [facts.packet_bytes(flow) for flow in crossing]
     paths = tuple(
         path for path in (flow_path(scenario, flow) for flow in crossing) if path.control.name
@@ -192,17 +192,17 @@ def rules(hop: Bottleneck) -> list[Rule]:
     bdp = hop.bdp_packets
     if isnan(bdp):
         return []
-    found = [Rule("BDP", "one bandwidth-delay product (Villamizar and Song 1994)", _whole(bdp))]
+    thumb = [Rule("BDP", "one bandwidth-delay product (Villamizar and Song 1994)", _whole(bdp))]
     for controls, kept in _kept(hop):
         says = (
             f"BDP (1 - β)/β: one saw-tooth of {controls}, which keeps {kept:.3g} of its window, "
             "just fills the link"
         )
-        found.append(Rule(f"BDP(1-β)/β, {controls}", says, _whole(bdp * (1 - kept) / kept)))
+        thumb.append(Rule(f"BDP(1-β)/β, {controls}", says, _whole(bdp * (1 - kept) / kept)))
     if hop.long_flows > 1:
         says = f"BDP/√n of {hop.long_flows} long flows (Appenzeller, Keslassy and McKeown 2004)"
-        found.append(Rule("BDP/√n", says, _whole(bdp / sqrt(hop.long_flows))))
-    return found
+        thumb.append(Rule("BDP/√n", says, _whole(bdp / sqrt(hop.long_flows))))
+    return thumb
 
 
 def _kept(hop: Bottleneck) -> Iterator[tuple[str, float]]:

@@ -58,7 +58,7 @@ def confirm(
         advice.recommended,
         advice.answer if advice.answer is not advice.recommended else advice.below,
     )
-    settings = [one.setting for one in both if one is not None]
+    settings = [outcome.setting for outcome in both if outcome is not None]
     runs = [(setting, advice.trials.with_queue(setting)) for setting in settings]
     words = " and ".join(setting.label for setting in settings)
     announce(
@@ -86,9 +86,9 @@ def _part(tell: Tell, position: int, parts: int) -> Tell:
 
 def _emulated(scenario: Scenario, place: Path, tell: Tell) -> tuple[Result, str]:
     made_of = address.of_emulation(scenario)
-    known = cache.complete_result(place / made_of, made_of)
-    if known is not None:
-        return known, made_of
+    kept = cache.complete_result(place / made_of, made_of)
+    if kept is not None:
+        return kept, made_of
     result = cache.emulate(scenario, place / made_of, tell, captures=False)
     if result.run.get("failed"):
         raise LackingError(
@@ -100,5 +100,5 @@ def _emulated(scenario: Scenario, place: Path, tell: Tell) -> tuple[Result, str]
 
 
 def _outcome(setting: Setting, result: Result, hop: str, name: str) -> Outcome:
-    found = values(result, hop)
-    return Outcome(setting, found, intervals(found), (name,))
+    by_measure = values(result, hop)
+    return Outcome(setting, by_measure, intervals(by_measure), (name,))

@@ -124,12 +124,14 @@ def expected(
                 # The fixed size of a result, which a batch has once.
                 frame = max(0.0, part - _SHARE * (size - part) / (1 - _SHARE))
         at_once = ceil(replicates / simulation.cores())
-        found = bottleneck(result, hop)
-        doublings = grid.doublings(found.bdp_packets)
+        present_hop = bottleneck(result, hop)
+        doublings = grid.doublings(present_hop.bdp_packets)
         # Edges of met and of missed, at both ends, for each target and for all together. The latter
         # may be sought packet by packet between two sizes.
         edges = 2 * (_LOOKS + ceil(log2(doublings)) + _LOOKS)
-        queues = doublings + 2 + len(rules(found)) + edges * (targets + 1) + doublings + _BESIDES
+        queues = (
+            doublings + 2 + len(rules(present_hop)) + edges * (targets + 1) + doublings + _BESIDES
+        )
         return Effort(
             _USUALLY + _PER_TARGET * targets, BATCHES * queues, replicates,
             (took_s * at_once + saved_s) / share, frame + (size - frame) * replicates / share,

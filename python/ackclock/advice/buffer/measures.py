@@ -94,8 +94,8 @@ class Measure:
 
 #: In the order of tables.
 MEASURES = {
-    one.name: one
-    for one in (
+    measure.name: measure
+    for measure in (
         Measure(
             "utilisation",
             "utilisation",
@@ -145,22 +145,22 @@ class Target:
             f"{self.measure.words(self.bound)}"
         )
 
-    def judge(self, found: Interval) -> str:
+    def judge(self, mean: Interval) -> str:
         """Judges by the whole interval of a mean: met, missed, or undecided if it spans the bound.
 
         A single value has no interval and decides by itself. An unknown value is missed.
         """
-        half = 0.0 if np.isnan(found.half_width) else found.half_width
+        half = 0.0 if np.isnan(mean.half_width) else mean.half_width
         sign = 1.0 if self.measure.at_least else -1.0
-        spare = sign * (found.mean - self.bound)
+        spare = sign * (mean.mean - self.bound)
         if np.isnan(spare) or spare + half < -_ROUNDING:
             return MISSED
         return MET if spare - half >= -_ROUNDING else UNDECIDED
 
 
-def intervals(found: Values) -> dict[str, Interval]:
+def intervals(values: Values) -> dict[str, Interval]:
     """Returns the mean and 95 % interval of each measure over replicates."""
-    return {name: interval(list(by_replicate.values())) for name, by_replicate in found.items()}
+    return {name: interval(list(by_replicate.values())) for name, by_replicate in values.items()}
 
 
 def values(result: Result, hop: str) -> Values:
@@ -171,9 +171,11 @@ def values(result: Result, hop: str) -> Values:
     """
     scenario = result.points[0]["scenario"]
     steady = next(
-        facts.link(one)[1]["varies"] is False for one in scenario["hops"] if one["name"] == hop
+        facts.link(other)[1]["varies"] is False
+        for other in scenario["hops"]
+        if other["name"] == hop
     )
-    found: Values = {
+    by_measure: Values = {
         "utilisation": _of_hop(result, hop, metric("utilisation") if steady else _USED),
         "delay_p99_s": _of_hop(result, hop, _DELAY),
         "loss": _of_hop(result, hop, _LOST),
@@ -181,11 +183,11 @@ def values(result: Result, hop: str) -> Values:
     transfers = finite_flows(scenario, hop)
     if transfers:
         durations = _durations(result, transfers, *measured_time(result, 0))
-        found["completion_p95_s"] = {
-            one: quantile_of_censored(*durations[one], _COMPLETION_QUANTILE)
-            for one in found["utilisation"]
+        by_measure["completion_p95_s"] = {
+            replicate: quantile_of_censored(*durations[replicate], _COMPLETION_QUANTILE)
+            for replicate in by_measure["utilisation"]
         }
-    return found
+    return by_measure
 
 
 def mean_rate(result: Result, hop: str) -> float:
@@ -234,9 +236,9 @@ def quantile_of_censored(times_s: Array, ended: NDArray[np.bool_], quantile: flo
     return float(times_s[order][reached[0]]) if reached.size else inf
 
 
-def _of_hop(result: Result, hop: str, what: Metric) -> dict[int, float]:
+def _of_hop(result: Result, hop: str, metric: Metric) -> dict[int, float]:
     """Returns the values of a hop by replicate."""
-    return by_replicate(result, what).get((0, hop), {})
+    return by_replicate(result, metric).get((0, hop), {})
 
 
 def _used_share(rows: Columns, warmup_s: float) -> float:
@@ -254,13 +256,22 @@ def _delay_quantile(rows: Columns, warmup_s: float) -> float:
     )
     sent_s = np.interp(capacity + backlog, capacity, time_s, right=nan)
     waits = np.where(backlog > 0, np.maximum(sent_s - time_s, 0.0), 0.0)
-    known = waits[(time_s > warmup_s) & ~np.isnan(waits)]
-    return float(np.quantile(known, _DELAY_QUANTILE)) if known.size >= FEWEST_SAMPLES else nan
+    present = waits[(time_s > warmup_s) & ~np.isnan(waits)]
+    return float(np.quantile(present, _DELAY_QUANTILE)) if present.size >= FEWEST_SAMPLES else nan
 
 
 def _metric(measure: str, values: Callable[[Result], list[Value]]) -> Metric:
-    of = MEASURES[measure]
-    return Metric(of.name, of.label, "", "", of.shown_unit, of.shown_per_unit, HOPS, values)
+    described = MEASURES[measure]
+    return Metric(
+        described.name,
+        described.label,
+        "",
+        "",
+        described.shown_unit,
+        described.shown_per_unit,
+        HOPS,
+        values,
+    )
 
 
 _USED = _metric("utilisation", hops.per_hop(("served_bytes", "capacity_bytes"), _used_share))
@@ -278,9 +289,9 @@ def _durations(
     flows = result.points[0]["scenario"]["flows"]
     arriving = {flow["name"] for flow in flows if "arrivals" in flow}
     names = ("start_s", "end_s", "completion_time_s")
-    found: dict[int, list[tuple[Array, NDArray[np.bool_]]]] = {}
+    by_replicate: dict[int, list[tuple[Array, NDArray[np.bool_]]]] = {}
     for (replicate, flow), rows in grouped(result.tables["flows"], ("replicate", "flow"), names):
-        parts = found.setdefault(replicate, [])
+        parts = by_replicate.setdefault(replicate, [])
         if flow not in transfers:
             continue
         counted = rows["start_s"] >= (warmup_s if flow in arriving else 0.0)
@@ -293,13 +304,13 @@ def _durations(
             np.concatenate([np.empty(0), *(times for times, _ in parts)]),
             np.concatenate([np.empty(0, bool), *(ended for _, ended in parts)]),
         )
-        for replicate, parts in found.items()
+        for replicate, parts in by_replicate.items()
     }
 
 
-def shown_number(measure: Measure, found: Interval) -> str:
+def shown_number(measure: Measure, interval: Interval) -> str:
     """Formats a mean with its half width, if four digits show it, in the shown unit."""
-    mean, half = (value * measure.shown_per_unit for value in (found.mean, found.half_width))
+    mean, half = (value * measure.shown_per_unit for value in (interval.mean, interval.half_width))
     if not np.isfinite(mean):
         return "unknown" if np.isnan(mean) else "∞"
     if np.isnan(half) or half <= 5e-4 * abs(mean):

@@ -37,9 +37,9 @@ class Says:
     packets: int | None
     utilisation: float | None = None
 
-    def at(self, hop: Bottleneck, packets: int) -> "Says":
+    def for_buffer(self, hop: Bottleneck, packets: int) -> "Says":
         """Returns the same with the utilisation predicted for a buffer."""
-        path = next((one for one in hop.paths if one.flow == self.flow), None)
+        path = next((candidate for candidate in hop.paths if candidate.flow == self.flow), None)
         which = next(model(name) for name in _MODELS if model(name).label == self.label)
         return (
             self if path is None else replace(self, utilisation=_utilisation(which, path, packets))
@@ -51,7 +51,7 @@ def asked(hop: Bottleneck, targets: tuple[Target, ...]) -> list[Says]:
     wanted = next(
         (target.bound for target in targets if target.measure.name == "utilisation"), None
     )
-    found = []
+    predictions = []
     for which in (model(name) for name in _MODELS):
         verdicts = [
             (path, which.applies(_with(path, _places(path))))
@@ -62,10 +62,10 @@ def asked(hop: Bottleneck, targets: tuple[Target, ...]) -> list[Says]:
         if applying:
             path, verdict = applying[0]
             packets = None if wanted is None else _enough(which, path, wanted)
-            found.append(Says(which.label, path.flow, verdict.note, packets))
+            predictions.append(Says(which.label, path.flow, verdict.note, packets))
         elif verdicts and which.name == "sawtooth":
-            found.append(Says(which.label, "", verdicts[0][1].note, None))
-    return found
+            predictions.append(Says(which.label, "", verdicts[0][1].note, None))
+    return predictions
 
 
 def _crosses(hop: Bottleneck, path: FlowPath) -> bool:

@@ -59,7 +59,12 @@ def stretch(sizes: Sequence[int], judge: Judge) -> Stretch | None:
     if not met:
         return None
     first = sizes.index(met[0])
-    last = next((at for at in range(first, len(sizes)) if judge(sizes[at]) != MET), len(sizes)) - 1
+    last = (
+        next(
+            (index for index in range(first, len(sizes)) if judge(sizes[index]) != MET), len(sizes)
+        )
+        - 1
+    )
     low = _edge(sizes[first], sizes[:first][::-1], judge)
     if last == len(sizes) - 1:
         return Stretch(low, None)

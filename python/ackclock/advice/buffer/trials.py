@@ -93,7 +93,7 @@ class Outcome:
     Attributes:
         setting: The queue.
         values: By measure and replicate.
-        found: Means and intervals by measure.
+        intervals: Means and intervals by measure.
         folders: Names of the folders of its runs.
         reductions: Window reductions of all flows of `Bottleneck.saw_teeth` in the measured time,
             per replicate of the first batch; NaN if not counted.
@@ -101,7 +101,7 @@ class Outcome:
 
     setting: Setting
     values: Values
-    found: dict[str, Interval]
+    intervals: dict[str, Interval]
     folders: tuple[str, ...]
     reductions: float = nan
 
@@ -112,7 +112,7 @@ class Outcome:
 
     def judge(self, target: Target) -> str:
         """Returns whether it meets a target: `met`, `missed` or `undecided`."""
-        return target.judge(self.found[target.measure.name])
+        return target.judge(self.intervals[target.measure.name])
 
     def meets_all(self, targets: tuple[Target, ...]) -> bool:
         """Returns true if it was shown to meet every target."""
@@ -145,9 +145,9 @@ class Runs:
         made_of = address.of_run(scenario)
         place = None if self._folder is None else self._folder / made_of
         result = self._last[1] if self._last is not None and self._last[0] == made_of else None
-        known = None if place is None else cache.complete_result(place, made_of)
-        if known is not None:
-            return known, made_of
+        kept = None if place is None else cache.complete_result(place, made_of)
+        if kept is not None:
+            return kept, made_of
         if result is None:
             result = self._simulated(scenario, words)
         self._last = made_of, result
@@ -184,10 +184,10 @@ class Trials:
 
     def outcome(self, setting: Setting, batches: int = 1) -> Outcome:
         """Returns the result of a queue from at least that many batches."""
-        known = self._outcomes.setdefault(setting.key, [])
-        while len(known) < batches:
-            known.append(self._more(setting, known[-1] if known else None, len(known)))
-        return known[-1]
+        batched = self._outcomes.setdefault(setting.key, [])
+        while len(batched) < batches:
+            batched.append(self._more(setting, batched[-1] if batched else None, len(batched)))
+        return batched[-1]
 
     def judge(self, setting: Setting, *targets: Target) -> str:
         """Judges whether a queue meets all targets, from as many batches as the verdict needs.
@@ -206,7 +206,7 @@ class Trials:
 
     def every(self) -> list[Outcome]:
         """Returns the results of all queues that were tried, each with all its replicates."""
-        return [known[-1] for known in self._outcomes.values()]
+        return [batched[-1] for batched in self._outcomes.values()]
 
     def tried(self, setting: Setting) -> bool:
         """Returns true if a queue has been tried."""
@@ -248,11 +248,11 @@ def droptail(hop: Bottleneck) -> Discipline:
     """Returns drop-tail queues by size; the packet in service counts as in the scenario."""
     own = hop.counts_packet_in_service
 
-    def of(size: int) -> Setting:
+    def sized(size: int) -> Setting:
         queue = {"kind": "droptail", "limit": f"{size} packets", "counts_packet_in_service": own}
         return Setting(f"drop-tail of {size} packets", queue, size, is_droptail=True)
 
-    return of
+    return sized
 
 
 def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
@@ -261,7 +261,7 @@ def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
     The length is given as a time at the link's mean rate.
     """
 
-    def of(size: int) -> Setting:
+    def sized(size: int) -> Setting:
         queue = {
             "kind": "adaptive_red", "limit": f"{max(limit, _LEAST_ADAPTIVE)} packets",
             "target_delay": f"{round(size * hop.packet_s * 1e6)} us", "ecn": ecn,
@@ -270,13 +270,13 @@ def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
         label = f"Adaptive RED{' with ECN' if ecn else ''} ({size * hop.packet_s * 1e3:.3g} ms)"
         return Setting(label, queue, size, ecn)
 
-    return of
+    return sized
 
 
 def delay_queue(hop: Bottleneck, kind: str, label: str, limit: int) -> Discipline:
     """Returns queues of a kind with a `target` of the delay, by the packets sent in that time."""
 
-    def of(size: int) -> Setting:
+    def sized(size: int) -> Setting:
         target_s = size * hop.packet_s
         queue = {
             "kind": kind, "limit": f"{max(limit, _LEAST_LIMIT)} packets",
@@ -286,13 +286,13 @@ def delay_queue(hop: Bottleneck, kind: str, label: str, limit: int) -> Disciplin
             queue["interval"] = f"{round(max(_INTERVAL_S, 2 * target_s) * 1e6)} us"
         return Setting(f"{label} ({target_s * 1e3:.3g} ms)", queue, size)
 
-    return of
+    return sized
 
 
 def red(hop: Bottleneck, limit: int) -> Discipline:
     """Returns gentle RED queues with the thresholds of Adaptive RED: 0.5 and 1.5 times the size."""
 
-    def of(size: int) -> Setting:
+    def sized(size: int) -> Setting:
         low = max(1, size // 2)
         queue = {
             "kind": "red", "limit": f"{max(limit, 3 * low)} packets",
@@ -301,4 +301,4 @@ def red(hop: Bottleneck, limit: int) -> Discipline:
         }  # fmt: skip
         return Setting(f"RED from {low} to {3 * low} packets", queue, size)
 
-    return of
+    return sized

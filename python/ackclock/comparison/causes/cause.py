@@ -7,7 +7,7 @@ from typing import Any
 
 from ackclock.metrics import Interval
 from ackclock.models import FlowPath
-from ackclock.models.told import Prediction
+from ackclock.models.prediction import Prediction
 
 __all__ = ["NOTICEABLE", "OF_THE_WINDOW", "Cause", "Evidence", "percent"]
 

@@ -4,7 +4,7 @@ import math
 
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 from ackclock.models import Model
-from ackclock.models.told import told_by
+from ackclock.models.prediction import predicts
 
 __all__ = [
     "NOT_SETTLED",
@@ -75,7 +75,7 @@ def _round_trips(evidence: Evidence) -> str:
     A rate is a window over a round-trip time, so both are off by the same factor.
     """
     prediction, seen = evidence.prediction, evidence.reference_saw.get("rtt", math.nan)
-    if prediction is None or evidence.metric != "goodput" or told_by(prediction.model, "rtt"):
+    if prediction is None or evidence.metric != "goodput" or predicts(prediction.model, "rtt"):
         return ""
     if _assumes(prediction.model, "saturated"):
         return ""  # The rate in a saturated cell is not a window over a round-trip time.

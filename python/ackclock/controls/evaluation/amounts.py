@@ -17,16 +17,16 @@ __all__ = ["Amount", "unit_of", "variable", "written"]
 
 def variable(fields: Fields, name: str) -> str:
     """Takes the name of a variable."""
-    found = fields.text(name)
-    known = [*VARIABLES, *DERIVED, *PATH_VALUES]
-    if found not in known:
+    named = fields.text(name)
+    names = [*VARIABLES, *DERIVED, *PATH_VALUES]
+    if named not in names:
         raise InputError(
             "unknown-name",
-            fields.at(name),
-            f'unknown variable "{found}"; {suggestion(found, known, "see `variables` of a suite")}',
-            found,
+            fields.path_of(name),
+            f'unknown variable "{named}"; {suggestion(named, names, "see `variables` of a suite")}',
+            named,
         )
-    return found
+    return named
 
 
 def unit_of(name: str) -> str:
@@ -51,15 +51,15 @@ class Amount:
 
     Attributes:
         constant: In the base unit, if it is a number.
-        of: The variable; empty for a number.
+        name: The variable; empty for a number.
         times: The factor.
-        at: The moment at which the variable is read; None for the row that is compared.
+        moment: The moment at which the variable is read; None for the row that is compared.
     """
 
     constant: float = 0.0
-    of: str = ""
+    name: str = ""
     times: float = 1.0
-    at: Moment | None = None
+    moment: Moment | None = None
 
     @classmethod
     def read(cls, tree: Any, path: str) -> "Amount":
@@ -72,34 +72,34 @@ class Amount:
             except InputError as error:
                 raise error.for_field(path) from None
         fields = Fields(tree, path)
-        at = Moment.read(fields.any("at"), fields.at("at")) if fields.has("at") else None
-        amount = cls(0.0, variable(fields, "of"), fields.number("times", 1.0), at)
+        moment = Moment.read(fields.any("at"), fields.path_of("at")) if fields.has("at") else None
+        amount = cls(0.0, variable(fields, "of"), fields.number("times", 1.0), moment)
         fields.done()
         return amount
 
     @classmethod
     def of_field(cls, fields: Fields, name: str) -> "Amount | None":
         """Takes a field; None if it is not given."""
-        return cls.read(fields.any(name), fields.at(name)) if fields.has(name) else None
+        return cls.read(fields.any(name), fields.path_of(name)) if fields.has(name) else None
 
     def values(self, trace: Trace) -> NDArray[np.float64] | None:
         """Returns the amount for each row; None if it cannot be known."""
         rows = len(trace.time_s)
-        if not self.of:
+        if not self.name:
             return np.full(rows, self.constant)
-        values = trace.values(self.of)
+        values = trace.values(self.name)
         if values is None:
             return None
-        if self.at is not None:
-            at = self.at.rows(trace)
-            if not at:
+        if self.moment is not None:
+            rows_then = self.moment.rows(trace)
+            if not rows_then:
                 return None
-            values = np.full(rows, values[at[0]])
+            values = np.full(rows, values[rows_then[0]])
         return np.asarray(values * self.times, np.float64)
 
     def __str__(self) -> str:
-        if not self.of:
+        if not self.name:
             return f"{self.constant:g}"
         factor = "" if self.times == 1 else f"{self.times:g} · "
-        moment = "" if self.at is None else f" {self.at}"
-        return f"{factor}{self.of}{moment}"
+        moment = "" if self.moment is None else f" {self.moment}"
+        return f"{factor}{self.name}{moment}"

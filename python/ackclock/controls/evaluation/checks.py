@@ -26,14 +26,14 @@ class Finding:
 
     Attributes:
         holds: True or false; None if it cannot be decided.
-        found: The numbers in words, or why it cannot be decided.
+        words: The numbers in words, or why it cannot be decided.
         value: The number that decides, in the base unit; NaN if there is none.
         unit: Its base unit.
         at_s: Time of the row that decides; NaN if there is none.
     """
 
     holds: bool | None
-    found: str
+    words: str
     value: float = float("nan")
     unit: str = ""
     at_s: float = float("nan")
@@ -44,9 +44,9 @@ class Finding:
         return cls(None, why)
 
     @classmethod
-    def never(cls, what: str) -> "Finding":
+    def never(cls, words: str) -> "Finding":
         """Makes the finding of a check whose moment never came, which fails."""
-        return cls(False, what)
+        return cls(False, words)
 
 
 Check = Callable[[Trace], Finding]
@@ -106,14 +106,16 @@ class Limits:
             bound = limit.values(trace)
             if bound is None:
                 return None
-            at = bound[rows]
+            limits = bound[rows]
             # A bound that is infinite is met by what is infinite too.
             with np.errstate(invalid="ignore"):
-                missing = sign * (values - at) - 1e-6 * np.abs(np.where(np.isinf(at), 0, at))
-            beyond = np.maximum(beyond, np.where(values == at, -np.inf, missing))
+                missing = sign * (values - limits) - 1e-6 * np.abs(
+                    np.where(np.isinf(limits), 0, limits)
+                )
+            beyond = np.maximum(beyond, np.where(values == limits, -np.inf, missing))
         return beyond
 
-    def at(self, trace: Trace, row: int, unit: str) -> str:
+    def in_words(self, trace: Trace, row: int, unit: str) -> str:
         """Returns the limits at a row, in words."""
         words = []
         equal = self.least is self.most
@@ -121,27 +123,27 @@ class Limits:
             bound = None if limit is None else limit.values(trace)
             if limit is not None and bound is not None:
                 amount = written(float(bound[row]), unit)
-                source = f" ({limit})" if limit.of else ""
+                source = f" ({limit})" if limit.name else ""
                 words.append(f"{'expected' if equal else f'at {name}'} {amount}{source}")
         return ", ".join(words)
 
 
 def _bound(fields: Fields) -> Check:
     name, limits = variable(fields, "of"), Limits.read(fields)
-    at = Moment.read(fields.any("at"), fields.at("at")) if fields.has("at") else None
-    span = Span.read(fields.any("in"), fields.at("in"))
+    moment = Moment.read(fields.any("at"), fields.path_of("at")) if fields.has("at") else None
+    span = Span.read(fields.any("in"), fields.path_of("in"))
     once = bool(fields.take("once", bool, "true or false", default=False))
 
     def check(trace: Trace) -> Finding:
         values = trace.values(name)
         if values is None:
             return Finding.undecided(f"the trace has no {name}")
-        if at is not None:
-            rows = np.array(at.rows(trace), int)
+        if moment is not None:
+            rows = np.array(moment.rows(trace), int)
         else:
             spans = span.rows(trace)
-            rows = np.concatenate([np.arange(*one) for one in spans] or [np.array([], int)])
-        where = str(span if at is None else at)
+            rows = np.concatenate([np.arange(*stretch) for stretch in spans] or [np.array([], int)])
+        where = str(span if moment is None else moment)
         if not rows.size:
             return Finding.never(f"it never came {where}")
         rows = rows[~np.isnan(values[rows])]
@@ -165,20 +167,20 @@ def _at_row(trace: Trace, name: str, row: int, holds: bool, limits: Limits) -> F
     values = trace.values(name)
     value = float("nan") if values is None else float(values[row])
     unit, at_s = unit_of(name), float(trace.time_s[row])
-    said = f"{name} {written(value, unit)} at {at_s:.3f} s in {trace.states[row]}"
-    return Finding(holds, f"{said}; {limits.at(trace, row, unit)}", value, unit, at_s)
+    words = f"{name} {written(value, unit)} at {at_s:.3f} s in {trace.states[row]}"
+    return Finding(holds, f"{words}; {limits.in_words(trace, row, unit)}", value, unit, at_s)
 
 
 def _state(fields: Fields) -> Check:
-    at, allowed = Moment.read(fields.any("at"), fields.at("at")), fields.texts("is")
+    moment, allowed = Moment.read(fields.any("at"), fields.path_of("at")), fields.texts("is")
 
     def check(trace: Trace) -> Finding:
-        rows = at.rows(trace)
+        rows = moment.rows(trace)
         if not rows:
-            return Finding.never(f"it never came {at}")
+            return Finding.never(f"it never came {moment}")
         wrong = [row for row in rows if str(trace.states[row]) not in allowed]
         row = wrong[0] if wrong else rows[0]
-        at_s = at.times_s(trace)[rows.index(row)]
+        at_s = moment.times_s(trace)[rows.index(row)]
         return Finding(not wrong, f"in {trace.states[row]} at {at_s:.3f} s", at_s=at_s)
 
     return check
@@ -189,37 +191,37 @@ def _next(fields: Fields) -> Check:
     may_stay = bool(fields.take("may_stay", bool, "true or false", default=False))
 
     def check(trace: Trace) -> Finding:
-        found = visits.of(trace)
-        ended = [visit for visit in found if visit.after]
+        within = visits.within(trace)
+        ended = [visit for visit in within if visit.after]
         if not ended:
-            stays = bool(found) and may_stay
-            said = f"{visits.state} never ends" if found else f"{visits.state} never comes"
-            return Finding(stays, said)
+            stays = bool(within) and may_stay
+            words = f"{visits.state} never ends" if within else f"{visits.state} never comes"
+            return Finding(stays, words)
         wrong = next((visit for visit in ended if visit.after not in allowed), None)
         shown = wrong or ended[0]
         at_s = float(trace.time_s[shown.end])
         times = f", {len(ended)} of {len(ended)} times" if wrong is None else ""
-        said = f"{shown.state} is followed by {shown.after} at {at_s:.3f} s{times}"
-        return Finding(wrong is None, said, at_s=at_s)
+        words = f"{shown.state} is followed by {shown.after} at {at_s:.3f} s{times}"
+        return Finding(wrong is None, words, at_s=at_s)
 
     return check
 
 
 def _visits(fields: Fields) -> Check:
-    visits, span = Visits.read(fields, "state"), Span.read(fields.any("in"), fields.at("in"))
+    visits, span = Visits.read(fields, "state"), Span.read(fields.any("in"), fields.path_of("in"))
     least, most = fields.number("least", 0), fields.number("most", float("inf"))
 
     def check(trace: Trace) -> Finding:
         between = span.times_s(trace)
         if not between:
             return Finding.never(f"there is no time {span}")
-        begins = [float(trace.time_s[visit.start]) for visit in visits.of(trace)]
-        inside = [at for at in begins if any(low <= at <= high for low, high in between)]
-        said = f"{len(inside)} visit{'' if len(inside) == 1 else 's'} to {visits.state}"
+        begins = [float(trace.time_s[visit.start]) for visit in visits.within(trace)]
+        inside = [begin for begin in begins if any(low <= begin <= high for low, high in between)]
+        words = f"{len(inside)} visit{'' if len(inside) == 1 else 's'} to {visits.state}"
         first = f", the first at {inside[0]:.3f} s" if inside else ""
         return Finding(
             least <= len(inside) <= most,
-            said + first,
+            words + first,
             float(len(inside)),
             "",
             inside[0] if inside else float("nan"),
@@ -230,7 +232,7 @@ def _visits(fields: Fields) -> Check:
 
 def _lasts(fields: Fields) -> Check:
     visits = Visits.read(fields, "state")
-    least, most = Duration.of(fields, "least"), Duration.of(fields, "most")
+    least, most = Duration.of_field(fields, "least"), Duration.of_field(fields, "most")
     rounds = (fields.number("least_rounds", 0), fields.number("most_rounds", float("inf")))
 
     def length(trace: Trace, visit: Visit) -> tuple[float, float]:
@@ -240,7 +242,7 @@ def _lasts(fields: Fields) -> Check:
         return float(trace.time_s[last] - trace.time_s[visit.start]), float(passed)
 
     def check(trace: Trace) -> Finding:
-        ended = [visit for visit in visits.of(trace) if visit.after]
+        ended = [visit for visit in visits.within(trace) if visit.after]
         if not ended:
             return Finding.never(f"no visit to {visits.state} ended")
         round_trip = trace.path.round_trip_s
@@ -258,15 +260,15 @@ def _lasts(fields: Fields) -> Check:
         time, passed = lengths[place]
         in_rounds = "" if np.isnan(passed) else f" and {passed:g} round trips"
         at_s = float(trace.time_s[ended[place].start])
-        said = f"{visits.state} from {at_s:.3f} s on lasts {written(time, 's')}{in_rounds}"
-        return Finding(all(fits), said, time, "s", at_s)
+        words = f"{visits.state} from {at_s:.3f} s on lasts {written(time, 's')}{in_rounds}"
+        return Finding(all(fits), words, time, "s", at_s)
 
     return check
 
 
 def _apart(fields: Fields) -> Check:
     state = fields.text("state")
-    least, most = Duration.of(fields, "least"), Duration.of(fields, "most")
+    least, most = Duration.of_field(fields, "least"), Duration.of_field(fields, "most")
 
     def check(trace: Trace) -> Finding:
         visits = list(trace.visits_to(state))
@@ -279,16 +281,16 @@ def _apart(fields: Fields) -> Check:
         low = least.in_s(trace.path.round_trip_s)
         high = most.in_s(trace.path.round_trip_s) or float("inf")
         wrong = [gap for gap in gaps if not low - _ROUNDING_S <= gap[0] <= high + _ROUNDING_S]
-        gap, later = wrong[0] if wrong else min(gaps, key=lambda one: one[0])
+        gap, later = wrong[0] if wrong else min(gaps, key=lambda pair: pair[0])
         at_s = float(trace.time_s[later.start])
-        said = f"{written(gap, 's')} without {state} before {at_s:.3f} s"
-        return Finding(not wrong, said, gap, "s", at_s)
+        words = f"{written(gap, 's')} without {state} before {at_s:.3f} s"
+        return Finding(not wrong, words, gap, "s", at_s)
 
     return check
 
 
 def _goodput(fields: Fields) -> Check:
-    span, limits = Span.read(fields.any("in"), fields.at("in")), Limits.read(fields)
+    span, limits = Span.read(fields.any("in"), fields.path_of("in")), Limits.read(fields)
 
     def check(trace: Trace) -> Finding:
         between, delivered = span.times_s(trace), trace.values("delivered")
@@ -304,15 +306,15 @@ def _goodput(fields: Fields) -> Check:
         missing = limits.miss(np.array([rate]), trace, np.array([last]))
         if missing is None:
             return Finding.undecided("the trace lacks what goodput is compared with")
-        said = f"goodput {written(rate, 'bit/s')} from {begin:.3f} s to {end:.3f} s"
-        shown = f"{said}; {limits.at(trace, last, 'bit/s')}"
+        words = f"goodput {written(rate, 'bit/s')} from {begin:.3f} s to {end:.3f} s"
+        shown = f"{words}; {limits.in_words(trace, last, 'bit/s')}"
         return Finding(bool(missing[0] <= 0), shown, rate, "bit/s", begin)
 
     return check
 
 
 def _loss(fields: Fields) -> Check:
-    span, limits = Span.read(fields.any("in"), fields.at("in")), Limits.read(fields)
+    span, limits = Span.read(fields.any("in"), fields.path_of("in")), Limits.read(fields)
 
     def check(trace: Trace) -> Finding:
         rows = span.rows(trace)
@@ -328,16 +330,16 @@ def _loss(fields: Fields) -> Check:
         missing = limits.miss(np.array([share]), trace, np.array([last]))
         if missing is None:
             return Finding.undecided("the trace lacks what losses are compared with")
-        said = f"{100 * share:.2f} % of the payload sent is deemed lost {span}"
-        return Finding(bool(missing[0] <= 0), said, share, "", float(trace.time_s[first]))
+        words = f"{100 * share:.2f} % of the payload sent is deemed lost {span}"
+        return Finding(bool(missing[0] <= 0), words, share, "", float(trace.time_s[first]))
 
     return check
 
 
 def _reaches(fields: Fields) -> Check:
     name, limits = variable(fields, "of"), Limits.read(fields)
-    since = Moment.read(fields.any("since"), fields.at("since"))
-    within = Duration.of(fields, "within")
+    since = Moment.read(fields.any("since"), fields.path_of("since"))
+    within = Duration.of_field(fields, "within")
 
     def check(trace: Trace) -> Finding:
         values, begins = trace.values(name), since.times_s(trace)
@@ -355,15 +357,15 @@ def _reaches(fields: Fields) -> Check:
             row = int(rows[np.argmin(missing)])
             return _at_row(trace, name, row, False, limits)
         took = float(trace.time_s[there[0]]) - begins[0]
-        found = _at_row(trace, name, int(there[0]), begins[0] + took <= end, limits)
-        said = f"after {written(took, 's')}, {found.found}"
-        return Finding(found.holds, said, took, "s", found.at_s)
+        finding = _at_row(trace, name, int(there[0]), begins[0] + took <= end, limits)
+        words = f"after {written(took, 's')}, {finding.words}"
+        return Finding(finding.holds, words, took, "s", finding.at_s)
 
     return check
 
 
 def _happens(fields: Fields) -> Check:
-    event, span = fields.text("event"), Span.read(fields.any("in"), fields.at("in"))
+    event, span = fields.text("event"), Span.read(fields.any("in"), fields.path_of("in"))
     least, most = fields.number("least", 0), fields.number("most", float("inf"))
 
     def check(trace: Trace) -> Finding:
@@ -371,11 +373,15 @@ def _happens(fields: Fields) -> Check:
         if not between:
             return Finding.never(f"there is no time {span}")
         times = trace.time_s[trace.events == event]
-        inside = [at for at in times.tolist() if any(low <= at <= high for low, high in between)]
+        inside = [
+            time_s
+            for time_s in times.tolist()
+            if any(low <= time_s <= high for low, high in between)
+        ]
         first = f", the first at {inside[0]:.3f} s" if inside else ""
-        said = f"{len(inside)} times “{event}”{first}"
+        words = f"{len(inside)} times “{event}”{first}"
         at_s = inside[0] if inside else float("nan")
-        return Finding(least <= len(inside) <= most, said, float(len(inside)), "", at_s)
+        return Finding(least <= len(inside) <= most, words, float(len(inside)), "", at_s)
 
     return check
 
@@ -405,10 +411,10 @@ def _doubles(fields: Fields) -> Check:
     least_rounds = fields.whole("least_rounds", 3)
 
     def check(trace: Trace) -> Finding:
-        values, counted, cwnd = (trace.values(one) for one in (name, "round_count", "cwnd"))
+        values, counted, cwnd = (trace.values(name) for name in (name, "round_count", "cwnd"))
         if values is None or counted is None or cwnd is None:
             return Finding.undecided(f"the trace has no {name}, or counts no round trips")
-        every = [_steps(values, counted, cwnd, visit) for visit in visits.of(trace)]
+        every = [_steps(values, counted, cwnd, visit) for visit in visits.within(trace)]
         best = max(every, key=len, default=np.array([]))
         segment = trace.path.segment_bytes
         shown = ", ".join(f"{step / segment:.1f}" for step in best)
@@ -419,8 +425,8 @@ def _doubles(fields: Fields) -> Check:
             )
         ratios = best[1:] / best[:-1]
         middle = float(np.median(ratios))
-        said = f"steps of {name} by round trip: {shown} segments; median ratio {middle:.2f}"
-        return Finding(1.5 <= middle <= 2.5, said, middle)
+        words = f"steps of {name} by round trip: {shown} segments; median ratio {middle:.2f}"
+        return Finding(1.5 <= middle <= 2.5, words, middle)
 
     return check
 

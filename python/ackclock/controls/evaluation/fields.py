@@ -29,7 +29,7 @@ class Fields:
         """The fields that are not taken yet."""
         return dict(self._tree)
 
-    def at(self, name: str) -> str:
+    def path_of(self, name: str) -> str:
         """Returns the path of a field."""
         return f"{self.path}.{name}" if self.path else name
 
@@ -42,11 +42,11 @@ class Fields:
         self._known.append(name)
         if name not in self._tree:
             if default is None:
-                raise InputError("missing", self.at(name), f"is missing; it is {noun}")
+                raise InputError("missing", self.path_of(name), f"is missing; it is {noun}")
             return default
         value = self._tree.pop(name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise InputError("wrong-type", self.at(name), f"{value!r} is not {noun}", value)
+            raise InputError("wrong-type", self.path_of(name), f"{value!r} is not {noun}", value)
         return value
 
     def text(self, name: str, default: str | None = None) -> str:
@@ -55,13 +55,13 @@ class Fields:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Returns a list of texts; empty if it is not given."""
-        found = self.take(name, list, "a list of texts", [])
-        for number, one in enumerate(found):
-            if not isinstance(one, str):
+        texts = self.take(name, list, "a list of texts", [])
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):
                 raise InputError(
-                    "wrong-type", f"{self.at(name)}.{number}", f"{one!r} is not a text"
+                    "wrong-type", f"{self.path_of(name)}.{number}", f"{text!r} is not a text"
                 )
-        return tuple(found)
+        return tuple(texts)
 
     def number(self, name: str, default: float | None = None) -> float:
         """Returns a number."""
@@ -75,17 +75,17 @@ class Fields:
         """Returns true or false."""
         return bool(self.take(name, bool, "true or false", default))
 
-    def choice(self, name: str, known: Collection[str], default: str | None = None) -> str:
+    def choice(self, name: str, choices: Collection[str], default: str | None = None) -> str:
         """Returns one of several names."""
-        found = self.text(name, default)
-        if found not in known:
+        choice = self.text(name, default)
+        if choice not in choices:
             raise InputError(
                 "unknown-name",
-                self.at(name),
-                f'unknown {name} "{found}"; {suggestion(found, known)}',
-                found,
+                self.path_of(name),
+                f'unknown {name} "{choice}"; {suggestion(choice, choices)}',
+                choice,
             )
-        return found
+        return choice
 
     def any(self, name: str) -> Any:
         """Returns a field of whatever type; None if it is not given."""
@@ -94,12 +94,12 @@ class Fields:
 
     def table(self, name: str) -> "Fields":
         """Returns a table within; an empty one if it is not given."""
-        return Fields(self.take(name, dict, "a table", {}), self.at(name))
+        return Fields(self.take(name, dict, "a table", {}), self.path_of(name))
 
     def tables(self, name: str) -> "Iterator[Fields]":
         """Returns the tables of a list, in order."""
-        for number, one in enumerate(self.take(name, list, "a list of tables", [])):
-            yield Fields(one, f"{self.at(name)}.{number}")
+        for number, tree in enumerate(self.take(name, list, "a list of tables", [])):
+            yield Fields(tree, f"{self.path_of(name)}.{number}")
 
     def named(self, read: "Callable[[Fields], Read]") -> dict[str, Read]:
         """Returns every table of this table, by its name."""
@@ -111,6 +111,6 @@ class Fields:
         for name in self._tree:
             raise InputError(
                 "unknown-field",
-                self.at(name),
+                self.path_of(name),
                 f"unknown field; {suggestion(name, self._known)}",
             )

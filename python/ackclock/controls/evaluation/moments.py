@@ -45,9 +45,9 @@ class Duration:
     def read(cls, written: Any, path: str) -> "Duration":
         """Reads `"10 s"` or `"3 RTT"`."""
         if isinstance(written, str):
-            found = _ROUND_TRIPS.fullmatch(written)
-            if found:
-                return cls(0.0, float(found[1]), written)
+            match = _ROUND_TRIPS.fullmatch(written)
+            if match:
+                return cls(0.0, float(match[1]), written)
             try:
                 return cls(units.seconds(written), 0.0, written)
             except InputError as error:
@@ -55,10 +55,10 @@ class Duration:
         raise InputError("wrong-type", path, f'{written!r} is not a time; for example "10 s"')
 
     @classmethod
-    def of(cls, fields: Fields, name: str) -> "Duration":
+    def of_field(cls, fields: Fields, name: str) -> "Duration":
         """Takes a field; no time if it is not given."""
         written = fields.any(name)
-        return cls() if written is None else cls.read(written, fields.at(name))
+        return cls() if written is None else cls.read(written, fields.path_of(name))
 
     def in_s(self, round_trip_s: float) -> float:
         """Returns it in seconds on a path."""
@@ -95,15 +95,15 @@ class Visits:
             _since(fields),
         )
 
-    def of(self, trace: Trace) -> list[Visit]:
+    def within(self, trace: Trace) -> list[Visit]:
         """Returns the visits of a trace."""
         earliest = _since_s(self.since, trace)
-        found = [
+        visits = [
             visit
             for visit in trace.visits_to(self.state)
             if self.before in ("", visit.before) and trace.time_s[visit.start] >= earliest
         ]
-        return found[self.nth - 1 : self.nth] if self.nth else found
+        return visits[self.nth - 1 : self.nth] if self.nth else visits
 
     def __str__(self) -> str:
         which = f"visit {self.nth} to {self.state}" if self.nth else self.state
@@ -116,7 +116,7 @@ def _since(fields: Fields) -> str | Duration | None:
     written = fields.any("since")
     if written is None or (isinstance(written, str) and written[:1].isalpha()):
         return written
-    return Duration.read(written, fields.at("since"))
+    return Duration.read(written, fields.path_of("since"))
 
 
 def _since_s(since: str | Duration | None, trace: Trace) -> float:
@@ -158,15 +158,15 @@ class Moment:
         fields = Fields(tree, path)
         kinds = [kind for kind in _MOMENTS if fields.has(kind)]
         if len(kinds) != 1:
-            known = f"{', '.join(_MOMENTS[:-1])} and {_MOMENTS[-1]}"
-            raise InputError("missing", path, f"names no moment; give one of {known}")
+            choices = f"{', '.join(_MOMENTS[:-1])} and {_MOMENTS[-1]}"
+            raise InputError("missing", path, f"names no moment; give one of {choices}")
         (kind,) = kinds
         if kind in ("event", "happens"):
             event, since = fields.text(kind), _since(fields)
-            moment = cls(kind, None, event, since, Duration.of(fields, "plus"))
+            moment = cls(kind, None, event, since, Duration.of_field(fields, "plus"))
         else:
             visits = Visits.read(fields, kind)
-            moment = cls(kind, visits, plus=Duration.of(fields, "plus"))
+            moment = cls(kind, visits, plus=Duration.of_field(fields, "plus"))
         fields.done()
         return moment
 
@@ -176,8 +176,8 @@ class Moment:
         if self.kind == "time":
             return [plus]
         if self.kind == "event":
-            known = trace.path.events
-            return [known[self.event] + plus] if self.event in known else []
+            events = trace.path.events
+            return [events[self.event] + plus] if self.event in events else []
         return [float(trace.time_s[row]) + plus for row in self._rows(trace)]
 
     def rows(self, trace: Trace) -> list[int]:
@@ -192,7 +192,7 @@ class Moment:
             begin_s = _since_s(self.since, trace)
             rows = np.flatnonzero((trace.events == self.event) & (trace.time_s >= begin_s))
             return [int(row) for row in rows[:1]]
-        visits = self.visits.of(trace)
+        visits = self.visits.within(trace)
         if self.kind == "entry":
             return [visit.start for visit in visits]
         later = 0 if self.kind == "left" else -1
@@ -236,7 +236,7 @@ class Span:
             span = cls(Visits.read(fields, "state"))
         else:
             begin, end = (
-                Moment.read(fields.any(name), fields.at(name)) if fields.has(name) else None
+                Moment.read(fields.any(name), fields.path_of(name)) if fields.has(name) else None
                 for name in ("begin", "end")
             )
             span = cls(None, begin, end)
@@ -246,7 +246,7 @@ class Span:
     def rows(self, trace: Trace) -> list[Rows]:
         """Returns its rows in a trace; none if it never came."""
         if self.visits is not None:
-            return [(visit.start, visit.end) for visit in self.visits.of(trace)]
+            return [(visit.start, visit.end) for visit in self.visits.within(trace)]
         return [(trace.row_at(begin), trace.row_at(end) + 1) for begin, end in self._between(trace)]
 
     def times_s(self, trace: Trace) -> list[tuple[float, float]]:

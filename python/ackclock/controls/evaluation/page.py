@@ -26,7 +26,7 @@ _HOLDS = {True: "holds", False: "fails", None: "cannot be decided"}
 def answer(evaluation: Record) -> str:
     """Returns the verdicts in one sentence, with the cases that fail."""
     first = evaluation["paths"][0]["name"]
-    shown = [one for one in evaluation["cases"] if one["path"]["name"] == first]
+    shown = [case for case in evaluation["cases"] if case["path"]["name"] == first]
     parts = [
         f"{count} {words}"
         for verdict, words in (
@@ -37,10 +37,10 @@ def answer(evaluation: Record) -> str:
         )
         if (count := evaluation["counts"][verdict])
     ]
-    failing = ", ".join(str(one["number"]) for one in shown if one["verdict"] == Verdict.FAIL)
+    failing = ", ".join(str(case["number"]) for case in shown if case["verdict"] == Verdict.FAIL)
     names = f" Cases that fail: {failing}." if failing else ""
-    elsewhere = sum(one["verdict"] == Verdict.FAIL for one in evaluation["cases"]) - sum(
-        one["verdict"] == Verdict.FAIL for one in shown
+    elsewhere = sum(case["verdict"] == Verdict.FAIL for case in evaluation["cases"]) - sum(
+        case["verdict"] == Verdict.FAIL for case in shown
     )
     names += f" Failures on the other paths: {elsewhere}." if len(evaluation["paths"]) > 1 else ""
     cases = f"{len(shown)} case{'' if len(shown) == 1 else 's'}"
@@ -52,8 +52,8 @@ def verdicts_table(evaluation: Record) -> Table:
     """Returns the table of all verdicts: a row for each case, a column for each path."""
     paths = [path["name"] for path in evaluation["paths"]]
     by_case: dict[str, dict[str, Record]] = {}
-    for one in evaluation["cases"]:
-        by_case.setdefault(one["id"], {})[one["path"]["name"]] = one
+    for case in evaluation["cases"]:
+        by_case.setdefault(case["id"], {})[case["path"]["name"]] = case
     rows = []
     for records in by_case.values():
         first = next(iter(records.values()))
@@ -69,12 +69,12 @@ def checks_table(run: Record) -> Table:
     """Returns the table of a run's checks."""
     rows = [
         [
-            one["says"],
-            one["origin"] + (", our bound" if one["number"] == "ours" else ""),
-            f"{_HOLDS[one['holds']]} ({one['held']} of {one['of']})",
-            one["found"],
+            check["says"],
+            check["origin"] + (", our bound" if check["number"] == "ours" else ""),
+            f"{_HOLDS[check['holds']]} ({check['held']} of {check['of']})",
+            check["found"],
         ]
-        for one in run["checks"]
+        for check in run["checks"]
     ]
     note = "Of several seeds, the finding is that of the first one that fails, or of the first."
     title = f"What was checked: {run['name']}" if run["name"] else "What was checked"
@@ -90,12 +90,12 @@ def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:
     """
     sections = [
         {
-            "case": one,
-            "anchor": f"{one['id']}-{one['path']['name'].lower().replace(' ', '-')}",
-            "sign": _signed(one["verdict"]),
-            "runs": [_run(one, number, run, figures) for number, run in enumerate(one["runs"])],
+            "case": case,
+            "anchor": f"{case['id']}-{case['path']['name'].lower().replace(' ', '-')}",
+            "sign": _signed(case["verdict"]),
+            "runs": [_run(case, number, run, figures) for number, run in enumerate(case["runs"])],
         }
-        for one in evaluation["cases"]
+        for case in evaluation["cases"]
     ]
     drawn = [shown for section in sections for run in section["runs"] for shown in run["figures"]]
     template = environment("controls/evaluation").get_template("evaluation.html.jinja")
@@ -166,7 +166,7 @@ def _run(case: Record, number: int, run: Record, figures: Mapping[str, Sequence[
     ]
     return {
         "run": run,
-        "figures": [(f"{prefix}{one.name}", _linked(one, prefix)) for one in drawn],
+        "figures": [(f"{prefix}{figure.name}", _linked(figure, prefix)) for figure in drawn],
         "caption": ": ".join(filter(None, [f"Seed {run.get('figure_seed')}", "; ".join(events)])),
         "checks": checks_table(run) if run["checks"] else None,
         "scenario": json.dumps(run["scenario"], indent=2) if run["scenario"] else "",

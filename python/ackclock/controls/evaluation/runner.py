@@ -16,7 +16,7 @@ from typing import Any
 
 from ackclock import engine
 from ackclock.controls.evaluation.setup import Cell, trace_of
-from ackclock.controls.evaluation.suite import Case, Dialect, Path_, Setup, Suite
+from ackclock.controls.evaluation.suite import Case, Dialect, Setup, Suite, TestPath
 from ackclock.controls.evaluation.trace import Trace
 from ackclock.controls.evaluation.verdict import (
     Judged,
@@ -80,7 +80,7 @@ class Plan:
     suite: Suite
     cases: tuple[Case, ...]
     control: Mapping[str, Any]
-    paths: tuple[Path_, ...]
+    paths: tuple[TestPath, ...]
     seeds: tuple[int, ...]
     command: str = ""
 
@@ -90,7 +90,7 @@ class Plan:
         kind = str(self.control["kind"])
         return self.suite.dialects.get(kind, Dialect(kind, kind, {}))
 
-    def parts(self) -> Iterator[tuple[Case, Path_]]:
+    def parts(self) -> Iterator[tuple[Case, TestPath]]:
         """Returns each case with each path that it can be run on.
 
         A case with its own rate or round trip is run on no path that differs by these.
@@ -113,15 +113,15 @@ def control_of(written: str) -> dict[str, Any]:
     try:
         control: dict[str, Any] = engine.parse_scenario(f"control = {tree}")["control"]
         scenario = _stand_in(control)
-        found = facts.whole(scenario.resolve().tree["flows"][0], "transport", "control")
+        resolved = facts.whole(scenario.resolve().tree["flows"][0], "transport", "control")
         engine.check_simulation(scenario.tree, scenario.folder)
     except InputError as error:
         # A table's own field, without the path of the scenario that it stands in.
         within = error.field.partition("transport.control")[2] if text.startswith("{") else ""
         field = f"CONTROL{within}"
         raise type(error)(error.code, field, error.message, error.value) from None
-    found.pop("facts", None)
-    return {str(name): value for name, value in found.items()}
+    resolved.pop("facts", None)
+    return {str(name): value for name, value in resolved.items()}
 
 
 def _stand_in(control: Mapping[str, Any]) -> Scenario:
@@ -179,7 +179,9 @@ def evaluate(
 
 def _figures(folder: Path, records: Sequence[Record]) -> dict[str, list[Live]]:
     return {
-        run["figure"]: [Live(**one) for one in json.loads((folder / run["figure"]).read_bytes())]
+        run["figure"]: [
+            Live(**figure) for figure in json.loads((folder / run["figure"]).read_bytes())
+        ]
         for record in records
         for run in record["runs"]
         if run["figure"]
@@ -188,11 +190,11 @@ def _figures(folder: Path, records: Sequence[Record]) -> dict[str, list[Live]]:
 
 def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
     suite, kind = plan.suite, plan.control["kind"]
-    entry = next(one for one in registry()["controls"] if one["name"] == kind)
-    first = [one for one in records if one["path"]["name"] == plan.paths[0].name]
-    counts = {one.value: 0 for one in Verdict}
-    for one in first:
-        counts[one["verdict"]] += 1
+    entry = next(element for element in registry()["controls"] if element["name"] == kind)
+    first = [record for record in records if record["path"]["name"] == plan.paths[0].name]
+    counts = {verdict.value: 0 for verdict in Verdict}
+    for record in first:
+        counts[record["verdict"]] += 1
     made: Record = {
         "schema": SCHEMA,
         "partial": not complete,
@@ -209,11 +211,11 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
         "command": plan.command,
         "version": engine.version(),
         "build": address.package(),
-        "evaluated": max((one["evaluated"] for one in records), default=""),
+        "evaluated": max((record["evaluated"] for record in records), default=""),
         "seeds": list(plan.seeds),
         "paths": [{"name": path.name, "is": str(path)} for path in plan.paths],
         "counts": counts,
-        "failed": sorted({one["id"] for one in records if one["verdict"] == Verdict.FAIL}),
+        "failed": sorted({record["id"] for record in records if record["verdict"] == Verdict.FAIL}),
         "cases": records,
     }
     # As it will be read.
@@ -221,7 +223,7 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
     return read
 
 
-def _record(plan: Plan, case: Case, path: Path_, folder: Path) -> Record:
+def _record(plan: Plan, case: Case, path: TestPath, folder: Path) -> Record:
     """Returns the record of a case on a path, from the folder if nothing has changed."""
     made_of = address.of_content(
         {
@@ -235,9 +237,9 @@ def _record(plan: Plan, case: Case, path: Path_, folder: Path) -> Record:
     )
     name = f"{case.id}.{path.name.lower().replace(' ', '-')}"
     place = folder / "cases" / name
-    known = read_object(place / "record.json")
-    if known.get("address") == made_of:
-        return known
+    kept = read_object(place / "record.json")
+    if kept.get("address") == made_of:
+        return kept
     place.parent.mkdir(exist_ok=True)
     with staged(place) as staging:
         record = _made(plan, case, path, staging, name) | {"address": made_of}
@@ -247,7 +249,7 @@ def _record(plan: Plan, case: Case, path: Path_, folder: Path) -> Record:
     return read
 
 
-def _made(plan: Plan, case: Case, path: Path_, staging: Path, name: str) -> Record:
+def _made(plan: Plan, case: Case, path: TestPath, staging: Path, name: str) -> Record:
     runs = [
         _run(plan, case, setup, path, (staging, name, number))
         for number, setup in enumerate(case.setups)
@@ -270,7 +272,9 @@ def _made(plan: Plan, case: Case, path: Path_, staging: Path, name: str) -> Reco
     }
 
 
-def _run(plan: Plan, case: Case, setup: Setup, path: Path_, place: tuple[Path, str, int]) -> Record:
+def _run(
+    plan: Plan, case: Case, setup: Setup, path: TestPath, place: tuple[Path, str, int]
+) -> Record:
     """Returns the record of a run of a case: all its seeds."""
     own = setup.on(path)
     cells = [
@@ -284,14 +288,14 @@ def _run(plan: Plan, case: Case, setup: Setup, path: Path_, place: tuple[Path, s
     if not applying(setup, plan.dialect):
         cells = cells[:1]  # Enough to see what the control reports.
     ran = [_ran(cell, plan.dialect) for cell in cells]
-    verdict = together([one.verdict.verdict for one in ran])
-    deciding = [one for one in ran if one.verdict.verdict is verdict]
+    verdict = together([run.verdict.verdict for run in ran])
+    deciding = [run for run in ran if run.verdict.verdict is verdict]
     staging, name, number = place
     shown = deciding[0]
     figure = f"run-{number}.json"
     drawn = _drawn(shown, plan.dialect)
     if drawn:
-        text = compact_json([one._asdict() for one in drawn])
+        text = compact_json([drawing._asdict() for drawing in drawn])
         (staging / figure).write_text(text, encoding="utf-8")
     return made | {
         "verdict": verdict.value,
@@ -299,11 +303,11 @@ def _run(plan: Plan, case: Case, setup: Setup, path: Path_, place: tuple[Path, s
         "checks": _checks(ran),
         "seeds": [
             {
-                "seed": one.cell.seed,
-                "verdict": one.verdict.verdict.value,
-                "events": {name: round(at_s, 6) for name, at_s in one.times.items()},
+                "seed": run.cell.seed,
+                "verdict": run.verdict.verdict.value,
+                "events": {name: round(at_s, 6) for name, at_s in run.times.items()},
             }
-            for one in ran
+            for run in ran
         ],
         "figure": f"cases/{name}/{figure}" if drawn else "",
         "figure_seed": shown.cell.seed,
@@ -313,10 +317,10 @@ def _run(plan: Plan, case: Case, setup: Setup, path: Path_, place: tuple[Path, s
 
 def _left_out(case: Case, cell: Cell) -> str:
     """Returns why a run does not apply to a path; empty if it does."""
-    found = cell.path.bdp_packets
-    if found < case.least_bdp_packets:
+    packets = cell.path.bdp_packets
+    if packets < case.least_bdp_packets:
         return (
-            f"the path holds {found:.3g} packets, and the case needs "
+            f"the path holds {packets:.3g} packets, and the case needs "
             f"{case.least_bdp_packets:g} at least"
         )
     if cell.packets > MOST_PACKETS:
@@ -347,16 +351,16 @@ def _ran(cell: Cell, dialect: Dialect) -> _Ran:
     """Runs a cell as often as its events need: each run finds the time of the next event."""
     round_trip_s = cell.path.round_trip_s
     times = {
-        event.name: event.at.plus.in_s(round_trip_s)
+        event.name: event.moment.plus.in_s(round_trip_s)
         for event in cell.setup.events
-        if event.at.kind == "time"
+        if event.moment.kind == "time"
     }
     ran = _simulated(cell, dialect, times)
     for event in cell.setup.events:
         if event.name in times:
             continue
-        found = event.at.times_s(ran.trace)
-        at_s = found[0] if found else event.otherwise.in_s(round_trip_s)
+        times_s = event.moment.times_s(ran.trace)
+        at_s = times_s[0] if times_s else event.otherwise.in_s(round_trip_s)
         if 0 < at_s < cell.duration_s:
             times = {**times, event.name: round(at_s * 1e9) / 1e9}
             ran = _simulated(cell, dialect, times)
@@ -372,28 +376,28 @@ def _simulated(cell: Cell, dialect: Dialect, times: Mapping[str, float]) -> _Ran
 
 def _checks(ran: Sequence[_Ran]) -> list[Record]:
     """Returns each check with its worst finding over seeds, and for how many it holds."""
-    found: list[Record] = []
+    checks: list[Record] = []
     for number, first in enumerate(ran[0].verdict.judged):
-        all_ = [(one.cell.seed, one.verdict.judged[number]) for one in ran]
-        seed, worst = min(all_, key=lambda one: _order(one[1]))
+        all_ = [(run.cell.seed, run.verdict.judged[number]) for run in ran]
+        seed, worst = min(all_, key=lambda pair: _order(pair[1]))
         assertion, finding = first.assertion, worst.finding
-        found.append(
+        checks.append(
             {
                 "says": assertion.says,
                 "origin": assertion.origin.value,
                 "number": "ours" if assertion.is_number_ours else "stated",
                 "kind": assertion.kind,
                 "holds": finding.holds,
-                "held": sum(one.finding.holds is True for _, one in all_),
+                "held": sum(judged.finding.holds is True for _, judged in all_),
                 "of": len(all_),
-                "found": finding.found,
+                "found": finding.words,
                 "value": finding.value,
                 "unit": finding.unit,
                 "at_s": finding.at_s,
                 "seed": seed,
             }
         )
-    return found
+    return checks
 
 
 def _order(judged: Judged) -> int:
@@ -404,7 +408,7 @@ def _drawn(ran: _Ran, dialect: Dialect) -> list[Live]:
     """Returns the figures of a run, around what decides; none if nothing was sent."""
     if not ran.trace.time_s.size:
         return []
-    decides = [*ran.times.values(), *(one.finding.at_s for one in ran.verdict.judged)]
+    decides = [*ran.times.values(), *(judged.finding.at_s for judged in ran.verdict.judged)]
     decides = [at_s for at_s in decides if at_s == at_s and at_s <= ran.cell.duration_s]
     first, last = float(ran.trace.time_s[0]), ran.cell.duration_s
     margin = max(_MARGIN_S, _MARGIN_ROUND_TRIPS * ran.cell.path.round_trip_s)

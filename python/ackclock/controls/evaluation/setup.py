@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ackclock.controls.evaluation.suite import Dialect, Event, Path_, Setup, Share
+from ackclock.controls.evaluation.suite import Dialect, Event, Setup, Share, TestPath
 from ackclock.controls.evaluation.trace import PathValues, Trace, of_rows
 from ackclock.metrics.tables import column
 from ackclock.result.result import Result
@@ -36,7 +36,7 @@ class Cell:
 
     name: str
     setup: Setup
-    path: Path_
+    path: TestPath
     control: Mapping[str, Any]
     seed: int
     least_round_trips: float = 0.0
@@ -61,11 +61,11 @@ class Cell:
     def values(self, times: Mapping[str, float]) -> PathValues:
         """Returns the path as checks know it, with the events at these times."""
         payload = self.path.payload_share
-        steps = [(at, rate * payload) for at, rate in self._rate_steps(times)]
+        steps = [(at_s, rate * payload) for at_s, rate in self._rate_steps(times)]
         policer = self.path.policer
         if policer is not None:
-            most = policer.rate.of(self.path.rate_bit_per_s) * payload
-            steps = [(at, min(rate, most)) for at, rate in steps]
+            most = policer.rate.applied_to(self.path.rate_bit_per_s) * payload
+            steps = [(at_s, min(rate, most)) for at_s, rate in steps]
         return PathValues(
             tuple(steps),
             self.path.round_trip_s,
@@ -94,7 +94,7 @@ class Cell:
     def _highest_rate(self) -> float:
         changes = [event.to for event in self.setup.events if event.kind == "rate"]
         own = self.path.rate_bit_per_s
-        return max([own, *(change.of(own) for change in changes)])
+        return max([own, *(change.applied_to(own) for change in changes)])
 
     def _of_kind(self, kind: str, times: Mapping[str, float]) -> list[tuple[float, Event]]:
         """Returns the events of a kind with their times; those without one at the end."""
@@ -106,11 +106,13 @@ class Cell:
 
     def _rate_steps(self, times: Mapping[str, float]) -> list[tuple[float, float]]:
         own = self.path.rate_bit_per_s
-        changes = [(at, event.to.of(own)) for at, event in self._of_kind("rate", times)]
+        changes = [(at_s, event.to.applied_to(own)) for at_s, event in self._of_kind("rate", times)]
         return [(0.0, own), *changes]
 
     def _bottleneck(self, times: Mapping[str, float]) -> dict[str, Any]:
-        steps = [{"from": _time(at), "rate": _rate(rate)} for at, rate in self._rate_steps(times)]
+        steps = [
+            {"from": _time(at_s), "rate": _rate(rate)} for at_s, rate in self._rate_steps(times)
+        ]
         impairments = [*self._policers(), *self._losses(times), *self._delays(times)]
         return {
             "name": _BOTTLENECK,
@@ -124,7 +126,7 @@ class Cell:
         policer = self.path.policer
         if policer is None:
             return []
-        rate = _rate(policer.rate.of(self.path.rate_bit_per_s))
+        rate = _rate(policer.rate.applied_to(self.path.rate_bit_per_s))
         return [{"kind": "policer", "rate": rate, "burst": f"{policer.burst_bytes:.0f} bytes"}]
 
     def _losses(self, times: Mapping[str, float]) -> list[dict[str, Any]]:
@@ -132,10 +134,10 @@ class Cell:
             {
                 "kind": "periodic_loss",
                 "every": event.every,
-                "from": _time(at),
-                "until": _time(at + event.lasts.in_s(self.path.round_trip_s)),
+                "from": _time(at_s),
+                "until": _time(at_s + event.lasts.in_s(self.path.round_trip_s)),
             }
-            for at, event in self._of_kind("loss", times)
+            for at_s, event in self._of_kind("loss", times)
         ]
 
     def _delays(self, times: Mapping[str, float]) -> list[dict[str, Any]]:
@@ -144,12 +146,12 @@ class Cell:
             {
                 "kind": "scheduled_delay",
                 "steps": [
-                    {"from": _time(at), "delay": _time(event.by.in_s(round_trip))},
-                    {"from": _time(at + event.lasts.in_s(round_trip)), "delay": "0 s"},
+                    {"from": _time(at_s), "delay": _time(event.by.in_s(round_trip))},
+                    {"from": _time(at_s + event.lasts.in_s(round_trip)), "delay": "0 s"},
                 ],
                 "reordering": "forbidden" if event.keeps_order else "allowed",
             }
-            for at, event in self._of_kind("delay", times)
+            for at_s, event in self._of_kind("delay", times)
         ]
 
     def _return(self, times: Mapping[str, float]) -> dict[str, Any]:
@@ -157,10 +159,10 @@ class Cell:
             {
                 "kind": "aggregation",
                 "interval": _time(event.by.in_s(self.path.round_trip_s)),
-                "from": _time(at),
+                "from": _time(at_s),
                 "applies": "acks",
             }
-            for at, event in self._of_kind("aggregation", times)
+            for at_s, event in self._of_kind("aggregation", times)
         ]
         return {
             "name": _RETURN,
@@ -194,15 +196,15 @@ class Cell:
         payload = self.path.rate_bit_per_s * self.path.payload_share
         first = [(0.0, self.setup.application)]
         changes = [
-            (at - self.start_s, event.to) for at, event in self._of_kind("application", times)
+            (at_s - self.start_s, event.to) for at_s, event in self._of_kind("application", times)
         ]
         return {"kind": "scheduled", "steps": _application_steps([*first, *changes], payload)}
 
 
 def _application_steps(changes: list[tuple[float, Share]], payload: float) -> list[dict[str, str]]:
     """Returns the steps of a source; of changes at the same time, the last one counts."""
-    steps = {_time(at): _rate(share.of(payload)) for at, share in changes}
-    return [{"from": at, "rate": rate} for at, rate in steps.items()]
+    steps = {_time(at_s): _rate(share.applied_to(payload)) for at_s, share in changes}
+    return [{"from": begin, "rate": rate} for begin, rate in steps.items()]
 
 
 def _time(seconds: float) -> str:

@@ -27,11 +27,11 @@ __all__ = [
     "Dialect",
     "Event",
     "Origin",
-    "Path_",
     "Policer",
     "Setup",
     "Share",
     "Suite",
+    "TestPath",
     "load",
     "names",
 ]
@@ -79,7 +79,7 @@ class Share:
             return cls(bit_per_s=quantity.amount)
         raise units.refusal(path, f"{written}", ("bit/s", ""), example="90 %")
 
-    def of(self, rate_bit_per_s: float) -> float:
+    def applied_to(self, rate_bit_per_s: float) -> float:
         """Returns it in bit/s on a path."""
         return self.bit_per_s or self.share * rate_bit_per_s
 
@@ -93,7 +93,7 @@ class Policer:
 
 
 @dataclass(frozen=True)
-class Path_:  # noqa: N801 - `Path` is that of files
+class TestPath:
     """The path of a run.
 
     Attributes:
@@ -141,7 +141,7 @@ class Path_:  # noqa: N801 - `Path` is that of files
         """Buffer in full packets."""
         return max(round(self.buffer_bdp * self.bdp_packets), self.least_buffer_packets)
 
-    def is_as_far_and_fast_as(self, other: "Path_") -> bool:
+    def is_as_far_and_fast_as(self, other: "TestPath") -> bool:
         """Returns true if rate and round trip are those of another path."""
         return (self.rate_bit_per_s, self.round_trip_s) == (
             other.rate_bit_per_s,
@@ -163,7 +163,7 @@ class Event:
     Attributes:
         name: Name by which checks know it.
         kind: `rate`, `application`, `loss`, `aggregation` or `delay`.
-        at: The moment.
+        moment: When it happens.
         otherwise: The moment for a control that never enters the state which `at` names.
         to: The new rate of the bottleneck or of the application.
         every: Packets from one loss to the next.
@@ -174,7 +174,7 @@ class Event:
 
     name: str
     kind: str
-    at: Moment
+    moment: Moment
     otherwise: Duration
     to: Share = Share()
     every: int = 0
@@ -226,7 +226,7 @@ class Setup:
     events: tuple[Event, ...]
     assertions: tuple[Assertion, ...]
 
-    def on(self, path: Path_) -> Path_:
+    def on(self, path: TestPath) -> TestPath:
         """Returns a path with the changes of this run."""
         return replace(path, **self.changes)
 
@@ -308,8 +308,8 @@ class Suite:
     date: str
     url: str
     notes: tuple[str, ...]
-    path: Path_
-    corners: tuple[Path_, ...]
+    path: TestPath
+    corners: tuple[TestPath, ...]
     least_round_trips: float
     states: Mapping[str, str]
     dialects: Mapping[str, Dialect]
@@ -318,13 +318,13 @@ class Suite:
 
     def chosen(self, wanted: str) -> tuple[Case, ...]:
         """Returns the cases with these ids or numbers, separated by commas; all if empty."""
-        known = {name: case for case in self.cases for name in (case.id, str(case.number))}
-        asked = [one.strip() for one in wanted.split(",") if one.strip()]
-        for one in asked:
-            if one not in known:
-                remedy = suggestion(one, [case.id for case in self.cases])
-                raise InputError("unknown-name", "--only", f'unknown case "{one}"; {remedy}', one)
-        return tuple(case for case in self.cases if not asked or case in map(known.get, asked))
+        by_name = {name: case for case in self.cases for name in (case.id, str(case.number))}
+        asked = [part.strip() for part in wanted.split(",") if part.strip()]
+        for name in asked:
+            if name not in by_name:
+                remedy = suggestion(name, [case.id for case in self.cases])
+                raise InputError("unknown-name", "--only", f'unknown case "{name}"; {remedy}', name)
+        return tuple(case for case in self.cases if not asked or case in map(by_name.get, asked))
 
 
 _SUITES = resources.files("ackclock.controls.evaluation") / "suites"
@@ -332,7 +332,7 @@ _SUITES = resources.files("ackclock.controls.evaluation") / "suites"
 
 def names() -> list[str]:
     """Returns the names of the suites that come with ackclock."""
-    return sorted(one.name.removesuffix(".toml") for one in _SUITES.iterdir())
+    return sorted(file.name.removesuffix(".toml") for file in _SUITES.iterdir())
 
 
 def load(name: str) -> Suite:
@@ -373,9 +373,12 @@ def _suite(fields: Fields, name: str, digest: str) -> Suite:
     if fields.whole("schema") != SCHEMA:
         raise InputError("unsupported", "schema", f"is not {SCHEMA}, which this version reads")
     head = fields.table("suite")
-    states = {str(one): str(said) for one, said in fields.take("states", dict, "a table").items()}
+    states = {
+        str(state): str(described)
+        for state, described in fields.take("states", dict, "a table").items()
+    }
     path = _path(fields.table("path"), "P0")
-    dialects = fields.table("controls").named(lambda one: _dialect(one, states))
+    dialects = fields.table("controls").named(lambda dialect: _dialect(dialect, states))
     suite = Suite(
         name=name,
         title=head.text("title"),
@@ -385,11 +388,11 @@ def _suite(fields: Fields, name: str, digest: str) -> Suite:
         url=head.text("url", ""),
         notes=head.texts("notes"),
         path=path,
-        corners=tuple(_corner(one, path) for one in fields.tables("corner")),
+        corners=tuple(_corner(corner, path) for corner in fields.tables("corner")),
         least_round_trips=head.number("least_round_trips", 0.0),
         states=states,
         dialects=dialects,
-        cases=tuple(_case(one, states, dialects) for one in fields.tables("case")),
+        cases=tuple(_case(case, states, dialects) for case in fields.tables("case")),
         digest=digest,
     )
     head.done()
@@ -400,14 +403,14 @@ def _suite(fields: Fields, name: str, digest: str) -> Suite:
 
 def _refuse_twice(suite: Suite) -> None:
     seen: set[str] = set()
-    for at, case in enumerate(suite.cases):
+    for index, case in enumerate(suite.cases):
         if case.id in seen:
-            raise InputError("contradiction", f"case.{at}.id", f'"{case.id}" is there twice')
+            raise InputError("contradiction", f"case.{index}.id", f'"{case.id}" is there twice')
         seen.add(case.id)
 
 
-def _path(fields: Fields, name: str) -> Path_:
-    path = Path_(
+def _path(fields: Fields, name: str) -> TestPath:
+    path = TestPath(
         name=name,
         rate_bit_per_s=_rate(fields, "rate"),
         round_trip_s=_time(fields, "round_trip"),
@@ -421,7 +424,7 @@ def _path(fields: Fields, name: str) -> Path_:
     return path
 
 
-def _corner(fields: Fields, path: Path_) -> Path_:
+def _corner(fields: Fields, path: TestPath) -> TestPath:
     corner = replace(
         path,
         name=fields.text("name"),
@@ -434,17 +437,17 @@ def _corner(fields: Fields, path: Path_) -> Path_:
 
 
 def _rate(fields: Fields, name: str) -> float:
-    return Share.read(fields.text(name), fields.at(name)).bit_per_s
+    return Share.read(fields.text(name), fields.path_of(name)).bit_per_s
 
 
 def _time(fields: Fields, name: str) -> float:
-    return Duration.read(fields.text(name), fields.at(name)).seconds
+    return Duration.read(fields.text(name), fields.path_of(name)).seconds
 
 
-def _dialect(fields: Fields, known: Mapping[str, str]) -> Dialect:
+def _dialect(fields: Fields, described: Mapping[str, str]) -> Dialect:
     states = fields.take("states", dict, "a table", {})
     for own, state in states.items():
-        _refuse_state(state, known, f"{fields.at('states')}.{own}")
+        _refuse_state(state, described, f"{fields.path_of('states')}.{own}")
     name = fields.path.rpartition(".")[2]
     dialect = Dialect(name, fields.text("title"), states, fields.texts("unbounded"))
     fields.done()
@@ -461,36 +464,38 @@ def _case(fields: Fields, states: Mapping[str, str], dialects: Mapping[str, Dial
         ours=fields.texts("ours"),
         defect=fields.text("defect", ""),
         least_bdp_packets=fields.number("least_bdp_packets", 0.0),
-        setups=tuple(_setup(one, states, dialects) for one in fields.tables("run")),
+        setups=tuple(_setup(run, states, dialects) for run in fields.tables("run")),
     )
     fields.done()
     if not case.setups:
-        raise InputError("missing", fields.at("run"), "is missing; a case has at least one run")
+        raise InputError(
+            "missing", fields.path_of("run"), "is missing; a case has at least one run"
+        )
     return case
 
 
 def _setup(fields: Fields, states: Mapping[str, str], dialects: Mapping[str, Dialect]) -> Setup:
     written = fields.any("application")
-    events = tuple(_event(one) for one in fields.tables("event"))
+    events = tuple(_event(event) for event in fields.tables("event"))
     trees = fields.take("check", list, "a list of tables", [])
-    known = {"start", "end", *(event.name for event in events)}
+    moments = {"start", "end", *(event.name for event in events)}
     for number, tree in enumerate(trees):
-        _refuse_unknown(tree, f"{fields.at('check')}.{number}", states, known)
+        _refuse_unknown(tree, f"{fields.path_of('check')}.{number}", states, moments)
     setup = Setup(
         name=fields.text("name", ""),
         changes=_changes(fields.table("path")),
-        application=None if written is None else Share.read(written, fields.at("application")),
-        duration=Duration.read(fields.any("duration"), fields.at("duration")),
+        application=None if written is None else Share.read(written, fields.path_of("application")),
+        duration=Duration.read(fields.any("duration"), fields.path_of("duration")),
         events=events,
         assertions=tuple(
-            _assertion(Fields(tree, f"{fields.at('check')}.{number}"), dialects)
+            _assertion(Fields(tree, f"{fields.path_of('check')}.{number}"), dialects)
             for number, tree in enumerate(trees)
         ),
     )
     fields.done()
     if setup.application is None and any(event.kind == "application" for event in events):
         words = "is missing; an event changes it, and a source that always has data has no rate"
-        raise InputError("missing", fields.at("application"), words)
+        raise InputError("missing", fields.path_of("application"), words)
     return setup
 
 
@@ -509,7 +514,7 @@ def _changes(fields: Fields) -> dict[str, Any]:
         changes["is_fixed"] = True
     if fields.has("policer"):
         policer = fields.table("policer")
-        rate = Share.read(policer.text("rate"), policer.at("rate"))
+        rate = Share.read(policer.text("rate"), policer.path_of("rate"))
         changes["policer"] = Policer(rate, units.data_bytes(policer.text("burst")))
         policer.done()
     fields.done()
@@ -524,16 +529,18 @@ def _event(fields: Fields) -> Event:
     needs = {"rate": ("to",), "application": ("to",), "loss": ("every", "lasts")}
     for name in needs.get(kind, ("by",)):
         if not fields.has(name):
-            raise InputError("missing", fields.at(name), f"is missing; an event {kind} needs it")
+            raise InputError(
+                "missing", fields.path_of(name), f"is missing; an event {kind} needs it"
+            )
     event = Event(
         name=fields.text("name"),
         kind=kind,
-        at=Moment.read(fields.any("at"), fields.at("at")),
-        otherwise=Duration.of(fields, "otherwise"),
-        to=Share.read(fields.any("to"), fields.at("to")) if fields.has("to") else Share(),
+        moment=Moment.read(fields.any("at"), fields.path_of("at")),
+        otherwise=Duration.of_field(fields, "otherwise"),
+        to=Share.read(fields.any("to"), fields.path_of("to")) if fields.has("to") else Share(),
         every=fields.whole("every", 1),
-        lasts=Duration.of(fields, "lasts"),
-        by=Duration.of(fields, "by"),
+        lasts=Duration.of_field(fields, "lasts"),
+        by=Duration.of_field(fields, "by"),
         keeps_order=fields.choice("order", ("kept", "lost"), "kept") == "kept",
     )
     fields.done()
@@ -541,19 +548,19 @@ def _event(fields: Fields) -> Event:
 
 
 def _assertion(fields: Fields, dialects: Mapping[str, Dialect]) -> Assertion:
-    said, origin = fields.text("says"), Origin(fields.choice("origin", list(Origin)))
+    says, origin = fields.text("says"), Origin(fields.choice("origin", list(Origin)))
     number = fields.choice("number", ("stated", "ours"), "stated") == "ours"
     controls = fields.texts("for") or (next(iter(dialects), ANY),)
-    for one in controls:
-        if one not in (*dialects, ANY):
-            remedy = suggestion(one, [*dialects, ANY])
-            words = f'unknown control "{one}"; {remedy}'
-            raise InputError("unknown-name", fields.at("for"), words, one)
+    for control in controls:
+        if control not in (*dialects, ANY):
+            remedy = suggestion(control, [*dialects, ANY])
+            words = f'unknown control "{control}"; {remedy}'
+            raise InputError("unknown-name", fields.path_of("for"), words, control)
     reads = tuple(dict.fromkeys(_read_by(fields.rest)))
     kind = fields.choice("kind", KINDS)
     check = KINDS[kind].read(fields)
     fields.done()
-    return Assertion(said, origin, number, controls, kind, reads, check)
+    return Assertion(says, origin, number, controls, kind, reads, check)
 
 
 def _read_by(tree: Any) -> Iterator[str]:
@@ -572,8 +579,8 @@ def _refuse_unknown(tree: Any, path: str, states: Mapping[str, str], events: set
     for name, value in _within(tree):
         place = f"{path}.{name}"
         if name in _STATES:
-            for one in value if isinstance(value, list) else [value]:
-                _refuse_state(one, states, place)
+            for state in value if isinstance(value, list) else [value]:
+                _refuse_state(state, states, place)
         is_named = isinstance(value, str) and value[:1].isalpha()
         is_of_sender = tree.get("kind") == "happens" and value is tree.get("event")
         if name in ("event", "since") and is_named and not is_of_sender and value not in events:
@@ -589,7 +596,7 @@ def _within(tree: Any) -> Iterator[tuple[str, Any]]:
             yield from _within(value)
 
 
-def _refuse_state(state: Any, known: Mapping[str, str], path: str) -> None:
-    if state not in known:
-        words = f'unknown state "{state}"; {suggestion(str(state), known)}'
+def _refuse_state(state: Any, states: Mapping[str, str], path: str) -> None:
+    if state not in states:
+        words = f'unknown state "{state}"; {suggestion(str(state), states)}'
         raise InputError("unknown-name", path, words, state)

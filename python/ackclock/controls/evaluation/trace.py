@@ -125,8 +125,8 @@ class Trace:
         ends = [*changes.tolist(), len(self.time_s)]
         names = ["", *(str(self.states[start]) for start in starts), ""]
         return tuple(
-            Visit(names[at + 1], start, end, names[at], names[at + 2])
-            for at, (start, end) in enumerate(zip(starts, ends, strict=True))
+            Visit(names[index + 1], start, end, names[index], names[index + 2])
+            for index, (start, end) in enumerate(zip(starts, ends, strict=True))
         )
 
     @property
@@ -228,7 +228,10 @@ def of_rows(
     modes, mode_codes = np.unique(np.asarray(columns["mode"], str), return_inverse=True)
     phases, phase_codes = np.unique(np.asarray(columns["phase"], str), return_inverse=True)
     own = [[f"{mode} {phase}".strip() for phase in phases] for mode in modes]
-    named = [[states.get(one, states.get(one.split(" ", 1)[0], one)) for one in row] for row in own]
+    named = [
+        [states.get(state, states.get(state.split(" ", 1)[0], state)) for state in row]
+        for row in own
+    ]
     return Trace(
         _numbers(columns["time_s"]),
         np.array(named)[mode_codes, phase_codes],
@@ -244,5 +247,5 @@ def _numbers(values: Sequence[Any] | Array) -> Array:
 
 def _held(values: Array) -> Array:
     """Returns the values with unknown ones replaced by the last known."""
-    known = np.where(np.isnan(values), 0, np.arange(len(values)))
-    return np.asarray(values[np.maximum.accumulate(known)])
+    last = np.where(np.isnan(values), 0, np.arange(len(values)))
+    return np.asarray(values[np.maximum.accumulate(last)])

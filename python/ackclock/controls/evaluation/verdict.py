@@ -38,7 +38,7 @@ class Judged:
 
     def __str__(self) -> str:
         ours = " (our bound)" if self.assertion.is_number_ours else ""
-        return f"{self.assertion.says}{ours}: {self.finding.found}"
+        return f"{self.assertion.says}{ours}: {self.finding.words}"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RunVerdict:
 def judge(setup: Setup, dialect: Dialect, trace: Trace) -> RunVerdict:
     """Returns the verdict on a run of a control that speaks a dialect."""
     checked = applying(setup, dialect)
-    judged = tuple(Judged(one, one.check(trace)) for one in checked)
+    judged = tuple(Judged(assertion, assertion.check(trace)) for assertion in checked)
     if not checked:
         return RunVerdict(Verdict.NOT, _lacking(setup, dialect, trace), judged)
     verdict, reason = _verdict(judged)
@@ -68,8 +68,10 @@ def judge(setup: Setup, dialect: Dialect, trace: Trace) -> RunVerdict:
 
 def applying(setup: Setup, dialect: Dialect) -> list[Assertion]:
     """Returns the assertions that address a control; none if all of them are about the set-up."""
-    found = [one for one in setup.assertions if {dialect.name, ANY} & {*one.dialects}]
-    return found if any(one.origin is not Origin.SETUP for one in found) else []
+    addressed = [
+        assertion for assertion in setup.assertions if {dialect.name, ANY} & {*assertion.dialects}
+    ]
+    return addressed if any(assertion.origin is not Origin.SETUP for assertion in addressed) else []
 
 
 def _verdict(judged: Sequence[Judged]) -> tuple[Verdict, str]:
@@ -82,30 +84,32 @@ def _verdict(judged: Sequence[Judged]) -> tuple[Verdict, str]:
     ours = _first(judged, Origin.OURS)
     if ours is not None:
         return Verdict.SILENT, f"nothing stated fails; ours does: {ours}"
-    holding = [one for one in judged if one.finding.holds]
-    stated = [one for one in holding if one.assertion.origin is Origin.STATED]
+    holding = [entry for entry in judged if entry.finding.holds]
+    stated = [entry for entry in holding if entry.assertion.origin is Origin.STATED]
     if stated:
         count = "1 check holds" if len(holding) == 1 else f"{len(holding)} checks hold"
         return Verdict.PASS, f"{count}; the first stated one: {stated[0]}"
-    if any(one.assertion.origin is Origin.OURS for one in holding):
-        shown = next(one for one in holding if one.assertion.origin is Origin.OURS)
+    if any(entry.assertion.origin is Origin.OURS for entry in holding):
+        shown = next(entry for entry in holding if entry.assertion.origin is Origin.OURS)
         return Verdict.SILENT, f"only what is ours could be checked, and holds: {shown}"
-    undecided = next(one for one in judged if one.finding.holds is None)
+    undecided = next(entry for entry in judged if entry.finding.holds is None)
     return Verdict.NOT, f"cannot be decided: {undecided}"
 
 
 def _first(judged: Iterable[Judged], origin: Origin) -> Judged | None:
     """Returns the first assertion of an origin that fails."""
-    return next((one for one in judged if one.assertion.origin is origin and one.fails), None)
+    return next(
+        (entry for entry in judged if entry.assertion.origin is origin and entry.fails), None
+    )
 
 
 def _lacking(setup: Setup, dialect: Dialect, trace: Trace) -> str:
     """Returns why no check applies to a control: what they read that it has not got."""
-    known = {*dialect.states.values(), *trace.known_states, *PATH_VALUES, *DERIVED}
-    reads = dict.fromkeys(name for one in setup.assertions for name in one.reads)
-    lacking = [name for name in reads if name not in known and name not in trace.variables]
+    readable = {*dialect.states.values(), *trace.known_states, *PATH_VALUES, *DERIVED}
+    reads = dict.fromkeys(name for assertion in setup.assertions for name in assertion.reads)
+    lacking = [name for name in reads if name not in readable and name not in trace.variables]
     if not lacking:
-        addressed = sorted({name for one in setup.assertions for name in one.dialects})
+        addressed = sorted({name for assertion in setup.assertions for name in assertion.dialects})
         return f"the case is for {' and '.join(addressed)}; the suite has no check of it for " + (
             dialect.name
         )

@@ -25,7 +25,7 @@ def cells(scenario: Tree, paths: list[FlowPath]) -> list[Cell | None]:
         scenario: Resolved and without a sweep.
         paths: Paths of its flows, without their cells.
     """
-    found: list[Cell | None] = [None] * len(paths)
+    cells: list[Cell | None] = [None] * len(paths)
     links = [facts.link(hop) for hop in scenario["hops"]]
     unstated = next((name for name, link in links if link["contends"] is None), "")
     if unstated and facts.media(scenario):
@@ -33,8 +33,8 @@ def cells(scenario: Tree, paths: list[FlowPath]) -> list[Cell | None]:
         return [Cell(_UNKNOWN, (), 0, why)] * len(paths)
     for name, medium in facts.media(scenario).items():
         for number, cell in _of_medium(scenario, paths, name, medium["timing"]):
-            found[number] = cell
-    return found
+            cells[number] = cell
+    return cells
 
 
 def _of_medium(

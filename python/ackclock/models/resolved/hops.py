@@ -85,10 +85,10 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
 
     links = [facts.link(hop)[1] for hop in route.data]
     shares = [
-        (service_bit_per_s(hop) / sum(one.instances for one in competitors(hop)), hop)
+        (service_bit_per_s(hop) / sum(other.instances for other in competitors(hop)), hop)
         for hop in route.data
     ]
-    share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
+    share, hop = min(shares, key=lambda pair: pair[0], default=(inf, {}))
     varies, packet = _any(link["varies"] for link in links), route.packet_bytes
     capped = share * route.mss_bytes / packet if route.mss_bytes else 0.0
     names = [hop["name"] for hop in route.data]
@@ -144,7 +144,9 @@ def _link_states(link: facts.Facts, packet_bytes: float) -> LinkStates | facts.N
         return None
     return LinkStates(
         segments_per_s=tuple(rate / 8 / packet_bytes for rate in states["bit_per_s"]),
-        sojourns_s=tuple(inf if one is facts.NONE else one for one in states["sojourns_s"]),
+        sojourns_s=tuple(
+            inf if sojourn is facts.NONE else sojourn for sojourn in states["sojourns_s"]
+        ),
         step_s=states["step_s"],
     )
 
@@ -153,8 +155,8 @@ def _feedback(links: list[facts.Facts], slowest: Hop) -> Feedback | facts.Nothin
     """Returns the feedback that the first host on the route follows."""
     link = next((link for link in links if link["feedback"]), None)
     if link is None:
-        known = all(link["feedback"] is facts.NONE for link in links)
-        return facts.NONE if known else None
+        unfed = all(link["feedback"] is facts.NONE for link in links)
+        return facts.NONE if unfed else None
     stated, algorithm = link["feedback"], link["feedback"]["algorithm"]
     if link["measures"] != slowest["name"]:
         algorithm += f" of {link['measures']}, which is not the bottleneck"
@@ -163,14 +165,16 @@ def _feedback(links: list[facts.Facts], slowest: Hop) -> Feedback | facts.Nothin
 
 def _impairments(hops: list[Hop], packets: str) -> Impairments:
     """Returns the impairments of `data` or `acks`, and those that do not state which."""
-    every = (one for hop in hops for one in facts.impairments(hop))
-    return [one for one in every if one[1]["applies_to"] in (packets, "all", None)]
+    every = (impairment for hop in hops for impairment in facts.impairments(hop))
+    return [
+        impairment for impairment in every if impairment[1]["applies_to"] in (packets, "all", None)
+    ]
 
 
 def _any(stated: Iterable[bool | None]) -> bool | None:
     """Returns True if a fact holds; None if none is known to hold and one is not stated."""
-    known = list(stated)
-    return None if None in known and True not in known else True in known
+    values = list(stated)
+    return None if None in values and True not in values else True in values
 
 
 def _unknown(impairments: Impairments) -> str:

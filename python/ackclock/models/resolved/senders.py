@@ -50,7 +50,7 @@ def transfer(flow: Flow, warmup_s: float) -> Transfer:
         warmup_s: End of the warm-up.
     """
     stated, traffic = facts.transport(flow)[1], facts.traffic(flow)
-    known = Transfer(
+    data = Transfer(
         is_greedy=traffic["greedy"],
         is_always_active="arrivals" not in flow
         and flow["stop"] == "end"
@@ -59,11 +59,11 @@ def transfer(flow: Flow, warmup_s: float) -> Transfer:
     )
     delayed, window, timer = stated["delayed_acks"], stated["congestion_window"], stated["timer"]
     if not delayed or not window or not timer:
-        return known
+        return data
     initial_window = float(window["initial_segments"])
     at_once = delayed["segments"] <= 1 or delayed["first_segments"] >= 1
     return replace(
-        known,
+        data,
         has_handshake=bool(stated["handshake"]),
         syn_timer_s=timer["initial_s"],
         initial_window_segments=initial_window,
@@ -77,13 +77,13 @@ def _without_window(flow: Flow, round_trip_s: float) -> Sender:
     """Returns a sender without a window; its timeout is that of a throughput equation, if any."""
     _, stated = facts.control(flow)
     mss = facts.mss_bytes(flow)
-    known = Sender(facts.transport(flow)[0], control_of(flow), mss)
+    sender = Sender(facts.transport(flow)[0], control_of(flow), mss)
     equation = stated["equation"]
     if not equation:
-        return known
+        return sender
     timeout = equation["timeout"]
     return replace(
-        known,
+        sender,
         segments_per_ack=equation["packets_per_ack"],
         first_timeout_s=max(timeout["round_trips"] * round_trip_s, timeout["minimum_s"]),
         receive_window_segments=units.window_packets(equation["receive_window"], mss),

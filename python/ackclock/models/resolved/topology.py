@@ -66,10 +66,10 @@ def route_of(scenario: dict[str, Any], flow: dict[str, Any]) -> Route:
 
 def crowds(scenario: dict[str, Any]) -> Crowds:
     """Returns the competitors at each hop, grouped by round-trip time, control and ECN."""
-    found: dict[str, Counter[tuple[str, Competitor]]] = {}
+    by_hop: dict[str, Counter[tuple[str, Competitor]]] = {}
     for flow in scenario.get("flows", []):
         transport, _ = facts.transport(flow)
-        one = Competitor(
+        competitor = Competitor(
             transport=transport,
             control=control_of(flow),
             instances=0,
@@ -81,8 +81,8 @@ def crowds(scenario: dict[str, Any]) -> Crowds:
         control = facts.whole(flow, "transport", "control")
         alike = repr((transport, control, flow.get("arrivals")))
         for name in flow["route"]:
-            found.setdefault(name, Counter())[alike, one] += int(flow.get("count", 1))
-    return {name: _in_order(counts.items()) for name, counts in found.items()}
+            by_hop.setdefault(name, Counter())[alike, competitor] += int(flow.get("count", 1))
+    return {name: _in_order(counts.items()) for name, counts in by_hop.items()}
 
 
 def codepoint_of(flow: dict[str, Any]) -> str:
@@ -124,8 +124,8 @@ def link_bit_per_s(hop: Hop) -> float:
 def service_bit_per_s(hop: Hop) -> float:
     """Returns the highest rate of a hop in the long run: of its link, or of a queue that shapes."""
     highest = facts.queue(hop)[1]["highest_bit_per_s"]
-    known = highest is not None and highest is not facts.NONE
-    return min(link_bit_per_s(hop), float(highest) if known else inf)
+    shapes = highest is not None and highest is not facts.NONE
+    return min(link_bit_per_s(hop), float(highest) if shapes else inf)
 
 
 def unknown_serialisation(route: Route) -> str:
@@ -153,5 +153,7 @@ def _middle(written: Any) -> float:
 
 
 def _in_order(counts: Iterable[tuple[tuple[str, Competitor], int]]) -> tuple[Competitor, ...]:
-    competitors = [one._replace(instances=count) for (_, one), count in counts]
-    return tuple(sorted(competitors, key=lambda one: (one.round_trip_s, one.name)))
+    competitors = [competitor._replace(instances=count) for (_, competitor), count in counts]
+    return tuple(
+        sorted(competitors, key=lambda competitor: (competitor.round_trip_s, competitor.name))
+    )

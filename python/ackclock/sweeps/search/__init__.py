@@ -139,7 +139,7 @@ class Outcome:
         below: The bound of the property.
         share: Share of the replicates of the shrunk scenario in which the objective is below it.
         holds: True if the property holds of the best scenario.
-        found: Assignments of the best scenario.
+        assignments: Assignments of the best scenario.
         shrunk: Assignments of the shrunk one.
         runs: Runs that were used, confirming and shrinking included.
         tree: The shrunk scenario.

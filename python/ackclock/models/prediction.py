@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ackclock.elements.facts import mss_bytes
 from ackclock.models import Model, model
 
-__all__ = ["Prediction", "best", "told_by", "why_none"]
+__all__ = ["Prediction", "best", "predicts", "why_none"]
 
 Row = dict[str, Any]
 
@@ -40,31 +40,35 @@ def best(rows: Iterable[Row], metric: str, flow: Row) -> Prediction | None:
         metric: Name of the metric.
         flow: The flow, as in the resolved scenario.
     """
-    found = [said for row in rows if (said := _said(row, metric, flow)) is not None]
-    return min(found, key=lambda one: (len(one.violated), len(one.model.assumptions)), default=None)
+    answers = [answer for row in rows if (answer := _prediction(row, metric, flow)) is not None]
+    return min(
+        answers,
+        key=lambda prediction: (len(prediction.violated), len(prediction.model.assumptions)),
+        default=None,
+    )
 
 
 def why_none(rows: Iterable[Row], metric: str) -> str:
     """Returns why no model has a number."""
-    asked = [row for row in rows if told_by(model(row["model"]), metric)]
+    asked = [row for row in rows if predicts(model(row["model"]), metric)]
     if not asked:
         return "no model asked predicts it"
     return "; ".join(f"{row['label']}: {row['note']}" for row in asked)
 
 
-def told_by(record: Model, metric: str) -> bool:
+def predicts(record: Model, metric: str) -> bool:
     """Returns true if a model gives the metric for flows to which it applies."""
     return metric == "goodput" or any(output.metric == metric for output in record.outputs)
 
 
-def _said(row: Row, metric: str, flow: Row) -> Prediction | None:
+def _prediction(row: Row, metric: str, flow: Row) -> Prediction | None:
     record = model(row["model"])
     if row["verdict"] == "does not apply":
         return None
     if metric == "goodput":
         value = row["goodput_bit_per_s"]
     else:
-        output = next((one for one in record.outputs if one.metric == metric), None)
+        output = next((entry for entry in record.outputs if entry.metric == metric), None)
         if output is None:
             return None
         value = row["outputs"][output.name] * (mss_bytes(flow) if output.unit == "segments" else 1)

@@ -73,9 +73,9 @@ def answer(advice: BufferAdvice) -> list[str]:
 
 def evidence(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
     """Returns what the scenario's queue, models and Linux say, and how it was decided."""
-    said = [*_present(advice), *_models(advice)]
-    said += [] if confirmation is None else [_confirmed(advice, confirmation)]
-    return [*said, _method(advice)]
+    sentences = [*_present(advice), *_models(advice)]
+    sentences += [] if confirmation is None else [_confirmed(advice, confirmation)]
+    return [*sentences, _method(advice)]
 
 
 def advised_queue(advice: BufferAdvice) -> str | None:
@@ -99,10 +99,10 @@ def buffer_table(advice: BufferAdvice) -> Table:
     ]
     remarks = marks(advice)
     rows = []
-    for one in _shown(advice):
-        size = one.setting.size
+    for outcome in _shown(advice):
+        size = outcome.setting.size
         remark = ", ".join(remarks.get(size, ()))
-        rows.append([*_size(advice.hop, size), *_numbers(advice, one, measures), remark])
+        rows.append([*_size(advice.hop, size), *_numbers(advice, outcome, measures), remark])
     places = advice.hop.present_packets()
     unlimited = "unlimited" if advice.hop.is_unlimited else ""
     now = [unlimited, "", ""] if places is None else _size(advice.hop, places)
@@ -117,7 +117,10 @@ def aqm_table(advice: BufferAdvice) -> Table | None:
         return None
     measures = _measures(advice)
     columns = [Column("queue"), *_heads(measures), Column("runs", spare=0, numeric=True)]
-    rows = ([one.setting.label, *_numbers(advice, one, measures)] for one in advice.alternatives)
+    rows = (
+        [outcome.setting.label, *_numbers(advice, outcome, measures)]
+        for outcome in advice.alternatives
+    )
     return table("Active queue management (with its target delay)", columns, rows)
 
 
@@ -127,11 +130,13 @@ def legend(advice: BufferAdvice) -> str:
     if MEASURES["delay_p99_s"] in _measures(advice):
         words += "; p99 delay: what waits is sent within it 99 % of the time"
     verdicts = {
-        one.judge(target)
+        outcome.judge(target)
         for target in advice.targets
-        for one in (*_shown(advice), advice.present, *advice.alternatives)
+        for outcome in (*_shown(advice), advice.present, *advice.alternatives)
     }
-    marked = [f"{_MARKS[one]} {words}" for one, words in _MARKED.items() if one in verdicts]
+    marked = [
+        f"{_MARKS[verdict]} {words}" for verdict, words in _MARKED.items() if verdict in verdicts
+    ]
     return "; ".join([words, *marked])
 
 
@@ -141,32 +146,32 @@ _MARKED = {MISSED: "misses its target", UNDECIDED: "may miss it"}
 
 
 def _heads(measures: list[Measure]) -> list[Column]:
-    return [Column(one.label, one.shown_unit, numeric=True) for one in measures]
+    return [Column(measure.label, measure.shown_unit, numeric=True) for measure in measures]
 
 
 def _size(hop: Bottleneck, packets: float) -> list[Cell]:
     """Formats a buffer in packets, kB and ms."""
     size = packets if isinstance(packets, int) else Written(packets, f"{packets:.4g}")
     in_other_units = (packets * hop.packet_bytes / 1e3, packets * hop.packet_s * 1e3)
-    return [size, *(Written(one, f"{one:.4g}") for one in in_other_units)]
+    return [size, *(Written(amount, f"{amount:.4g}") for amount in in_other_units)]
 
 
 def marks(advice: BufferAdvice) -> dict[int, list[str]]:
     """Returns remarks by size."""
-    said: dict[int, list[str]] = {}
+    remarks: dict[int, list[str]] = {}
     if advice.recommended is not None and advice.answer is not None:
-        said[advice.recommended.setting.size] = ["recommended"]
-        said.setdefault(advice.answer.setting.size, []).append("smallest")
+        remarks[advice.recommended.setting.size] = ["recommended"]
+        remarks.setdefault(advice.answer.setting.size, []).append("smallest")
     if advice.largest is not None:
-        said.setdefault(advice.largest, []).append("largest")
+        remarks.setdefault(advice.largest, []).append("largest")
     for tried in advice.rules:
-        said.setdefault(tried.rule.packets, []).append(tried.rule.name.partition(",")[0])
-    for one in advice.alone if advice.answer is None else ():
-        if one.sizes is not None and one.sizes.low.missed is not None:
-            said.setdefault(one.sizes.low.met, []).append(f"{one.target.measure.label} met")
-        if one.sizes is not None and one.sizes.high is not None:
-            said.setdefault(one.sizes.high.met, []).append(f"{one.target.measure.label} met")
-    return said
+        remarks.setdefault(tried.rule.packets, []).append(tried.rule.name.partition(",")[0])
+    for alone in advice.alone if advice.answer is None else ():
+        if alone.sizes is not None and alone.sizes.low.missed is not None:
+            remarks.setdefault(alone.sizes.low.met, []).append(f"{alone.target.measure.label} met")
+        if alone.sizes is not None and alone.sizes.high is not None:
+            remarks.setdefault(alone.sizes.high.met, []).append(f"{alone.target.measure.label} met")
+    return remarks
 
 
 def figure(advice: BufferAdvice) -> "Figure":
@@ -177,13 +182,13 @@ def figure(advice: BufferAdvice) -> "Figure":
     bounds = {target.measure.name: target.bound for target in advice.targets}
     panels = [
         Panel(
-            f"{one.label} ({one.shown_unit})",
-            [each.found[one.name].mean * one.shown_per_unit for each in drawn],
-            [each.found[one.name].half_width * one.shown_per_unit for each in drawn],
-            bounds[one.name] * one.shown_per_unit if one.name in bounds else None,
-            one.at_least,
+            f"{measure.label} ({measure.shown_unit})",
+            [each.intervals[measure.name].mean * measure.shown_per_unit for each in drawn],
+            [each.intervals[measure.name].half_width * measure.shown_per_unit for each in drawn],
+            bounds[measure.name] * measure.shown_per_unit if measure.name in bounds else None,
+            measure.at_least,
         )
-        for one in _measures(advice)
+        for measure in _measures(advice)
     ]
     answer, allowed, heading = None, None, f"no drop-tail buffer ({advice.status})"
     if advice.answer is not None and advice.recommended is not None:
@@ -191,72 +196,78 @@ def figure(advice: BufferAdvice) -> "Figure":
         answer, heading = Mark(size, f"{size} packets"), size_words(advice.hop, size)
         allowed = (advice.answer.setting.size, advice.largest or _most(advice))
     heading = f"{heading}: {_all(advice.targets)}\n{title(advice)}"
-    sized = [Mark(one.rule.packets, one.rule.name) for one in advice.rules]
+    sized = [Mark(rule.rule.packets, rule.rule.name) for rule in advice.rules]
     return trade_off(
-        [one.setting.size for one in drawn], panels, heading, answer=answer, allowed=allowed,
-        marks=sized, ms_per_packet=advice.hop.packet_s * 1e3,
+        [outcome.setting.size for outcome in drawn], panels, heading, answer=answer,
+        allowed=allowed, marks=sized, ms_per_packet=advice.hop.packet_s * 1e3,
     )  # fmt: skip
 
 
 def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dict[str, Any]:
     """Returns everything as plain data for JSON, with units in the names."""
     hop = advice.hop
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "schema": SCHEMA, "question": advice.question, "name": advice.name, "status": advice.status,
         "hop": {
             "name": hop.name, "rate_bit_per_s": hop.rate_bit_per_s, "is_steady": hop.is_steady,
             "packet_bytes": hop.packet_bytes, "round_trip_s": hop.round_trip_s,
             "long_flows": hop.long_flows, "queue": hop.queue,
         },
-        "targets": [_plain_target(one) for one in advice.targets],
+        "targets": [_plain_target(target) for target in advice.targets],
         "recommended": None if advice.recommended is None else _plain(advice, advice.recommended),
         "answer": None if advice.answer is None else _plain(advice, advice.answer),
         "known_from_packets": advice.known_from,
         "largest_packets": advice.largest,
         "binding": None if advice.binding is None else advice.binding.measure.name,
-        "alone": [_plain_alone(one) for one in advice.alone],
-        "buffers": [_plain(advice, one) for one in advice.every if one.setting.size],
-        "curve_packets": [one.setting.size for one in advice.curve],
+        "alone": [_plain_alone(alone) for alone in advice.alone],
+        "buffers": [_plain(advice, rule) for rule in advice.every if rule.setting.size],
+        "curve_packets": [outcome.setting.size for outcome in advice.curve],
         "rules": [
-            {"name": one.rule.name, "says": one.rule.says} | _plain(advice, one.outcome)
-            for one in advice.rules
+            {"name": outcome.rule.name, "says": outcome.rule.says} | _plain(advice, outcome.outcome)
+            for outcome in advice.rules
         ],
         "present": {"packets": hop.present_packets(), "verdicts": _verdicts(advice, advice.present)}
-        | _found(advice.present),
-        "models": [vars(one) for one in advice.models],
-        "alternatives": [_plain(advice, one) for one in advice.alternatives],
+        | _plain_measures(advice.present),
+        "models": [vars(outcome) for outcome in advice.models],
+        "alternatives": [_plain(advice, outcome) for outcome in advice.alternatives],
         "replicates_in_a_batch": advice.replicates, "batches_at_most": BATCHES,
         "warnings": list(advice.warnings),
         "sentences": paragraphs(advice, confirmation),
     }  # fmt: skip
     if confirmation is not None:
-        told["emulation"] = {
+        answer["emulation"] = {
             "why_not": confirmation.why or None, "unreliable_runs": confirmation.unreliable,
-            "buffers": [_plain(advice, one) for one in confirmation.outcomes],
+            "buffers": [_plain(advice, outcome) for outcome in confirmation.outcomes],
         }  # fmt: skip
-    return told
+    return answer
 
 
 def _measures(advice: BufferAdvice) -> list[Measure]:
-    return [one for name, one in MEASURES.items() if name in advice.present.found]
+    return [measure for name, measure in MEASURES.items() if name in advice.present.intervals]
 
 
 def _shown(advice: BufferAdvice) -> list[Outcome]:
     """Returns the buffers of the table, ascending."""
-    wanted = {one.setting.size for one in advice.curve} | set(marks(advice))
-    return [one for one in advice.every if one.setting.is_droptail and one.setting.size in wanted]
+    wanted = {outcome.setting.size for outcome in advice.curve} | set(marks(advice))
+    return [
+        outcome
+        for outcome in advice.every
+        if outcome.setting.is_droptail and outcome.setting.size in wanted
+    ]
 
 
-def _numbers(advice: BufferAdvice, one: Outcome, measures: list[Measure]) -> list[Cell]:
-    return [*(_number(advice, one, measure) for measure in measures), one.replicates]
+def _numbers(advice: BufferAdvice, outcome: Outcome, measures: list[Measure]) -> list[Cell]:
+    return [*(_number(advice, outcome, measure) for measure in measures), outcome.replicates]
 
 
-def _number(advice: BufferAdvice, one: Outcome, measure: Measure) -> Cell:
+def _number(advice: BufferAdvice, outcome: Outcome, measure: Measure) -> Cell:
     """A mean, marked if it misses its target."""
-    scale, found = measure.shown_per_unit, one.found[measure.name]
-    value = Interval(found.mean * scale, found.half_width * scale, found.replicates)
-    verdicts = [_MARKS[one.judge(target)] for target in advice.targets if target.measure is measure]
-    return Written(value, " ".join([shown_number(measure, found), *verdicts]))
+    scale, interval = measure.shown_per_unit, outcome.intervals[measure.name]
+    value = Interval(interval.mean * scale, interval.half_width * scale, interval.replicates)
+    verdicts = [
+        _MARKS[outcome.judge(target)] for target in advice.targets if target.measure is measure
+    ]
+    return Written(value, " ".join([shown_number(measure, interval), *verdicts]))
 
 
 def _answer(advice: BufferAdvice) -> list[str]:
@@ -268,32 +279,32 @@ def _answer(advice: BufferAdvice) -> list[str]:
         f"{_packets(smallest)} meet" if smallest == largest else
         f"{smallest} to {_packets(largest)}{tried} meet"
     )  # fmt: skip
-    said = [
+    sentences = [
         _recommended(advice, advice.recommended, smallest, largest),
         f"queue = {_toml(advice.recommended.setting.queue)}",
         f"Buffers of {which} {_all(advice.targets)}.",
     ]
     if advice.known_from is not None and 1 < advice.known_from < smallest:
-        said[-1] += f" With fewer than {advice.known_from} a target is missed."
+        sentences[-1] += f" With fewer than {advice.known_from} a target is missed."
     elif smallest > 1:
-        said[-1] += " With fewer a target is missed."
+        sentences[-1] += " With fewer a target is missed."
     if advice.binding is not None and advice.below is not None:
         name = advice.binding.measure.name
-        found = (
-            f"{shown_number(advice.binding.measure, advice.below.found[name])} "
+        mean = (
+            f"{shown_number(advice.binding.measure, advice.below.intervals[name])} "
             f"{advice.binding.measure.shown_unit}"
         )
         how = "misses it" if advice.below.judge(advice.binding) == MISSED else "may miss it"
-        said[-1] += (
+        sentences[-1] += (
             f" The limit from below is {advice.binding.words}: "
-            f"{_packets(advice.below.setting.size)} give {found}, which {how}."
+            f"{_packets(advice.below.setting.size)} give {mean}, which {how}."
         )
-    return said
+    return sentences
 
 
-def _recommended(advice: BufferAdvice, one: Outcome, smallest: int, largest: int) -> str:
+def _recommended(advice: BufferAdvice, outcome: Outcome, smallest: int, largest: int) -> str:
     """Returns what to configure, why, and what to expect of it."""
-    size = one.setting.size
+    size = outcome.setting.size
     if smallest == largest:
         why = "the only size that meets all targets"
     elif size != middle(smallest, largest):
@@ -302,9 +313,8 @@ def _recommended(advice: BufferAdvice, one: Outcome, smallest: int, largest: int
         why = "twice the smallest size that meets all targets"
     else:
         why = "the geometric middle of the sizes that meet all targets"
-    return (
-        f"Set the buffer to {size_words(advice.hop, size)}: {why}. Expect {_expected(advice, one)}."
-    )
+    expected = _expected(advice, outcome)
+    return f"Set the buffer to {size_words(advice.hop, size)}: {why}. Expect {expected}."
 
 
 def _present(advice: BufferAdvice) -> list[str]:
@@ -313,19 +323,19 @@ def _present(advice: BufferAdvice) -> list[str]:
         return []
     places = advice.hop.present_packets()
     if not advice.hop.is_droptail:
-        what = f"The scenario's queue ({advice.hop.queue_name})"
+        queue = f"The scenario's queue ({advice.hop.queue_name})"
     elif places is None:
-        what = "The scenario's queue, without a limit,"
+        queue = "The scenario's queue, without a limit,"
     else:
-        what = f"The scenario's queue of {places:.4g} packets"
-    return [f"{what} gives {_expected(advice, advice.present)}."]
+        queue = f"The scenario's queue of {places:.4g} packets"
+    return [f"{queue} gives {_expected(advice, advice.present)}."]
 
 
-def _expected(advice: BufferAdvice, one: Outcome) -> str:
+def _expected(advice: BufferAdvice, outcome: Outcome) -> str:
     """All measures of a queue in a sentence."""
     return _list(
         [
-            f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}"
+            f"{each.label} {shown_number(each, outcome.intervals[each.name])} {each.shown_unit}"
             for each in _measures(advice)
         ]
     )
@@ -343,21 +353,21 @@ def _no_answer(advice: BufferAdvice) -> list[str]:
             f"meets {_all(advice.targets)}; give more with --replicates, or a longer duration."
         ),
     }[advice.status]
-    return [" ".join([head, *(_alone(advice, one) for one in advice.alone)])]
+    return [" ".join([head, *(_alone(advice, alone) for alone in advice.alone)])]
 
 
-def _alone(advice: BufferAdvice, one: Alone) -> str:
+def _alone(advice: BufferAdvice, alone: Alone) -> str:
     """Returns what a single target requires."""
-    hop, words = advice.hop, one.target.words
-    if one.sizes is None:
-        measure = one.target.measure
-        found = shown_number(measure, one.best.found[measure.name])
+    hop, words = advice.hop, alone.target.words
+    if alone.sizes is None:
+        measure = alone.target.measure
+        mean = shown_number(measure, alone.best.intervals[measure.name])
         return (
             f"No size up to {size_words(hop, _most(advice))} meets {words}; "
-            f"{size_words(hop, one.best.setting.size)} comes nearest with {found} "
+            f"{size_words(hop, alone.best.setting.size)} comes nearest with {mean} "
             f"{measure.shown_unit}."
         )
-    low, high = one.sizes.low, one.sizes.high
+    low, high = alone.sizes.low, alone.sizes.high
     ends = []
     if low.missed is not None or high is None:
         ends.append(f"at least {size_words(hop, low.met)}")
@@ -374,7 +384,10 @@ def _alternatives(advice: BufferAdvice) -> list[str]:
         ecn = "; its senders negotiate ECN" if best.setting.ecn else ""
         meets = f"{best.setting.label} meets all targets: {_expected(advice, best)}{ecn}."
         return [f"{meets}{_cost(advice, best)}", f"queue = {_toml(best.setting.queue)}"]
-    nearest = [f"{one.setting.label} has {_expected(advice, one)}" for one in advice.alternatives]
+    nearest = [
+        f"{outcome.setting.label} has {_expected(advice, outcome)}"
+        for outcome in advice.alternatives
+    ]
     return [f"No active queue management that was tried meets them either: {'; '.join(nearest)}."]
 
 
@@ -384,7 +397,7 @@ def _cost(advice: BufferAdvice, managed: Outcome) -> str:
         return ""
     parts = []
     for each in _measures(advice):
-        plain, theirs = (one.found[each.name] for one in (advice.recommended, managed))
+        plain, theirs = (outcome.intervals[each.name] for outcome in (advice.recommended, managed))
         change = (theirs.mean - plain.mean) * each.shown_per_unit
         if isfinite(change):
             parts.append(f"{change:+.2g} {each.shown_unit} in {each.label}")
@@ -393,21 +406,21 @@ def _cost(advice: BufferAdvice, managed: Outcome) -> str:
 
 
 def _models(advice: BufferAdvice) -> list[str]:
-    said = [_model(advice, one) for one in advice.models]
-    return [" ".join(said)] if said else []
+    sentences = [_model(advice, says) for says in advice.models]
+    return [" ".join(sentences)] if sentences else []
 
 
-def _model(advice: BufferAdvice, one: Says) -> str:
+def _model(advice: BufferAdvice, says: Says) -> str:
     """Returns what a model expects, or why it has no answer."""
-    if not one.flow:
-        return f"Model {one.label} does not apply: {one.note}."
+    if not says.flow:
+        return f"Model {says.label} does not apply: {says.note}."
     parts = []
-    if one.packets is not None:
-        parts.append(f"{_packets(one.packets)} to be enough for the utilisation")
-    if one.utilisation is not None and advice.answer is not None:
-        parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size}")
-    note = f" ({one.note})" if one.note else ""
-    return f"For {one.flow} model {one.label} expects {_list(parts)}{note}."
+    if says.packets is not None:
+        parts.append(f"{_packets(says.packets)} to be enough for the utilisation")
+    if says.utilisation is not None and advice.answer is not None:
+        parts.append(f"{says.utilisation * 100:.4g} % with {advice.answer.setting.size}")
+    note = f" ({says.note})" if says.note else ""
+    return f"For {says.flow} model {says.label} expects {_list(parts)}{note}."
 
 
 def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
@@ -415,10 +428,10 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
         return f"Not confirmed by emulation: {confirmation.why}"
     each = [
         (
-            f"{one.setting.label}: {_expected(advice, one)} ({one.replicates} "
-            f"run{'' if one.replicates == 1 else 's'})"
+            f"{outcome.setting.label}: {_expected(advice, outcome)} ({outcome.replicates} "
+            f"run{'' if outcome.replicates == 1 else 's'})"
         )
-        for one in confirmation.outcomes
+        for outcome in confirmation.outcomes
     ]
     doubt = (
         f"; {confirmation.unreliable} runs are unreliable and left out"
@@ -429,7 +442,7 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
 
 
 def _method(advice: BufferAdvice) -> str:
-    runs = sum(one.replicates for one in advice.every)
+    runs = sum(outcome.replicates for outcome in advice.every)
     return (
         f"{runs} simulated runs; every buffer had the same seeds. A target is met or missed if the "
         "whole interval is on one side of it; otherwise up to "
@@ -438,7 +451,7 @@ def _method(advice: BufferAdvice) -> str:
 
 
 def _most(advice: BufferAdvice) -> int:
-    return max(one.setting.size for one in advice.every if one.setting.is_droptail)
+    return max(outcome.setting.size for outcome in advice.every if outcome.setting.is_droptail)
 
 
 def _all(targets: tuple[Target, ...]) -> str:
@@ -456,29 +469,29 @@ def _toml(queue: dict[str, Any] | None) -> str:
     return "{ " + ", ".join(f"{name} = {json.dumps(value)}" for name, value in fields) + " }"
 
 
-def _plain_interval(found: Interval) -> dict[str, float]:
-    return {"mean": found.mean, "low": found.low, "high": found.high}
+def _plain_interval(interval: Interval) -> dict[str, float]:
+    return {"mean": interval.mean, "low": interval.low, "high": interval.high}
 
 
-def _found(one: Outcome) -> dict[str, Any]:
-    return {name: _plain_interval(found) for name, found in one.found.items()} | {
-        "replicates": one.replicates
+def _plain_measures(outcome: Outcome) -> dict[str, Any]:
+    return {name: _plain_interval(interval) for name, interval in outcome.intervals.items()} | {
+        "replicates": outcome.replicates
     }
 
 
-def _verdicts(advice: BufferAdvice, one: Outcome) -> dict[str, str]:
-    return {target.measure.name: one.judge(target) for target in advice.targets}
+def _verdicts(advice: BufferAdvice, outcome: Outcome) -> dict[str, str]:
+    return {target.measure.name: outcome.judge(target) for target in advice.targets}
 
 
-def _plain(advice: BufferAdvice, one: Outcome) -> dict[str, Any]:
-    size, hop = one.setting.size, advice.hop
+def _plain(advice: BufferAdvice, outcome: Outcome) -> dict[str, Any]:
+    size, hop = outcome.setting.size, advice.hop
     sized = {"packets": size, "bytes": size * hop.packet_bytes, "ms": size * hop.packet_s * 1e3}
-    queue = {"queue": one.setting.queue, "senders_use_ecn": one.setting.ecn}
+    queue = {"queue": outcome.setting.queue, "senders_use_ecn": outcome.setting.ecn}
     return (
         sized
         | queue
-        | _found(one)
-        | {"verdicts": _verdicts(advice, one), "runs": list(one.folders)}
+        | _plain_measures(outcome)
+        | {"verdicts": _verdicts(advice, outcome), "runs": list(outcome.folders)}
     )
 
 
@@ -490,13 +503,13 @@ def _plain_target(target: Target) -> dict[str, Any]:
     }
 
 
-def _plain_alone(one: Alone) -> dict[str, Any]:
-    low, high = (None, None) if one.sizes is None else (one.sizes.low, one.sizes.high)
+def _plain_alone(alone: Alone) -> dict[str, Any]:
+    low, high = (None, None) if alone.sizes is None else (alone.sizes.low, alone.sizes.high)
     return {
-        "measure": one.target.measure.name,
+        "measure": alone.target.measure.name,
         "from_packets": None if low is None else low.met,
         "missed_up_to_packets": None if low is None else low.missed,
         "up_to_packets": None if high is None else high.met,
         "missed_from_packets": None if high is None else high.missed,
-        "nearest_packets": one.best.setting.size,
+        "nearest_packets": alone.best.setting.size,
     }
