@@ -189,7 +189,7 @@ pub struct Ack {
     pub min_rtt: Option<Span>,
     /// Data in flight after this ACK.
     pub in_flight: Bytes,
-    /// What the delivery rate is sampled from; present if [`Needs::rate_samples`].
+    /// Values for rate samples; present if [`Needs::rate_samples`].
     pub rate: Option<RateInfo>,
     /// State of the sender; present if [`Needs::socket`].
     pub socket: Option<SocketState>,
@@ -293,8 +293,8 @@ pub enum Event {
     Marks(MarkReport),
 }
 
-/// What a control asks of the transport, and what it replaces. What is not asked for is neither
-/// computed nor reported.
+/// Requests of a control to the transport, and the part of it that the control replaces. The
+/// transport neither computes nor reports anything else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// [`Ack::rate`], [`Event::Lost`] and [`Event::SentAfterIdle`]. Costs memory for each segment
