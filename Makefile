@@ -72,7 +72,7 @@ help: ## list these
 
 build: $(RELEASE) $(PAPERS) ## build everything into .venv
 
-# A machine too busy reliable (4) has its page all the same.
+# Exit 4 (machine too busy) still writes the page.
 demo: $(RELEASE) $(PAPERS) ## answer the leaky-pipe question by every method, write a page
 	$(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --real-time '$(DEMO_REAL_TIME)' || test $$? = 4
 	$(BIN)/ackclock report $(DEMO_OUT)

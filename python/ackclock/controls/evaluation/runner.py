@@ -1,9 +1,8 @@
 """Evaluates a control by a suite, into a folder; finished cases are not repeated.
 
 The folder holds `cases/CASE.PATH/` for each case on each path (its record and the data of its
-figures),
-`evaluation.json` and `index.html`. A record has a content address, as those of reproductions have:
-an interrupted command, given again, continues, and a changed line is noticed.
+figures), `evaluation.json` and `index.html`. A record has a content address, as those of
+reproductions have: an interrupted command, given again, continues, and a changed line is noticed.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Optimisers: each places points in the unit cube and hears what they came to.
+"""Optimisers: each proposes points of the unit cube and receives their values.
 
 An optimiser calls `evaluate` with points by dimensions, and gets a value for each; the lowest is
 wanted. It goes on until `evaluate` raises `Spent`.
