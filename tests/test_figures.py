@@ -1,65 +1,19 @@
 """The registry of figures: it has everything that draws a result, and its records are true."""
 
 import inspect
-import pkgutil
-from collections.abc import Iterator
 from dataclasses import fields
-from functools import partial
-from importlib import import_module
-from types import ModuleType
-from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
 
 from ackclock import Result, plot
 from ackclock.cli.plot import plot as command
-from ackclock.comparison import Comparison
 from ackclock.elements.registry import registry
-from ackclock.plot.figure import METHODS
+from ackclock.plot.kind import METHODS
 from ackclock.result.run_json import TABLES
 
 KINDS = pytest.mark.parametrize(
     "kind", plot.FIGURES, ids=lambda kind: f"{kind.name}-{kind.methods[0]}"
 )
-
-
-def modules() -> list[ModuleType]:
-    return [
-        import_module(f"ackclock.plot.{one.name}") for one in pkgutil.iter_modules(plot.__path__)
-    ]
-
-
-def drawing(module: ModuleType) -> Iterator[Any]:
-    """Yields the public functions of a module that draw a result or a comparison."""
-    for name, one in vars(module).items():
-        if (
-            inspect.isfunction(one)
-            and one.__module__ == module.__name__
-            and not name.startswith("_")
-        ):
-            signature = inspect.signature(one)
-            first = next(iter(signature.parameters.values()), None)
-            if (
-                signature.return_annotation is Figure
-                and first is not None
-                and first.annotation in (Result, Comparison)
-            ):
-                yield one
-
-
-def drawn_by(kind: plot.FigureKind) -> Any:
-    return kind.draw.func if isinstance(kind.draw, partial) else kind.draw
-
-
-def test_every_function_that_draws_a_result_is_a_figure_of_the_list() -> None:
-    functions = {one for module in modules() for one in drawing(module)}
-    assert plot.cwnd in functions
-    for one in functions - {drawn_by(kind) for kind in plot.FIGURES}:
-        pytest.fail(
-            f"{one.__name__} of {one.__module__} is not in the list; add its FigureKind to FIGURES "
-            f"in python/ackclock/plot/__init__.py, or rename it _{one.__name__}"
-        )
 
 
 def test_a_method_has_one_figure_of_a_name() -> None:
@@ -74,7 +28,7 @@ def test_a_record_says_what_is_so(kind: plot.FigureKind) -> None:
     assert set(kind.methods) <= set(METHODS)
     assert set(kind.tables) <= {table["name"] for table in registry()["tables"]}
     view = [field.name for field in fields(plot.View)]
-    depends = [name for name in inspect.signature(kind.draw).parameters if name in view]
+    depends = [name for name in inspect.signature(kind.make).parameters if name in view]
     assert sorted(kind.takes) == sorted(depends)
     assert kind.is_over_time == ("span" in depends)
 
@@ -86,7 +40,7 @@ def test_methods_are_those_of_results() -> None:
 def test_whatever_a_view_has_is_an_option_of_the_command() -> None:
     given = {"span" if one.name in ("begin", "end") else one.name for one in command.params}
     assert set(plot.OPTIONS) <= given
-    assert {*plot.OPTIONS, "predicted", "paper"} == {field.name for field in fields(plot.View)}
+    assert {*plot.OPTIONS, "predicted"} == {field.name for field in fields(plot.View)}
 
 
 def test_a_figure_is_there_or_says_why_not(result: Result) -> None:

@@ -14,7 +14,7 @@ from ackclock import metrics, models, plot
 from ackclock.comparison import COMPARED, causes, observed
 from ackclock.comparison import table as compared
 from ackclock.comparison.causes import Cause
-from ackclock.report import compared_figures, run_section, run_tables
+from ackclock.report import figures, run_tables
 from ackclock.sweeps.plan import METRICS_BY_DEFAULT
 
 PACKAGES = Path(models.__file__).parents[2]
@@ -46,7 +46,7 @@ def unlisted(package: ModuleType, kind: type, listed: Iterable[Any]) -> list[str
 @pytest.mark.parametrize(
     ("package", "kind", "listed", "name"),
     [
-        (plot, plot.FigureKind, plot.FIGURES, "FIGURES"),
+        (plot, plot.FigureKind, plot.FIGURES, "_FILES"),
         (metrics, metrics.Metric, metrics.METRICS.values(), "_ALL"),
         (models, models.Model, models.MODELS, "MODELS"),
         (causes, Cause, causes.CAUSES, "CAUSES"),
@@ -64,7 +64,7 @@ def test_every_record_is_in_its_list(
     "names",
     [
         run_tables.FLOW_METRICS, run_tables.ARRIVAL_METRICS, run_tables._FLOW_COLUMNS,
-        run_tables._HOP_COLUMNS, run_section._SWEPT, METRICS_BY_DEFAULT,
+        run_tables._HOP_COLUMNS, figures._SWEPT, METRICS_BY_DEFAULT,
         observed._EVIDENCE_OF_FLOWS, observed._EVIDENCE_OF_HOPS, COMPARED,
         [name for _, name in compared._UNKNOWN],
     ],
@@ -76,7 +76,7 @@ def test_chosen_metrics_are_metrics(names: Iterable[str]) -> None:
 
 def test_drawn_metrics_are_compared() -> None:
     """A name that is not compared would leave its figure out without a word."""
-    assert [name for name in compared_figures._DRAWN if name not in COMPARED] == []
+    assert [name for name in figures._COMPARED if name not in COMPARED] == []
 
 
 def test_columns_have_the_units_of_their_metrics() -> None:

@@ -90,7 +90,7 @@ def test_a_comparison_shows_its_sentences_and_numbers(leaky_pipe: Scenario) -> N
 
 @pytest.mark.slow
 def test_a_figure_shows_itself(result: Result) -> None:
-    figure = plot.cwnd(result)
+    figure = plot.figure(result, "cwnd")
     assert "<svg" in figure._repr_svg_()
     assert figure._repr_png_().startswith(b"\x89PNG")
 

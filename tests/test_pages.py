@@ -236,7 +236,8 @@ def test_dragging_shows_a_part_of_the_time_in_linked_figures(
     browser.run(f"{svg}.scrollIntoView({{block: 'center'}})")
     box = value(browser, f"(({{x, y}}) => [x, y])({svg}.getBoundingClientRect())")
     ends = """[...document.querySelectorAll('[data-figure^="s0-time"]')].map(box =>
-        [...box.querySelectorAll('.canvas text')].map(one => one.textContent).includes('5'))"""
+        [...box.querySelectorAll('.canvas text[text-anchor=middle]')]
+            .map(one => one.textContent).includes('5'))"""
     assert all(value(browser, ends))
     browser.mouse("mousePressed", box[0] + 80, box[1] + 90)
     browser.mouse("mouseMoved", box[0] + 160, box[1] + 90)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from ackclock import Result, Scenario, plot, simulate
 from ackclock.plot.heat_map import heat_map_axes
 from ackclock.plot.panels import MOST_PANELS, dimensions
-from ackclock.plot.paper import COLUMN_WIDTH_IN, TEXT_WIDTH_IN, Paper, printed, width_in
+from ackclock.plot.paper import COLUMN_WIDTH_IN, TEXT_WIDTH_IN, Paper, width_in
 from ackclock.plot.subject import bottleneck
 from tests.refusals import refused
 from tests.test_frame import LAB
@@ -72,7 +72,7 @@ def test_dimensions_are_what_varies_by_itself() -> None:
 
 
 def test_a_heat_map_has_each_value_in_its_cell() -> None:
-    figure = plot.heat_map(table(), "utilisation")
+    figure = plot.draw(plot.heat_map(table(), "utilisation"))
     x, y, made = heat_map_axes(table())
     assert (x.label, y.label) == ("limit", "delay")
     assert made.columns is not None
@@ -94,7 +94,7 @@ def test_a_heat_map_has_the_axes_that_are_asked_for() -> None:
     assert (x.label, y.label) == ("rate", "control.kind")
     assert made.columns is not None
     assert {made.columns.label, *(one.label for one in made.rows)} == {"delay", "limit"}
-    figure = plot.heat_map(table(), "utilisation", x="rate", y="control.kind")
+    figure = plot.draw(plot.heat_map(table(), "utilisation", x="rate", y="control.kind"))
     assert figure.get_supxlabel() == "link rate (Mbit/s)"
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(CONTROLS)
     assert [text.get_text() for text in figure.axes[-2].get_xticklabels()] == ["1", "10", "100"]
@@ -106,7 +106,7 @@ def test_a_heat_map_leaves_out_what_is_unknown_and_marks_what_has_not_settled() 
     at = whole.schema.get_field_index("utilisation")
     known = whole.set_column(at, "utilisation", pa.array(values))
     marked = known.append_column("utilisation_unsettled", pa.array([False, True, False, False]))
-    figure = plot.heat_map(marked, "utilisation")
+    figure = plot.draw(plot.heat_map(marked, "utilisation"))
     [panel] = meshes(figure)
     assert panel.mask.tolist() == [[True, False], [False, False]]
     texts = [text.get_text() for text in figure.axes[0].texts]
@@ -117,7 +117,7 @@ def test_a_heat_map_leaves_out_what_is_unknown_and_marks_what_has_not_settled() 
 def test_the_label_of_the_colour_bar_is_within_the_figure() -> None:
     flat = table(controls=("reno",), rates=(1.0,))
     shown = flat.append_column("queueing_delay_p99", flat["utilisation"])
-    figure = plot.heat_map(shown, "queueing_delay_p99")
+    figure = plot.draw(plot.heat_map(shown, "queueing_delay_p99"))
     FigureCanvasAgg(figure).draw()
     label = figure.axes[-1].yaxis.label.get_window_extent()
     assert label.y0 >= 0
@@ -129,7 +129,9 @@ def test_values_of_many_magnitudes_have_a_logarithmic_scale() -> None:
     def norm(values: list[float]) -> matplotlib.colors.Normalize:
         shown = table(controls=("reno",), rates=(1.0,))
         at = shown.schema.get_field_index("utilisation")
-        figure = plot.heat_map(shown.set_column(at, "utilisation", pa.array(values)), "utilisation")
+        figure = plot.draw(
+            plot.heat_map(shown.set_column(at, "utilisation", pa.array(values)), "utilisation")
+        )
         [mesh, *_] = [one for one in figure.axes[0].collections if isinstance(one, QuadMesh)]
         return mesh.norm
 
@@ -153,7 +155,7 @@ def test_what_a_heat_map_cannot_show_is_refused() -> None:
 
 
 def test_small_multiples_have_a_line_for_each_choice() -> None:
-    figure = plot.small_multiples(table(), "utilisation", x="rate")
+    figure = plot.draw(plot.small_multiples(table(), "utilisation", x="rate"))
     panels = [axes for axes in figure.axes if axes.lines]
     assert len(panels) == len(DELAYS) * len(LIMITS)
     first = {
@@ -169,9 +171,10 @@ def test_small_multiples_have_a_line_for_each_choice() -> None:
 
 @pytest.mark.parametrize("width", [COLUMN_WIDTH_IN, TEXT_WIDTH_IN])
 def test_titles_legend_and_panels_do_not_overlap(width: float) -> None:
-    figure = plot.small_multiples(
-        table(), "utilisation", x="rate", title="A title that is " + "long " * 20, width_in=width
+    spec = plot.small_multiples(
+        table(), "utilisation", x="rate", title="A title that is " + "long " * 20
     )
+    figure = plot.draw(spec, Paper(width))
     figure.draw_without_rendering()
     title = figure.texts[0].get_window_extent()
     legend = figure.legends[0].get_window_extent()
@@ -184,9 +187,9 @@ def test_titles_legend_and_panels_do_not_overlap(width: float) -> None:
 
 def test_the_bottleneck_is_shown_unless_another_hop_is_asked_for(lab: Result) -> None:
     assert bottleneck(lab) == "b"
-    shown = plot.sweep(lab, metric="utilisation")
+    shown = plot.figure(lab, "sweep", metric="utilisation")
     assert "back" not in "".join(str(line.get_label()) for line in shown.axes[0].lines)
-    other = plot.FIGURES[1].drawn(lab, plot.View(metric="utilisation", subject="back"))
+    other = plot.figure(lab, "heatmap", metric="utilisation", subject="back")
     means = {
         100 * row["utilisation"] for row in lab.frame("utilisation", subject="back").to_pylist()
     }
@@ -195,7 +198,7 @@ def test_the_bottleneck_is_shown_unless_another_hop_is_asked_for(lab: Result) ->
 
 
 def test_a_cdf_is_of_the_samples_of_the_queue(lab: Result) -> None:
-    figure = plot.cdf(lab)
+    figure = plot.figure(lab, "cdf")
     lines = {str(line.get_label()): line for line in figure.axes[0].lines}
     assert set(lines) == {"reno", "cubic"}
     rows = lab.rows("hops", hop="b", point=0).to_pydict()
@@ -218,17 +221,17 @@ def test_a_cdf_is_of_the_samples_of_the_queue(lab: Result) -> None:
 
 
 def test_a_distribution_is_of_the_subject_that_is_asked_for(lab: Result) -> None:
-    assert plot.cdf(lab, subject="f").get_supxlabel() == "round-trip time of f (ms)"
-    figure = plot.box(lab, subject="f", x="hops.b.queue.limit")
+    assert plot.figure(lab, "cdf", subject="f").get_supxlabel() == "round-trip time of f (ms)"
+    figure = plot.figure(lab, "box", subject="f", x="hops.b.queue.limit")
     assert figure.get_supxlabel() == "queue limit (BDP)"
     low = min(rtt for rtt in lab.rows("samples", flow="f")["rtt_s"].to_pylist() if rtt)
     drawn = [line.get_ydata() for axes in figure.axes for line in axes.lines]
     assert min(np.min(values) for values in drawn) >= 1e3 * low
     with refused("unknown-name", "--subject", "nobody"):
-        plot.box(lab, subject="nobody")
+        plot.figure(lab, "box", subject="nobody")
     for nobody in ("nobody", "b"):  # A hop has no goodput.
         with refused("unknown-name", "--subject", nobody):
-            plot.sweep(lab, metric="goodput", subject=nobody)
+            plot.figure(lab, "sweep", metric="goodput", subject=nobody)
 
 
 @pytest.mark.parametrize(
@@ -256,10 +259,10 @@ def test_what_is_not_a_width_is_refused(written: str, code: str) -> None:
 def test_print_has_width_font_and_no_title(lab: Result) -> None:
     paper = Paper(width_in("column"), "serif", 7.0, "")
     for kind in plot.FIGURES:
-        view = plot.View(metric="utilisation", paper=paper)
+        view = plot.View(metric="utilisation")
         if kind.why_not(lab, view) is not None:
             continue
-        figure = printed(kind.drawn(lab, view), paper)
+        figure = plot.draw(kind.spec(lab, view), paper)
         assert figure.get_size_inches()[0] == pytest.approx(COLUMN_WIDTH_IN)
         assert not any(axes.get_title(loc="left") for axes in figure.axes)
         assert not any(lab.run["name"] in text.get_text() for text in figure.texts)

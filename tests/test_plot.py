@@ -1,6 +1,9 @@
 import math
 import re
+from functools import partial
+from importlib import resources
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,13 +12,27 @@ from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, plot, simulate
 from ackclock.metrics import METRICS, metric, summarise
-from ackclock.plot.style import control_styles, line_styles, reference_style, style
+from ackclock.plot.style import (
+    COLOURS,
+    control_styles,
+    line_styles,
+    look,
+    reference,
+    style_sheet,
+)  # fmt: skip
+from ackclock.plot.style import line as line_style
+from ackclock.plot.sweep import swept_axis
 
 from .refusals import refused
 
+
+def drawn(name: str, result: Result, **options: Any) -> plot.Drawing:
+    return plot.figure(result, name, **options)
+
+
 # The figures over time of any simulation, by name.
 OVER_TIME = {
-    kind.name: kind.draw
+    kind.name: partial(drawn, kind.name)
     for kind in plot.FIGURES
     if kind.is_over_time and "simulate" in kind.methods
 }
@@ -72,35 +89,32 @@ def test_every_figure_in_every_format(
 
 def test_other_formats_are_refused(result: Result, tmp_path: Path) -> None:
     with refused("unsupported", str(tmp_path / "figure.doc"), ".svg"):
-        plot.save(plot.cwnd(result), tmp_path / "figure.doc")
+        plot.save(plot.figure(result, "cwnd"), tmp_path / "figure.doc")
     assert not list(tmp_path.iterdir())
 
 
 def test_controls_are_told_apart_without_colour(result: Result) -> None:
-    styles = control_styles(result.run).values()
-    assert len({(str(one.linestyle), one.marker) for one in styles}) == len(styles)
-    many = [style(position) for position in range(66)] + [
-        reference_style(position) for position in range(4)
-    ]
-    assert len({(str(one.linestyle), one.marker) for one in many}) == len(many)
+    styles = [look(name) for name in control_styles(result.run).values()]
+    assert len({(one.dashes, one.marker) for one in styles}) == len(styles)
+    names = [*map(line_style, range(66)), *map(reference, range(4))]
+    many = [look(name) for name in names]
+    assert len({(one.dashes, one.marker) for one in many}) == len(many)
 
 
 def test_flows_of_one_control_have_colours_of_their_own(result: Result) -> None:
-    for control, looked in control_styles(result.run).items():
+    for control, own in control_styles(result.run).items():
         several = line_styles(result.run, [control, control, "udp", control])
-        assert several[0] == looked
-        assert len({one.color for one in several}) == 4
+        assert several[0] == own
+        assert len({look(name).colour for name in several}) == 4
     many = line_styles(result.run, 30 * ["reno"])
     assert len(set(many)) == 30
 
 
-@pytest.mark.parametrize(
-    "figure", [plot.cwnd, plot.throughput, plot.rtt], ids=lambda figure: figure.__name__
-)
-def test_lines_are_told_apart_without_colour(rivals: Result, figure) -> None:
+@pytest.mark.parametrize("name", ["cwnd", "throughput", "rtt"])
+def test_lines_are_told_apart_without_colour(rivals: Result, name: str) -> None:
     lines = {
         label: look
-        for label, look in looks(figure(rivals)).items()
+        for label, look in looks(plot.figure(rivals, name)).items()
         if "ssthresh" not in label and label != "timeout"
     }
     flows = {label.split(" (")[0] for label in lines}
@@ -109,7 +123,7 @@ def test_lines_are_told_apart_without_colour(rivals: Result, figure) -> None:
 
 
 def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result) -> None:
-    figure = plot.sweep(result, predicted)
+    figure = plot.figure(result, "sweep", predicted=predicted)
     [axes] = figure.axes
     lines = {line.get_label(): line for line in axes.get_lines()}
     assert {"Reno", "CUBIC", "model: PFTK (Reno)", "model: square root (Reno)"} <= set(lines)
@@ -121,7 +135,7 @@ def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result
         lines["CUBIC"].get_ydata(), [expected[point].mean / 1e6 for point in range(3, 6)]
     )
     np.testing.assert_allclose(lines["Reno"].get_xdata(), [0, 0.5, 5])
-    assert axes.get_xlabel() == "hops.wireless.impairments.0.probability (%)"
+    assert axes.get_xlabel() == "impairments probability (%)"
     assert axes.get_ylabel() == "goodput (Mbit/s)"
     rows = predicted.tables["predictions"].to_pylist()
     pftk = [
@@ -135,7 +149,7 @@ def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result
 
 
 def test_the_band_is_the_confidence_interval(result: Result) -> None:
-    [axes] = plot.sweep(result).axes
+    [axes] = plot.figure(result, "sweep").axes
     expected = [one.interval for one in summarise(result, metric("goodput")) if one.point < 3]
     band = axes.collections[0].get_paths()[0].vertices
     assert band[:, 1].max() == pytest.approx(max(one.high for one in expected) / 1e6)
@@ -164,12 +178,12 @@ OF_OTHER_FLOWS = (
 @pytest.mark.slow
 @pytest.mark.parametrize("what", [name for name in METRICS if name not in OF_OTHER_FLOWS])
 def test_every_metric_can_be_swept(result: Result, what: str) -> None:
-    assert plot.sweep(result, metric=what).axes[0].get_lines()
+    assert plot.figure(result, "sweep", metric=what).axes[0].get_lines()
 
 
 @pytest.mark.parametrize("what", OF_OTHER_FLOWS)
 def test_a_metric_that_is_not_known_is_said_to_be_so(result: Result, what: str) -> None:
-    [axes] = plot.sweep(result, metric=what).axes
+    [axes] = plot.figure(result, "sweep", metric=what).axes
     assert not axes.get_lines()
     assert [text.get_text() for text in axes.texts] == ["known of no point"]
 
@@ -177,19 +191,19 @@ def test_a_metric_that_is_not_known_is_said_to_be_so(result: Result, what: str) 
 def test_without_a_swept_quantity_there_is_no_sweep(rivals: Result) -> None:
     assert "sweep" not in plot.figures(rivals)
     with refused("no-data", ""):
-        plot.sweep(rivals)
+        plot.figure(rivals, "sweep")
 
 
 def test_units_that_differ_are_brought_to_one() -> None:
     points = [{"assignments": {"x": value}} for value in ("900 kbit/s", "1 Mbit/s", "2 Mbit/s")]
-    axis = plot.swept_axis(points)
+    axis = swept_axis(points)
     assert axis is not None
     assert (axis.unit, axis.values) == ("bit/s", [9e5, 1e6, 2e6])
-    assert plot.swept_axis([{"assignments": {"x": value}} for value in ("reno", "cubic")]) is None
+    assert swept_axis([{"assignments": {"x": value}} for value in ("reno", "cubic")]) is None
 
 
 def test_the_window_is_drawn_in_segments(result: Result) -> None:
-    [axes] = plot.cwnd(result, point=1, replicate=2).axes
+    [axes] = plot.figure(result, "cwnd", point=1, replicate=2).axes
     line = next(line for line in axes.get_lines() if line.get_label() == "main (Reno) cwnd")
     rows = [
         row
@@ -200,7 +214,7 @@ def test_the_window_is_drawn_in_segments(result: Result) -> None:
 
 
 def test_drops_are_drawn_once_each(result: Result) -> None:
-    _, drops = plot.queue(result, point=2).axes
+    _, drops = plot.figure(result, "queue", point=2).axes
     drawn = sum(float(np.sum(line.get_ydata())) for line in drops.get_lines())
     rows = [
         row
@@ -233,10 +247,10 @@ def test_figures_over_time_may_be_of_a_part_of_it(result: Result, name: str) -> 
 
 def test_a_point_that_is_not_there_is_named(result: Result) -> None:
     with refused("out-of-range", "point", 9, 5):
-        plot.cwnd(result, point=9)
+        plot.figure(result, "cwnd", point=9)
     for replicate in (-1, 9):
         with refused("out-of-range", "replicate", replicate):
-            plot.cwnd(result, replicate=replicate)
+            plot.figure(result, "cwnd", replicate=replicate)
 
 
 @pytest.mark.slow
@@ -258,7 +272,7 @@ def test_figures_of_an_interrupted_run_say_so(result: Result) -> None:
         assert "(interrupted run)" in axes.get_title(loc="left").replace("\n", " ")
         assert [text.get_text() for text in axes.texts] == ["not run: interrupted before"]
     partial = Result(result.run | {"partial": True}, result.tables)
-    assert "interrupted" in plot.sweep(partial).axes[0].get_title(loc="left")
+    assert "interrupted" in plot.figure(partial, "sweep").axes[0].get_title(loc="left")
 
 
 def test_more_flows_than_can_be_told_apart_are_counted(leaky_pipe: Scenario) -> None:
@@ -267,14 +281,14 @@ def test_more_flows_than_can_be_told_apart_are_counted(leaky_pipe: Scenario) -> 
             {"flows.0.count": 10, "replicates": 1, "duration": "2 s"}
         )
     )
-    [axes] = plot.cwnd(many).axes
+    [axes] = plot.figure(many, "cwnd").axes
     assert axes.get_legend().get_title().get_text() == "8 of 10 flows"
 
 
 def test_parameters_that_vary_together_make_one_line(leaky_pipe: Scenario) -> None:
     together = {"hops.wired.delay,hops.return.delay": [["5 ms", "10 ms"], ["20 ms", "40 ms"]]}
-    [axes] = plot.sweep(
-        simulate(leaky_pipe.replace(sweep=together, replicates=2, duration="2 s"))
+    [axes] = plot.figure(
+        simulate(leaky_pipe.replace(sweep=together, replicates=2, duration="2 s")), "sweep"
     ).axes
     assert [
         line.get_xdata().tolist() for line in axes.get_lines() if line.get_label() == "Reno"
@@ -287,9 +301,9 @@ def test_what_has_no_window_is_not_in_the_legend(leaky_pipe: Scenario) -> None:
     udp = {"name": "udp", "route": flow["route"], "transport": {"kind": "udp"}}
     udp |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
     result = simulate(alone.replace(flows=[flow, udp], replicates=1, duration="2 s"))
-    assert "udp (UDP)" in looks(plot.throughput(result))
+    assert "udp (UDP)" in looks(plot.figure(result, "throughput"))
     assert not any(
-        "udp" in label for figure in (plot.cwnd, plot.rtt) for label in looks(figure(result))
+        "udp" in label for name in ("cwnd", "rtt") for label in looks(plot.figure(result, name))
     )
 
 
@@ -305,20 +319,21 @@ def test_what_an_emulation_does_not_know_is_not_drawn(leaky_pipe: Scenario) -> N
         samples.column_names.index("rtt_s"), "rtt_s", [[None] * samples.num_rows]
     ).cast(samples.schema)
     emulated = Result(result.run | {"method": "emulate"}, {**result.tables, "samples": samples})
-    [axes] = plot.throughput(emulated).axes
+    [axes] = plot.figure(emulated, "throughput").axes
     assert axes.get_ylabel() == "acknowledged (Mbit/s)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
         "main (Reno)",
         "udp: not sampled",
     ]
-    assert "udp: not sampled" not in looks(plot.throughput(result))
-    assert set(looks(plot.rtt(emulated))) == {"main (Reno) smoothed"}
+    assert "udp: not sampled" not in looks(plot.figure(result, "throughput"))
+    assert set(looks(plot.figure(emulated, "rtt"))) == {"main (Reno) smoothed"}
 
 
 def test_a_long_title_goes_on_below(leaky_pipe: Scenario) -> None:
     name = " ".join(["word"] * 20)
-    figure = plot.cwnd(
-        simulate(leaky_pipe.expand()[0].scenario.replace(name=name, replicates=1, duration="2 s"))
+    figure = plot.figure(
+        simulate(leaky_pipe.expand()[0].scenario.replace(name=name, replicates=1, duration="2 s")),
+        "cwnd",
     )
     lines = figure.axes[0].get_title(loc="left").splitlines()
     assert len(lines) == 2
@@ -345,7 +360,7 @@ def test_curves_are_told_apart_and_points_look_like_their_line() -> None:
         lines["law"].get_color(),
         lines["other law"].get_color(),
     )
-    assert lines["limit"].get_color() == reference_style(0).color
+    assert lines["limit"].get_color() == look(reference(0)).hex
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
     assert axes.get_ylim()[0] == 0
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_title(loc="left")) == (
@@ -375,3 +390,33 @@ def test_an_inlined_drawing_has_ids_of_its_own() -> None:
     assert ids[0]
     assert not ids[0] & ids[1]
     assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', first)) <= ids[0]
+
+
+def test_colours_of_files_are_those_of_pages() -> None:
+    sheet = resources.files("ackclock.report").joinpath("base.css").read_text()
+    on_white = dict(re.findall(r"--([a-z]+): var\(--light, (#[0-9a-f]{6})\)", sheet))
+    assert {name: on_white[name] for name in COLOURS} == COLOURS
+
+
+def test_a_page_has_the_colour_and_dashes_of_a_file() -> None:
+    for name in ("simulate", "line-4", "reference-2", "window"):
+        style, rules = look(name), style_sheet([f"{name}/cross"])
+        assert f".s-{name}{{--c:var(--{style.colour})}}" in rules
+        drawn = re.search(r"stroke-dasharray:([\d. ]+|none)", rules)
+        assert drawn is not None
+        lengths = [] if drawn[1] == "none" else [float(one) for one in drawn[1].split()]
+        assert lengths == pytest.approx([1.5 * length for length in style.dashes])
+
+
+def test_a_figure_apart_has_the_same_values_and_a_panel_for_each_flow(rivals: Result) -> None:
+    [kind] = [one for one in plot.FIGURES if one.name == "cwnd" and "simulate" in one.methods]
+    whole = kind.spec(rivals, plot.View())
+    assert isinstance(whole, plot.FigureSpec)
+    apart = whole.apart()
+    assert [panel.title for panel in apart.panels] == whole.groups
+    assert len(whole.groups) == 4
+    values = [one.y.tobytes() for one in sorted(whole.series, key=lambda one: one.group)]
+    panels = sorted(apart.panels, key=lambda panel: panel.title)
+    assert [one.y.tobytes() for panel in panels for one in panel.series] == values
+    for panel in apart.panels:
+        assert {one.style for one in panel.series} <= {"simulate", "limit", "timeout"}

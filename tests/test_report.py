@@ -8,6 +8,7 @@ import pytest
 
 from ackclock import Result, __version__
 from ackclock.metrics import metric, summarise
+from ackclock.plot.scales import height_axis, swept_axis_of
 from ackclock.report import live, page
 from ackclock.report.environment import aligned
 
@@ -115,9 +116,10 @@ def test_the_page_says_what_was_run(text: str) -> None:
 def test_live_figures_have_the_numbers_of_the_result(result: Result, predicted: Result) -> None:
     data = data_of(page([(result, predicted)]))
     goodput = data["s0-figure-goodput"]
-    assert goodput["panels"][0]["title"] == "main, Reno"
+    assert goodput["panels"][0]["title"] == "Reno"
     [simulated] = [one for one in goodput["panels"][0]["series"] if one["s"] == "simulate"]
-    assert simulated["x"] == [0, 1, 2]  # equal distances: there is a zero, and 0.5 is near it
+    assert simulated["x"] == [0, 0.5, 5]
+    assert goodput["x"]["kind"] == "symlog"  # there is a zero, and 0.5 is near it
     assert [name for _, name in goodput["x"]["ticks"]] == ["0 %", "0.5 %", "5 %"]
     told = [
         one.interval.mean * 1e-6
@@ -126,8 +128,13 @@ def test_live_figures_have_the_numbers_of_the_result(result: Result, predicted: 
     ]
     assert simulated["y"] == pytest.approx(told, rel=1e-3)
     assert [len(runs) for runs in simulated["runs"]] == [3, 3, 3]
-    [predicted_ones] = [one for one in goodput["panels"][0]["series"] if one["s"] == "predict"]
-    assert predicted_ones["doubts"] == [False, False, True]
+    [key] = [one for one in goodput["keys"] if one["name"] == "model: PFTK"]
+    [predicted_ones] = [one for one in goodput["panels"][0]["series"] if one.get("id") == key["id"]]
+    rows = predicted.tables["predictions"].to_pylist()
+    pftk = [row for row in rows if row["model"] == "pftk" and row["goodput_bit_per_s"]]
+    assert predicted_ones["x"] == [0.5, 5]
+    assert predicted_ones["doubts"] == [bool(row["violated"]) for row in pftk]
+    assert any(predicted_ones["doubts"])
     assert "doubts" not in simulated
     for figure in data.values():
         for panel in figure["panels"]:
@@ -200,12 +207,11 @@ def test_numbers_stand_under_each_other() -> None:
     assert aligned(["-0.5", "12"]) == ["−0.5", f"12{point}{figure}"]
 
 
-def test_an_axis_of_values_is_logarithmic_or_has_equal_distances() -> None:
-    wide = live.values_axis([1, 2, 4, 100], "limit", "packets")
-    assert (wide["kind"], wide["ticks"][-1]) == ("log", [100, "100"])
-    from_zero = [0, 0.1, 5]
-    assert live.values_axis(from_zero, "loss", "%")["label"] == "loss, not to scale"
-    assert [live.position(from_zero, one) for one in from_zero] == [0, 1, 2]
-    even = [10, 20, 30]
-    assert live.values_axis(even, "delay, ms", "ms")["kind"] == "linear"
-    assert [live.position(even, one) for one in even] == even
+def test_an_axis_of_values_gives_room_to_small_ones() -> None:
+    wide = swept_axis_of([1, 2, 4, 100], "limit", "packets")
+    assert (wide.scale, wide.ticks[-1]) == ("log", (100, "100"))
+    assert swept_axis_of([0, 0.1, 5], "loss", "%").scale == "symlog"
+    assert swept_axis_of([10, 20, 30], "delay", "ms").scale == "linear"
+    assert height_axis([1, 10, 40], "goodput").scale == "log"
+    assert height_axis([0, 10, 40], "goodput").begin == 0
+    assert height_axis([-1, 10], "difference").begin is None

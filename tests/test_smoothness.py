@@ -18,6 +18,7 @@ from ackclock.metrics import (
     shown_time_scales,
     summarise,
 )
+from ackclock.plot.variation import variation
 
 from .refusals import refused
 from .sampled import sampled
@@ -175,11 +176,13 @@ def test_the_figure_of_a_run_and_its_numbers(leaky_pipe: Scenario) -> None:
     assert list(of_scale) == [0.2, 0.5, 1, 2]
     # A packet more or less of the 17 in 0.2 s, and TCP's saw-teeth.
     assert all(0 <= told["steady"] < 0.06 < 0.1 < told["main"] for told in of_scale.values())
-    [axes] = plot.variation(result).axes
-    lines = {container.get_label(): container.lines[0].get_ydata() for container in axes.containers}
+    [axes] = plot.draw(variation(result)).axes
+    lines = {
+        line.get_label(): line.get_ydata() for line in axes.lines if line.get_label()[0] != "_"
+    }
     assert list(lines) == ["main ×2 (Reno)", "steady (UDP)"]
     np.testing.assert_allclose(
         lines["main ×2 (Reno)"], [told["main"] for told in of_scale.values()]
     )
     with refused("contradiction", "time scale"):
-        plot.variation(result, time_scales_s=[0.01])
+        variation(result, time_scales_s=[0.01])

@@ -3,7 +3,8 @@
 import pytest
 
 from ackclock import Result, Scenario, plot, simulate
-from ackclock.plot import View, why_not
+from ackclock.plot import View, draw, why_not
+from ackclock.plot.states import states
 
 from .refusals import refused
 
@@ -28,7 +29,7 @@ def words(figure) -> set[str]:
 
 
 def test_it_names_states_and_lines(recorded: Result) -> None:
-    shown = words(plot.states(recorded))
+    shown = words(draw(states(recorded)))
     assert {"in flight", "cwnd", "sample", "max_bw"} <= shown
     assert "long-term bound" not in shown, "version 1 has none"
     assert any(one.startswith("startup") for one in shown)
@@ -36,18 +37,18 @@ def test_it_names_states_and_lines(recorded: Result) -> None:
 
 def test_a_suite_may_give_other_names_and_marks(recorded: Result) -> None:
     shown = words(
-        plot.states(recorded, span=(0, 1), names={"startup": "STARTUP"}, marks=[(0.5, "slower")])
+        draw(states(recorded, span=(0, 1), names={"startup": "STARTUP"}, marks=[(0.5, "slower")]))
     )
-    assert {"STARTUP", " slower"} <= shown
+    assert {"STARTUP", "slower"} <= shown
 
 
 def test_a_span_is_the_ends_of_the_axis(recorded: Result) -> None:
-    figure = plot.states(recorded, span=(1.0, 2.0))
+    figure = draw(states(recorded, span=(1.0, 2.0)))
     assert figure.axes[1].get_xlim() == (1.0, 2.0)
 
 
 def test_the_same_figure_has_the_same_bytes(recorded: Result) -> None:
-    first, again = (plot.render(plot.states(recorded), "svg") for _ in range(2))
+    first, again = (plot.render(draw(states(recorded)), "svg") for _ in range(2))
     assert first == again
     assert first.startswith(b"<?xml")
 
@@ -56,4 +57,4 @@ def test_without_the_table_there_is_none(recorded: Result, result: Result) -> No
     assert why_not(recorded, "states", View()) is None
     assert why_not(result, "states", View()) == 'has no table "control_states"'
     with refused("no-data", ""):
-        plot.states(recorded, span=(2.9, 2.9000001))
+        states(recorded, span=(2.9, 2.9000001))

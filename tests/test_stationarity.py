@@ -191,7 +191,7 @@ def test_pages_and_figures_mark_it(unsettled: Result) -> None:
     assert judge(unsettled).warning in text.replace("&#39;", "'")
     delays = {"hops.bottleneck.delay": ["5 ms", "200 ms"]}
     swept = simulate(slow(hops__return__delay="0 s", sweep=delays, replicates=1))
-    [axes] = plot.sweep(swept).axes
+    [axes] = plot.figure(swept, "sweep").axes
     [marks] = [line for line in axes.lines if line.get_label() == "not settled"]
     assert list(marks.get_xdata()) == [200]
 

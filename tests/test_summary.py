@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 import pytest
 
 from ackclock import Result, load, predict, simulate
-from ackclock.report import run_tables, summary, time_figures, value_figures
+from ackclock.report import figures, run_tables, summary
 from ackclock.report.certainty import of_result
 from ackclock.scenario import Scenario
 from ackclock.validity.stationarity import judge
@@ -169,6 +169,5 @@ def test_a_flow_without_means_has_a_reason(change: dict[str, object], why: str) 
 
 def test_a_flow_that_never_begins_has_no_figures() -> None:
     late = simulate(first(flows__download__start="20 s"))
-    assert time_figures.of_run(late, is_key=True) == []
-    assert value_figures.of_result(late) == []
-    assert time_figures.of_run(simulate(first()), is_key=True) != []
+    assert figures.of_result(late) == []
+    assert figures.of_result(simulate(first())) != []

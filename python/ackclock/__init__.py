@@ -6,7 +6,7 @@ deterministic packet-level engine, the real Linux TCP stack, and captures of rea
 
     from ackclock import load, plot, simulate
 
-    plot.save(plot.cwnd(simulate(load("examples/leaky-pipe.toml"))), "cwnd.svg")
+    plot.save(plot.figure(simulate(load("examples/leaky-pipe.toml")), "cwnd"), "cwnd.svg")
 """
 
 from importlib import import_module

@@ -74,13 +74,17 @@ def test_titles_say_so(emulated: Result) -> None:
     assert replace(emulated, averages_unreliable=True).averaging.endswith(
         ", 4 unreliable runs taken in"
     )
-    assert "unreliable" in plot.cwnd(emulated, point=1, replicate=2).axes[0].get_title(loc="left")
-    assert "reliable" not in plot.cwnd(emulated, point=1, replicate=1).axes[0].get_title(loc="left")
+    assert "unreliable" in plot.figure(emulated, "cwnd", point=1, replicate=2).axes[0].get_title(
+        loc="left"
+    )
+    assert "reliable" not in plot.figure(emulated, "cwnd", point=1, replicate=1).axes[0].get_title(
+        loc="left"
+    )
 
 
 def test_the_sweep_leaves_them_out(emulated: Result) -> None:
     for result, points in ((emulated, 2), (replace(emulated, averages_unreliable=True), 3)):
-        [axes] = plot.sweep(result).axes
+        [axes] = plot.figure(result, "sweep").axes
         [line] = [line for line in axes.get_lines() if line.get_label() == "Reno"]
         assert len(line.get_xdata()) == points
 

@@ -9,7 +9,7 @@ from click.testing import Result as Answer
 from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, plot
-from ackclock.plot.canvas import new
+from ackclock.plot.canvas import ShownFigure
 from ackclock.reproduction import (
     Basis,
     Cell,
@@ -487,8 +487,8 @@ transport = { kind = "tcp", control = { kind = "reno" } }
 @pytest.mark.usefixtures("computed")
 def test_a_figure_that_is_not_of_curves_is_a_drawing_with_text(tmp_path: Path) -> None:
     def draw() -> Figure:
-        figure, [axes] = new()
-        axes.set_title("Toy: a drawing")
+        figure = ShownFigure()
+        figure.subplots().set_title("Toy: a drawing")
         return figure
 
     made = Counted()

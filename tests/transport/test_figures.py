@@ -15,6 +15,7 @@ from ackclock import Result, Scenario, plot, simulate
 from ackclock.elements.registry import controls
 from ackclock.metrics import rate_cov, summarise
 from ackclock.metrics.tables import column
+from ackclock.plot.variation import variation
 from ackclock.report import page
 from ackclock.result.run_json import SCHEMA
 
@@ -118,7 +119,7 @@ def test_each_side_has_the_figures_of_what_it_knows(method: str, names: list[str
     ("method", "words"), [("send", "arrived, as reported"), ("receive", "arrived")]
 )
 def test_throughput_is_of_the_session_and_not_of_the_waiting(method: str, words: str) -> None:
-    figure = plot.throughput(session(method, rate=3e6))
+    figure = plot.figure(session(method, rate=3e6), "throughput")
     [axes] = figure.axes
     assert axes.get_xlim() == (OPENED_S, OPENED_S + 12)
     assert axes.get_ylabel() == f"{words} (Mbit/s)"
@@ -132,7 +133,7 @@ def test_the_rate_allowed_is_drawn_unless_it_is_far_above() -> None:
         ("send", 5e6, False),
         ("receive", 2e6, False),
     ):
-        figure = plot.throughput(session(method, allowed=allowed))
+        figure = plot.figure(session(method, allowed=allowed), "throughput")
         found = [
             np.asarray(line.get_ydata())
             for name, line in lines_of(figure).items()
@@ -159,7 +160,7 @@ def test_rates_allowed_and_losses_of_simulated_flows(resolved: Callable[..., dic
         figures(tree["flows"][0]),
     )
     assert set(lines_of(alone["throughput"]())) == {"main (TFRC)", "main (TFRC) allowed"}
-    assert len(lines_of(rivals["throughput"]())) == 2  # one of each: more would hide the two
+    assert len(lines_of(rivals["throughput"]())) == 3  # the allowed rate beside
     assert set(lines_of(rivals["loss_event_rate"]())) == {"main (TFRC)"}
     assert "loss_event_rate" not in other
     assert not {"bursts"} & (set(alone) | set(other))
@@ -167,16 +168,20 @@ def test_rates_allowed_and_losses_of_simulated_flows(resolved: Callable[..., dic
 
 def test_losses_are_drawn_in_per_cent_and_round_trips_in_milliseconds() -> None:
     result = session("send")
-    np.testing.assert_allclose(lines_of(plot.loss_event_rate(result))["data (TFRC)"].get_ydata(), 2)
-    np.testing.assert_allclose(lines_of(plot.rtt(result))["data (TFRC) smoothed"].get_ydata(), 60)
+    np.testing.assert_allclose(
+        lines_of(plot.figure(result, "loss_event_rate"))["data (TFRC)"].get_ydata(), 2
+    )
+    np.testing.assert_allclose(
+        lines_of(plot.figure(result, "rtt"))["data (TFRC) smoothed"].get_ydata(), 60
+    )
 
 
 def test_bars_are_the_bursts() -> None:
-    [axes] = plot.bursts(session("send")).axes
+    [axes] = plot.figure(session("send"), "bursts").axes
     bars = [(round(bar.get_x() + bar.get_width() / 2), bar.get_height()) for bar in axes.patches]
     assert bars == [(1, 900), (2, 290), (5, 4)]
     with refused("no-data", ""):
-        plot.bursts(session("receive"))
+        plot.figure(session("receive"), "bursts")
 
 
 @pytest.mark.parametrize(("method", "of"), [("send", "sent"), ("receive", "delivered")])
@@ -190,8 +195,8 @@ def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> Non
         )
     for scale in (0.2, 1.0):
         [told] = summarise(result, rate_cov(scale, of))
-        drawn = plot.variation(result, time_scales_s=[scale], of=of).axes[0].containers[0].lines[0]
-        assert drawn.get_ydata() == pytest.approx([told.interval.mean])
+        [drawn] = variation(result, time_scales_s=[scale], of=of).series
+        assert drawn.y == pytest.approx([told.interval.mean])
         # One interval of five has everything; over a second they are equal.
         assert told.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)
 
@@ -202,7 +207,7 @@ def test_a_session_that_never_began_has_a_page_and_empty_figures(method: str) ->
     result = session(method, ending="no_answer" if method == "receive" else "stopped", begun=False)
     for draw in plot.figures(result).values():
         assert [text.get_text() for text in draw().axes[0].texts] == ["nothing happened"]
-    assert plot.throughput(result).axes[0].get_xlim() == (0, 42)
+    assert plot.figure(result, "throughput").axes[0].get_xlim() == (0, 42)
     result.save("mine")
     assert ackclock("report", "mine").exit_code == 0
     text = Path("mine/report.html").read_text()

@@ -133,7 +133,7 @@ def plot(
       ackclock plot out/lab --kind heatmap --metric utilisation --width column -o u.pdf
     """
     from ackclock.plot import Paper, View
-    from ackclock.plot.figure import check_numbers
+    from ackclock.plot.kind import check_numbers
     from ackclock.result.result import Result
 
     drawn_from = (
@@ -145,7 +145,6 @@ def plot(
     paper = Paper(width, font, font_size, "" if title == "none" else title)
     view = View(
         None, metric, point, replicate, connection, _span(begin, end), x, y, subject,
-        paper,
     )  # fmt: skip
     with _of_option(run):
         check_numbers(drawn_from, point=point, replicate=replicate)
@@ -261,14 +260,14 @@ def _draw(
 ) -> list[Path]:  # fmt: skip
     """Draws figures and writes all or none; returns the files."""
     from ackclock.cli.progress import progress
-    from ackclock.plot import printed, save
+    from ackclock.plot import draw, save
 
     paths = _paths(run, chosen, output, view)
     drawn = []
     with progress("plot") as tell:
         for position, kind in enumerate(chosen):
             with _of_option(run):
-                drawn.append(printed(kind.drawn(subject, view), paper))
+                drawn.append(draw(kind.spec(subject, view), paper))
             tell(0.5 * (position + 1) / len(chosen))
         for position, (figure, path) in enumerate(zip(drawn, paths, strict=True)):
             save(figure, path)

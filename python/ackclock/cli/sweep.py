@@ -595,15 +595,12 @@ def _draw(
     horizontal, vertical = axes
     if horizontal is None:
         raise InputError("missing", "--x", "is missing; name the horizontal axis of the figure")
-    width = paper.width_in or plot.width_in("text")
-    title = title if paper.title is None else paper.title
+    spec: plot.Spec
     if vertical is None:
-        figure = plot.small_multiples(tidy, metric.name, x=horizontal, title=title, width_in=width)
+        spec = plot.small_multiples(tidy, metric.name, x=horizontal, title=title)
     else:
-        figure = plot.heat_map(
-            tidy, metric.name, x=horizontal, y=vertical, title=title, width_in=width
-        )
-    plot.save(plot.printed(figure, paper), output)
+        spec = plot.heat_map(tidy, metric.name, x=horizontal, y=vertical, title=title)
+    plot.save(plot.draw(spec, paper), output)
 
 
 def _write(output: Path, tidy: Any) -> None:

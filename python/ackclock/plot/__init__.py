@@ -1,38 +1,22 @@
-"""Figures. Each is a function of results, and none starts a run. Append new ones to `FIGURES`."""
+"""Figures. A file here makes the description of one from results, and none starts a run."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from ackclock.plot.bursts import BURSTS, bursts
+from ackclock.errors import InputError
 from ackclock.plot.canvas import FORMATS, Span, inline, render, save
-from ackclock.plot.compared import (
-    COMPARED_CWND,
-    COMPARED_SWEEP,
-    COMPARED_THROUGHPUT,
-    over_time,
-    swept,
-)
-from ackclock.plot.curves import Curve, CurveFigure, Curves, curves
-from ackclock.plot.cwnd import CWND, cwnd
-from ackclock.plot.distribution import BOX, CDF, box, cdf
-from ackclock.plot.figure import OPTIONS, FigureKind, Subject, View, method_of
-from ackclock.plot.heat_map import HEAT_MAP, heat_map
-from ackclock.plot.loss_event_rate import LOSS_EVENT_RATE, loss_event_rate
-from ackclock.plot.outstanding import OUTSTANDING, outstanding
-from ackclock.plot.paper import FONTS, Paper, printed, width_in
-from ackclock.plot.queue import QUEUE, queue
-from ackclock.plot.rate_estimates import RATE_ESTIMATES, rate_estimates
-from ackclock.plot.rtt import RTT, rtt
-from ackclock.plot.sequence import SEQUENCE, sequence
+from ackclock.plot.curves import Curve, curves
+from ackclock.plot.drawing import Drawing
+from ackclock.plot.drawing import draw as _draw
+from ackclock.plot.heat_map import draw_cells, heat_map
+from ackclock.plot.kind import OPTIONS, FigureKind, Subject, View, method_of
+from ackclock.plot.paper import AS_DRAWN, FONTS, Paper, width_in
 from ackclock.plot.small_multiples import small_multiples
-from ackclock.plot.states import STATES, states
-from ackclock.plot.sweep import SWEEP, sweep, swept_axis
-from ackclock.plot.throughput import THROUGHPUT, throughput
-from ackclock.plot.trade_off import Mark, Panel, trade_off
-from ackclock.plot.variation import VARIATION, variation
+from ackclock.plot.spec import Axis, FigureSpec, HeatMap, Panel, Series, Spec, values_of
+from ackclock.plot.trade_off import Measure, Size, trade_off
 from ackclock.plugins import Records
 from ackclock.result.result import Result
 
@@ -41,73 +25,68 @@ __all__ = [
     "FONTS",
     "FORMATS",
     "OPTIONS",
+    "Axis",
     "Curve",
-    "CurveFigure",
-    "Curves",
+    "Drawing",
     "FigureKind",
-    "Mark",
+    "FigureSpec",
+    "HeatMap",
+    "Measure",
     "Panel",
     "Paper",
+    "Series",
+    "Size",
+    "Spec",
     "Subject",
     "View",
     "available",
-    "box",
-    "bursts",
     "catalogue",
-    "cdf",
     "curves",
-    "cwnd",
+    "draw",
+    "figure",
     "figures",
     "heat_map",
     "inline",
-    "loss_event_rate",
     "names",
-    "outstanding",
-    "over_time",
-    "printed",
-    "queue",
-    "rate_estimates",
     "render",
-    "rtt",
     "save",
-    "sequence",
     "small_multiples",
-    "states",
-    "sweep",
-    "swept",
-    "swept_axis",
-    "throughput",
     "trade_off",
-    "variation",
+    "values_of",
     "why_not",
     "width_in",
 ]
 
-#: Every kind of figure, in the order in which `ackclock plot` draws them.
+# Files of figures, in the order in which `ackclock plot` draws them. Each has `FIGURES`.
+_FILES = (
+    "sweep",
+    "heat_map",
+    "outstanding",
+    "sequence",
+    "rate_estimates",
+    "cwnd",
+    "states",
+    "throughput",
+    "queue",
+    "rtt",
+    "distribution",
+    "loss_event_rate",
+    "variation",
+    "bursts",
+    "compared",
+)
+
+#: Every kind of figure.
 FIGURES: Records[FigureKind] = Records(
     "ackclock.figures",
     FigureKind,
-    (
-        SWEEP,
-        HEAT_MAP,
-        OUTSTANDING,
-        SEQUENCE,
-        RATE_ESTIMATES,
-        CWND,
-        STATES,
-        THROUGHPUT,
-        QUEUE,
-        RTT,
-        CDF,
-        BOX,
-        LOSS_EVENT_RATE,
-        VARIATION,
-        BURSTS,
-        COMPARED_SWEEP,
-        COMPARED_THROUGHPUT,
-        COMPARED_CWND,
-    ),
+    [kind for name in _FILES for kind in import_module(f"ackclock.plot.{name}").FIGURES],
 )
+
+
+def draw(spec: Spec, paper: Paper = AS_DRAWN) -> Drawing:
+    """Draws the description of a figure as a paper has it."""
+    return draw_cells(spec, paper) if isinstance(spec, HeatMap) else _draw(spec, paper)
 
 
 def names() -> list[str]:
@@ -143,10 +122,33 @@ def why_not(subject: Subject, name: str, view: View) -> str | None:
     return fitting[0].why_not(subject, view)
 
 
+def figure(
+    subject: Subject, name: str, /, *, paper: Paper = AS_DRAWN, **options: Any
+) -> Drawing:  # fmt: skip
+    """Draws a figure of a result or a comparison.
+
+    Args:
+        subject: The result of `simulate`, `emulate` or `measure` or of a session, or a comparison.
+        name: Name of the figure, from `names`.
+        paper: Width, font and title.
+        options: Fields of a `View`, such as `point=1`.
+
+    Raises:
+        InputError: It has no such figure, or the view shows nothing.
+    """
+    view = View(**options)
+    # That what is asked for is not there, the figure says itself.
+    reason = why_not(subject, name, replace(view, x=None, y=None, subject=None))
+    if reason is not None:
+        raise InputError("no-data", "", reason)
+    kinds = [kind for kind in FIGURES if kind.name == name and method_of(subject) in kind.methods]
+    return draw(kinds[0].spec(subject, view), paper)
+
+
 def figures(
     subject: Subject, predicted: Result | None = None, *, metric: str = "goodput", point: int = 0,
     replicate: int = 0, connection: int = 0, span: Span | None = None,
-) -> dict[str, Callable[[], Figure]]:  # fmt: skip
+) -> dict[str, Callable[[], Drawing]]:  # fmt: skip
     """Returns every available figure by name; each is drawn when it is called.
 
     Args:
@@ -160,4 +162,7 @@ def figures(
         span: Start and end of figures over time, in seconds; by default the whole run.
     """
     view = View(predicted, metric, point, replicate, connection, span)
-    return {kind.name: partial(kind.drawn, subject, view) for kind in available(subject, view)}
+    return {
+        kind.name: partial(lambda kind: draw(kind.spec(subject, view)), kind)
+        for kind in available(subject, view)
+    }

@@ -1,65 +1,54 @@
 """The figure `bursts`."""
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from dataclasses import replace
 
 from ackclock.errors import InputError
 from ackclock.metrics.tables import column
-from ackclock.plot.canvas import entitle, looks, new
-from ackclock.plot.figure import FigureKind
 from ackclock.plot.flows import described
+from ackclock.plot.kind import FigureKind
+from ackclock.plot.scales import is_wide
+from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
 from ackclock.plot.style import line_styles
 from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 
-__all__ = ["BURSTS", "bursts"]
-
-# The vertical axis is logarithmic if the most frequent size is more than this times as frequent as
-# the rarest.
-_FAR = 30
+__all__ = ["FIGURES"]
 
 
-def bursts(result: Result) -> Figure:
-    """Draws the distribution of burst sizes: packets that left between two clock readings.
-
-    Args:
-        result: The result of `ackclock send`.
+def _bursts(result: Result) -> FigureSpec:
+    """Shows the distribution of burst sizes: packets that left between two clock readings.
 
     Raises:
-        ValueError: The result is of another method.
+        InputError: The result is of another method.
     """
     if "bursts" not in result.tables:
         raise InputError(
             "no-data", "", 'this result has no table "bursts"; ackclock send writes it'
         )
     rows, shown = result.tables["bursts"], described(result, 0)
-    packets, counts = column(rows, "packets"), column(rows, "bursts")
-    controls = [flow.control for flow in shown.flows.values()]
-    with looks():
-        figure, [axes] = new()
-        if counts.size:
-            # A session has one flow.
-            [name], [looked] = shown.flows, line_styles(result.run, controls)
-            label = f"{name} ({control_label(controls[0])})"
-            # The edge keeps a bar visible if the axis is so long that the bar has no width.
-            axes.bar(packets, counts, color=looked.color, edgecolor=looked.color, label=label)
-            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-            if counts.max() > _FAR * counts.min():
-                axes.set_yscale("log")
-                axes.set_ylim(bottom=0.5)
-                axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        else:
-            axes.text(
-                0.5, 0.5, "nothing happened", transform=axes.transAxes, ha="center", va="center"
-            )
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlabel("packets that left together")
-        axes.set_ylabel("how often")
-        entitle(axes, f"Bursts: {shown.name}" + (" (interrupted run)" if result.partial else ""))
-    return figure
+    packets, counts = column(rows, "packets").astype(float), column(rows, "bursts").astype(float)
+    series = []
+    if counts.size:
+        # A session has one flow.
+        [(name, flow)] = shown.flows.items()
+        [style] = line_styles(result.run, [flow.control])
+        label = f"{name} ({control_label(flow.control)})"
+        series = [Series(style, packets, counts, "columns", label)]
+    is_log = is_wide(counts)
+    y = Axis("how often", scale="log" if is_log else "linear", begin=None if is_log else 0.0)
+    if is_log:
+        y = replace(y, ends=(0.5, 2 * float(counts.max())))
+    ends = (0.0, float(packets.max()) + 1) if counts.size else (0.0, 2.0)
+    return FigureSpec(
+        "bursts", "Bursts", Axis("packets that left together", ends=ends, is_dense=True), y,
+        (Panel(tuple(series)),), shown.name + (" (interrupted run)" if result.partial else ""),
+        BURSTS.summary, absent="nothing happened",
+    )  # fmt: skip
 
 
 BURSTS = FigureKind(
     "bursts", "Distribution of a sender's burst sizes: packets sent between two clock readings.",
-    ("send",), bursts, (), ("bursts", "flows"),
+    ("send",), _bursts, (), ("bursts", "flows"),
 )  # fmt: skip
+
+FIGURES = (BURSTS,)

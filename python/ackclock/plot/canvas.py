@@ -2,7 +2,6 @@
 
 import html
 import re
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import ismethod
@@ -12,7 +11,6 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -27,9 +25,6 @@ Span = tuple[float, float]
 UNSETTLED = "not settled"
 
 FORMATS = ("svg", "png", "pdf")
-
-# Longest line of a title above the narrowest axes, beside the legend.
-_TITLE_CHARACTERS = 90
 
 _LOOKS: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # part of matplotlib, so that all machines draw the same
@@ -96,13 +91,6 @@ class ShownFigure(Figure):
 WIDTH_IN = 7.2
 
 
-def new(rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
-    """Makes a figure of `rows` axes, stacked, with a common time axis."""
-    figure = ShownFigure(figsize=(WIDTH_IN, height), layout="constrained")
-    axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
-    return figure, list(axes[:, 0])
-
-
 def between(span: Span | None, start_s: float, end_s: float) -> Span:
     """Returns the ends of a time axis: the whole run, or the part of it in the span.
 
@@ -124,24 +112,6 @@ def inside(span: Span | None, time_s: NDArray[Any]) -> NDArray[np.bool_]:
     """Returns True for each time in the span."""
     low, high = span or (-np.inf, np.inf)
     return np.asarray((time_s >= low) & (time_s <= high))
-
-
-def entitle(axes: Axes, title: str) -> None:
-    """Sets the title of a figure, on as many lines as needed."""
-    axes.set_title(textwrap.fill(title, _TITLE_CHARACTERS))
-
-
-def mark_unsettled(
-    axes: Axes, x: NDArray[Any], y: NDArray[Any], color: str, size: float = 8
-) -> None:
-    """Draws hollow markers at the means of flows that have not settled, with one legend entry."""
-    if x.size:
-        named = axes.get_legend_handles_labels()[1]
-        label = "_again" if UNSETTLED in named else UNSETTLED
-        axes.plot(
-            x, y, linestyle="none", marker="o", markersize=size, markerfacecolor="white",
-            markeredgecolor=color, zorder=3, label=label,
-        )  # fmt: skip
 
 
 def save(figure: Figure, path: str | Path) -> Path:

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from matplotlib.axes import Axes
 
 from ackclock.capture.connections import largest
 from ackclock.capture.estimates import KEYS
 from ackclock.capture.limiting_factor import heading
 from ackclock.errors import InputError
-from ackclock.plot.canvas import Span, between, entitle
-from ackclock.plot.figure import View, check_numbers
+from ackclock.plot.canvas import Span, between
+from ackclock.plot.kind import View, check_numbers
+from ackclock.plot.spec import Axis, FigureSpec, Panel
 from ackclock.result.result import Result
 
 __all__ = ["TAKES", "Connection", "connection_of", "lacks_payload"]
@@ -49,14 +49,20 @@ class Connection:
         )
         return bool(is_known and window <= _FAR * most)
 
-    def finish(self, top: Axes, bottom: Axes, what: str, span: Span | None) -> None:
-        """Sets the title and the time axis of a figure."""
+    def figure(
+        self, name: str, title: str, y: Axis, panel: Panel, summary: str, span: Span | None, *,
+        strip: str = "",
+    ) -> FigureSpec:  # fmt: skip
+        """Returns a figure of it over time; `strip` is the heading of the names of its bands."""
+        start_s, end_s = self.row["start_s"], self.row["end_s"]
+        x = Axis(
+            "time", "s", ends=between(span, start_s, max(end_s, start_s + 1e-9)), is_dense=True
+        )  # fmt: skip
         interrupted = " (interrupted)" if self.result.partial else ""
-        entitle(top, f"{what}: {heading(self.result, self.row)}{interrupted}")
-        bottom.set_xlabel("time (s)")
-        bottom.set_xlim(
-            *between(span, self.row["start_s"], max(self.row["end_s"], self.row["start_s"] + 1e-9))
-        )
+        where = f"{heading(self.result, self.row)}{interrupted}"
+        return FigureSpec(
+            name, title, x, y, (panel,), where, summary, strip=strip, absent="nothing happened"
+        )  # fmt: skip
 
 
 def connection_of(result: Result, point: int, replicate: int, number: int) -> Connection:

@@ -1,19 +1,18 @@
 """Curves that no run produced: formulas, with measured points beside them."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
-from ackclock.plot.canvas import WIDTH_IN, ShownFigure, looks
-from ackclock.plot.style import reference_style, style
+from ackclock.plot.drawing import Drawing, draw
+from ackclock.plot.spec import Axis, FigureSpec, Panel, Series, values_of
+from ackclock.plot.style import line, reference
 
-#: Matplotlib's own labels overlap, or are too few, on axes that span less than this.
-FEW_DECADES = 100
+__all__ = ["Curve", "curves"]
 
 
 class Curve(NamedTuple):
@@ -37,30 +36,6 @@ class Curve(NamedTuple):
     half_widths: ArrayLike | None = None
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Curves on one pair of axes; the fields are the arguments of `curves`."""
-
-    drawn: tuple[Curve, ...]
-    x_label: str
-    y_label: str
-    title: str
-    log_x: bool
-    log_y: bool
-    categories: tuple[str, ...]
-    y_from: float
-
-
-class CurveFigure(ShownFigure):
-    """A figure of curves that keeps them, so that a page can draw them itself.
-
-    Attributes:
-        curves: What it shows.
-    """
-
-    curves: Curves
-
-
 def curves(
     drawn: Sequence[Curve],
     x_label: str,
@@ -71,7 +46,7 @@ def curves(
     log_y: bool = False,
     categories: Sequence[str] = (),
     y_from: float = 0.0,
-) -> CurveFigure:
+) -> Drawing:
     """Draws curves on one pair of axes, distinguishable without colour.
 
     Args:
@@ -84,65 +59,34 @@ def curves(
         categories: Names of x = 0, 1, ... if x is not a quantity.
         y_from: Start of a linear vertical axis if no value is negative.
     """
-    with looks():
-        figure = CurveFigure(figsize=(WIDTH_IN, 3.8), layout="constrained")
-        axes = figure.subplots()
-        references, others = count(), count()
-        for curve in drawn:
-            if curve.drawn == "reference":
-                looked = reference_style(next(references))
-            else:
-                looked = style(next(others) if curve.of is None else curve.of)
-            _draw(axes, curve, looked)
-        if log_x:
-            axes.set_xscale("log")
-            _label_few_decades(axes.xaxis)
-        if log_y:
-            axes.set_yscale("log")
-            _label_few_decades(axes.yaxis)
-        elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
-            # The margin is a share of the data's range. Measured from zero it may be too small for
-            # a marker.
-            axes.set_ylim(bottom=y_from)
-            axes.set_ylim(
-                top=max(axes.get_ylim()[1], 1.05 * max(np.nanmax(curve.y) for curve in drawn))
-            )
-        if categories:
-            axes.set_xticks(range(len(categories)), categories)
-        axes.set_xlabel(x_label)
-        axes.set_ylabel(y_label)
-        axes.set_title(title)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-    figure.curves = Curves(
-        tuple(drawn), x_label, y_label, title, log_x, log_y, tuple(categories), y_from
-    )
-    return figure
+    series = []
+    references, lines = count(), count()
+    for curve in drawn:
+        x, y = values_of(curve.x), values_of(curve.y)
+        if curve.drawn == "reference":
+            style = reference(next(references))
+        else:
+            style = line(next(lines) if curve.of is None else curve.of)
+        half = None if curve.half_widths is None else values_of(curve.half_widths)
+        form = "marks" if curve.drawn == "points" else "line" if half is None else "points"
+        name = style if form == "marks" else f"{style}/"
+        series.append(Series(name, x, y, form, curve.label, half=half))
+    lowest = min((float(np.nanmin(one.y)) for one in series), default=0.0)
+    x_words, x_unit = _words_and_unit(x_label)
+    y_words, y_unit = _words_and_unit(y_label)
+    x_axis = Axis(
+        x_words, x_unit, "log" if log_x else "linear",
+        ticks=tuple((float(at), name) for at, name in enumerate(categories)),
+        is_choice=bool(categories), is_dense=not categories,
+    )  # fmt: skip
+    begin = None if log_y or lowest < 0 else y_from
+    y_axis = Axis(y_words, y_unit, "log" if log_y else "linear", begin=begin)
+    panel = Panel(tuple(series))
+    summary = f"{y_label} against {x_label}."
+    return draw(FigureSpec("curves", title, x_axis, y_axis, (panel,), summary=summary))
 
 
-def _label_few_decades(axis: Any) -> None:
-    """Labels 1, 2 and 5 of each decade with plain numbers, if powers of ten would be too few."""
-    least, most = axis.get_view_interval()
-    if most / least < FEW_DECADES:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
-
-
-def _draw(axes: Any, curve: Curve, looked: Any) -> None:
-    if curve.half_widths is not None:
-        y, half = np.asarray(curve.y, float), np.nan_to_num(np.asarray(curve.half_widths, float))
-        axes.vlines(curve.x, y - half, y + half, color=looked.color, linewidth=0.9)
-    if curve.drawn == "points":
-        axes.plot(
-            curve.x,
-            curve.y,
-            linestyle="none",
-            color=looked.color,
-            marker=looked.marker,
-            markerfacecolor="none",
-            label=curve.label,
-        )
-    else:
-        axes.plot(
-            curve.x, curve.y, color=looked.color, linestyle=looked.linestyle, label=curve.label
-        )
+def _words_and_unit(label: str) -> tuple[str, str]:
+    """Returns the words of a label and its unit in brackets at the end; empty if it has none."""
+    found = re.fullmatch(r"(.+) \(([^()]+)\)", label)
+    return (found[1], found[2]) if found else (label, "")

@@ -1,54 +1,50 @@
 """The figure `cwnd`."""
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+import numpy as np
 
-from ackclock.metrics.tables import grouped
-from ackclock.plot.canvas import Span, inside, new
-from ackclock.plot.figure import FigureKind
-from ackclock.plot.series import MOST_ASIDES, TAKES, Replicate, draw_line, with_looks
-from ackclock.plot.style import REFERENCE_COLOUR
+from ackclock.metrics.tables import column
+from ackclock.plot.canvas import Span, inside
+from ackclock.plot.kind import FigureKind
+from ackclock.plot.series import TAKES, Line, Replicate, near
+from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
 from ackclock.result.result import Result
 
-__all__ = ["CWND", "cwnd"]
+__all__ = ["FIGURES"]
 
 
-@with_looks
-def cwnd(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
-    """Draws congestion window and slow-start threshold in segments, and marks timeouts."""
+def _cwnd(
+    result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
+) -> FigureSpec:
+    """Shows congestion window and slow-start threshold in segments, and marks timeouts."""
     run = Replicate(result, point, replicate, span)
-    figure, [axes] = new()
-    lines = run.lines("time_s", "cwnd_bytes", "ssthresh_bytes")
-    for line in lines:
-        time = line.rows["time_s"]
-        draw_line(axes, time, line.rows["cwnd_bytes"] / line.mss_bytes, line, f"{line.label} cwnd")
-        if len(lines) <= MOST_ASIDES:
-            threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
-            axes.plot(
-                time, threshold, color=line.looks.color, linewidth=0.9, linestyle=(0, (1, 2)),
-                drawstyle="steps-post", label=f"{line.label} ssthresh",
-            )  # fmt: skip
-    _mark_timeouts(axes, run)
-    axes.set_ylabel("window (segments)")
-    return run.finish(figure, [axes], "Congestion window")
+    series, timeouts = [], []
+    for line in run.lines("time_s", "cwnd_bytes", "ssthresh_bytes"):
+        window = line.rows["cwnd_bytes"] / line.mss_bytes
+        threshold = near(line.rows["ssthresh_bytes"] / line.mss_bytes, window)
+        series.append(line.series(window, "cwnd", run.main))
+        if not np.isnan(threshold).all():
+            series.append(line.series(threshold, "ssthresh", "limit", "steps"))
+        timeouts += _timeouts(run, line)
+    panel = Panel((*series, *timeouts))
+    y = Axis("window", "segments", begin=0.0)
+    return run.figure("cwnd", "Congestion window", y, [panel], CWND.summary)
 
 
-def _mark_timeouts(axes: Axes, run: Replicate) -> None:
-    times = [
-        time
-        for (kind,), rows in grouped(run.rows("events"), ("kind",), ("time_s",))
-        if kind == "timeout"
-        for time in rows["time_s"][inside(run.span, rows["time_s"])]
-    ]
-    if times:
-        axes.plot(
-            times, [0.02] * len(times), transform=axes.get_xaxis_transform(), linestyle="none",
-            marker="|", markersize=9, color=REFERENCE_COLOUR, label="timeout",
-        )  # fmt: skip
+def _timeouts(run: Replicate, line: Line) -> list[Series]:
+    where = {"flow": line.flow, "instance": line.instance, "kind": "timeout"}
+    events = run.rows("events", **where)
+    times = column(events, "time_s")
+    times = times[inside(run.span, times)]
+    if not times.size:
+        return []
+    zeros = np.zeros(times.size)
+    return [Series("timeout", times, zeros, "ticks", "timeout", line.label, "timeout")]
 
 
 CWND = FigureKind(
     "cwnd",
     "Congestion window and slow-start threshold over time, in segments; timeouts are marked.",
-    ("simulate", "emulate"), cwnd, TAKES, ("samples", "events", "hops"),
+    ("simulate", "emulate"), _cwnd, TAKES, ("samples", "events", "hops"),
 )  # fmt: skip
+
+FIGURES = (CWND,)

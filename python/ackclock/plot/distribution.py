@@ -1,39 +1,27 @@
 """Distributions over time: of the queueing delay at a hop, or of a flow's round-trip time."""
 
 import math
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ackclock import units
 from ackclock.errors import InputError, suggestion
 from ackclock.metrics.frame import swept
 from ackclock.metrics.tables import grouped
-from ackclock.plot.canvas import looks
-from ackclock.plot.figure import FigureKind, View, refusal
-from ackclock.plot.panels import (
-    Dimension,
-    Grid,
-    dimension,
-    dimensions,
-    grid,
-    legend,
-    panels,
-    selected,
-)
-from ackclock.plot.paper import AS_DRAWN, Paper
-from ackclock.plot.style import control_styles, style
+from ackclock.plot.kind import FigureKind, View, refusal
+from ackclock.plot.panels import Dimension, Grid, dimension, dimensions, grid, selected
+from ackclock.plot.spec import Axis, FigureSpec, Series
+from ackclock.plot.style import control_styles, line, method_style
 from ackclock.plot.subject import bottleneck, points_table
 from ackclock.result.result import Result
-from ackclock.table import capital
 
-__all__ = ["BOX", "CDF", "box", "cdf", "quantiles"]
+__all__ = ["FIGURES"]
 
 _NO_SAMPLES = "has no samples; run it again"
+_NO_SAMPLES_HERE = "no samples"
 
 #: Lines that one can tell apart.
 _MOST_LINES = 8
@@ -41,15 +29,12 @@ _MOST_LINES = 8
 # A curve has this many points, evenly spaced in probability.
 _CURVE = np.linspace(0.0, 1.0, 201)
 
-# Inches.
-_PANEL_HEIGHT, _LONE_HEIGHT, _FRAME_HEIGHT = 1.25, 2.2, 0.75
-
 
 class _Samples(NamedTuple):
     """The samples of a distribution.
 
     Attributes:
-        label: Label of the axis, with the unit.
+        label: What they are of.
         by_run: Samples in milliseconds by point and replicate.
     """
 
@@ -57,11 +42,8 @@ class _Samples(NamedTuple):
     by_run: dict[tuple[int, int], NDArray[np.float64]]
 
 
-def cdf(
-    result: Result, *, subject: str | None = None, x: str | None = None,
-    paper: Paper = AS_DRAWN,
-) -> Figure:  # fmt: skip
-    """Draws the share of time in which a delay is at most as large.
+def _cdf(result: Result, *, subject: str | None = None, x: str | None = None) -> FigureSpec:
+    """Shows the share of time in which a delay is at most as large.
 
     It is over the sampling times after the warm-up, so over time, not over packets. A line is over
     all replicates; its band has the smallest and the largest of any replicate.
@@ -72,71 +54,40 @@ def cdf(
             instances; by default the bottleneck, or the first flow if hops are not observed.
         x: Path of the swept value whose values are the lines; by default a choice such as the
             control, else the last swept quantity.
-        paper: Width and title.
 
     Raises:
         InputError: There is no such subject, or there are too many lines or panels.
     """
     samples, series, made = _prepared(result, subject, x)
-    with looks():
-        height = _PANEL_HEIGHT if len(made.row_values) > 1 else _LONE_HEIGHT
-        title = paper.titled(_title(result, samples))
-        figure, all_axes = panels(
-            made, paper.panels_width_in, height, _FRAME_HEIGHT, title, entries=_entries(series)
-        )
-        looked = control_styles(result.run)
-        for place, members in _in_panels(result, samples, made):
-            axes = all_axes[place]
-            for position, (value, runs) in enumerate(_lines(series, members)):
-                line = looked.get(str(value), style(position))
-                whole = np.quantile(np.concatenate(runs), _CURVE)
-                each = np.array([np.quantile(run, _CURVE) for run in runs])
-                name = series.panel_title(value) if series else "_"
-                axes.plot(
-                    whole, 100 * _CURVE, color=line.color, linestyle=line.linestyle, label=name
-                )
-                axes.fill_betweenx(
-                    100 * _CURVE, each.min(axis=0), each.max(axis=0), color=line.color,
-                    alpha=0.2, linewidth=0,
-                )  # fmt: skip
-            axes.tick_params(labelsize=8)
-        all_axes[0, 0].set_xlim(left=0)  # all share it; not before the last is drawn
-        all_axes[0, 0].set_ylim(0, 100)
-        figure.supxlabel(samples.label, fontsize=9)
-        figure.supylabel("share of time (%)", fontsize=9)
-        legend(figure, all_axes.values(), title)
-    return figure
+    looks = control_styles(result.run)
+
+    def curves(values: dict[str, Any]) -> list[Series]:
+        curves = []
+        for position, (value, runs) in enumerate(_lines(series, _members(result, samples, values))):
+            each = np.array([np.quantile(run, _CURVE) for run in runs])
+            style = looks.get(str(value), line(position)) if series else _only(result)
+            label = series.panel_title(value) if series else ""
+            whole = np.quantile(np.concatenate(runs), _CURVE)
+            ends = (each.min(axis=0), each.max(axis=0))
+            curves.append(Series(f"{style}/", whole, 100 * _CURVE, label=label, inner=ends))
+        return curves
+
+    panels = made.panels(curves)
+    most = max(float(one.x[-1]) for panel in panels for one in panel.series)
+    return FigureSpec(
+        "cdf", f"Distribution of the {samples.label}",
+        Axis(samples.label, "ms", ends=(0.0, 1.03 * most or 1.0), is_dense=True),
+        Axis("share of time", "%", ends=(0.0, 100.0)), panels, str(result.run["name"]), CDF.summary,
+        columns=len(made.column_values), absent=_NO_SAMPLES_HERE,
+    )  # fmt: skip
 
 
-def quantiles(
-    result: Result,
-) -> tuple[str, list[tuple[str, list[tuple[str, NDArray[np.float64]]]]]]:
-    """Returns what `cdf` draws, without bands.
-
-    Returns:
-        The label of the delay, in ms; and for each panel its title and its lines: a name, and the
-        delays at 201 shares of the time from 0 to 1.
-
-    Raises:
-        InputError: As for `cdf`.
-    """
-    samples, series, made = _prepared(result, None, None)
-    found = []
-    for (row, column), members in _in_panels(result, samples, made):
-        values = {**made.column_values[column], **made.row_values[row]}
-        lines = [
-            (series.panel_title(value) if series else "", np.quantile(np.concatenate(runs), _CURVE))
-            for value, runs in _lines(series, members)
-        ]
-        found.append((made.title(values), lines))
-    return samples.label, found
+def _only(result: Result) -> str:
+    return method_style(str(result.run["method"]))
 
 
-def box(
-    result: Result, *, subject: str | None = None, x: str | None = None,
-    paper: Paper = AS_DRAWN,
-) -> Figure:  # fmt: skip
-    """Draws quartiles of a delay over time as boxes, with whiskers at 5 % and 95 %.
+def _box(result: Result, *, subject: str | None = None, x: str | None = None) -> FigureSpec:
+    """Shows quartiles of a delay over time as boxes, with whiskers at 5 % and 95 %.
 
     They are over all replicates and the sampling times after the warm-up.
 
@@ -144,58 +95,35 @@ def box(
         result: As for `cdf`.
         subject: As for `cdf`.
         x: Path of the swept value with a box for each value; by default as the lines of `cdf`.
-        paper: Width and title.
 
     Raises:
         InputError: As for `cdf`.
     """
     samples, series, made = _prepared(result, subject, x)
     values = series.values if series else ("",)
-    with looks():
-        height = _PANEL_HEIGHT if len(made.row_values) > 1 else _LONE_HEIGHT
-        title = paper.titled(_title(result, samples))
-        figure, all_axes = panels(made, paper.panels_width_in, height, _FRAME_HEIGHT, title)
-        for place, members in _in_panels(result, samples, made):
-            axes = all_axes[place]
-            _draw_boxes(axes, _lines(series, members), values)
-            named = [series.value_text(value) if series else "" for value in values]
-            axes.set_xticks(range(len(values)), named)
-            axes.grid(visible=False, axis="x")
-            axes.tick_params(labelsize=8)
-        all_axes[0, 0].set_ylim(bottom=0)  # all share it; not before the last is drawn
-        if series is not None:
-            figure.supxlabel(series.axis_label, fontsize=9)
-        figure.supylabel(f"{samples.label}\n5, 25, 50, 75, 95 % of time", fontsize=9)
-    return figure
 
+    def boxes(swept_values: dict[str, Any]) -> list[Series]:
+        lines = _lines(series, _members(result, samples, swept_values))
+        places = np.array([float(values.index(value)) for value, _ in lines])
+        shares = (0.05, 0.25, 0.5, 0.75, 0.95)
+        every = [np.quantile(np.concatenate(runs), shares) for _, runs in lines]
+        low, first, median, third, high = np.array(every).reshape(-1, 5).T
+        return [
+            Series(
+                _only(result), places, median, "boxes", low=low, high=high, inner=(first, third)
+            )
+        ]  # fmt: skip
 
-def _entries(series: Dimension | None) -> list[str]:
-    return [series.panel_title(value) for value in series.values] if series else []
-
-
-def _title(result: Result, samples: _Samples) -> str:
-    what = samples.label.rpartition(" (")[0]
-    return f"{capital(what)}: {result.run['name']}"
-
-
-def _draw_boxes(
-    axes: Axes, lines: list[tuple[Any, list[NDArray[np.float64]]]], values: tuple[Any, ...]
-) -> None:
-    """Draws a box for each value that has samples; an interrupted run may have none of a panel."""
-    if lines:
-        axes.bxp(
-            [_box(np.concatenate(runs)) | {"label": ""} for _, runs in lines],
-            positions=[values.index(value) for value, _ in lines],
-            showfliers=False, widths=0.6, patch_artist=True,
-            boxprops={"facecolor": "#cfe3f1", "edgecolor": "#0072B2"},
-            medianprops={"color": "#D55E00"}, whiskerprops={"color": "#0072B2"},
-            capprops={"color": "#0072B2"},
-        )  # fmt: skip
-
-
-def _box(values: NDArray[np.float64]) -> dict[str, float]:
-    low, first, median, third, high = np.quantile(values, (0.05, 0.25, 0.5, 0.75, 0.95))
-    return {"whislo": low, "q1": first, "med": median, "q3": third, "whishi": high}
+    ticks = tuple(
+        (float(at), series.value_text(value) if series else "") for at, value in enumerate(values)
+    )
+    axis = Axis(series.axis_name, series.unit) if series else Axis()
+    return FigureSpec(
+        "box", f"Quartiles of the {samples.label}", replace(axis, ticks=ticks, is_choice=True),
+        Axis(samples.label, "ms", begin=0.0), made.panels(boxes),
+        f"{result.run['name']}, whiskers at 5 % and 95 % of time", BOX.summary,
+        columns=len(made.column_values), absent=_NO_SAMPLES_HERE,
+    )  # fmt: skip
 
 
 def _prepared(
@@ -221,32 +149,19 @@ def _arranged(result: Result, x: str | None) -> tuple[Dimension | None, Grid]:
     return series, grid(others)
 
 
-def _in_panels(
-    result: Result, samples: _Samples, made: Grid
-) -> Iterator[tuple[tuple[int, int], list[tuple[dict[str, Any], list[NDArray[np.float64]]]]]]:
-    """Yields each panel's row and column, and its points: swept values, samples of each run."""
+def _members(
+    result: Result, samples: _Samples, values: dict[str, Any]
+) -> list[tuple[dict[str, Any], list[NDArray[np.float64]]]]:
+    """Returns the points with some swept values that have samples: values, samples of each run."""
     columns = swept(result.points)
     rows = [
         {"point": at, **{one.name: one.values[at] for one in columns}}
         for at in range(len(result.points))
     ]
-    places = [
-        (row, column)
-        for row, _ in enumerate(made.row_values)
-        for column, _ in enumerate(made.column_values)
-    ]
-    for row, column in places:
-        members = selected(rows, {**made.row_values[row], **made.column_values[column]})
-        runs = {
-            member["point"]: [
-                values for (point, _), values in samples.by_run.items() if point == member["point"]
-            ]
-            for member in members
-        }
-        yield (
-            (row, column),
-            [(member, runs[member["point"]]) for member in members if runs[member["point"]]],
-        )
+    runs: dict[int, list[NDArray[np.float64]]] = {}
+    for (point, _), of_run in samples.by_run.items():
+        runs.setdefault(point, []).append(of_run)
+    return [(row, runs[row["point"]]) for row in selected(rows, values) if row["point"] in runs]
 
 
 def _lines(
@@ -278,11 +193,11 @@ def _samples(result: Result, subject: str | None) -> _Samples:
         )
     if chosen in hops:
         rows = result.rows("hops", hop=chosen)
-        label = f"queueing delay at {chosen} (ms)"
+        label = f"queueing delay at {chosen}"
         names: tuple[str, ...] = ("time_s", "backlog_bytes", "rate_bit_per_s")
     else:
         rows = result.rows("samples", flow=chosen)
-        label = f"round-trip time of {chosen} (ms)"
+        label = f"round-trip time of {chosen}"
         names = ("time_s", "rtt_s")
     found = {}
     for (point, replicate), columns in grouped(rows, ("point", "replicate"), names):
@@ -298,7 +213,7 @@ def _samples(result: Result, subject: str | None) -> _Samples:
         if values.size:
             found[point, replicate] = values
     if not found:
-        raise InputError("no-data", "", f"has no sample of the {label.rpartition(' (')[0]}")
+        raise InputError("no-data", "", f"has no sample of the {label}")
     return _Samples(label, found)
 
 
@@ -327,12 +242,14 @@ _METHODS = ("simulate", "emulate")
 CDF = FigureKind(
     "cdf",
     "Distribution over time of the queueing delay at a hop, or of a flow's round-trip time.",
-    _METHODS, cdf, ("subject", "x", "paper"), (), _lacks,
+    _METHODS, _cdf, ("subject", "x"), (), _lacks,
 )  # fmt: skip
 
 BOX = FigureKind(
     "box",
     "Quartiles over time of the queueing delay at a hop, or of a flow's round-trip time, with "
     "whiskers at 5 % and 95 %.",
-    _METHODS, box, ("subject", "x", "paper"), (), _lacks,
+    _METHODS, _box, ("subject", "x"), (), _lacks, on_pages=False,
 )  # fmt: skip
+
+FIGURES = (CDF, BOX)

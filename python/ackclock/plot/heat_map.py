@@ -2,23 +2,22 @@
 
 import math
 import textwrap
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
-from numpy.typing import NDArray
 
 from ackclock.errors import InputError
 from ackclock.metrics import METRICS
 from ackclock.metrics.frame import HALF_WIDTH
 from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
 from ackclock.plot.canvas import looks
-from ackclock.plot.figure import FigureKind, View, refusal
+from ackclock.plot.drawing import Drawing, grid_of_axes
+from ackclock.plot.kind import FigureKind, View, refusal
 from ackclock.plot.panels import (
     UNSETTLED,
     Dimension,
@@ -27,30 +26,19 @@ from ackclock.plot.panels import (
     dimensions,
     grid,
     known_rows,
-    metric_label,
-    panels,
+    metric_axis,
     selected,
 )
-from ackclock.plot.paper import AS_DRAWN, TEXT_WIDTH_IN, Paper
+from ackclock.plot.paper import AS_DRAWN, Paper, fit
+from ackclock.plot.scales import is_wide
+from ackclock.plot.spec import Axis, Cell, CellPanel, HeatMap
 from ackclock.plot.subject import points_table, subject_table
 from ackclock.result.result import Result
 
-__all__ = [
-    "HEAT_MAP",
-    "Cell",
-    "Cells",
-    "cells_in",
-    "cells_of",
-    "heat_map",
-    "heat_map_axes",
-    "heat_map_of",
-]
+__all__ = ["FIGURES", "draw_cells", "heat_map", "heat_map_axes"]
 
 #: Dark is low and light is high, also in grey; distinct to the colour-blind.
 _COLOURS = "cividis"
-
-# Values that span more are shown on a logarithmic scale, as on the axes of a sweep.
-_LINEAR_SPAN = 30
 
 # Inches: the smallest cell with a number in it, the height of a cell, and what stands round panels.
 _NUMBER_WIDTH, _CELL_HEIGHT, _FRAME_HEIGHT, _FRAME_WIDTH = 0.28, 0.26, 0.55, 1.3
@@ -60,17 +48,6 @@ _NUMBER_SIZE, _CHARACTER = 7.0, 0.058
 
 # Inches of a character of a tick's label, and on average of an axis label.
 _TICK_CHARACTER, _LABEL_CHARACTER = 0.066, 0.06
-
-
-class _Scale(NamedTuple):
-    """Common to all panels."""
-
-    x: Dimension
-    y: Dimension
-    norm: Normalize
-    factor: float
-    digits: int
-    cell_width: float
 
 
 def heat_map_axes(
@@ -112,12 +89,11 @@ def heat_map_axes(
 
 def heat_map(
     table: pa.Table, metric: str, *, x: str | None = None, y: str | None = None, title: str = "",
-    width_in: float = TEXT_WIDTH_IN,
-) -> Figure:  # fmt: skip
-    """Draws a metric of a tidy table over two swept values.
+) -> HeatMap:  # fmt: skip
+    """Shows a metric of a tidy table over two swept values.
 
-    A cell has the mean, and under it the half width of its confidence interval unless that rounds
-    to zero. A star marks means that have not settled. A cell without a value is hatched.
+    A cell has the mean, and the half width of its confidence interval unless that rounds to zero.
+    A star marks means that have not settled.
 
     Args:
         table: A row for each point and flow, or for each point of one hop. It has numeric columns
@@ -128,7 +104,6 @@ def heat_map(
         x: Path or column of the horizontal axis; by default the last swept quantity.
         y: That of the vertical axis; by default the quantity before it.
         title: Title; empty for none.
-        width_in: Width in inches.
 
     Raises:
         InputError: The table has no such column, too few or too many dimensions, or no value of the
@@ -136,71 +111,104 @@ def heat_map(
     """
     rows = known_rows(table, metric)
     of_x, of_y, made = heat_map_axes(table, x, y)
-    width = (width_in - _FRAME_WIDTH) / (len(made.column_values) * len(of_x.values))
-    scale = _scale(rows, metric, of_x, of_y, width)
-    panel_height = max(0.75, _CELL_HEIGHT * len(of_y.values)) + 0.22
-    with looks():
-        figure, all_axes = panels(made, width_in, panel_height, _FRAME_HEIGHT, title, _FRAME_WIDTH)
-        for (row, column), axes in all_axes.items():
-            values = {**made.row_values[row], **made.column_values[column]}
-            drawn = _draw(axes, selected(rows, values), metric, scale)
-        bar = figure.colorbar(drawn, ax=list(all_axes.values()), pad=0.02, aspect=30, fraction=0.05)
-        bar.outline.set_visible(False)
-        for solid in bar.ax.collections:
-            solid.set_rasterized(False)  # there is no image within a vector file
-        # The label stands upright beside the panels and is no longer than they are high.
-        most = int(panel_height * len(made.row_values) / _LABEL_CHARACTER)
-        bar.set_label(textwrap.fill(metric_label(metric), most))
-        if isinstance(scale.norm, LogNorm):  # 20 and 50 rather than powers of ten
-            bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            bar.ax.yaxis.set_minor_locator(NullLocator())
-            bar.ax.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
-        figure.supxlabel(of_x.axis_label, fontsize=9)
-        figure.supylabel(of_y.axis_label, fontsize=9)
-        if any(row.get(metric + UNSETTLED) for row in rows):
-            bar.ax.set_title(f"* {UNSETTLED_WORDS}", fontsize=7, loc="right")
-    return figure
-
-
-def _scale(
-    rows: list[dict[str, Any]], metric: str, x: Dimension, y: Dimension, cell_width: float
-) -> _Scale:
     factor = METRICS[metric].shown_per_unit if metric in METRICS else 1.0
     values = [row[metric] * factor for row in rows if math.isfinite(row[metric])]
     low, high = min(values, default=0.0), max(values, default=1.0)
     if low == high:
         low, high = low - 0.5, high + 0.5
-    logarithmic = low > 0 and high / low > _LINEAR_SPAN
-    norm = LogNorm(low, high) if logarithmic else Normalize(low, high)
+    norm = LogNorm(low, high) if is_wide(values) else Normalize(low, high)
     # Three significant digits of the largest value.
     digits = max(0, min(3, 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-9)))))
-    return _Scale(x, y, norm, factor, digits, cell_width)
+    panels = []
+    for panel, swept in zip(made.panels(lambda _: ()), made.values, strict=True):
+        known = {
+            (row[of_y.column], row[of_x.column]): _cell(row, metric, factor, digits, norm)
+            for row in selected(rows, swept)
+        }
+        cells = [[known.get((one, other)) for other in of_x.values] for one in of_y.values]
+        panels.append(CellPanel(cells, panel.title, panel.column, panel.row))
+    unsettled = any(row.get(metric + UNSETTLED) for row in rows)
+    return HeatMap(
+        title, metric_axis(metric).words, _axis(of_x), _axis(of_y), panels,
+        len(made.column_values), (low, high), is_wide(values), unsettled,
+    )  # fmt: skip
 
 
-def _draw(axes: Axes, rows: list[dict[str, Any]], metric: str, scale: _Scale) -> Any:
+def _axis(of: Dimension) -> Axis:
+    ticks = tuple((float(at), of.value_text(value)) for at, value in enumerate(of.values))
+    return Axis(of.axis_name, of.unit, ticks=ticks, is_choice=not of.is_number)
+
+
+def _cell(
+    row: dict[str, Any], metric: str, factor: float, digits: int, norm: Normalize
+) -> Cell | None:
+    value = row[metric] * factor
+    if not math.isfinite(value):
+        return None
+    half = row.get(metric + HALF_WIDTH)
+    spread = "" if half is None else f"±{half * factor:.{digits}f}"
+    star = "*" if row.get(metric + UNSETTLED) else ""
+    share = round(float(norm(value)), 3)
+    return Cell(value, f"{value:.{digits}f}{star}", spread if spread.strip("±0.") else "", share)
+
+
+def draw_cells(spec: HeatMap, paper: Paper = AS_DRAWN) -> Drawing:
+    """Draws a heat map; a cell without a value is hatched."""
+    width_in, columns, rows = paper.panels_width_in, len(spec.x.ticks), len(spec.y.ticks)
+    cell_width = (width_in - _FRAME_WIDTH) / (spec.columns * columns)
+    panel_in = max(0.75, _CELL_HEIGHT * rows) + 0.22
+    norm: Normalize = LogNorm(*spec.ends) if spec.is_log else Normalize(*spec.ends)
+    with looks():
+        figure, all_axes = grid_of_axes(
+            spec.columns, [panel.column for panel in spec.panels[: spec.columns]],
+            [panel.row for panel in spec.panels[spec.columns - 1 :: spec.columns]],
+            width_in=width_in, panel_in=panel_in, round_in=_FRAME_HEIGHT,
+            title=paper.titled(spec.title), beside_in=_FRAME_WIDTH,
+        )  # fmt: skip
+        for axes, panel in zip(all_axes, spec.panels, strict=True):
+            drawn = _draw(axes, spec, panel, norm, cell_width)
+        bar = figure.colorbar(drawn, ax=all_axes, pad=0.02, aspect=30, fraction=0.05)
+        bar.outline.set_visible(False)
+        for solid in bar.ax.collections:
+            solid.set_rasterized(False)  # there is no image within a vector file
+        # The label stands upright beside the panels and is no longer than they are high.
+        most = int(panel_in * len(spec.panels) / spec.columns / _LABEL_CHARACTER)
+        bar.set_label(textwrap.fill(spec.metric, most))
+        if spec.is_log:  # 20 and 50 rather than powers of ten
+            bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            bar.ax.yaxis.set_minor_locator(NullLocator())
+            bar.ax.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+        figure.supxlabel(spec.x.words, fontsize=9)
+        figure.supylabel(spec.y.words, fontsize=9)
+        if spec.unsettled:
+            bar.ax.set_title(f"* {UNSETTLED_WORDS}", fontsize=7, loc="right")
+        fit(figure, paper)
+    return figure
+
+
+def _draw(axes: Axes, spec: HeatMap, panel: CellPanel, norm: Normalize, cell_width: float) -> Any:
     """Draws one panel; returns the coloured cells."""
-    x, y = scale.x, scale.y
-    values: NDArray[np.float64] = np.full((len(y.values), len(x.values)), np.nan)
-    for row in rows:
-        at = y.values.index(row[y.column]), x.values.index(row[x.column])
-        values[at] = row[metric] * scale.factor
-        text, is_small = _text(row, metric, scale)
-        if text:
-            axes.text(
-                at[1], at[0], text, fontsize=_NUMBER_SIZE - (1 if is_small else 0),
-                color=_contrasting(scale.norm(values[at])), linespacing=0.9,
-                horizontalalignment="center", verticalalignment="center",
-            )  # fmt: skip
+    values = [[math.nan if cell is None else cell.value for cell in row] for row in panel.cells]
+    for down, row in enumerate(panel.cells):
+        for across, cell in enumerate(row):
+            text = "" if cell is None else _text(cell, cell_width)
+            if cell is not None and text:
+                axes.text(
+                    across, down, text, fontsize=_NUMBER_SIZE - ("\n" in text),
+                    color=_contrasting(cell.share), linespacing=0.9,
+                    horizontalalignment="center", verticalalignment="center",
+                )  # fmt: skip
     axes.set_facecolor("#eeeeee")
     axes.patch.set(hatch="////", edgecolor="#bbbbbb")
+    names = [name for _, name in spec.x.ticks]
     drawn = axes.pcolormesh(
-        np.arange(len(x.values)), np.arange(len(y.values)), np.ma.masked_invalid(values),
-        cmap=_COLOURS, norm=scale.norm, edgecolors="white", linewidth=0.8, shading="nearest",
+        np.arange(len(names)), np.arange(len(spec.y.ticks)), np.ma.masked_invalid(values),
+        cmap=_COLOURS, norm=norm, edgecolors="white", linewidth=0.8, shading="nearest",
     )  # fmt: skip
-    ticks = [x.value_text(value) for value in x.values]
-    upright = x.is_number and _TICK_CHARACTER * (max(map(len, ticks)) + 1) > scale.cell_width
-    axes.set_xticks(range(len(x.values)), ticks, rotation=90 if upright else 0)
-    axes.set_yticks(range(len(y.values)), [y.value_text(value) for value in y.values])
+    widest = _TICK_CHARACTER * (max(map(len, names)) + 1)
+    upright = not spec.x.is_choice and widest > cell_width
+    axes.set_xticks(range(len(names)), names, rotation=90 if upright else 0)
+    axes.set_yticks(range(len(spec.y.ticks)), [name for _, name in spec.y.ticks])
     axes.tick_params(length=0, labelsize=8)
     axes.grid(visible=False)
     for side in axes.spines.values():
@@ -208,17 +216,13 @@ def _draw(axes: Axes, rows: list[dict[str, Any]], metric: str, scale: _Scale) ->
     return drawn
 
 
-def _text(row: dict[str, Any], metric: str, scale: _Scale) -> tuple[str, bool]:
-    """Returns the text in a cell, and True if it has a second line; empty if it does not fit."""
-    mean = f"{row[metric] * scale.factor:.{scale.digits}f}"
-    star = "*" if row.get(metric + UNSETTLED) else ""
-    if scale.cell_width < max(_NUMBER_WIDTH, _CHARACTER * len(mean + star)):
-        return star, False
-    half = row.get(metric + HALF_WIDTH)
-    spread = "" if half is None else f"±{half * scale.factor:.{scale.digits}f}"
-    if not spread.strip("±0.") or scale.cell_width < _CHARACTER * len(spread):
-        return mean + star, False
-    return f"{mean}{star}\n{spread}", True
+def _text(cell: Cell, cell_width: float) -> str:
+    """Returns what fits into a cell: the number, and the half width of its interval below."""
+    if cell_width < max(_NUMBER_WIDTH, _CHARACTER * len(cell.text)):
+        return "*" if cell.text.endswith("*") else ""
+    if not cell.half or cell_width < _CHARACTER * len(cell.half):
+        return cell.text
+    return f"{cell.text}\n{cell.half}"
 
 
 def _contrasting(share: float) -> str:
@@ -227,97 +231,13 @@ def _contrasting(share: float) -> str:
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
 
 
-def heat_map_of(
+def _of_result(
     result: Result, *, metric: str = "utilisation", x: str | None = None, y: str | None = None,
-    subject: str | None = None, paper: Paper = AS_DRAWN,
-) -> Figure:  # fmt: skip
-    """Draws the heat map of a result.
-
-    Args:
-        result: The result of a scenario with a sweep of at least two values.
-        metric: Name of the metric.
-        x: As for `heat_map`.
-        y: As for `heat_map`.
-        subject: Flow or hop; by default all flows, or the bottleneck.
-        paper: Width and title.
-
-    Raises:
-        InputError: As for `heat_map`.
-    """
+    subject: str | None = None,
+) -> HeatMap:  # fmt: skip
+    """Returns the heat map of a result; by default of all flows, or of the bottleneck."""
     table, title = subject_table(result, metric, subject)
-    width = paper.panels_width_in
-    return heat_map(table, metric, x=x, y=y, title=paper.titled(title), width_in=width)
-
-
-class Cell(NamedTuple):
-    """A cell: its number, the half width of its interval, and its place on the scale, 0 to 1."""
-
-    text: str
-    half: str
-    share: float
-
-
-class Cells(NamedTuple):
-    """A heat map as cells.
-
-    Attributes:
-        title: What it shows of which subject.
-        metric: Label of the metric, with its unit.
-        x: Label of the horizontal axis, and of each column.
-        y: Label of the vertical axis.
-        panels: Title of each panel, and its rows: a label and cells; None where nothing is known.
-        unsettled: True if a star marks means that have not settled.
-    """
-
-    title: str
-    metric: str
-    x: tuple[str, list[str]]
-    y: str
-    panels: list[tuple[str, list[tuple[str, list[Cell | None]]]]]
-    unsettled: bool
-
-
-def cells_of(result: Result, metric: str) -> Cells:
-    """Returns what `heat_map_of` draws, as cells with text.
-
-    Raises:
-        InputError: As for `heat_map`.
-    """
-    return cells_in(*subject_table(result, metric, None), metric)
-
-
-def cells_in(table: pa.Table, title: str, metric: str) -> Cells:
-    """Returns what `heat_map` draws of a tidy table, as cells with text.
-
-    Raises:
-        InputError: As for `heat_map`.
-    """
-    rows = known_rows(table, metric)
-    of_x, of_y, made = heat_map_axes(table)
-    scale = _scale(rows, metric, of_x, of_y, math.inf)
-    panels = []
-    for across in made.column_values:
-        for down in made.row_values:
-            values = {**down, **across}
-            known = {
-                (row[of_y.column], row[of_x.column]): _cell(row, metric, scale)
-                for row in selected(rows, values)
-            }
-            lines = [
-                (of_y.value_text(y), [known.get((y, x)) for x in of_x.values]) for y in of_y.values
-            ]
-            panels.append((made.title(values), lines))
-    columns = [of_x.value_text(value) for value in of_x.values]
-    unsettled = any(row.get(metric + UNSETTLED) for row in rows)
-    x = of_x.axis_label, columns
-    return Cells(title, metric_label(metric), x, of_y.axis_label, panels, unsettled)
-
-
-def _cell(row: dict[str, Any], metric: str, scale: _Scale) -> Cell | None:
-    if not math.isfinite(row[metric]):
-        return None
-    text, half = _text(row, metric, scale)[0].partition("\n")[::2]
-    return Cell(text, half, round(float(scale.norm(row[metric] * scale.factor)), 3))
+    return heat_map(table, metric, x=x, y=y, title=title)
 
 
 def _lacks(result: Result, view: View) -> str | None:
@@ -335,6 +255,8 @@ def _drawable(result: Result, view: View) -> None:
 HEAT_MAP = FigureKind(
     "heatmap",
     "Means of a metric over two swept values, a panel for each combination of others.",
-    ("simulate", "emulate"), heat_map_of, ("metric", "x", "y", "subject", "paper"), ("flows",),
+    ("simulate", "emulate"), _of_result, ("metric", "x", "y", "subject"), ("flows",),
     _lacks,
 )  # fmt: skip
+
+FIGURES = (HEAT_MAP,)

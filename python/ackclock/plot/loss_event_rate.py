@@ -1,26 +1,26 @@
 """The figure `loss_event_rate`."""
 
-from matplotlib.figure import Figure
-
-from ackclock.plot.canvas import Span, new
-from ackclock.plot.figure import FigureKind, View
-from ackclock.plot.series import TAKES, Replicate, draw_line, is_known, with_looks
+from ackclock.plot.canvas import Span
+from ackclock.plot.kind import FigureKind, View
+from ackclock.plot.series import TAKES, Replicate, is_known
+from ackclock.plot.spec import Axis, FigureSpec, Panel
 from ackclock.result.result import Result
 
-__all__ = ["LOSS_EVENT_RATE", "loss_event_rate"]
+__all__ = ["FIGURES"]
 
 
-@with_looks
-def loss_event_rate(
+def _loss_event_rate(
     result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
-) -> Figure:
-    """Draws the loss rate estimated by a rate control, as packets lost or loss events."""
+) -> FigureSpec:
+    """Shows the loss rate estimated by a rate control, as packets lost or loss events."""
     run = Replicate(result, point, replicate, span)
-    figure, [axes] = new()
-    for line in run.lines("time_s", "loss_event_rate"):
-        draw_line(axes, line.rows["time_s"], line.rows["loss_event_rate"] * 100, line, line.label)
-    axes.set_ylabel("loss event rate (%)")
-    return run.finish(figure, [axes], "Loss event rate")
+    series = [
+        line.series(line.rows["loss_event_rate"] * 100, part=run.main)
+        for line in run.lines("time_s", "loss_event_rate")
+    ]
+    y = Axis("loss event rate", "%", begin=0.0)
+    summary = LOSS_EVENT_RATE.summary
+    return run.figure("loss_event_rate", "Loss event rate", y, [Panel(tuple(series))], summary)
 
 
 def _lacks(result: Result, view: View) -> str | None:
@@ -35,5 +35,7 @@ def _lacks(result: Result, view: View) -> str | None:
 LOSS_EVENT_RATE = FigureKind(
     "loss_event_rate",
     "Loss rate estimated by a rate control, by its own definition: packets lost or loss events.",
-    ("simulate", "emulate", "send"), loss_event_rate, TAKES, ("samples", "flows"), _lacks,
+    ("simulate", "emulate", "send"), _loss_event_rate, TAKES, ("samples", "flows"), _lacks,
 )  # fmt: skip
+
+FIGURES = (LOSS_EVENT_RATE,)

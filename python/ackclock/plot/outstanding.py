@@ -1,125 +1,78 @@
 """The figure `outstanding`."""
 
-from typing import Any
-
 import numpy as np
-import pyarrow.compute as pc
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ackclock.capture.limiting_factor import LIMITS
 from ackclock.metrics.tables import column
-from ackclock.plot.canvas import ShownFigure, Span, inside, looks
-from ackclock.plot.connection import TAKES, connection_of, lacks_payload
-from ackclock.plot.figure import FigureKind
-from ackclock.plot.style import REFERENCE_COLOUR
+from ackclock.plot.canvas import Span, inside
+from ackclock.plot.connection import TAKES, Connection, connection_of, lacks_payload
+from ackclock.plot.kind import FigureKind
+from ackclock.plot.spec import Axis, Band, FigureSpec, Panel, Series
 from ackclock.result.result import Result
 
-__all__ = ["OUTSTANDING", "outstanding"]
+__all__ = ["FIGURES"]
 
-# Limits are distinguished by shade and hatching.
-_LIMIT_LOOKS: dict[str, tuple[str, str]] = {
-    "application": ("#ffffff", ""),
-    "receive_window": ("#0072B2", ""),
-    "sender_buffer": ("#56B4E9", "xx"),
-    "congestion_window": ("#dddddd", "//"),
-    "bottleneck_rate": ("#D55E00", "\\\\"),
-    "slow_start": ("#ffffff", ".."),
-    "recovery": ("#000000", ""),
-    "unknown": ("#ffffff", "--"),
-}
-
-# Height of the plot relative to the strip of limits.
-_PARTS = 7
+# Gap between periods with the same limit below which they are joined, in seconds.
+_TOUCHING_S = 1e-6
 
 
-def outstanding(
-    result: Result,
-    *,
-    point: int = 0,
-    replicate: int = 0,
-    connection: int = 0,
+def _outstanding(
+    result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0,
     span: Span | None = None,
-) -> Figure:
-    """Draws a connection's data in flight and a near receive window; below, the limiting factor.
-
-    Args:
-        result: The result of `measure`.
-        point: Index of the point.
-        replicate: Index of the replicate.
-        connection: Index of the connection there; 0 is the one with the most payload.
-        span: Start and end of the time shown, in seconds; by default all of it.
+) -> FigureSpec:  # fmt: skip
+    """Shows a connection's data in flight and a near receive window; below, the limiting factor.
 
     Raises:
-        ValueError: The number is too large, or the connection has no data in the span; one line.
+        InputError: The number is too large, or the connection has no data in the span.
     """
     observed = connection_of(result, point, replicate, connection)
-    with looks():
-        figure = ShownFigure(figsize=(7.2, 4.0), layout="constrained")
-        axes, strip = figure.subplots(2, 1, sharex=True, height_ratios=(_PARTS, 1))
-        samples, stretches = observed.rows("samples"), observed.rows("limit_periods")
-        if span is not None:
-            here = pc.and_(
-                pc.less(stretches["start_s"], span[1]), pc.greater(stretches["end_s"], span[0])
-            )
-            stretches = stretches.filter(here)
-        time = column(samples, "time_s")
-        shown = inside(span, time)
-        in_flight = column(samples, "in_flight_bytes")[shown] * 1e-3
-        axes.plot(time[shown], in_flight, color="#0072B2", label="outstanding")
-        if observed.window_is_near:
-            _draw_window(axes, stretches)
-        axes.set_ylabel("data (kB)")
-        axes.set_ylim(bottom=0)
-        _draw_limits(strip, stretches)
-        observed.finish(axes, strip, "Outstanding data", span)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-        strip.legend(
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.6),
-            fontsize=8,
-            title="limited by",
-            title_fontsize=8,
-        )
-    return figure
-
-
-def _draw_window(axes: Axes, stretches: Any) -> None:
-    """Draws the receive window as steps from period to period."""
-    time = np.stack([column(stretches, "start_s"), column(stretches, "end_s")], -1).ravel()
-    window = column(stretches, "receive_window_mean_bytes").astype(float)
-    axes.plot(
-        time, np.repeat(window, 2) * 1e-3, color=REFERENCE_COLOUR, linestyle=(0, (4, 2)),
-        linewidth=1.0, label="receiver's window",
+    samples = observed.rows("samples")
+    time = column(samples, "time_s")
+    shown = inside(span, time)
+    in_flight = column(samples, "in_flight_bytes")[shown] * 1e-3
+    series = [Series("measure", time[shown], in_flight, label="outstanding")]
+    if observed.window_is_near:
+        series.append(_window(observed, span))
+    bands = _bands(observed, span)
+    y = Axis("data", "kB", begin=0.0)
+    return observed.figure(
+        "outstanding", "Outstanding data", y, Panel(tuple(series), bands=bands),
+        OUTSTANDING.summary, span, strip="limited by",
     )  # fmt: skip
 
 
-def _draw_limits(strip: Axes, stretches: Any) -> None:
-    """Draws a bar for each period, distinguished by shade and hatching."""
-    start, end, limits = (
-        column(stretches, "start_s"),
-        column(stretches, "end_s"),
-        column(stretches, "limit"),
-    )
-    for limit, (colour, hatch) in _LIMIT_LOOKS.items():
-        chosen = limits == limit
-        if chosen.any():
-            spans = list(zip(start[chosen], (end - start)[chosen], strict=True))
-            strip.broken_barh(
-                spans,
-                (0, 1),
-                facecolor=colour,
-                edgecolor="#000000",
-                linewidth=0.3,
-                hatch=hatch,
-                label=LIMITS[limit],
-            )
-    strip.set_yticks([])
-    strip.grid(visible=False)
+def _window(observed: Connection, span: Span | None) -> Series:
+    """Returns the receive window, which holds from period to period."""
+    periods = observed.rows("limit_periods")
+    start, end = (column(periods, name).astype(float) for name in ("start_s", "end_s"))
+    low, high = span or (-np.inf, np.inf)
+    here = (start < high) & (end > low)
+    window = column(periods, "receive_window_mean_bytes").astype(float)[here] * 1e-3
+    time = np.stack([start[here], end[here]], -1).ravel()
+    return Series("window", time, np.repeat(window, 2), "steps", "receiver's window")
+
+
+def _bands(observed: Connection, span: Span | None) -> tuple[Band, ...]:
+    """Returns periods with one limit, neighbours joined."""
+    periods = observed.rows("limit_periods")
+    low, high = span or (-np.inf, np.inf)
+    bands: list[Band] = []
+    for start, end, limit in zip(
+        *(column(periods, name) for name in ("start_s", "end_s", "limit")), strict=True
+    ):
+        if not (start < high and end > low):
+            continue
+        if bands and bands[-1].style == limit and abs(bands[-1].end - start) < _TOUCHING_S:
+            bands[-1] = bands[-1]._replace(end=float(end))
+        else:
+            bands.append(Band(float(start), float(end), str(limit), LIMITS[str(limit)]))
+    return tuple(bands)
 
 
 OUTSTANDING = FigureKind(
     "outstanding",
     "Data in flight of a connection over time, its receive window, and below the limiting factor.",
-    ("measure",), outstanding, TAKES, ("connections", "samples", "limit_periods"), lacks_payload,
+    ("measure",), _outstanding, TAKES, ("connections", "samples", "limit_periods"), lacks_payload,
 )  # fmt: skip
+
+FIGURES = (OUTSTANDING,)

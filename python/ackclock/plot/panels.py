@@ -5,23 +5,17 @@ value are the dimensions of a sweep, and so are the flows if there are several. 
 of them a place.
 """
 
-import math
 import re
-import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS
 from ackclock.metrics.frame import HALF_WIDTH
-from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
-from ackclock.plot.canvas import ShownFigure
+from ackclock.plot.spec import Axis, Panel, Series
 from ackclock.table import short
 
 __all__ = [
@@ -33,9 +27,8 @@ __all__ = [
     "dimensions",
     "grid",
     "known_rows",
-    "legend",
+    "metric_axis",
     "metric_label",
-    "panels",
     "selected",
 ]
 
@@ -47,12 +40,6 @@ UNSETTLED = "_unsettled"
 
 #: Columns of a tidy table that are not swept.
 _OTHER_COLUMNS = frozenset({"point", "replicate", "replicates", "identical", "model", "violated"})
-
-# Width of a character in the title of a panel and in a legend, of the rest of an entry of a legend,
-# and heights of a line of a figure's title and of a legend, in inches.
-_CHARACTER_IN, _ENTRY_IN, _TITLE_LINE_IN, _LEGEND_LINE_IN = 0.07, 0.6, 0.2, 0.19
-
-_TITLE_CHARACTERS_PER_IN = 12
 
 # Units at the end of a column's name, as people write them.
 _UNITS = {
@@ -87,31 +74,25 @@ class Dimension:
         return all(isinstance(value, int | float) for value in self.values)
 
     @property
-    def axis_label(self) -> str:
-        """Label of an axis: name and unit.
+    def axis_name(self) -> str:
+        """Label of an axis, without the unit.
 
         The field of an element has the element's name before it: in print, a "limit" could be that
         of anything.
         """
         parts = self.path.split(".")
         is_of_element = len(parts) > 3 and self.label == parts[-1]
-        name = " ".join(parts[-2:]) if is_of_element else self.label
-        return f"{name} ({self.unit})" if self.unit else name
+        return " ".join(parts[-2:]) if is_of_element else self.label
 
     def value_text(self, value: Any) -> str:
         """Returns a value as a tick label."""
         return f"{value:g}" if isinstance(value, float) else str(value)
 
-    def panel_title(self, value: Any, width_in: float = math.inf) -> str:
-        """Returns a value as the title of a panel: text alone, a number with name and unit.
-
-        If it is wider than `width_in`, the name has a line of its own.
-        """
+    def panel_title(self, value: Any) -> str:
+        """Returns a value as the title of a panel: text alone, a number with name and unit."""
         if not self.is_number:
             return str(value)
-        number = f"{self.value_text(value)} {self.unit}".rstrip()
-        is_wide = _CHARACTER_IN * len(f"{self.label} {number}") > width_in
-        return f"{self.label}\n{number}" if is_wide else f"{self.label} {number}"
+        return f"{self.label} {self.value_text(value)} {self.unit}".rstrip()
 
 
 def dimensions(table: pa.Table) -> list[Dimension]:
@@ -210,15 +191,21 @@ class Grid:
             rows = [{**row, one.column: value} for row in rows for value in one.values]
         return rows
 
-    def column_title(self, values: dict[str, Any], width_in: float) -> str:
-        """Returns the title of a column of panels that are about so wide."""
-        if self.columns is None:
-            return ""
-        return self.columns.panel_title(values[self.columns.column], width_in)
+    @property
+    def values(self) -> list[dict[str, Any]]:
+        """The swept values of each panel, row by row."""
+        return [{**row, **column} for row in self.row_values for column in self.column_values]
 
-    def row_title(self, values: dict[str, Any]) -> str:
-        """Returns the title of a row of panels, one dimension on each line."""
-        return "\n".join(one.panel_title(values[one.column]) for one in self.rows)
+    def panels(self, series: Callable[[dict[str, Any]], Sequence[Series]]) -> tuple[Panel, ...]:
+        """Returns the panels row by row; `series` makes those of swept values."""
+        return tuple(
+            Panel(
+                tuple(series(values)), self.title(values),
+                self.columns.panel_title(values[self.columns.column]) if self.columns else "",
+                "\n".join(one.panel_title(values[one.column]) for one in self.rows),
+            )
+            for values in self.values
+        )  # fmt: skip
 
 
 def grid(others: Iterable[Dimension]) -> Grid:
@@ -229,13 +216,12 @@ def grid(others: Iterable[Dimension]) -> Grid:
     """
     placed = list(others)
     made = Grid(placed[0] if placed else None, tuple(placed[1:]))
-    count = len(made.column_values) * len(made.row_values)
-    if count > MOST_PANELS:
+    if len(made.values) > MOST_PANELS:
         names = ", ".join(f"{one.path} ({len(one.values)})" for one in placed)
         raise InputError(
             "out-of-range",
             "",
-            f"needs {count} panels for {names}; the most is {MOST_PANELS}; "
+            f"needs {len(made.values)} panels for {names}; the most is {MOST_PANELS}; "
             "choose --x and --y so that fewer are left, or run a smaller sweep",
         )
     return made
@@ -259,82 +245,12 @@ def known_rows(table: pa.Table, metric: str) -> list[dict[str, Any]]:
 
 def metric_label(metric: str) -> str:
     """Returns the label of a metric with its unit; a name that is not a metric stays itself."""
+    return metric_axis(metric).words
+
+
+def metric_axis(metric: str) -> Axis:
+    """Returns an axis of a metric in its shown unit."""
     if metric not in METRICS:
-        return metric
+        return Axis(metric)
     what = METRICS[metric]
-    return f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label
-
-
-def panels(
-    made: Grid, width_in: float, panel_height_in: float, frame_in: float, title: str = "",
-    frame_width_in: float = 0.9, entries: Sequence[str] = (),
-) -> tuple[Figure, dict[tuple[int, int], Axes]]:  # fmt: skip
-    """Makes a figure with a grid of axes that share their scales, and writes what each is.
-
-    Args:
-        made: The grid.
-        width_in: Width of the figure, in inches.
-        panel_height_in: Height of a panel.
-        frame_in: Height of labels and titles of columns.
-        title: Title of the figure; empty for none.
-        frame_width_in: Width of what stands beside the panels.
-        entries: Labels of the legend, for which there is room above the panels.
-
-    Returns:
-        The figure, and its axes by row and column.
-    """
-    across, down = made.column_values, made.row_values
-    words = textwrap.fill(title, int(_TITLE_CHARACTERS_PER_IN * width_in))
-    title_in = _TITLE_LINE_IN * len(words.splitlines())
-    legend_in = 0.0
-    if entries:
-        legend_in = _LEGEND_LINE_IN * math.ceil(len(entries) / _legend_columns(entries, width_in))
-    height = panel_height_in * len(down) + frame_in + title_in + legend_in
-    # The room for title and legend is set aside, as the layout would let them overlap.
-    layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - (title_in + legend_in) / height))
-    figure = ShownFigure(figsize=(width_in, height), layout=layout)
-    all_axes = figure.subplots(len(down), len(across), sharex=True, sharey=True, squeeze=False)
-    panel_width = (width_in - frame_width_in) / len(across)
-    for at, column in enumerate(across):
-        if made.columns is not None:
-            named = made.column_title(column, panel_width)
-            all_axes[0, at].set_title(named, loc="center", fontsize=8)
-    for at, row in enumerate(down):
-        if made.rows:
-            all_axes[at, -1].annotate(
-                made.row_title(row), (1.0, 0.5), (4, 0), xycoords="axes fraction",
-                textcoords="offset points", rotation=270, va="center", fontsize=8,
-            )  # fmt: skip
-    if words:
-        figure.text(0.01, 1 - 0.04 / height, words, fontsize=10, va="top")
-    return figure, {
-        (row, column): all_axes[row, column]
-        for row in range(len(down))
-        for column in range(len(across))
-    }
-
-
-def legend(figure: Figure, all_axes: Iterable[Axes], title: str = "") -> None:
-    """Draws one legend for all panels, above them and below the title, as `panels` made room."""
-    found: dict[str, Any] = {}
-    for axes in all_axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    if not found:
-        return
-    if UNSETTLED_WORDS in found:  # last, as it is about all lines
-        found[UNSETTLED_WORDS] = found.pop(UNSETTLED_WORDS)
-    width_in, height_in = figure.get_size_inches()
-    words = textwrap.fill(title, int(_TITLE_CHARACTERS_PER_IN * width_in))
-    top = 1 - (_TITLE_LINE_IN * len(words.splitlines()) + 0.02) / height_in
-    drawn = figure.legend(
-        found.values(), found.keys(), loc="upper center", bbox_to_anchor=(0.5, top), fontsize=8,
-        ncols=_legend_columns(found, width_in), borderaxespad=0.0,
-    )  # fmt: skip
-    drawn.set_in_layout(False)
-
-
-def _legend_columns(entries: Collection[str], width_in: float) -> int:
-    """Returns how many entries fit side by side."""
-    fit = int(width_in / (_ENTRY_IN + _CHARACTER_IN * max(map(len, entries))))
-    return max(1, min(len(entries), fit))
+    return Axis(what.label, what.shown_unit)

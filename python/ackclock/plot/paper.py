@@ -9,7 +9,7 @@ from matplotlib.text import Text
 
 from ackclock.errors import InputError
 
-__all__ = ["AS_DRAWN", "COLUMN_WIDTH_IN", "FONTS", "TEXT_WIDTH_IN", "Paper", "printed", "width_in"]
+__all__ = ["AS_DRAWN", "COLUMN_WIDTH_IN", "FONTS", "TEXT_WIDTH_IN", "Paper", "fit", "width_in"]
 
 #: Widths of a column and of the text of a page in two columns, in inches: those of IEEE's template
 #: for conferences and transactions (IEEEtran: 21 pc, and two of them with 1 pc between).
@@ -82,10 +82,10 @@ def width_in(written: str) -> float:
 _DRAWN_SIZE = 9.0
 
 
-def printed(figure: Figure, paper: Paper) -> Figure:
-    """Returns the figure as the paper has it; changes it in place."""
+def fit(figure: Figure, paper: Paper) -> None:
+    """Gives a figure the width, font and title that a paper has."""
     if paper == AS_DRAWN:
-        return figure
+        return
     entitled = [axes for axes in figure.axes if axes.get_title(loc="left")]
     if paper.title is not None:
         for position, axes in enumerate(entitled):
@@ -96,4 +96,3 @@ def printed(figure: Figure, paper: Paper) -> Figure:
     for text in figure.findobj(Text):
         text.set_fontfamily(FONTS[paper.font])
         text.set_fontsize(float(text.get_fontsize()) * scale)
-    return figure

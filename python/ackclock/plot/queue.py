@@ -1,81 +1,98 @@
 """The figure `queue`."""
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from typing import Any
 
-from ackclock.metrics.tables import Columns, grouped
-from ackclock.plot.canvas import Span, inside, new
-from ackclock.plot.figure import FigureKind
-from ackclock.plot.series import MOST_LINES, TAKES, Line, Replicate, draw_line, with_looks
-from ackclock.plot.style import Style, style
+import numpy as np
+
+from ackclock import units
+from ackclock.elements import facts
+from ackclock.metrics.tables import grouped
+from ackclock.plot.canvas import Span, inside
+from ackclock.plot.kind import FigureKind
+from ackclock.plot.series import MOST_LINES, TAKES, Line, Replicate
+from ackclock.plot.spec import Axis, FigureSpec, Limit, Panel, Series
+from ackclock.plot.style import line as line_style
 from ackclock.result.result import Result
 
-__all__ = ["QUEUE", "queue"]
+__all__ = ["FIGURES"]
 
 # The columns of losses, each with its marker and name.
 _CAUSES = {
-    "drops_queue": ("x", "queue full"),
-    "drops_aqm": ("+", "AQM"),
-    "drops_impairment": (".", "random loss"),
-    "drops_retries": ("+", "given up"),
+    "drops_queue": ("cross", "queue full"),
+    "drops_aqm": ("plus", "AQM"),
+    "drops_impairment": ("point", "random loss"),
+    "drops_retries": ("plus", "given up"),
 }
 
 
-@with_looks
-def queue(
+def _queue(
     result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
-) -> Figure:
-    """Draws the backlog of each hop that had any, an adaptive limit, and losses per interval."""
+) -> FigureSpec:
+    """Shows the backlog of each hop that had any, its limit, and losses per interval."""
     run = Replicate(result, point, replicate, span)
-    figure, [backlog, drops] = new(2, 4.6)
-    hops = run.rows("hops")
-    limit = (
-        ["limit_packets"] if "limit_packets" in hops.column_names else []
-    )  # absent from older results
-    shown = []
-    for (hop,), rows in grouped(hops, ("hop",), ("time_s", "backlog_packets", *_CAUSES, *limit)):
-        if rows["backlog_packets"].any() or any(rows[cause].any() for cause in _CAUSES):
-            shown.append((hop, rows))
-    for position, (hop, rows) in enumerate(shown[:MOST_LINES]):
-        looked, in_span = style(position), inside(span, rows["time_s"])
-        _draw_backlog(backlog, hop, rows, looked, in_span)
-        _draw_drops(drops, hop, rows, looked, in_span)
-    backlog.set_ylabel("backlog (packets)")
+    backlog: list[Series] = []
+    lost: list[Series] = []
+    shown = _hops(run)
+    for line in shown:
+        part = run.main
+        backlog.append(line.series(line.rows["backlog_packets"], part=part))
+        limit = line.rows.get("limit_packets")
+        if limit is not None and not np.isnan(limit).all():
+            backlog.append(line.series(limit, "limit", "limit", "steps"))
+        lost += _losses(line)
+    limits = _limits(run, shown[0].label) if len(shown) == 1 else ()
     interval = result.points[point]["scenario"]["sample_interval"]
-    drops.set_ylabel(f"lost per {interval} (packets)")
-    drops.set_ylim(bottom=0)
-    return run.finish(figure, [backlog, drops], "Queue and losses", of_flows=False)
+    panels = [
+        Panel(tuple(backlog), y=Axis("backlog", "packets", begin=0.0), limits=limits),
+        Panel(tuple(lost), y=Axis(f"lost per {interval}", "packets", begin=0.0)),
+    ]
+    y = Axis(unit="packets")
+    return run.figure("queue", "Queue and losses", y, panels, QUEUE.summary, of_flows=False)
 
 
-def _draw_backlog(
-    axes: Axes, hop: str, rows: Columns, looked: Style, in_span: NDArray[np.bool_]
-) -> None:
-    time = rows["time_s"][in_span]
-    draw_line(axes, time, rows["backlog_packets"][in_span], Line(hop, looked, 1, rows), hop)
-    if "limit_packets" in rows and not np.isnan(rows["limit_packets"][in_span]).all():
-        axes.plot(
-            time, rows["limit_packets"][in_span], color=looked.color, linewidth=0.9,
-            linestyle=(0, (1, 2)), label=f"{hop}: limit",
-        )  # fmt: skip
+def _hops(run: Replicate) -> list[Line]:
+    """Returns the samples of each hop that had a backlog or a loss."""
+    hops = run.rows("hops")
+    limit = ["limit_packets"] if "limit_packets" in hops.column_names else []  # not in old results
+    columns = ("time_s", "backlog_packets", *_CAUSES, *limit)
+    found = [
+        (hop, rows)
+        for (hop,), rows in grouped(hops, ("hop",), columns)
+        if rows["backlog_packets"].any() or any(rows[cause].any() for cause in _CAUSES)
+    ]
+    lines = []
+    for position, (hop, rows) in enumerate(found[:MOST_LINES]):
+        per_interval = {cause: np.diff(rows[cause], prepend=0) for cause in _CAUSES}
+        shown = inside(run.span, rows["time_s"])
+        own = {name: values[shown] for name, values in (rows | per_interval).items()}
+        lines.append(Line(hop, line_style(position), own))
+    return lines
 
 
-def _draw_drops(
-    axes: Axes, hop: str, rows: Columns, looked: Style, in_span: NDArray[np.bool_]
-) -> None:
-    for cause, (marker, meaning) in _CAUSES.items():
-        lost = np.diff(rows[cause], prepend=0)
-        when = in_span & (lost > 0)
+def _losses(line: Line) -> list[Series]:
+    series = []
+    for cause, (marker, words) in _CAUSES.items():
+        when = line.rows[cause] > 0
         if when.any():
-            axes.plot(
-                rows["time_s"][when], lost[when], linestyle="none", marker=marker,
-                color=looked.color, label=f"{hop}: {meaning}",
-            )  # fmt: skip
+            time, values = line.rows["time_s"][when], line.rows[cause][when].astype(float)
+            style = f"{line.style}/{marker}"
+            series.append(Series(style, time, values, "marks", words, line.label, style))
+    return series
+
+
+def _limits(run: Replicate, hop: str) -> tuple[Limit, ...]:
+    """Returns the fixed limit of a hop's queue, in packets; none if it has no such thing."""
+    hops = run.result.points[run.point]["scenario"]["hops"]
+    tree: dict[str, Any] = next(one for one in hops if one["name"] == hop)
+    capacity = facts.queue(tree)[1]["capacity"] or {}
+    limit = str(capacity.get("limit", "")) if capacity.get("kind") == "limit" else ""
+    return (Limit(units.packets(limit), f"limit {limit}"),) if "packet" in limit else ()
 
 
 QUEUE = FigureKind(
     "queue",
     "Backlog over time of each hop that had any, its limit if adaptive, and below losses by cause.",
-    ("simulate", "emulate"), queue, TAKES, ("hops",),
+    ("simulate", "emulate"), _queue, TAKES, ("hops",),
 )  # fmt: skip
+
+FIGURES = (QUEUE,)

@@ -1,35 +1,34 @@
 """The figure `rtt`."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from ackclock.plot.canvas import Span, new
-from ackclock.plot.figure import FigureKind
-from ackclock.plot.series import MOST_ASIDES, TAKES, Replicate, draw_line, with_looks
+from ackclock.plot.canvas import Span
+from ackclock.plot.kind import FigureKind
+from ackclock.plot.series import TAKES, Replicate
+from ackclock.plot.spec import Axis, FigureSpec, Panel
 from ackclock.result.result import Result
 
-__all__ = ["RTT", "rtt"]
+__all__ = ["FIGURES"]
 
 
-@with_looks
-def rtt(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
-    """Draws the latest round-trip time at each sample, and the sender's smoothed estimate."""
+def _rtt(
+    result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
+) -> FigureSpec:
+    """Shows the latest round-trip time at each sample, and the sender's smoothed estimate."""
     run = Replicate(result, point, replicate, span)
-    figure, [axes] = new()
-    lines = run.lines("time_s", "rtt_s", "smoothed_rtt_s")
-    for line in lines:
-        time = line.rows["time_s"]
-        if len(lines) <= MOST_ASIDES and not np.isnan(line.rows["rtt_s"]).all():
-            axes.plot(
-                time, line.rows["rtt_s"] * 1e3, linestyle="none", marker=".", markersize=2,
-                alpha=0.5, color=line.looks.color, label=f"{line.label} measured",
-            )  # fmt: skip
-        draw_line(axes, time, line.rows["smoothed_rtt_s"] * 1e3, line, f"{line.label} smoothed")
-    axes.set_ylabel("round-trip time (ms)")
-    return run.finish(figure, [axes], "Round-trip time")
+    series = []
+    for line in run.lines("time_s", "rtt_s", "smoothed_rtt_s"):
+        measured, smoothed = line.rows["rtt_s"] * 1e3, line.rows["smoothed_rtt_s"] * 1e3
+        if not np.isnan(measured).all():
+            series.append(line.series(measured, "measured", "raw", "dots"))
+        series.append(line.series(smoothed, "smoothed", run.main))
+    y = Axis("round-trip time", "ms", begin=0.0)
+    return run.figure("rtt", "Round-trip time", y, [Panel(tuple(series))], RTT.summary)
 
 
 RTT = FigureKind(
     "rtt", "Round-trip time: the latest measurement at each sample, and the smoothed estimate.",
-    ("simulate", "emulate", "measure", "send"), rtt, TAKES, ("samples", "flows"),
+    ("simulate", "emulate", "measure", "send"), _rtt, TAKES, ("samples", "flows"),
 )  # fmt: skip
+
+FIGURES = (RTT,)

@@ -1,51 +1,45 @@
-"""Scales and ticks of axes with swept values."""
+"""Axes of swept values, and of what they lead to."""
 
 import math
+from collections.abc import Iterable, Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter
+from ackclock.plot.spec import Axis
 
-__all__ = ["set_scales"]
+__all__ = ["height_axis", "is_wide", "swept_axis_of"]
 
 # Up to this many swept values are the ticks of the axis.
 _MOST_TICKS = 10
 
+# Values that span more than a decade and a half are drawn on a logarithmic axis.
+_FAR = 30
 
-def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
-    """Makes an axis logarithmic if its small values would overlap.
 
-    The horizontal axis is logarithmic if half of the values lie in the lowest quarter. The vertical
-    axis is if its values span more than a decade and a half.
+def swept_axis_of(values: Sequence[float], label: str, unit: str = "") -> Axis:
+    """Returns a horizontal axis of swept values, logarithmic if small ones would overlap.
+
+    They would if half of the values lie in the lowest quarter. An axis that begins at zero is then
+    linear up to the next value.
     """
-    positive = sorted({value for value in x if value > 0})
-    crowded = (
-        len(positive) > 2
-        and positive[(len(positive) - 1) // 2] < positive[0] + (positive[-1] - positive[0]) / 4
-    )
-    if crowded and min(x) >= 0:
-        if min(x) == 0:
-            axes.set_xscale("symlog", linthresh=positive[0])
-            axes.set_xlim(left=-positive[0] * 0.15)
-        else:
-            axes.set_xscale("log")
-    heights = [value for values in drawn for value in values if math.isfinite(value)]
-    if heights and min(heights) > 0 and max(heights) / min(heights) > 30:
-        axes.set_yscale("log")
-        if max(heights) / min(heights) < 1000:  # else a power of ten each is enough
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.yaxis.set_minor_formatter(NullFormatter())
-    elif heights and min(heights) >= 0:
-        axes.set_ylim(bottom=0)
-    ticks = sorted(set(x))
-    if len(ticks) <= _MOST_TICKS:
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.set_xticks([], minor=True)
-    else:
-        axes.xaxis.set_major_formatter(_plain)
-    axes.yaxis.set_major_formatter(_plain)
-    axes.grid(visible=True, which="major")
+    known = sorted(set(values))
+    middle = known[(len(known) - 1) // 2] if known else 0.0
+    is_crowded = (
+        len(known) > 2 and known[0] >= 0 and middle < known[0] + (known[-1] - known[0]) / 4
+    )  # fmt: skip
+    scale = "linear" if not is_crowded else "symlog" if known[0] == 0 else "log"
+    named = tuple((value, f"{value:g}") for value in known)
+    ticks = named if len(known) <= _MOST_TICKS or scale == "symlog" else ()
+    return Axis(label, unit, scale, ticks=ticks)
 
 
-def _plain(value: float, _position: float) -> str:
-    """Returns a plain number, such as 0.1, rather than a power of ten."""
-    return f"{value:g}"
+def is_wide(values: Iterable[float]) -> bool:
+    """True if values are positive and span more than a decade and a half."""
+    known = [value for value in values if math.isfinite(value)]
+    return bool(known) and min(known) > 0 and max(known) / min(known) > _FAR
+
+
+def height_axis(values: Iterable[float], label: str, unit: str = "") -> Axis:
+    """Returns a vertical axis, from zero or logarithmic, whichever shows the values."""
+    known = [value for value in values if math.isfinite(value)]
+    if is_wide(known):
+        return Axis(label, unit, "log")
+    return Axis(label, unit, begin=0.0 if not known or min(known) >= 0 else None)

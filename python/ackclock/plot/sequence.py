@@ -1,61 +1,41 @@
 """The figure `sequence`."""
 
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ackclock.errors import InputError
-from ackclock.metrics.tables import Columns, column
-from ackclock.plot.canvas import ShownFigure, Span, inside, looks
+from ackclock.metrics.tables import column
+from ackclock.plot.canvas import Span, inside
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
-from ackclock.plot.figure import FigureKind, View
-from ackclock.plot.style import REFERENCE_COLOUR
+from ackclock.plot.kind import FigureKind, View
+from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
 from ackclock.result.result import Result
 
-__all__ = ["SEQUENCE", "sequence"]
+__all__ = ["FIGURES"]
 
 _NOT_KEPT = "keeps no segments; run ackclock measure again with --segments"
 
-# With more marks a vector drawing would be larger than a bitmap.
-_MOST_DRAWN = 20_000
-
-_MARKS: dict[str, dict[str, Any]] = {
-    "data": {"color": "#000000", "linewidth": 1.2, "label": "sent"},
-    "sack": {"color": "#CC79A7", "linewidth": 2.2, "label": "SACK"},
-    "ack": {"color": "#009E73", "linewidth": 0.9, "label": "acknowledged"},
-    "window": {
-        "color": REFERENCE_COLOUR,
-        "linewidth": 0.9,
-        "linestyle": (0, (4, 2)),
-        "label": "receiver's window",
-    },
+# Kinds of marks from below: their look, form and name.
+_KINDS = {
+    "window": ("window", "steps", "receiver's window"),
+    "ack": ("ack", "steps", "acknowledged"),
+    "sack": ("sack", "bars", "SACK"),
+    "data": ("sent", "bars", "sent"),
+    "retransmission": ("again", "dots", "sent again"),
 }
 
 
-def sequence(
-    result: Result,
-    *,
-    point: int = 0,
-    replicate: int = 0,
-    connection: int = 0,
+def _sequence(
+    result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0,
     span: Span | None = None,
-) -> Figure:
-    """Draws bytes sent, retransmitted and acknowledged over time (Jacobson's and Shepard's plot).
-
-    Args:
-        result: The result of `measure` with segments.
-        point: Index of the point.
-        replicate: Index of the replicate.
-        connection: Index of the connection there; 0 is the one with the most payload.
-        span: Start and end of the time shown, in seconds; by default all of it.
+) -> FigureSpec:  # fmt: skip
+    """Shows bytes sent, retransmitted and acknowledged over time (Jacobson's and Shepard's plot).
 
     Raises:
-        ValueError: The result has no table of segments, the number is too large, or the connection
-            has no data in the span; one line.
+        InputError: The result has no table of segments, the number is too large, or the connection
+            has no data in the span.
     """
     if "segments" not in result.tables:
         raise InputError("no-data", "", _NOT_KEPT)
@@ -63,27 +43,23 @@ def sequence(
     segments = observed.rows("segments")
     shown = inside(span, column(segments, "time_s"))
     kinds = column(segments, "kind")[shown]
-    marks = {name: column(segments, name)[shown] for name in ("time_s", "low_bytes", "high_bytes")}
-    with looks():
-        figure = ShownFigure(figsize=(7.2, 4.4), layout="constrained")
-        axes = figure.subplots()
-        flat = kinds.size > _MOST_DRAWN
-        for kind, draw in (("window", _steps), ("ack", _steps), ("sack", _bars), ("data", _bars)):
-            chosen = {name: values[kinds == kind] for name, values in marks.items()}
-            if chosen["time_s"].size and (kind != "window" or observed.window_is_near):
-                draw(axes, chosen, kind, flat)
-        again = kinds == "retransmission"
-        if again.any():
-            middle = (marks["low_bytes"][again] + marks["high_bytes"][again]) / 2e6
-            axes.plot(
-                marks["time_s"][again], middle, linestyle="none", marker="x", markersize=4,
-                color="#D55E00", label="sent again", rasterized=flat, zorder=3,
-            )  # fmt: skip
-        axes.set_ylabel("sequence (MB)")
-        axes.set_ylim(*_heights(marks["high_bytes"][kinds != "window"], span))
-        observed.finish(axes, axes, "Time and sequence", span)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-    return figure
+    time, low, high = (
+        column(segments, name)[shown].astype(float)
+        for name in ("time_s", "low_bytes", "high_bytes")
+    )
+    series = []
+    for kind, (style, form, words) in _KINDS.items():
+        at = kinds == kind
+        if not at.any() or (kind == "window" and not observed.window_is_near):
+            continue
+        y = (low[at] + high[at]) / 2 if form == "dots" else high[at]
+        lower = low[at] * 1e-6 if form == "bars" else None
+        series.append(Series(style, time[at], y * 1e-6, form, words, low=lower))
+    y_axis = Axis("sequence", "MB", ends=_heights(high[kinds != "window"], span))
+    panel = Panel(tuple(series))
+    summary = "Bytes sent, sent again and acknowledged: Jacobson's and Shepard's plot."
+    figure = observed.figure("sequence", "Time and sequence", y_axis, panel, summary, span)
+    return replace(figure, height_in=3.5)
 
 
 def _heights(sequence: NDArray[Any], span: Span | None) -> tuple[float, float]:
@@ -92,27 +68,6 @@ def _heights(sequence: NDArray[Any], span: Span | None) -> tuple[float, float]:
     bottom = 0 if span is None else int(sequence.min(initial=top))
     room = 0.02 * max(top - bottom, 1)
     return (bottom - room if bottom else 0) * 1e-6, (top + room) * 1e-6
-
-
-def _bars(axes: Axes, marks: Columns, kind: str, flat: bool) -> None:
-    """Draws a vertical bar from first byte to last at each time."""
-    low, high = marks["low_bytes"] * 1e-6, marks["high_bytes"] * 1e-6
-    ends = np.stack(
-        [np.stack([marks["time_s"], low], -1), np.stack([marks["time_s"], high], -1)], 1
-    )
-    axes.add_collection(LineCollection(list(ends), rasterized=flat, **_MARKS[kind]))
-    axes.autoscale_view()
-
-
-def _steps(axes: Axes, marks: Columns, kind: str, flat: bool) -> None:
-    """Draws values that hold until the next mark."""
-    axes.plot(
-        marks["time_s"],
-        marks["high_bytes"] * 1e-6,
-        drawstyle="steps-post",
-        rasterized=flat,
-        **_MARKS[kind],
-    )
 
 
 def _lacks(result: Result, view: View) -> str | None:
@@ -125,5 +80,7 @@ SEQUENCE = FigureKind(
     "sequence",
     "Bytes sent, retransmitted and acknowledged over time: Jacobson's and Shepard's time-sequence "
     "plot. Needs `measure --segments`.",
-    ("measure",), sequence, TAKES, ("connections",), _lacks,
+    ("measure",), _sequence, TAKES, ("connections",), _lacks,
 )  # fmt: skip
+
+FIGURES = (SEQUENCE,)

@@ -1,74 +1,68 @@
-"""Code shared by figures of one replicate over time: chosen flows, style, axes and legends."""
+"""Code shared by figures of one replicate over time: chosen flows, their series, axes."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import wraps
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from ackclock import units
 from ackclock.capture.connections import largest
 from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.plot.canvas import Span, between, entitle, inside, looks
-from ackclock.plot.figure import check_numbers
+from ackclock.plot.canvas import Span, between, inside
 from ackclock.plot.flows import Described, described
-from ackclock.plot.style import Style, line_styles
+from ackclock.plot.kind import check_numbers
+from ackclock.plot.spec import Axis, FigureSpec, Panel, Series, Values
+from ackclock.plot.style import line_styles, method_style
 from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import assigned
 
-__all__ = [
-    "MOST_ASIDES",
-    "MOST_LINES",
-    "TAKES",
-    "Line",
-    "Replicate",
-    "draw_line",
-    "is_known",
-    "with_looks",
-]
+__all__ = ["MOST_LINES", "TAKES", "Line", "Replicate", "is_known", "near"]
 
 #: More lines hide each other.
 MOST_LINES = 8
 
-#: With more lines, their additional curves (ssthresh, single measurements) would hide them and are
-#: left out.
-MOST_ASIDES = 2
+# What is this many times above a curve is left out beside it, as it would flatten everything else.
+_FAR = 4
+
+_NOT_RUN = "not run: interrupted before"
 
 #: The fields of a view on which figures of one replicate depend.
 TAKES = ("point", "replicate", "span")
 
 
-def with_looks(figure: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Decorates a figure to be drawn in ackclock's style."""
-
-    @wraps(figure)
-    def drawn(*arguments: Any, **options: Any) -> Figure:
-        with looks():
-            return figure(*arguments, **options)
-
-    return drawn
-
-
 class Line(NamedTuple):
-    """The series of one flow instance, or of one hop.
+    """The samples of one flow instance, or of one hop.
 
     Attributes:
-        label: The name in the legend.
-        looks: The line's style.
-        mss_bytes: Payload of a full segment.
+        label: Its name in the legend.
+        style: The name of its look.
         rows: The columns of its samples.
+        mss_bytes: Payload of a full segment.
+        flow: Name of the flow.
+        instance: Index of the instance.
     """
 
     label: str
-    looks: Style
-    mss_bytes: float
+    style: str
     rows: Columns
+    mss_bytes: float = 1.0
+    flow: str = ""
+    instance: int = 0
+
+    def series(
+        self, values: Values, label: str = "", part: str = "", form: str = "line",
+        time: Values | None = None,
+    ) -> Series:  # fmt: skip
+        """Returns values of it over time: the curve that the figure is about, or a part beside."""
+        x = self.rows["time_s"] if time is None else time
+        return Series(
+            self.style, np.asarray(x, float), np.asarray(values, float), form, label, self.label,
+            part,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,8 +92,8 @@ class Replicate:
         """The method of the result."""
         return str(self.result.run["method"])
 
-    def rows(self, table: str) -> pa.Table:
-        """Returns its rows of a table.
+    def rows(self, table: str, **wanted: Any) -> pa.Table:
+        """Returns its rows of a table in which the columns have the `wanted` values.
 
         Raises:
             ValueError: The result has no such table; one line.
@@ -110,85 +104,83 @@ class Replicate:
                 "",
                 f'this result has no table "{table}"; ackclock simulate and emulate write it',
             )
-        return self.result.rows(table, point=self.point, replicate=self.replicate)
+        return self.result.rows(table, point=self.point, replicate=self.replicate, **wanted)
 
     def lines(self, *names: str) -> list[Line]:
         """Returns the first instance of each flow, then the second, up to `MOST_LINES` in all.
 
         Args:
             names: Columns of `samples`. An instance without a value in any column but `time_s` is
-                left out, such as UDP for `cwnd`.
+                left out, such as UDP for `cwnd`, and so is one that has sent nothing.
         """
         return list(self._lines(names))
 
-    def finish(
-        self, figure: Figure, rows: list[Axes], what: str, *, of_flows: bool = True
-    ) -> Figure:
-        """Sets the title, the time axis and the legends of a figure.
+    def figure(
+        self, name: str, title: str, y: Axis, panels: Sequence[Panel], summary: str, *,
+        of_flows: bool = True,
+    ) -> FigureSpec:  # fmt: skip
+        """Returns a figure of it over time.
 
         Args:
-            figure: The figure.
-            rows: Its axes, from above.
-            what: First words of the title.
+            name: Name of the kind.
+            title: What it shows.
+            y: The vertical axis.
+            panels: The panels; a curve without a look beside others gets that of the method.
+            summary: Sentences about it.
             of_flows: True if lines are flows; the legend then says how many flows are not drawn.
         """
         result, shown = self.result, described(self.result, self.point)
-        entitle(rows[0], self._title(what, shown.name))
-        rows[-1].set_xlabel("time (s)")
-        rows[-1].set_xlim(
-            *between(self.span, shown.start_s, max(shown.end_s, shown.start_s + 1e-9))
-        )
+        ends = between(self.span, shown.start_s, max(shown.end_s, shown.start_s + 1e-9))
         has_hops = self.method != "measure" and not result.is_session
         was_run = self.rows("hops" if has_hops else "flows").num_rows > 0
-        left_out = _left_out(shown) if of_flows else None
-        for axes in rows:
-            axes.set_ylim(bottom=0)
-            handles, labels = axes.get_legend_handles_labels()
-            if handles:
-                axes.legend(
-                    handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8,
-                    title=left_out, title_fontsize=8, alignment="left",
-                )  # fmt: skip
-            else:
-                words = (
-                    "nothing happened"
-                    if was_run or result.is_session
-                    else "not run: interrupted before"
-                )
-                axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center")
-        return figure
+        absent = "nothing happened" if was_run or result.is_session else _NOT_RUN
+        left_out = (_left_out(shown) if of_flows else None) or ""
+        return FigureSpec(
+            name, title, Axis("time", "s", ends=ends, is_dense=True), y,
+            tuple(replace(panel, shade=self._warmup) for panel in panels),
+            self._where(shown.name), summary, left_out=left_out, absent=absent,
+        )  # fmt: skip
 
-    def _title(self, what: str, name: str) -> str:
+    @property
+    def main(self) -> str:
+        """The look of the curve that a figure is about, beside those of other methods."""
+        return method_style(self.method)
+
+    @property
+    def _warmup(self) -> tuple[float, float] | None:
+        """The part of the time that is in no average; None if there is none."""
+        scenario = self.result.points[self.point]["scenario"]
+        end_s = units.seconds(scenario["warmup"]) if scenario else 0.0
+        return (0.0, end_s) if end_s > 0 else None
+
+    def _where(self, name: str) -> str:
         result, point = self.result, self.result.points[self.point]
-        title = ", ".join([f"{what}: {name}", *assigned(point["assignments"])])
-        title += f", replicate {self.replicate}" if point["scenario"] else ""
-        title += " (unreliable)" if (self.point, self.replicate) in result.unreliable else ""
-        return title + (" (interrupted run)" if result.partial else "")
+        where = ", ".join([name, *assigned(point["assignments"])])
+        where += f", replicate {self.replicate}" if point["scenario"] else ""
+        where += " (unreliable)" if (self.point, self.replicate) in result.unreliable else ""
+        return where + (" (interrupted run)" if result.partial else "")
 
     def _lines(self, names: tuple[str, ...]) -> Iterator[Line]:
         flows = described(self.result, self.point).flows
+        sent = ("sent_packets",) if self.method in ("simulate", "emulate") else ()
         series = [
             (whose, rows)
-            for whose, rows in grouped(self._samples(), ("flow", "instance"), names)
+            for whose, rows in grouped(self._samples(), ("flow", "instance"), (*names, *sent))
             if not all(np.isnan(rows[name]).all() for name in names if name != "time_s")
+            and all(rows[name].any() for name in sent)
         ]
         order = list(flows)
         series.sort(key=lambda entry: (entry[0][1], order.index(entry[0][0])))
         chosen = sorted(series[:MOST_LINES], key=lambda entry: order.index(entry[0][0]))
         controls = [flows[name].control for (name, _), _ in chosen]
         styles = line_styles(self.result.run, controls)
-        alone = {"linestyle": "-"} if len(chosen) == 1 else {}  # needs no dashes
-        for ((name, instance), rows), looked in zip(chosen, styles, strict=True):
+        for ((name, instance), rows), style in zip(chosen, styles, strict=True):
             flow = flows[name]
             label = name if flow.instances == 1 else f"{name}/{instance}"
             label += f" ({control_label(flow.control)})" if flow.control else ""
             shown = inside(self.span, rows["time_s"])
-            yield Line(
-                label,
-                looked._replace(**alone),
-                flow.mss_bytes,
-                {name: rows[name][shown] for name in names},
-            )
+            own = {column: rows[column][shown] for column in names}
+            yield Line(label, style, own, flow.mss_bytes, name, instance)
 
     def _samples(self) -> pa.Table:
         """Returns all samples; for a capture, only those of the largest connections."""
@@ -206,12 +198,10 @@ def is_known(result: Result, name: str, point: int) -> bool:
     return name in samples.column_names and samples[name].null_count < samples.num_rows
 
 
-def draw_line(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, label: str) -> None:
-    """Draws values over time in a line's style, with about fifteen markers."""
-    axes.plot(
-        time, values, color=line.looks.color, linestyle=line.looks.linestyle,
-        marker=line.looks.marker, markevery=(time.size // 40, max(1, time.size // 15)), label=label,
-    )  # fmt: skip
+def near(values: Values, curve: Values) -> Values:
+    """Returns values without those far above a curve."""
+    most = _FAR * np.nanmax(curve, initial=0.0)
+    return np.where(values <= most, values, np.nan)
 
 
 def _left_out(shown: Described) -> str | None:

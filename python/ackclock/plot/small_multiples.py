@@ -1,18 +1,15 @@
 """Small multiples: a metric against a swept value, a panel for each combination of others."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ackclock.errors import InputError
 from ackclock.metrics import METRICS
 from ackclock.metrics.frame import HALF_WIDTH
-from ackclock.plot.canvas import UNSETTLED as UNSETTLED_WORDS
-from ackclock.plot.canvas import looks, mark_unsettled
 from ackclock.plot.panels import (
     UNSETTLED,
     Dimension,
@@ -21,22 +18,17 @@ from ackclock.plot.panels import (
     dimensions,
     grid,
     known_rows,
-    legend,
-    metric_label,
-    panels,
+    metric_axis,
     selected,
 )
-from ackclock.plot.paper import TEXT_WIDTH_IN
-from ackclock.plot.scales import set_scales
-from ackclock.plot.style import Style, style
+from ackclock.plot.scales import height_axis, swept_axis_of
+from ackclock.plot.spec import Axis, FigureSpec, Series, values_of
+from ackclock.plot.style import line
 
 __all__ = ["MOST_LINES", "small_multiples", "small_multiples_axes"]
 
 #: Lines in a panel that one can tell apart.
 MOST_LINES = 8
-
-# Heights in inches: of a panel among rows of them, of one in a single row, and of what is round.
-_PANEL_HEIGHT, _LONE_HEIGHT, _FRAME_HEIGHT = 1.25, 2.0, 0.75
 
 
 def small_multiples_axes(
@@ -74,9 +66,9 @@ def small_multiples_axes(
 
 def small_multiples(
     table: pa.Table, metric: str, *, x: str | None = None, title: str = "",
-    width_in: float = TEXT_WIDTH_IN, styles: dict[str, Style] | None = None,
-) -> Figure:  # fmt: skip
-    """Draws a metric of a tidy table against a swept quantity, with 95 % confidence intervals.
+    styles: dict[str, str] | None = None,
+) -> FigureSpec:  # fmt: skip
+    """Shows a metric of a tidy table against a swept quantity, with 95 % confidence intervals.
 
     All panels have the same axes, and one legend. Hollow markers are means that have not settled.
 
@@ -85,75 +77,63 @@ def small_multiples(
         metric: Name of the metric's column.
         x: Path or column of the horizontal axis; by default the last swept quantity.
         title: Title; empty for none.
-        width_in: Width in inches.
-        styles: Style of each value that is a line, such as that of a control; others have their
-            own.
+        styles: Look of each value that is a line, such as that of a control; others have their own.
 
     Raises:
         InputError: As for `heat_map`.
     """
     rows = known_rows(table, metric)
     of_x, lines, made = small_multiples_axes(table, x)
-    looked = _styles(lines, styles or {})
-    height = _PANEL_HEIGHT if len(made.row_values) > 1 else _LONE_HEIGHT
-    drawn: list[list[float]] = []
-    with looks():
-        entries = [lines.panel_title(value) for value in lines.values] if lines else []
-        if any(row.get(metric + UNSETTLED) for row in rows):
-            entries.append(UNSETTLED_WORDS)
-        figure, all_axes = panels(made, width_in, height, _FRAME_HEIGHT, title, entries=entries)
-        for (row, column), axes in all_axes.items():
-            values = {**made.row_values[row], **made.column_values[column]}
-            drawn += _draw(axes, selected(rows, values), metric, of_x, lines, looked)
-        for axes in all_axes.values():
-            set_scales(axes, [float(value) for value in of_x.values], drawn)
-            axes.tick_params(labelsize=8)
-        _close_up(all_axes[0, 0], drawn)
-        figure.supxlabel(of_x.axis_label, fontsize=9)
-        figure.supylabel(metric_label(metric), fontsize=9)
-        legend(figure, all_axes.values(), title)
-    return figure
+    looks = _styles(lines, styles or {})
+    panels = made.panels(lambda values: _series(selected(rows, values), metric, of_x, lines, looks))
+    values = [float(value) for panel in panels for one in panel.series for value in one.y]
+    axis = metric_axis(metric)
+    y = height_axis(values, axis.label, axis.unit)
+    return FigureSpec(
+        "sweep", title, swept_axis_of([float(one) for one in of_x.values], of_x.axis_name,
+        of_x.unit), _close_up(y, values), panels, columns=len(made.column_values),
+    )  # fmt: skip
 
 
-def _styles(lines: Dimension | None, given: dict[str, Style]) -> dict[Any, Style]:
-    """Returns a style for each line, no two the same."""
+def _styles(lines: Dimension | None, given: dict[str, str]) -> dict[Any, str]:
+    """Returns a look for each line, no two the same."""
     values: tuple[Any, ...] = lines.values if lines else ("",)
-    taken: list[Style] = []
+    taken: list[str] = []
     for position, value in enumerate(values):
-        looked = given.get(str(value), style(position))
-        taken.append(style(len(given) + position) if looked in taken else looked)
+        style = given.get(str(value), line(position))
+        taken.append(line(len(given) + position) if style in taken else style)
     return dict(zip(values, taken, strict=True))
 
 
-def _draw(
-    axes: Axes, rows: list[dict[str, Any]], metric: str, x: Dimension, lines: Dimension | None,
-    looked: dict[Any, Style],
-) -> list[list[float]]:  # fmt: skip
-    """Draws the lines of one panel; returns their values."""
+def _series(
+    rows: list[dict[str, Any]], metric: str, x: Dimension, lines: Dimension | None,
+    looks: dict[Any, str],
+) -> list[Series]:  # fmt: skip
+    """Returns the lines of one panel."""
     factor = METRICS[metric].shown_per_unit if metric in METRICS else 1.0
-    drawn = []
-    for value, line in looked.items():
+    series = []
+    for value, style in looks.items():
         members = selected(rows, {lines.column: value}) if lines else rows
         members = sorted(members, key=lambda row: float(row[x.column]))
-        if not members:
-            continue
-        at = np.array([float(row[x.column]) for row in members])
-        means = np.array([row[metric] for row in members]) * factor
-        half = np.array([row.get(metric + HALF_WIDTH) or 0.0 for row in members]) * factor
-        axes.plot(
-            at, means, color=line.color, linestyle=line.linestyle, marker=line.marker,
-            markersize=3.5, linewidth=1.1, label=lines.panel_title(value) if lines else "_",
-        )  # fmt: skip
-        axes.errorbar(at, means, half, fmt="none", ecolor=line.color, elinewidth=0.8, capsize=2)
-        marked = np.array([bool(row.get(metric + UNSETTLED)) for row in members])
-        mark_unsettled(axes, at[marked], means[marked], line.color, 5.5)
-        drawn.append([float(mean) for mean in means if math.isfinite(mean)])
-    return drawn
+        if members:
+            half = [row.get(metric + HALF_WIDTH) or 0.0 for row in members]
+            marked = [bool(row.get(metric + UNSETTLED)) for row in members]
+            series.append(
+                Series(
+                    style, values_of([row[x.column] for row in members]),
+                    values_of([row[metric] for row in members]) * factor, "points",
+                    lines.panel_title(value) if lines else "",
+                    half=values_of(half) * factor if any(half) else None,
+                    unsettled=np.array(marked),
+                )
+            )  # fmt: skip
+    return series
 
 
-def _close_up(axes: Axes, drawn: list[list[float]]) -> None:
+def _close_up(y: Axis, values: list[float]) -> Axis:
     """Lets a linear axis begin below the smallest mean if zero is far from all means."""
-    means = [mean for line in drawn for mean in line]
-    if axes.get_yscale() == "linear" and means and 0 < max(means) < 2 * min(means):
-        margin = 0.1 * (max(means) - min(means)) or 0.1 * max(means)
-        axes.set_ylim(min(means) - margin, max(means) + margin)
+    means = [value for value in values if math.isfinite(value)]
+    if y.scale != "linear" or not means or not 0 < max(means) < 2 * min(means):
+        return y
+    margin = 0.1 * (max(means) - min(means)) or 0.1 * max(means)
+    return replace(y, ends=(min(means) - margin, max(means) + margin))

@@ -1,39 +1,40 @@
 """A metric against the swept parameter, with a confidence band."""
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ackclock import metrics, units
+from ackclock.elements import facts
 from ackclock.errors import InputError
-from ackclock.metrics import Metric, Summary, summarise
-from ackclock.plot.canvas import entitle, looks, mark_unsettled, new
-from ackclock.plot.figure import FigureKind, View, refusal
+from ackclock.metrics import METRICS, Interval, by_replicate, in_shown_unit, summarise
+from ackclock.models import flow_path
+from ackclock.plot.kind import FigureKind, View, refusal
 from ackclock.plot.panels import dimensions
-from ackclock.plot.paper import AS_DRAWN, Paper
-from ackclock.plot.scales import set_scales
+from ackclock.plot.scales import height_axis, swept_axis_of
 from ackclock.plot.small_multiples import small_multiples, small_multiples_axes
-from ackclock.plot.style import Style, control_styles, line_styles, reference_style
+from ackclock.plot.spec import Axis, FigureSpec, Limit, Panel, Residual, Series, values_of
+from ackclock.plot.style import control_styles, line_styles, method_style, reference
 from ackclock.plot.subject import bottleneck, points_table, subject_table
 from ackclock.result.flows import control_of
 from ackclock.result.labels import control_label
 from ackclock.result.result import Result
-from ackclock.table import capital
-from ackclock.validity.stationarity import Stationarity, judge
+from ackclock.table import assigned, capital, short
+from ackclock.validity.stationarity import judge
 
-__all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "sweep", "swept_axis"]
+__all__ = ["FIGURES", "NOTHING_SWEPT", "Mark", "Swept", "swept", "swept_axis", "swept_by"]
 
 #: Reason why a result without a sweep lacks the figure.
 NOTHING_SWEPT = "sweeps no quantity; choose a figure over time, for example --kind throughput"
 
 # Markers for a model that applies to only one swept value, which gives no line.
-_LONE_POINTS = "dhp*"
+_LONE_POINTS = ("diamond", "pentagon", "star", "wedge")
 
 
-class Axis(NamedTuple):
+class Swept(NamedTuple):
     """The swept parameter on the horizontal axis.
 
     Attributes:
@@ -49,13 +50,8 @@ class Axis(NamedTuple):
     values: list[float]
     settled: frozenset[str]
 
-    @property
-    def label(self) -> str:
-        """Label of the axis."""
-        return f"{self.path} ({self.unit})" if self.unit else self.path
 
-
-def swept_axis(points: list[dict[str, Any]]) -> Axis | None:
+def swept_axis(points: list[dict[str, Any]]) -> Swept | None:
     """Returns the first swept quantity with more than one value; None if there is none."""
     for path in points[0]["assignments"]:
         try:
@@ -66,7 +62,7 @@ def swept_axis(points: list[dict[str, Any]]) -> Axis | None:
             same_unit = len({one.unit for one in read}) == 1
             unit = read[0].unit if same_unit else read[0].base
             values = [one.number if same_unit else one.amount for one in read]
-            return Axis(path, unit, values, _settled(points, path))
+            return Swept(path, unit, values, _settled(points, path))
     return None
 
 
@@ -82,182 +78,303 @@ def _settled(points: list[dict[str, Any]], path: str) -> frozenset[str]:
     )
 
 
-def sweep(
+class Mark(NamedTuple):
+    """A number with its interval.
+
+    Attributes:
+        point: Index of the point.
+        subject: Name of the flow or hop.
+        control: The control of the flow; empty for a hop.
+        method: Name of the method, or the label of a model.
+        interval: In the metric's shown unit.
+        runs: Values of single runs in that unit.
+        note: Difference from its reference, for people.
+        violated: True if the flow violates an assumption of the model.
+        unsettled: True if the mean has not settled.
+    """
+
+    point: int
+    subject: str
+    control: str
+    method: str
+    interval: Interval
+    runs: Sequence[float] = ()
+    note: str = ""
+    violated: bool = False
+    unsettled: bool = False
+
+
+def swept(
+    metric: str, marks: Sequence[Mark], points: list[dict[str, Any]], run: dict[str, Any], *,
+    where: str = "", labels: Mapping[str, str] | None = None,
+    residual: tuple[Mark, Mark, Sequence[str]] | None = None,
+) -> FigureSpec:  # fmt: skip
+    """Returns the figure of numbers against the swept value, with a group for each line.
+
+    Args:
+        metric: Name of the metric.
+        marks: What it shows.
+        points: The points of the result or comparison.
+        run: The `run.json`, whose controls have looks.
+        where: What it is of.
+        labels: Names of methods in the legend; those without one have the group's name.
+        residual: Two marks and lines about their difference.
+    """
+    what, over = metrics.metric(metric), swept_axis(points)
+    x, place = _horizontal(points, over, marks)
+    groups: dict[str, list[Mark]] = {}
+    alone = len({mark.subject for mark in marks}) == 1
+    for mark in marks:
+        groups.setdefault(_group(mark, points, over, alone=alone), []).append(mark)
+    controls = [members[0].control for members in groups.values()]
+    styles = dict(zip(groups, line_styles(run, controls), strict=True))
+    series, limits = [], []
+    for group, members in groups.items():
+        for method in dict.fromkeys(mark.method for mark in members):
+            chosen = sorted((mark for mark in members if mark.method == method), key=place)
+            label = (labels or {}).get(method, "")
+            series.append(_series(chosen, place, group, label, styles[group]))
+        limits += _limits(metric, members[0], points, group)
+    y = height_axis([mark.interval.mean for mark in marks], what.label, what.shown_unit)
+    difference = None
+    if residual is not None:
+        one, other, text = residual
+        ends = (one.interval.mean, other.interval.mean)
+        needs = (method_style(one.method), method_style(other.method))
+        group = _group(one, points, over, alone=alone)
+        difference = Residual(place(one), ends, text, needs, group)
+    panel = Panel(tuple(series), limits=tuple(limits), residual=difference)
+    summary = f"{what.summary}{_instances(metric, marks, points)}"
+    return FigureSpec(
+        "sweep", capital(what.label), x, y, (panel,), where, summary, absent="known of no point"
+    )  # fmt: skip
+
+
+def _series(
+    marks: Sequence[Mark], place: Any, group: str, label: str, style: str
+) -> Series:  # fmt: skip
+    half = values_of([mark.interval.half_width for mark in marks])
+    return Series(
+        style, values_of([place(mark) for mark in marks]),
+        values_of([mark.interval.mean for mark in marks]), "points", label, group,
+        method_style(marks[0].method), half=half if np.isfinite(half).any() else None,
+        unsettled=np.array([mark.unsettled for mark in marks]),
+        runs=[mark.runs for mark in marks], notes=[mark.note for mark in marks],
+        doubts=[mark.violated for mark in marks],
+    )  # fmt: skip
+
+
+def _horizontal(points: list[dict[str, Any]], over: Swept | None, marks: Sequence[Mark]) -> Any:
+    """Returns the axis, and the position of a mark on it."""
+    if over is not None:
+        x = swept_axis_of(over.values, _path_words(over.path), over.unit)
+        return x, lambda mark: over.values[mark.point]
+    if len(points) > 1:
+        names = [", ".join(map(_text, point["assignments"].values())) for point in points]
+        label = ", ".join(short(points[0]["assignments"])).replace("_", " ")
+        return _choice(label, names), lambda mark: mark.point
+    subjects = list(dict.fromkeys(_named(mark) for mark in marks))
+    return _choice("", subjects), lambda mark: subjects.index(_named(mark))
+
+
+def _path_words(path: str) -> str:
+    """Returns the end of a path as the label of an axis; an element's field has its name before."""
+    parts = path.replace("_", " ").split(".")
+    return " ".join([part for part in parts if not part.isdecimal()][-2:])
+
+
+def _choice(label: str, names: Sequence[str]) -> Axis:
+    ticks = tuple((float(at), name) for at, name in enumerate(names))
+    return Axis(label, ticks=ticks, is_choice=True)
+
+
+def _text(value: Any) -> str:
+    return " → ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _named(mark: Mark) -> str:
+    if mark.control in ("", mark.subject):
+        return mark.subject
+    return f"{mark.subject}, {control_label(mark.control)}"
+
+
+def _group(mark: Mark, points: list[dict[str, Any]], over: Swept | None, *, alone: bool) -> str:
+    """Returns flow or hop if there are several, control, and the swept values beside the axis."""
+    others: dict[str, Any] = {}
+    if over is not None:
+        others = {
+            path: value
+            for path, value in points[mark.point]["assignments"].items()
+            if path not in over.settled and str(value) != mark.control
+        }
+    kinds = [str(value) for path, value in others.items() if path.endswith(".kind")]
+    rest = {path: value for path, value in others.items() if not path.endswith(".kind")}
+    words = [control_label(mark.control)] if mark.control else []
+    if not alone or not (words or others):
+        words = [_named(mark)]
+    return ", ".join([*words, *kinds, *assigned(rest)])
+
+
+def _limits(
+    metric: str, mark: Mark, points: list[dict[str, Any]], group: str
+) -> list[Limit]:  # fmt: skip
+    """Returns the rate of the slowest link for a goodput, the RTT without queueing for an RTT."""
+    scenarios = [point["scenario"] for point in points]
+    if None in scenarios or metric not in ("goodput", "rtt", "rtt_p99"):
+        return []
+    flows = [flow for tree in scenarios for flow in tree["flows"] if flow["name"] == mark.subject]
+    if not flows or any("count" not in flow for flow in flows):
+        return []
+    found = {_limit(metric, tree, flow) for tree, flow in zip(scenarios, flows, strict=False)}
+    [limit] = found if len(found) == 1 else [None]
+    return [] if limit is None else [Limit(*limit, group=group)]
+
+
+def _limit(metric: str, tree: dict[str, Any], flow: dict[str, Any]) -> tuple[float, str] | None:
+    if metric != "goodput":
+        if isinstance(flow["access_delay"], list):
+            return None
+        return 1e3 * flow_path(tree, flow).round_trip.base_s, "without queueing"
+    hops = [hop for hop in tree["hops"] if hop["name"] in flow["route"]]
+    rates = facts.constant_rates(hops)
+    if not rates:
+        return None
+    rate = min(rates)
+    count = flow["count"] if hops[rates.index(rate)]["scope"] == "per_flow" else 1
+    words = units.shown(rate, "bit/s").replace(".0 ", " ")
+    text = f"link rate {words}" if count == 1 else f"{count} links of {words}"
+    return count * rate * 1e-6, text
+
+
+def _instances(metric: str, marks: Sequence[Mark], points: list[dict[str, Any]]) -> str:
+    """Says over how many flows a goodput is summed."""
+    scenario = points[0]["scenario"]
+    if metric != "goodput" or scenario is None:
+        return ""
+    named = {mark.subject for mark in marks}
+    counts = {flow.get("count", 0) for flow in scenario["flows"] if flow["name"] in named}
+    [count] = counts if len(counts) == 1 else [0]
+    return f" The sum of {count} flows." if count > 1 else ""
+
+
+def swept_by(result: Result, predicted: Result | None, metric: str) -> FigureSpec:
+    """Returns a metric of a run against its swept value, point or flow, with all models."""
+    marks = _marks(result, metric)
+    where = f"{result.run['name']}, {result.averaging}"
+    figure = swept(metric, marks, result.points, result.run, where=where)
+    if predicted is None or metric != "goodput" or result.run["method"] == "measure":
+        return figure
+    [panel] = figure.panels
+    models = _models(predicted, result, marks)
+    values = np.concatenate([[], *(one.y for one in (*panel.series, *models))])
+    y = height_axis(values, figure.y.label, figure.y.unit)
+    return replace(figure, y=y, panels=(replace(panel, series=(*panel.series, *models)),))
+
+
+def _marks(result: Result, metric: str) -> list[Mark]:
+    """Returns the numbers of flows, or of the bottleneck."""
+    what, scale = metrics.metric(metric), metrics.metric(metric).shown_per_unit
+    values = by_replicate(result, METRICS[metric])
+    summaries = [one for one in summarise(result, what) if not math.isnan(one.interval.mean)]
+    busiest = bottleneck(result)
+    of_hops = busiest in {one.subject for one in summaries}
+    judged, method = judge(result), str(result.run["method"])
+    marks = []
+    for one in summaries:
+        if of_hops and one.subject != busiest:
+            continue
+        interval = in_shown_unit(one.interval, metric)
+        assert interval is not None
+        runs = [value * scale for value in values.get((one.point, one.subject), {}).values()]
+        control = _control(result.points[one.point]["scenario"], one.subject)
+        unsettled = judged.marks(metric, one.point, one.subject)
+        marks.append(
+            Mark(one.point, one.subject, control, method, interval, runs, unsettled=unsettled)
+        )  # fmt: skip
+    return marks
+
+
+def _models(predicted: Result, result: Result, marks: Sequence[Mark]) -> list[Series]:
+    """Returns each model's line, once if all flows have the same prediction."""
+    over, scale = swept_axis(result.points), METRICS["goodput"].shown_per_unit
+    _, place = _horizontal(result.points, over, marks)
+    alone = len({mark.subject for mark in marks}) == 1
+    lines: dict[tuple[str, str], list[tuple[float, float, bool]]] = {}
+    for row in predicted.tables["predictions"].to_pylist():
+        value = row["goodput_bit_per_s"]
+        if value is not None:
+            control = _control(predicted.points[row["point"]]["scenario"], row["flow"])
+            mark = Mark(row["point"], row["flow"], control, "predict", Interval(value, value, 1))
+            group = _group(mark, predicted.points, over, alone=alone)
+            found = lines.setdefault((f"model: {row['label']}", group), [])
+            found.append((place(mark), value * scale, bool(row["violated"])))
+    groups = {_group(mark, result.points, over, alone=alone) for mark in marks}
+    names = list(dict.fromkeys(label for label, _ in lines))
+    merged: list[tuple[str, str, list[tuple[float, float, bool]]]] = []
+    for label in names:
+        own = {group: sorted(line) for (name, group), line in lines.items() if name == label}
+        if set(own) == groups and len({tuple(line) for line in own.values()}) == 1:
+            own = {"": next(iter(own.values()))}
+        merged += [(label, group, line) for group, line in own.items()]
+    fitting = _fitting(lines)
+    series = []
+    for position, (label, group, line) in enumerate(merged):
+        part = reference(names.index(label))
+        style = reference(position)
+        form = "points"
+        if len(line) == 1:
+            style, form = f"{style}/{_LONE_POINTS[position % len(_LONE_POINTS)]}", "marks"
+        x, y, doubts = zip(*line, strict=True)
+        series.append(
+            Series(
+                style, values_of(x), values_of(y), form, label, group, part, doubts=doubts,
+                is_off=label not in fitting,
+            )
+        )  # fmt: skip
+    return series
+
+
+def _fitting(lines: Mapping[tuple[str, str], Sequence[tuple[float, float, bool]]]) -> set[str]:
+    """Returns the models that fit best: for each group the one with the fewest doubts."""
+    groups: dict[str, list[tuple[int, int, str]]] = {}
+    for order, ((label, group), line) in enumerate(lines.items()):
+        doubts = sum(doubt for *_, doubt in line) - len(line)
+        groups.setdefault(group, []).append((doubts, order, label))
+    return {min(candidates)[2] for candidates in groups.values()}
+
+
+def _control(scenario: dict[str, Any] | None, flow: str) -> str:
+    flows = scenario["flows"] if scenario else []
+    return next((control_of(entry) for entry in flows if entry["name"] == flow), "")
+
+
+def _sweep(
     result: Result, predicted: Result | None = None, *, metric: str = "goodput",
-    x: str | None = None, subject: str | None = None, paper: Paper = AS_DRAWN,
-) -> Figure:  # fmt: skip
-    """Draws a metric's means and 95 % confidence intervals against the swept parameter.
+    x: str | None = None, subject: str | None = None,
+) -> FigureSpec:  # fmt: skip
+    """Shows a metric's means and 95 % confidence intervals against the swept parameter.
 
     If more than two values are swept, or `x` or `subject` is given, it shows one flow or hop in
     small multiples, without models.
 
     Args:
         result: The result of a scenario with a sweep.
-        predicted: The answers of models to the same scenario (`predict`), drawn with the goodput.
-            Not drawn with a measurement, for which models answer for single connections.
+        predicted: The answers of models to the same scenario (`predict`), shown with the goodput.
+            Not shown with a measurement, for which models answer for single connections.
         metric: The metric's name.
         x: Path of the horizontal axis of small multiples; by default the last swept quantity.
         subject: Flow or hop; by default all flows, or the bottleneck.
-        paper: Width and title of small multiples.
 
     Raises:
-        ValueError: The sweep has no quantity.
+        InputError: The sweep has no quantity.
         KeyError: The metric is unknown.
     """
     if x or _has_panels(result, subject):
         table, title = subject_table(result, metric, subject)
-        styles = control_styles(result.run)
-        return small_multiples(
-            table, metric, x=x, title=paper.titled(title), width_in=paper.panels_width_in,
-            styles=styles,
-        )  # fmt: skip
-    axis, what = swept_axis(result.points), metrics.metric(metric)
-    if axis is None:
+        return small_multiples(table, metric, x=x, title=title, styles=control_styles(result.run))
+    if swept_axis(result.points) is None:
         raise InputError("no-data", "", NOTHING_SWEPT)
-    with looks():
-        figure, [axes] = new(height=3.8)
-        series = _series(result, axis, what)
-        judged = judge(result)
-        drawn = [_draw_series(axes, axis, what, judged, *entry) for entry in series]
-        if predicted is not None and metric == "goodput" and result.run["method"] != "measure":
-            drawn += _draw_predictions(
-                axes, axis, what, predicted, {entry.label for entry in series}
-            )
-        axes.set_xlabel(axis.label)
-        axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
-        entitle(
-            axes,
-            f"{capital(what.label)}: {result.run['name']}, {result.averaging}",
-        )
-        if drawn:
-            set_scales(axes, axis.values, drawn)
-            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-        else:  # of flows that have no such thing, or no run is reliable
-            axes.text(
-                0.5,
-                0.5,
-                "known of no point",
-                transform=axes.transAxes,
-                horizontalalignment="center",
-            )
-    return figure
-
-
-class _Series(NamedTuple):
-    label: str
-    looks: Style
-    members: list[Summary]
-
-
-def _others(point: dict[str, Any], axis: Axis) -> str:
-    """Returns the swept values that do not follow from the horizontal one, as words."""
-    return ", ".join(
-        str(value) for path, value in point["assignments"].items() if path not in axis.settled
-    )
-
-
-def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
-    """Returns one series per flow, or of the bottleneck, and combination of other swept values."""
-    found: dict[tuple[str, str], list[Summary]] = {}
-    known = [one for one in summarise(result, what) if not math.isnan(one.interval.mean)]
-    busiest = bottleneck(result)
-    of_hops = busiest in {summary.subject for summary in known}
-    for summary in known:
-        if not of_hops or summary.subject == busiest:
-            others = _others(result.points[summary.point], axis)
-            found.setdefault((summary.subject, others), []).append(summary)
-    subjects = {subject for subject, _ in found}
-    controls = [
-        _control(result.points[one[0].point]["scenario"], subject)
-        for (subject, _), one in found.items()
-    ]
-    return [
-        _Series(_label(result, members[0].point, subject, axis, len(subjects) > 1), looked, members)
-        for looked, ((subject, _), members) in zip(
-            line_styles(result.run, controls), found.items(), strict=True
-        )
-    ]
-
-
-def _label(result: Result, point: int, subject: str, axis: Axis, many: bool) -> str:
-    """Returns a line's label: flow or hop if there are many, control, other swept values."""
-    control = _control(result.points[point]["scenario"], subject)
-    others = _others(result.points[point], axis)
-    words = [subject] if many or not (control or others) else []
-    words += [control_label(control)] if control else []
-    words += [others] if others and others != control else []
-    return ", ".join(words)
-
-
-def _control(scenario: dict[str, Any], flow: str) -> str:
-    for entry in scenario["flows"]:
-        if entry["name"] == flow:
-            return control_of(entry)
-    return ""
-
-
-def _draw_series(
-    axes: Axes,
-    axis: Axis,
-    what: Metric,
-    judged: Stationarity,
-    label: str,
-    looked: Style,
-    members: list[Summary],
-) -> list[float]:
-    members = sorted(members, key=lambda member: axis.values[member.point])
-    x = [axis.values[member.point] for member in members]
-    means = np.array([member.interval.mean for member in members]) * what.shown_per_unit
-    half = np.array([member.interval.half_width for member in members]) * what.shown_per_unit
-    axes.plot(
-        x, means, color=looked.color, linestyle=looked.linestyle, marker=looked.marker, label=label
-    )
-    if not np.isnan(half).all():
-        half = np.nan_to_num(half)
-        axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.2, linewidth=0)
-        # Error bars show the ends of a band that is narrower than the line.
-        axes.errorbar(x, means, half, fmt="none", ecolor=looked.color, elinewidth=0.8, capsize=2.5)
-    marked = np.array([judged.marks(what.name, member.point, member.subject) for member in members])
-    mark_unsettled(axes, np.array(x)[marked], means[marked], looked.color)
-    return [float(mean) for mean in means]
-
-
-def _draw_predictions(
-    axes: Axes, axis: Axis, what: Metric, predicted: Result, whole: set[str]
-) -> list[list[float]]:
-    """Draws each model's line once for all flows with the same prediction.
-
-    If these are all flows of the run, whose labels are `whole`, the legend does not list them.
-    """
-    lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    many = (
-        len({flow["name"] for point in predicted.points for flow in point["scenario"]["flows"]}) > 1
-    )
-    for row in predicted.tables["predictions"].to_pylist():
-        if row["goodput_bit_per_s"] is not None:
-            whose = _label(predicted, row["point"], row["flow"], axis, many)
-            height = row["goodput_bit_per_s"] * what.shown_per_unit
-            lines.setdefault((row["label"], whose), []).append((axis.values[row["point"]], height))
-    curves: dict[tuple[str, tuple[tuple[float, float], ...]], list[str]] = {}
-    for (model, whose), line in lines.items():
-        curves.setdefault((model, tuple(sorted(line))), []).append(whose)
-    for position, ((model, curve), owners) in enumerate(curves.items()):
-        looked = reference_style(position)
-        label = f"model: {model}" + ("" if set(owners) == whole else f" ({'; '.join(owners)})")
-        if len(curve) == 1:
-            looked = looked._replace(
-                linestyle="none", marker=_LONE_POINTS[position % len(_LONE_POINTS)]
-            )
-        axes.plot(
-            *zip(*curve, strict=True),
-            color=looked.color,
-            linestyle=looked.linestyle,
-            marker=looked.marker,
-            markersize=5,
-            linewidth=1.1,
-            label=label,
-        )
-    return [[y for _, y in curve] for _, curve in curves]
+    return swept_by(result, predicted, metric)
 
 
 def _lacks(result: Result, view: View) -> str | None:
@@ -279,6 +396,8 @@ SWEEP = FigureKind(
     "sweep",
     "Means of a metric over replicates against the swept parameter, with 95 % intervals and the "
     "usual models; small multiples if more than two values are swept.",
-    ("simulate", "emulate", "measure"), sweep,
-    ("predicted", "metric", "x", "subject", "paper"), ("flows",), _lacks,
+    ("simulate", "emulate", "measure"), _sweep,
+    ("predicted", "metric", "x", "subject"), ("flows",), _lacks,
 )  # fmt: skip
+
+FIGURES = (SWEEP,)

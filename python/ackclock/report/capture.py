@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ackclock.capture import connections, limiting_factor
-from ackclock.report import certainty, made, run_tables, time_figures
+from ackclock.report import certainty, figures, made, run_tables
 from ackclock.report.section import Asked, Section, Sure
 from ackclock.result.result import Result
 from ackclock.table import Cell, Rows, Table, Written, capital, number, table
@@ -27,14 +27,13 @@ def section(result: Result, predicted: Result | None) -> Section:
     several = len(rows) > 1
     answer = _sentences(rows[0]) if rows else []
     left = connections.others(result, len(rows))
-    figures = [*time_figures.of_connection(result, is_key=True)]
     return Section(
         name=result.run["name"],
         question=f"What limits the connection{'s' if several else ''} in {file}?",
         answer=answer or ["No connection carried payload."],
         asked=Asked("", [f"{name}: {value}" for name, value in known.items()]),
         sure=certainty.of_result(result, Stationarity([])) + _seen(rows),
-        figures=[*figures, *time_figures.of_run(result, is_key=not figures)],
+        figures=figures.of_result(result),
         tables=_tables(result, predicted, rows, left),
         made=made.of_result(result, known),
         others=[(row["heading"], f"{row['answer']}.") for row in rows[1:]],

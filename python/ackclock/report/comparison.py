@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 from ackclock.comparison import Comparison, answer, rendering
 from ackclock.comparison.explanation import Explanation, explanations
-from ackclock.report import certainty, made, reasons, run_tables
+from ackclock.report import certainty, figures, made, reasons, run_tables
 from ackclock.report.asked import asked
-from ackclock.report.compared_figures import figures
 from ackclock.report.environment import render_page
 from ackclock.report.section import Section
 from ackclock.result.result import Result
@@ -43,7 +42,7 @@ def section_of_comparison(comparison: Comparison) -> Section:
         answer=said or ["No method has a number."],
         asked=asked(comparison.points),
         sure=certainty.of_comparison(comparison),
-        figures=[*figures(comparison)],
+        figures=figures.of_comparison(comparison),
         tables=_tables(comparison, listed),
         made=made.of_comparison(comparison),
         groups=reasons.groups(comparison, listed),

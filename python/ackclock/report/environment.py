@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import jinja2
 
+from ackclock.plot.style import style_sheet
+from ackclock.report.live import KEYS
 from ackclock.report.section import Live, Section
 from ackclock.table import Table, compact_json
 
-__all__ = ["aligned", "data_of", "environment", "plain_text", "render_page"]
+__all__ = ["FigureData", "aligned", "data_of", "environment", "plain_text", "render_page"]
 
 # Longer texts are broken into lines.
 _LONG = 40
@@ -54,15 +56,25 @@ def render_page(sections: Sequence[Section]) -> str:
     return template.render(title=names, sections=sections, data=data)
 
 
-def data_of(figures: Iterable[tuple[str, Live]]) -> str:
-    """Returns the data of figures, by the id of their place, as JSON in a script element.
+class FigureData(NamedTuple):
+    """Figures for a page: JSON for a script element, and the style sheet of their series."""
 
-    Empty if there is none: a page without live figures does without their script.
+    text: str
+    looks: str
+
+
+def data_of(figures: Iterable[tuple[str, Live]]) -> FigureData | None:
+    """Returns the data of figures, by the id of their place.
+
+    None if there is none: a page without live figures does without their script.
     """
     data: dict[str, Any] = {place: figure.spec for place, figure in figures}
     if not data:
-        return ""
-    return compact_json(data).replace("<", "\\u003c")
+        return None
+    names = {key["s"] for spec in data.values() for key in spec["keys"]}
+    for spec in data.values():
+        names |= {band[2] for panel in spec["panels"] for band in panel.get("bands", ())}
+    return FigureData(compact_json(data).replace("<", "\\u003c"), style_sheet({*KEYS, *names}))
 
 
 def plain_text(text: str) -> str:

@@ -2,10 +2,9 @@
 
    A figure has panels that share their axes. A panel has series; `draw` says how one looks:
    points (mean, interval, single runs, a ? in doubt), marks (points without a line), line, steps,
-   dots, bars (from low to high) or ticks. Colour, dash and marker of a series come from its name, by
-   CSS class, so that they are the same on every page, and dark mode and print need no second drawing.
-   A method is switched on the whole page. A series with an `id`, or a look by its place, is switched
-   alone. */
+   dots, bars or columns (from low to high) or ticks. Colour and dash of a series come from its name,
+   by CSS class, so that they are the same on every page, and dark mode and print need no second
+   drawing. A method is switched on the whole page, a series with an `id` alone. */
 "use strict";
 (() => {
   const NS = "http://www.w3.org/2000/svg";
@@ -18,22 +17,6 @@
     NARROW = 215,
     STRIP = 12;
   const DODGE = 9; // pixels between the marks of methods at one value
-  const HOLLOW = new Set(["predict", "measure-simulate"]);
-  const SHAPES = {
-    predict: "triangle",
-    emulate: "square",
-    "measure-emulate": "diamond",
-    measure: "diamond",
-    "measure-simulate": "diamond",
-    again: "cross",
-    "line-2": "square",
-    "line-3": "triangle",
-    "line-4": "diamond",
-    "line-5": "wedge",
-    "line-6": "square",
-    "line-7": "triangle",
-    "line-8": "diamond",
-  };
   const CORNERS = {
     triangle: [
       [0, -1.3],
@@ -57,6 +40,29 @@
       [0, 1.35],
       [-1.35, 0],
     ],
+    left: [
+      [-1.3, 0],
+      [0.9, -1.2],
+      [0.9, 1.2],
+    ],
+    right: [
+      [1.3, 0],
+      [-0.9, 1.2],
+      [-0.9, -1.2],
+    ],
+  };
+  for (const [name, count, inner] of [["pentagon", 5, 1], ["star", 10, 0.45]])
+    CORNERS[name] = Array.from({ length: count }, (_, i) => {
+      const angle = (2 * Math.PI * i) / count,
+        far = i % 2 && count > 5 ? 1.4 * inner : 1.4;
+      return [far * Math.sin(angle), -far * Math.cos(angle)];
+    });
+  const STROKES = {
+    cross: "m-3-3l6 6m0-6l-6 6",
+    "cross-filled": "m-3-3l6 6m0-6l-6 6",
+    plus: "m-4 0h8m-4-4v8",
+    "plus-filled": "m-4 0h8m-4-4v8",
+    bar: "m0-4v8",
   };
   const off = new Set(),
     figures = [],
@@ -83,8 +89,14 @@
     return signed(value.toFixed(digits)) + (half ? " ± " + half.toFixed(digits) : "");
   }
   /* Axes. */
-  function scale(kind, [from, to], start, end) {
-    const f = kind === "log" ? Math.log : (v) => v,
+  function scale(kind, [from, to], start, end, least) {
+    // symlog: linear from zero to the least value, which takes as much room as a factor of e
+    const f =
+        kind === "log"
+          ? Math.log
+          : kind === "symlog"
+            ? (v) => (v < least ? v / least : 1 + Math.log(v / least))
+            : (v) => v,
       low = f(from),
       slope = (end - start) / (f(to) - low || 1);
     const at = (value) => start + (f(value) - low) * slope;
@@ -132,23 +144,19 @@
     );
   }
   /* Marks. */
-  function mark(parent, name, x, y, hollow = HOLLOW.has(name), radius = 4) {
-    const shape = SHAPES[name] || "circle",
-      kind = "mark" + (hollow ? " hollow" : "");
-    if (shape === "circle") return add(parent, "circle", { class: kind, cx: x, cy: y, r: radius });
-    if (shape === "cross")
-      return add(parent, "path", {
-        class: "mark",
-        d: `M${x - 3} ${y - 3}l6 6M${x + 3} ${y - 3}l-6 6`,
-      });
-    const d = CORNERS[shape]
+  function mark(parent, one, x, y, radius = 4) {
+    const kind = "mark" + (one.hollow ? " hollow" : "");
+    if (STROKES[one.mark]) return add(parent, "path", { class: kind, d: `M${x} ${y}${STROKES[one.mark]}` });
+    if (!CORNERS[one.mark])
+      return add(parent, "circle", { class: kind, cx: x, cy: y, r: one.mark === "point" ? 2 : radius });
+    const d = CORNERS[one.mark]
       .map(([a, b]) => (x + a * radius).toFixed(1) + " " + (y + b * radius).toFixed(1))
       .join("L");
     return add(parent, "path", { class: kind, d: `M${d}Z` });
   }
   const dot = (parent, s, x, y, radius = 1.6) =>
-    s.s === "again"
-      ? mark(parent, s.s, x, y)
+    STROKES[s.mark]
+      ? mark(parent, s, x, y)
       : add(parent, "circle", { class: "dot", cx: x.toFixed(1), cy: y.toFixed(1), r: radius });
   function sample(parent, key) {
     // what a legend shows of a series
@@ -159,12 +167,11 @@
       "aria-hidden": true,
     });
     const group = add(svg, "g", { class: "s-" + key.s });
-    if (!["dots", "bars", "ticks", "marks"].includes(key.draw))
+    if (!["dots", "bars", "columns", "ticks", "marks"].includes(key.draw))
       add(group, "path", { class: "line", d: "M-11 0H11" });
-    if (key.draw === "bars" || key.draw === "ticks")
+    if (["bars", "columns", "ticks"].includes(key.draw))
       add(group, "path", { class: "interval", d: "M-5 5V-5M1 2V-6M6 5V-3" });
-    else if (key.draw === "points") mark(group, key.s, 0, 0);
-    else if (key.draw === "marks") mark(group, key.s, 0, 0, true);
+    else if ((key.draw === "points" && key.mark) || key.draw === "marks") mark(group, key, 0, 0);
     else if (key.draw === "dots") [-6, 0, 6].forEach((x) => dot(group, key, x, 0, 2));
   }
 
@@ -253,7 +260,7 @@
   }
 
   const named = (figure, one) =>
-    one.id || one.s.startsWith("line-") ? `${figure} ${one.id || one.s}` : one.s;
+    one.id ? `${figure} ${one.id}` : one.s;
   const toggle = (series) => {
     off.delete(series) || off.add(series);
     figures.filter((one) => one.has(series)).forEach((one) => one.draw());
@@ -262,7 +269,7 @@
     const id = box.dataset.figure,
       link = spec.link || id,
       timed = spec.x.kind === "time",
-      along = spec.x.kind === "log" || spec.x.log ? "log" : "linear";
+      along = spec.x.log ? "log" : ["log", "symlog"].includes(spec.x.kind) ? spec.x.kind : "linear";
     const own = (one) => named(id, one);
     const keys = spec.keys,
       xs = timed && !spec.x.snaps
@@ -357,7 +364,8 @@
       const [low, high] = [xs[0], xs[xs.length - 1]],
         far = Math.max(1.25, (high / low) ** 0.14),
         room = (high - low || 1) * 0.12;
-      return spec.x.kind === "log" ? [low / far, high * far] : [low - room, high + room];
+      if (along === "symlog") return [-0.3 * xs[1], high * 1.25];
+      return along === "log" ? [low / far, high * far] : [low - room, high + room];
     }
     function draw() {
       width = Math.round(frame.clientWidth);
@@ -395,7 +403,7 @@
           y0 = Math.floor(i / columns) * height + above;
         const title = titles[i],
           place = { p, title, x0, x1: x0 + each, y0, y1: y0 + spec.height - TOP - BOTTOM };
-        place.X = scale(along, x, place.x0, place.x1);
+        place.X = scale(along, x, place.x0, place.x1, xs[1]);
         place.Y = scale(spec.y.kind, [least, most], place.y1 - (p.bands ? STRIP + 4 : 0), place.y0);
         const clip = `${id}-c${i}`,
           beside = timed ? 0 : 12;
@@ -431,7 +439,7 @@
     function ticksOfX(x, each) {
       if (spec.x.ticks) {
         // those for which there is room
-        const X = scale(along, x, 0, each),
+        const X = scale(along, x, 0, each, xs[1]),
           room = (name) => Math.max(36, 6.6 * name.length + 8);
         return spec.x.ticks.reduce(
           (kept, t) =>
@@ -504,7 +512,7 @@
     function dodge(series, all, place) {
       // moves marks at one value aside, the models not; on a continuous axis they stay
       if (timed) return 0;
-      const aside = all.filter((s) => s.draw === "points" && s.s !== "predict"),
+      const aside = all.filter((s) => s.draw === "points" && !s.id && s.s !== "predict"),
         at = aside.indexOf(series);
       const room =
         xs.length > 1 ? Math.min(...xs.slice(1).map((v, i) => place.X(v) - place.X(xs[i]))) : 80;
@@ -517,7 +525,8 @@
         group = add(parent, "g", { class: "s-" + s.s });
       if (s.draw === "line" || s.draw === "steps")
         return add(group, "path", { class: "line", d: path(s, span(), X, Y) });
-      if (s.draw === "bars") return add(group, "path", { class: "bars", d: bars(s, span(), X, Y) });
+      if (s.draw === "bars" || s.draw === "columns")
+        return add(group, "path", { class: s.draw, d: bars(s, span(), X, Y) });
       const [first, last] = visible(s, span());
       if (s.draw === "ticks") {
         for (let i = first; i < last; i++)
@@ -532,9 +541,9 @@
       const aside = dodge(s, all, place),
         beside = (x) => X(x) + Math.max(0, ...all.map((one) => dodge(one, all, place))) + 7,
         known = s.x.map((_, i) => i).filter((i) => i >= first && i < last && s.y[i] != null);
-      if (s.draw === "points" && spec.x.kind !== "category" && !spec.x.apart && known.length > 1)
+      if (s.draw === "points" && spec.x.kind !== "category" && known.length > 1)
         add(group, "path", {
-          class: s.s === "predict" ? "line" : "line pale",
+          class: s.id || s.s === "predict" ? "line" : "line pale",
           d:
             "M" +
             known.map((i) => (X(s.x[i]) + aside).toFixed(1) + " " + Y(s.y[i]).toFixed(1)).join("L"),
@@ -552,7 +561,7 @@
             d: `M${a.toFixed(1)} ${up.toFixed(1)}V${down.toFixed(1)}m-3.5 0h7M${(a - 3.5).toFixed(1)} ${up.toFixed(1)}h7`,
           });
         }
-        mark(group, s.s, a, Y(s.y[i]), s.draw === "marks" || undefined);
+        if (s.mark) mark(group, s, a, Y(s.y[i]));
         // beside the marks of the others, which are drawn over it
         if (s.doubts && s.doubts[i])
           add(group, "text", { x: beside(s.x[i]), y: Y(s.y[i]) - 5 }, "?");

@@ -1,32 +1,22 @@
-"""Data of the figures that a page draws itself (`figures.js`).
+"""Figures as a page draws them: their description as data for `figures.js`.
 
-A figure's data is a dict: `title` and `description`, `x` and `y` axis, `keys` (the series, for the
-legend) and `panels` with `series`. Numbers have four significant digits, as in tables.
+A page has a panel for each flow, hop or line, in which a series looks as its part or its method
+does. Numbers have four significant digits, as in tables, and long series are thinned.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = [
-    "KEYS",
-    "key",
-    "log_axis",
-    "ordered",
-    "position",
-    "rounded",
-    "span_axis",
-    "span_of",
-    "steps",
-    "thinned",
-    "time_axis",
-    "values_axis",
-]
+from ackclock.comparison import COLUMNS
+from ackclock.plot.spec import Event, FigureSpec, Panel, Series, Values
+from ackclock.plot.style import look
+from ackclock.report.section import Live
 
-Numbers = NDArray[np.float64]
+__all__ = ["KEYS", "MOST_PANELS", "live", "rounded", "steps", "thinned"]
 
 #: Names of methods in legends, and what answers by each.
 KEYS: Mapping[str, tuple[str, str]] = {
@@ -38,29 +28,256 @@ KEYS: Mapping[str, tuple[str, str]] = {
     "measure": ("measure", "capture"),
 }
 
+#: More panels do not fit on a page.
+MOST_PANELS = 6
+
 # A figure over time holds at most so many values, and a line between these numbers of them.
 _MOST_OF_FIGURE, _MOST_OF_LINE, _FEWEST_OF_LINE = 16_000, 4_000, 300
+# Marks alone that one can tell apart.
+_MOST_MARKS = 1_200
+# A figure with more entries in its legend is as wide as the page.
+_MOST_NARROW = 4
+# So few values make no line.
+_FEW = 4
+# A cursor steps from value to value if there are at most so many, else it runs along the axis.
+_MOST_STEPS = 2_000
 
-# With more swept values the axis has round ticks.
-_MOST_TICKS = 10
+# Heights of a panel in pixels, beside the answer and elsewhere.
+_KEY_HEIGHT, _HEIGHT = 340, 230
 
-# Values that span more than this are drawn on a logarithmic axis.
-_FAR = 30
+_LABELS = {label for label, _ in COLUMNS.values()}
 
 
-def key(series: str, draw: str, name: str = "", of: str = "", *, off: bool = False) -> Any:
-    """Returns an entry of the legend.
+def live(
+    spec: FigureSpec, name: str = "", *, is_key: bool = False, caption: str = ""
+) -> list[Live]:
+    """Returns the figures of a page for one description: one for each vertical axis.
 
     Args:
-        series: Name of the series, which decides on its colour, dash and mark.
-        draw: How it is drawn.
-        name: Its name in the legend; that of the method by default.
-        of: What it is of, more softly.
-        off: True if it is not shown at first.
+        spec: The description.
+        name: Its id; by default that of its kind.
+        is_key: True if the first stands beside the answer.
+        caption: More sentences below it.
     """
-    known = KEYS.get(series, (series, ""))
-    entry = {"s": series, "draw": draw, "name": name or known[0], "of": of if name else known[1]}
-    return entry | ({"off": True} if off else {})
+    shown = [_live(one, name or spec.name, at, caption) for at, one in enumerate(_by_axis(spec))]
+    found = [one for one in shown if one is not None]
+    if found and is_key:
+        first = found[0]
+        columns = 2 if len(first.spec["panels"]) in (2, 4) else 3
+        data = first.spec | {"height": _KEY_HEIGHT, "columns": columns}
+        found[0] = first._replace(spec=data)
+    return found
+
+
+def _by_axis(spec: FigureSpec) -> list[FigureSpec]:
+    """Returns a figure for each panel with an axis of its own, with a panel for each group."""
+    spec = replace(spec, panels=tuple(map(_with_events, spec.panels)))
+    if not any(panel.y for panel in spec.panels):
+        return [spec.apart()]
+    return [
+        replace(
+            spec, title=f"{spec.title}: {panel.title or panel.y.label}", y=panel.y,
+            panels=(replace(panel, y=None, title=""),),
+        ).apart()
+        for panel in spec.panels
+        if panel.y is not None
+    ]  # fmt: skip
+
+
+def _with_events(panel: Panel) -> Panel:
+    """Returns a panel whose lines that stand on one value of the horizontal axis are events."""
+    upright = [
+        one for one in panel.series
+        if one.style.startswith("reference") and one.x.size > 1 and np.ptp(one.x) == 0
+    ]  # fmt: skip
+    events = tuple(Event(float(one.x[0]), one.label, one.style) for one in upright)
+    others = tuple(one for one in panel.series if not any(one is line for line in upright))
+    return replace(panel, series=others, events=(*panel.events, *events))
+
+
+def _live(spec: FigureSpec, name: str, at: int, caption: str) -> Live | None:
+    """Returns a figure; None if it has nothing to show."""
+    panels = [panel for panel in spec.panels if any(one.is_known for one in panel.series)]
+    shown = replace(spec, panels=tuple(panels[:MOST_PANELS]))
+    if not panels or _is_flat(shown):
+        return None
+    keys = _keys(shown)
+    left = len(panels) - len(shown.panels)
+    x = _horizontal(shown)
+    log = spec.y.scale == "log"
+    data = {
+        "title": shown.heading,
+        "description": _described(shown),
+        "height": _KEY_HEIGHT if spec.height_in else _HEIGHT,
+        "columns": 2 if len(shown.panels) in (2, 4) else 3,
+        "x": x,
+        "y": {"kind": "log" if log else "linear", "unit": spec.y.unit, "zero": spec.y.begin == 0},
+        "link": "time" if x["label"] == "time, s" else f"{name}-{at}",
+        "keys": [key for _, key in keys.values()],
+        "panels": [_panel(panel, shown, keys) for panel in shown.panels],
+    }
+    axes = "both axes logarithmic" if log and spec.x.scale == "log" else ""
+    axes = axes or ("logarithmic axis" if log else "")
+    words = "" if spec.y.label == spec.title.lower() else spec.y.label
+    intervals = any(one.half is not None for one in shown.series)
+    means = "mean and 95 % interval" if intervals else ""
+    sub = ", ".join(filter(None, [words, spec.y.unit, means, axes]))
+    doubts = any(any(one.doubts) for one in shown.series)
+    said = [
+        shown.summary,
+        f"Of {shown.where}." if shown.where and x["kind"] == "time" and spec.x.unit == "s" else "",
+        "The shaded warm-up is in no average." if any(one.shade for one in shown.panels) else "",
+        "? violates an assumption of the model; ackclock predict says which." if doubts else "",
+        f"{spec.left_out[0].upper()}{spec.left_out[1:]}." if spec.left_out else "",
+        f"{len(shown.panels)} of {len(panels)} panels." if left else "",
+        caption,
+        "Drag to see a part, double-click for all of it." if x["kind"] == "time" else "",
+    ]
+    is_wide = bool(spec.strip or spec.height_in) or len(keys) > _MOST_NARROW
+    strip = {band.style: band.name for panel in shown.panels for band in panel.bands}
+    return Live(
+        f"{name}-{at}" if at else name, spec.title, sub, " ".join(filter(None, said)), data,
+        wide=len(shown.panels) > (1 if spec.x.is_dense else 2) or is_wide, strip=strip,
+    )  # fmt: skip
+
+
+def _is_flat(spec: FigureSpec) -> bool:
+    """True if all curves along an axis stand on one value of it, such as a delay that never is."""
+    every = np.concatenate([one.x for one in spec.series if one.form == "line"] or [np.empty(0)])
+    return spec.x.is_dense and every.size > 1 and np.ptp(every) == 0
+
+
+def _described(spec: FigureSpec) -> str:
+    """Returns what a figure shows, for those who do not see it."""
+    titles = [panel.title for panel in spec.panels]
+    events = [event.text for panel in spec.panels for event in panel.events]
+    named = [*(one.label for one in spec.series), *events]
+    parts = [spec.summary]
+    for heading, names in (("Panels", titles), ("Shown", named)):
+        words = ", ".join(dict.fromkeys(filter(None, names)))
+        parts += [f"{heading}: {words}."] if words else []
+    return " ".join(parts)
+
+
+def _keys(spec: FigureSpec) -> dict[tuple[str, str], tuple[Any, dict[str, Any]]]:
+    """Returns the entries of the legend by look and label, each with what identifies its series.
+
+    Those of methods are the same in all figures of a page, and are switched together.
+    """
+    keys: dict[tuple[str, str], tuple[Any, dict[str, Any]]] = {}
+    for one in spec.series:
+        place = (one.style, one.label)
+        if place in keys or not one.is_known:
+            continue
+        base, style = one.style.partition("/")[0], look(one.style)
+        is_method = base in KEYS and (one.form in ("points", "marks") or one.label in _LABELS)
+        words, of = (
+            KEYS[base] if is_method else (one.label or spec.y.label or spec.title.lower(), "")
+        )
+        own = {} if is_method else {"id": str(len(keys))}
+        entry = own | {
+            "s": base, "draw": _form(one), "name": words, "of": of, "mark": style.marker,
+            "hollow": style.hollow or one.form == "marks",
+        }  # fmt: skip
+        keys[place] = (own, entry | ({"off": True} if one.is_off else {}))
+    return keys
+
+
+def _form(one: Series) -> str:
+    if one.form == "line" and np.isfinite(one.y).sum() < _FEW:
+        return "line" if one.y.size > 1 else "dots"
+    return one.form
+
+
+def _panel(panel: Panel, spec: FigureSpec, keys: Any) -> dict[str, Any]:
+    most = max(_FEWEST_OF_LINE, _MOST_OF_FIGURE // max(1, len(list(spec.series))))
+    drawn = [one for one in panel.series if one.is_known]
+    data: dict[str, Any] = {
+        "title": panel.title,
+        "series": [
+            keys[one.style, one.label][0]
+            | _series(one, min(most, _MOST_OF_LINE), is_dense=spec.x.is_dense)
+            for one in drawn
+        ],
+    }
+    more: dict[str, Any] = {
+        "limits": [{"y": rounded([one.y])[0], "text": one.text} for one in panel.limits],
+        "bands": [
+            [float(f"{one.begin:.6g}"), float(f"{one.end:.6g}"), one.style, one.name]
+            for one in panel.bands
+        ],
+        "events": [{"x": float(f"{one.x:.6g}"), "text": one.text} for one in panel.events],
+        "shade": panel.shade,
+    }
+    if panel.residual is not None:
+        one = panel.residual
+        low, high = rounded(one.ends)
+        note = {"x": one.x, "from": low, "to": high, "text": one.text, "needs": one.needs}
+        more["notes"] = [note]
+    return data | {key: value for key, value in more.items() if value}
+
+
+def _series(one: Series, most: int, *, is_dense: bool) -> dict[str, Any]:
+    style = look(one.style)
+    data: dict[str, Any] = {"s": one.style.partition("/")[0], "draw": _form(one)}
+    data |= {"mark": style.marker, "hollow": style.hollow or one.form == "marks"}
+    if not is_dense or one.form in ("points", "marks", "columns", "bars", "ticks"):
+        return data | _values(one)
+    x, y = one.x, one.y
+    if one.form == "steps":
+        x, y = steps(x, y)
+    order = np.argsort(x, kind="stable")
+    return data | thinned(x[order], y[order], _MOST_MARKS if one.form == "dots" else most)
+
+
+def _values(one: Series) -> dict[str, Any]:
+    """Returns single values with all that is known of each; of too many marks every so many."""
+    order = np.argsort(one.x, kind="stable")
+    known: list[int] = order[np.isfinite(one.x[order])].tolist()
+    if one.form in ("marks", "ticks"):
+        known = known[:: max(1, len(known) // _MOST_MARKS)]
+    more: dict[str, Any] = {
+        "half": None if one.half is None else rounded(one.half[known]),
+        "low": None if one.low is None else rounded(one.low[known]),
+        "runs": [rounded(one.runs[at]) for at in known] if any(map(len, one.runs)) else None,
+        "notes": [one.notes[at] for at in known] if any(one.notes) else None,
+        "doubts": [bool(one.doubts[at]) for at in known] if any(one.doubts) else None,
+    }
+    if one.form == "columns":
+        more["low"] = [0.5 if min(one.y) > 1 and max(one.y) > 30 * min(one.y) else 0] * len(known)
+    values = {"x": [_precise(x) for x in one.x[known]], "y": rounded(one.y[known])}
+    return values | {key: value for key, value in more.items() if value is not None}
+
+
+def _horizontal(spec: FigureSpec) -> dict[str, Any]:
+    axis = spec.x
+    label = f"{axis.label}, {axis.unit}" if axis.unit and axis.unit != "%" else axis.label
+    if axis.is_choice:
+        return {"kind": "category", "label": label, "ticks": [list(one) for one in axis.ticks]}
+    if not axis.is_dense:
+        ending = " %" if axis.unit == "%" else ""
+        ticks = [[at, f"{name}{ending}"] for at, name in axis.ticks] or None
+        return {"kind": axis.scale, "label": label, "ticks": ticks}
+    log = axis.scale == "log"
+    low, high = axis.ends or _ends(spec, log=log)
+    data = {"kind": "time", "label": label, "span": [_short(low), _short(high)], "log": log}
+    if axis.label == "time":
+        return data
+    every = np.concatenate([one.x for one in spec.series])
+    snaps = axis.ends is None and np.unique(every).size <= _MOST_STEPS
+    return data | {"unit": axis.unit, "snaps": bool(snaps)}
+
+
+def _ends(spec: FigureSpec, *, log: bool) -> tuple[float, float]:
+    """Returns the ends of an axis with some room round what is drawn."""
+    every = np.concatenate([one.x for one in spec.series])
+    every = every[np.isfinite(every) & ((every > 0) if log else True)]
+    low, high = float(every.min()), float(every.max())
+    if log:
+        far = (high / low) ** 0.03
+        return low / far, high * far
+    room = 0.03 * (high - low or 1.0)
+    return low - room, high + room
 
 
 def rounded(values: Iterable[float | None]) -> list[float | None]:
@@ -75,85 +292,29 @@ def _short(value: float | None) -> float | None:
     return int(short) if short.is_integer() else short
 
 
-def log_axis(values: Iterable[float | None]) -> bool:
-    """True if values are positive and span more than a decade and a half."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    return bool(known) and min(known) > 0 and max(known) / min(known) > _FAR
+def _precise(value: float) -> float:
+    return float(f"{value:.6g}")
 
 
-def values_axis(values: Sequence[float], label: str, unit: str) -> dict[str, Any]:
-    """Returns a horizontal axis of swept values, logarithmic if small ones would overlap.
-
-    A logarithmic axis has no zero: values that begin there have equal distances instead.
-    """
-    known = sorted(set(values))
-    wide = known[0] > 0 and (is_crowded(known) or known[-1] / known[0] >= 8)
-    ending = f" {unit}" if unit == "%" else ""
-    names = [f"{value:g}{ending}" for value in known]
-    if known[0] <= 0 and is_crowded(known):
-        ranks = [list(one) for one in enumerate(names)]
-        return {"kind": "linear", "label": f"{label}, not to scale", "ticks": ranks}
-    ticks = [list(one) for one in zip(known, names, strict=True)]
-    few = ticks if len(ticks) <= _MOST_TICKS else None
-    return {"kind": "log" if wide else "linear", "label": label, "ticks": few}
-
-
-def position(values: Sequence[float], value: float) -> float:
-    """Returns the place of a value on the axis of `values_axis`: the value, or its rank."""
-    known = sorted(set(values))
-    return known.index(value) if known[0] <= 0 and is_crowded(known) else value
-
-
-def is_crowded(known: Sequence[float]) -> bool:
-    """True if half of the values, in their order, lie in the lowest quarter."""
-    middle = known[(len(known) - 1) // 2]
-    return len(known) > 2 and middle < known[0] + (known[-1] - known[0]) / 4
-
-
-def time_axis(start: float, end: float) -> dict[str, Any]:
-    """Returns a horizontal axis of time in seconds."""
-    return {"kind": "time", "label": "time, s", "span": [_short(start), _short(end)]}
-
-
-def span_axis(start: float, end: float, label: str, unit: str) -> dict[str, Any]:
-    """Returns a horizontal axis of any quantity that lines run along, as time does."""
-    axis = {"kind": "time", "label": label, "span": [_short(start), _short(end)]}
-    return axis | {"unit": unit}
-
-
-def ordered(names: Sequence[str], name: str) -> str:
-    """Returns the series of a name that has no look of its own: by its place, again after eight."""
-    return f"line-{names.index(name) % 8 + 1}"
-
-
-def span_of(lines: int) -> int:
-    """Returns the number of values that each line of a figure over time may have."""
-    return max(_FEWEST_OF_LINE, min(_MOST_OF_LINE, _MOST_OF_FIGURE // max(1, lines)))
-
-
-def thinned(time: Numbers, values: Numbers, most: int) -> dict[str, Any]:
+def thinned(time: Values, values: Values, most: int) -> dict[str, Any]:
     """Returns `x` or `x0` and `dx`, and `y`, of at most about `most` values.
 
     More values than that are replaced by the least and the greatest of each of `most / 2` equal
     intervals of time, in their order.
     """
-    where: dict[str, Any]
     known = np.isfinite(time)
     time, values = time[known], values[known]
     if time.size > most:
         time, values = _extremes(time, values, most // 2)
-    steps = np.diff(time)
-    if time.size > 2 and np.allclose(steps, steps[0], rtol=1e-3, atol=0):
-        where = {
-            "x0": _short(float(time[0])),
-            "dx": float(f"{(time[-1] - time[0]) / steps.size:.7g}"),
-        }
-    else:
-        where = {"x": [float(f"{one:.6g}") for one in time]}
+    gaps = np.diff(time)
+    where: dict[str, Any] = {"x": [_precise(one) for one in time]}
+    if time.size > 2 and np.allclose(gaps, gaps[0], rtol=1e-3, atol=0):
+        step = (time[-1] - time[0]) / gaps.size
+        where = {"x0": _short(float(time[0])), "dx": float(f"{step:.7g}")}
     return where | {"y": rounded(map(float, values))}
 
 
-def steps(time: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
+def steps(time: Values, values: Values) -> tuple[Values, Values]:
     """Returns the values of a series that changes in steps: those that differ from the one before.
 
     The last value stays, as it says where the series ends.
@@ -164,7 +325,7 @@ def steps(time: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
     return time[kept], values[kept]
 
 
-def _extremes(time: Numbers, values: Numbers, count: int) -> tuple[Numbers, Numbers]:
+def _extremes(time: Values, values: Values, count: int) -> tuple[Values, Values]:
     """Returns the least and the greatest value of each interval, at its first and third quarter."""
     step = (time[-1] - time[0]) / count
     bucket = np.minimum(((time - time[0]) / step).astype(int), count - 1)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ackclock.plot.heat_map import Cells
+from ackclock.plot import spec
 from ackclock.table import Table
 
 __all__ = ["Asked", "Bar", "Group", "HeatMap", "Live", "Made", "Reason", "Section", "Sure"]
@@ -116,12 +116,12 @@ class HeatMap(NamedTuple):
     name: str
     title: str
     caption: str
-    cells: Cells
+    spec: spec.HeatMap
 
     @property
     def is_wide(self) -> bool:
         """True if it takes the whole width."""
-        return len(self.cells.panels) * len(self.cells.x[1]) > _NARROW
+        return len(self.spec.panels) * len(self.spec.x.ticks) > _NARROW
 
 
 class Made(NamedTuple):

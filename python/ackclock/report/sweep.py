@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -11,22 +11,21 @@ from ackclock import engine
 from ackclock.errors import InputError
 from ackclock.metrics import Interval, Metric
 from ackclock.metrics.frame import HALF_WIDTH, SUBJECT
-from ackclock.plot.heat_map import cells_in
+from ackclock.plot.heat_map import heat_map
 from ackclock.plot.panels import UNSETTLED, dimensions
-from ackclock.plot.sweep import swept_axis
-from ackclock.report import live, made
+from ackclock.plot.sweep import Mark, swept_axis
+from ackclock.plot.sweep import swept as swept_figure
+from ackclock.report import figures, live, made
 from ackclock.report.asked import asked
 from ackclock.report.certainty import identical
 from ackclock.report.environment import render_page
 from ackclock.report.section import Asked, HeatMap, Live, Made, Section, Sure
-from ackclock.report.swept_figure import Mark, swept_figure
-from ackclock.report.value_figures import heat_map_of_cells
-from ackclock.table import Table, assigned, capital, number, short
+from ackclock.table import Table, assigned, capital, number
 
 __all__ = ["Runs", "Swept", "page_of_sweep"]
 
-# Metrics that the answer names, and panels that a figure holds.
-_SAID, _MOST_PANELS = 3, 6
+# Metrics that the answer names.
+_SAID = 3
 
 # Below so many replicates an interval says little.
 _FEW = 5
@@ -186,21 +185,29 @@ def _figures(swept: Swept) -> list[Live | HeatMap]:
 
 
 def _over_an_axis(
-    metric: Metric, tidy: pa.Table, points: list[dict[str, Any]], *, is_key: bool
-) -> list[Live]:
+    metric: Metric, tidy: pa.Table, points: list[dict[str, Any]], *, is_key: bool,
+    at_random: bool = False,
+) -> list[Live]:  # fmt: skip
     """Returns the figure of a metric over the first swept quantity; none with too many panels."""
-    axis, marks = swept_axis(points), _marks(metric, tidy)
-    if axis is None or not marks:
+    over, marks = swept_axis(points), _marks(metric, tidy)
+    if over is None or not marks:
         return []
     panels = {
-        (mark.subject, *_others(points[mark.point]["assignments"], axis.settled)) for mark in marks
+        (mark.subject, *_others(points[mark.point]["assignments"], over.settled)) for mark in marks
     }
-    if len(panels) > _MOST_PANELS:
+    if len(panels) > live.MOST_PANELS:
         return []
-    series = {mark.series for mark in marks}
-    keys = [live.key(one, "points") for one in live.KEYS if one in series]
-    name = f"figure-{metric.name}"
-    return [swept_figure(name, metric.name, marks, points, keys, is_key=is_key)]
+    spec = swept_figure(metric.name, marks, points, {"controls": []})
+    name, caption = f"figure-{metric.name}", ""
+    if at_random:
+        [panel] = spec.panels
+        marks_alone = tuple(replace(one, form="marks") for one in panel.series)
+        spec = replace(
+            spec, title=f"{spec.title} over {spec.x.label}", x=replace(spec.x, ticks=()),
+            panels=(replace(panel, series=marks_alone),),
+        )  # fmt: skip
+        name, caption = f"{name}-{over.path}", "The other parameters vary at random too."
+    return live.live(spec, name.replace(".", "-"), is_key=is_key, caption=caption)
 
 
 def _others(assignments: dict[str, Any], settled: frozenset[str]) -> list[str]:
@@ -219,18 +226,7 @@ def _scattered(swept: Swept) -> list[Live | HeatMap]:
             {"assignments": {path: point["assignments"][path]}, "scenario": None}
             for point in swept.points
         ]
-        for figure in _over_an_axis(*swept.means[0], points, is_key=not drawn):
-            over = " ".join(short([path])).replace("_", " ")
-            x = {**figure.spec["x"], "apart": True, "ticks": None}
-            caption = f"{figure.caption} The other parameters vary at random too."
-            drawn.append(
-                figure._replace(
-                    name=f"{figure.name}-{len(drawn)}",
-                    title=f"{figure.title} over {over}",
-                    caption=caption,
-                    spec=figure.spec | {"x": x},
-                )
-            )
+        drawn += _over_an_axis(*swept.means[0], points, is_key=not drawn, at_random=True)
     return drawn
 
 
@@ -246,7 +242,8 @@ def _marks(metric: Metric, tidy: pa.Table) -> list[Mark]:
             )
             violated = bool(row.get("violated"))
             method = row["method"]
-            marks.append(Mark(row["point"], row["subject"], "", method, shown, [], "", violated))
+            point, subject = row["point"], row["subject"]
+            marks.append(Mark(point, subject, "", method, shown, violated=violated))
     return marks
 
 
@@ -258,7 +255,8 @@ def _heat_map(swept: Swept, metric: Metric, tidy: pa.Table) -> list[HeatMap]:
         return []
     title = f"{capital(metric.label)}{_at(swept, tidy)}"
     try:
-        return [heat_map_of_cells(f"heatmap-{metric.name}", cells_in(rows, title, metric.name))]
+        spec = heat_map(rows, metric.name, title=title)
+        return [figures.heat_map(f"heatmap-{metric.name}", spec)]
     except InputError:
         return []
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ackclock import engine, units
 from ackclock.elements import facts
-from ackclock.plot import CurveFigure
+from ackclock.plot import Drawing
 from ackclock.reproduction.experiment import QUICK_REPLICATES, Experiment, Run
 from ackclock.reproduction.outcome import plain
 from ackclock.run.simulation import simulate
@@ -209,10 +209,10 @@ def _numbers(part: object) -> Iterator[str]:
 def _drawn(outcome: "Outcome") -> Iterator[str]:
     """Yields the numbers of the curves that a figure shows."""
     figure = None if outcome.draw is None else outcome.draw()
-    if isinstance(figure, CurveFigure):
-        for curve in figure.curves.drawn:
-            for values in (curve.x, curve.y, curve.half_widths):
-                yield from _numbers(np.ravel([] if values is None else values).tolist())
+    spec = figure.spec if isinstance(figure, Drawing) else None
+    for one in () if spec is None else spec.series:
+        for values in (one.x, one.y, one.half):
+            yield from _numbers([] if values is None else values.tolist())
 
 
 def _hex(content: bytes) -> str:

@@ -228,12 +228,12 @@ def _write_record(
         for name in ("name", "group", "source", "shows", "question", "says")
     }
     drawn = None if outcome.draw is None else outcome.draw()
-    curves = drawn.curves if isinstance(drawn, plot.CurveFigure) else None
+    spec = drawn.spec if isinstance(drawn, plot.Drawing) else None
     made = {
         "schema": SCHEMA,
         "address": made_of,
         "version": engine.version(),
-        "drawn": "" if drawn is None else _LIVE if curves is not None else _DRAWING,
+        "drawn": "" if drawn is None else _LIVE if spec is not None else _DRAWING,
     }
     # As it will be read.
     record: Record = json.loads(json_text(made | named | plain(outcome)))
@@ -242,10 +242,10 @@ def _write_record(
             for ending in ("svg", "png"):
                 data = plot.render(drawn, ending, text=True)
                 (staging / f"figure.{ending}").write_bytes(data)
-        if curves is not None:
-            from ackclock.report.curve_figure import curve_figure
+        if spec is not None:
+            from ackclock.report.live import live
 
-            live = curve_figure("figure", curves)
-            (staging / _LIVE).write_text(compact_json(live._asdict()), encoding="utf-8")
+            shown = live(spec, "figure")[0]
+            (staging / _LIVE).write_text(compact_json(shown._asdict()), encoding="utf-8")
         (staging / "outcome.json").write_text(json_text(record), encoding="utf-8")
     return record

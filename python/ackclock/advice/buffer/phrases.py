@@ -176,12 +176,12 @@ def marks(advice: BufferAdvice) -> dict[int, list[str]]:
 
 def figure(advice: BufferAdvice) -> "Figure":
     """Draws the trade-off curve with targets as lines and the answer marked."""
-    from ackclock.plot import Mark, Panel, trade_off
+    from ackclock.plot import Measure, Size, draw, trade_off
 
     drawn = _shown(advice)
     bounds = {target.measure.name: target.bound for target in advice.targets}
     panels = [
-        Panel(
+        Measure(
             f"{measure.label} ({measure.shown_unit})",
             [each.intervals[measure.name].mean * measure.shown_per_unit for each in drawn],
             [each.intervals[measure.name].half_width * measure.shown_per_unit for each in drawn],
@@ -193,14 +193,15 @@ def figure(advice: BufferAdvice) -> "Figure":
     answer, allowed, heading = None, None, f"no drop-tail buffer ({advice.status})"
     if advice.answer is not None and advice.recommended is not None:
         size = advice.recommended.setting.size
-        answer, heading = Mark(size, f"{size} packets"), size_words(advice.hop, size)
+        answer, heading = Size(size, f"{size} packets"), size_words(advice.hop, size)
         allowed = (advice.answer.setting.size, advice.largest or _most(advice))
     heading = f"{heading}: {_all(advice.targets)}\n{title(advice)}"
-    sized = [Mark(rule.rule.packets, rule.rule.name) for rule in advice.rules]
-    return trade_off(
+    sized = [Size(rule.rule.packets, rule.rule.name) for rule in advice.rules]
+    shown = trade_off(
         [outcome.setting.size for outcome in drawn], panels, heading, answer=answer,
         allowed=allowed, marks=sized, ms_per_packet=advice.hop.packet_s * 1e3,
     )  # fmt: skip
+    return draw(shown)
 
 
 def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dict[str, Any]:

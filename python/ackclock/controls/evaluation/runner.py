@@ -28,8 +28,8 @@ from ackclock.controls.evaluation.verdict import (
 from ackclock.elements import facts
 from ackclock.elements.registry import registry
 from ackclock.errors import InputError
-from ackclock.plot.series import Replicate
-from ackclock.report import time_figures
+from ackclock.plot.states import states
+from ackclock.report.live import live
 from ackclock.report.section import Live
 from ackclock.result.folder import Contents, read_object, staged, write_whole
 from ackclock.result.labels import control_label
@@ -416,4 +416,5 @@ def _drawn(ran: _Ran, dialect: Dialect) -> list[Live]:
     marks = [(at_s, name) for name, at_s in ran.times.items()]
     if len(marks) > _MOST_MARKS:
         marks = []
-    return time_figures.states(Replicate(ran.result, 0, 0, (low, high)), dialect.states, marks)
+    spec = states(ran.result, span=(low, high), names=dialect.states, marks=marks)
+    return live(spec, "time-states")

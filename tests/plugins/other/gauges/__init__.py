@@ -6,7 +6,6 @@ It uses public names only: see docs/decisions/0021-other-packages.md.
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ackclock import Result, load, plot
 from ackclock.metrics import FLOWS, Metric, Value, by_replicate, interval
@@ -55,13 +54,16 @@ DELIVERED = Metric(
 )  # fmt: skip
 
 
-def bars(result: Result) -> Figure:
-    """Draws what each flow delivered in its first run."""
+def bars(result: Result) -> plot.FigureSpec:
+    """Shows what each flow delivered in its first run."""
     values = by_replicate(result, DELIVERED)
     flows = [subject for point, subject in values if point == 0]
     megabytes = [values[0, flow][0] * DELIVERED.shown_per_unit for flow in flows]
-    curve = plot.Curve("delivered", np.arange(len(flows)), megabytes, "points")
-    return plot.curves([curve], "flow", "delivered (MB)", "What flows delivered", categories=flows)
+    places = np.arange(len(flows), dtype=float)
+    series = plot.Series("line-1", places, plot.values_of(megabytes), "marks", "delivered")
+    x = plot.Axis("flow", ticks=tuple(zip(places, flows, strict=True)), is_choice=True)
+    y = plot.Axis("delivered", "MB", begin=0.0)
+    return plot.FigureSpec("delivered", "What flows delivered", x, y, (plot.Panel((series,)),))
 
 
 BARS = FigureKind("delivered", "What each flow delivered.", ("simulate",), bars, (), ("flows",))

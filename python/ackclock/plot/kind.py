@@ -4,12 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from ackclock.comparison import Comparison
 from ackclock.errors import InputError
 from ackclock.plot.canvas import Span
-from ackclock.plot.paper import AS_DRAWN, Paper
+from ackclock.plot.spec import Spec
 from ackclock.result.result import Result
 
 __all__ = [
@@ -52,7 +50,6 @@ class View:
         x: Path of the swept value on the horizontal axis; None for the usual one.
         y: That on the vertical axis of a heat map.
         subject: Flow or hop that figures of a sweep show; None for the bottleneck or the only flow.
-        paper: Width and title, for figures that arrange panels.
     """
 
     predicted: Result | None = None
@@ -64,7 +61,6 @@ class View:
     x: str | None = None
     y: str | None = None
     subject: str | None = None
-    paper: Paper = AS_DRAWN
 
 
 #: The fields of a view that a user chooses.
@@ -84,20 +80,22 @@ class FigureKind:
             name.
         summary: Description, in a sentence or two.
         methods: Names of the methods whose results have it, from `METHODS`.
-        draw: Draws it; takes the result, and the fields of `takes` by name.
+        make: Makes its description; takes the result, and the fields of `takes` by name.
         takes: Fields of a `View` that it depends on.
         tables: Tables that it needs.
         lacks: Returns the reason why a result with these tables cannot show it, and the remedy;
             None if it can.
+        on_pages: True if pages show it, too.
     """
 
     name: str
     summary: str
     methods: tuple[str, ...]
-    draw: Callable[..., Figure]
+    make: Callable[..., Spec]
     takes: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     lacks: Callable[[Any, View], str | None] = _nothing
+    on_pages: bool = True
 
     @property
     def is_over_time(self) -> bool:
@@ -114,13 +112,13 @@ class FigureKind:
                 return f'has no table "{missing}"'
         return self.lacks(subject, view)
 
-    def drawn(self, subject: Subject, view: View) -> Figure:
-        """Draws it for a result and a view.
+    def spec(self, subject: Subject, view: View) -> Spec:
+        """Returns the description of what it shows of a result and a view.
 
         Raises:
             ValueError: The view shows nothing; one line.
         """
-        return self.draw(subject, **{name: getattr(view, name) for name in self.takes})
+        return self.make(subject, **{name: getattr(view, name) for name in self.takes})
 
 
 def method_of(subject: Subject) -> str:
