@@ -53,7 +53,7 @@ fn answer(value: &Value) {
     let _ = writeln!(out, "{value}").and_then(|()| out.flush());
 }
 
-/// Loads a control, tells what the kernel made of it, and unloads it.
+/// Loads a control, prints the verifier's verdict, and unloads it.
 fn check(object: &Path, parameters: &[&str]) -> Result<(), Refusal> {
     let name = format!("acc_{:06x}", std::process::id() & 0xff_ffff);
     let control = Control::load(object, &name, parameters)?;

@@ -100,9 +100,9 @@ impl Samples {
 
 /// Round-trip times of one direction.
 ///
-/// A capture point divides the round trip in two. The receiver's side is the time from the passing
-/// of data to that of its ACK; the sender's side, from the passing of an ACK to that of the data
-/// that it released. Sequence numbers give the first; timestamps give both; the handshake gives
+/// A capture point divides the round trip in two. The receiver's side is the time between a data
+/// packet and its ACK at that point; the sender's side, between an ACK and the data that it
+/// released. Sequence numbers give the first; timestamps give both; the handshake gives
 /// both once. At the sender, the sender's side is almost 0.
 #[derive(Clone, Debug)]
 pub struct RoundTrips {

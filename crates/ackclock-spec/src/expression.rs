@@ -63,7 +63,6 @@ impl Amount {
         }
     }
 
-    /// The product with another amount, or with `sign` −1 the quotient.
     /// The product with another amount; with `sign` −1 the quotient.
     pub fn times(self, other: Amount, sign: i32) -> Self {
         let [a, b] = [self.exponents, other.exponents];

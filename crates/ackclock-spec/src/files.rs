@@ -92,8 +92,7 @@ pub type WrongLine = (usize, String);
 /// Most further lines that a message lists.
 const MOST_LINES: usize = 10;
 
-/// Takes what is right of the results for a file's lines, or tells the first problem and which
-/// other lines are wrong.
+/// Collects the valid lines of a file, or returns the first error with the numbers of the others.
 ///
 /// # Errors
 /// The first problem. It ends in the numbers of the other wrong lines.

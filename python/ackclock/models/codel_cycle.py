@@ -3,7 +3,7 @@
 The window rises until the delay has been above the target D for an interval I. CoDel (RFC 8289)
 then drops a packet. If the round-trip time is below I, the window is halved and the queue drains
 before a second drop is due. So the cycle is that of a drop-tail queue (`sawtooth`) that overflows
-where CoDel drops. That is at mu D, and what the window grows by in the interval and in the round
+where CoDel drops. Its buffer is mu D plus the growth of the window in the interval and in the round
 trip until the sender hears of the drop. This growth is alpha (I/(T + D) + 1)/b. Derived here:
 RFC 8289 section 4.3 argues in the same way and prints no formula. The round trip that the repair
 takes is left out.

@@ -213,8 +213,8 @@ goodput = the scalable flow's rate if s = 1, else the classic flow's""",
         Input("rtt", "T_C", "s", "round-trip time of the classic flows, no queueing"),
         Input("low_latency_rtt", "T_L", "s", "round-trip time of the scalable flows, no queueing",
               Rule("that of the classic flows", lambda inputs: inputs["rtt"])),
-        Input("least_rtt", "T_P", "s", "round-trip time as if which scalable flows with a shorter "
-              "one act", 0, NOT_NEGATIVE),
+        Input("least_rtt", "T_P", "s", "scalable flows with a shorter round-trip time behave as if "
+              "theirs were this", 0, NOT_NEGATIVE),
         Input("low_latency_flows", "N_L", "", "number of scalable flows", 1, NOT_NEGATIVE),
         Input("classic_flows", "N_C", "", "number of Reno flows", 1, AT_LEAST_ONE),
         Input("classic_target", "D", "s", "delay to which the classic queue is steered", 0.015,

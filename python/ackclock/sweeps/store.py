@@ -10,9 +10,9 @@ predictions/*       one row for each point, flow and model, of the method predic
 ```
 
 Every table has the swept values and the method as columns, so that a reader needs no join. The
-column `reliable` is false for unreliable emulations. The files of a batch have the same name. That
-in `runs` is written last: a batch whose file is there is whole, and files without it are removed
-when the sweep goes on. So whatever ends a sweep, only batches under way are lost.
+column `reliable` is false for unreliable emulations. The files of a batch have the same name. The
+file in `runs` is written last, so its presence means that the batch is complete. Files without it
+are removed when the sweep goes on. So whatever ends a sweep, only batches under way are lost.
 """
 
 import contextlib

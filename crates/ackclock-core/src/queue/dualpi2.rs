@@ -21,8 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The defaults are those of RFC 9332 appendix A with exact arithmetic, and those of
-/// Linux with its arithmetic.
+/// Parameters. Defaults: RFC 9332 appendix A for `exact` arithmetic, Linux for `linux`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]

@@ -151,7 +151,7 @@ impl<T: Trace> Run<T> {
     }
 
     /// Sends what the receiving side has due at `at`, one ACK for TCP, and sets its next wake-up.
-    /// No packet travels on: what it leads to may come after what the receiver handles meanwhile.
+    /// No packet travels on: its consequences may be handled after later events of the receiver.
     pub(super) fn pump_receiver(&mut self, flow: usize, at: Time) {
         while let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
             self.begin_route(at, id);

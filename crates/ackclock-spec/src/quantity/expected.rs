@@ -32,7 +32,7 @@ pub(super) fn out_of_range(sentence: String) -> Problem {
     Problem::new(Code::OutOfRange, sentence)
 }
 
-/// A kind of quantity, for its errors: what it is, what it measures, an example.
+/// Description of a quantity kind, for error messages.
 pub(super) struct Expected {
     pub(super) noun: &'static str,
     pub(super) dimensions: &'static [Dimension],
