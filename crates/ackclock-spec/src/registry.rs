@@ -219,7 +219,7 @@ impl<K: Kind> Entry<K> {
 
     /// Returns the record of an element that the engine can make with some parameters
     /// ([`Factory::refusal`]).
-    pub const fn of_some<P: Element<K> + Factory<K> + DeserializeOwned>() -> Self {
+    pub const fn of_optional<P: Element<K> + Factory<K> + DeserializeOwned>() -> Self {
         Entry {
             simulated: false,
             ..Entry::of::<P>()

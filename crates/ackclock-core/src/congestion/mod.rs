@@ -472,8 +472,8 @@ impl Kind for ControlKind {
             Entry::of::<westwood_crb::WestwoodCrb>(),
             Entry::of::<westwood_abse::WestwoodAbse>(),
             Entry::of::<westwood_plus::WestwoodPlus>(),
-            Entry::of_some::<Kernel>(),
-            Entry::of_some::<Python>(),
+            Entry::of_optional::<Kernel>(),
+            Entry::of_optional::<Python>(),
         ];
         LIST
     }

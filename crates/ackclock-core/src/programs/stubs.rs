@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn it_is_known_and_refused_whatever_its_parameters() {
         for (entry, parameters) in [
-            (Entry::of_some::<Kernel>(), json!({ "shipped": "aimd" })),
-            (Entry::of_some::<Kernel>(), json!({ "name": "bbr" })),
+            (Entry::of_optional::<Kernel>(), json!({ "shipped": "aimd" })),
+            (Entry::of_optional::<Kernel>(), json!({ "name": "bbr" })),
             (
-                Entry::of_some::<Python>(),
+                Entry::of_optional::<Python>(),
                 json!({ "file": "mine.py", "class": "Mine", "parameters": { "a": 1 } }),
             ),
         ] {
