@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ackclock.capture import connections, limiting_factor
-from ackclock.report import certainty, figures, made, run_tables
+from ackclock.report import certainty, figures, provenance, run_tables
 from ackclock.report.section import Asked, Section, Sure
 from ackclock.result.result import Result
 from ackclock.table import Cell, Rows, Table, Written, capital, number, table
@@ -35,7 +35,7 @@ def section(result: Result, predicted: Result | None) -> Section:
         sure=certainty.of_result(result, Stationarity([])) + _seen(rows),
         figures=figures.of_result(result),
         tables=_tables(result, predicted, rows, left),
-        made=made.of_result(result, known),
+        made=provenance.of_result(result, known),
         others=[(row["heading"], f"{row['answer']}.") for row in rows[1:]],
         others_title=f"The other connections ({left} more not listed)"
         if left

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from ackclock.comparison import Comparison, answer, rendering
 from ackclock.comparison.explanation import Explanation, explanations
-from ackclock.report import certainty, figures, made, reasons, run_tables
-from ackclock.report.asked import asked
+from ackclock.report import certainty, figures, provenance, reasons, run_tables
 from ackclock.report.environment import render_page
+from ackclock.report.question import asked
 from ackclock.report.section import Section
 from ackclock.result.result import Result
 from ackclock.table import Table
@@ -36,7 +36,7 @@ def section_of_comparison(comparison: Comparison) -> Section:
     said = answer.findings(comparison, named)
     return Section(
         name=comparison.run["name"],
-        question=made.question(
+        question=provenance.question(
             comparison.run["scenario"], f"{comparison.run['name']}: methods compared"
         ),
         answer=said or ["No method has a number."],
@@ -44,7 +44,7 @@ def section_of_comparison(comparison: Comparison) -> Section:
         sure=certainty.of_comparison(comparison),
         figures=figures.of_comparison(comparison),
         tables=_tables(comparison, listed),
-        made=made.of_comparison(comparison),
+        made=provenance.of_comparison(comparison),
         groups=reasons.groups(comparison, listed),
         lead=reasons.LEAD,
         models=_models(comparison),

@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from ackclock.metrics import in_shown_unit
-from ackclock.report import certainty, figures, made, run_tables, session, summary
-from ackclock.report.asked import asked
+from ackclock.report import certainty, figures, provenance, run_tables, session, summary
+from ackclock.report.question import asked
 from ackclock.report.section import Asked, Section
 from ackclock.result.result import Result
 from ackclock.table import Rows, brief, capital, named, text
@@ -24,14 +24,14 @@ def section_of_run(result: Result, predicted: Result | None) -> Section:
     hops = run_tables.hop_rows(result, judged)
     return Section(
         name=result.run["name"],
-        question=made.question(result.run["scenario"], summary.subject(result)),
+        question=provenance.question(result.run["scenario"], summary.subject(result)),
         answer=[*_goodput(result, rows), *summary.sentences(result, rows, hops)]
         or ["No flow has a result."],
         asked=asked(result.points),
         sure=certainty.of_result(result, judged),
         figures=figures.of_result(result, predicted),
         tables=_tables(result, predicted, rows, hops),
-        made=made.of_result(result, {}),
+        made=provenance.of_result(result, {}),
         models=_models(predicted),
     )
 
@@ -48,7 +48,7 @@ def section_of_session(result: Result) -> Section:
         sure=certainty.of_result(result, Stationarity([])),
         figures=figures.of_result(result),
         tables=[table for table in [told["flows"], *told["tables"]] if table.rows],
-        made=made.of_result(result, facts),
+        made=provenance.of_result(result, facts),
     )
 
 

@@ -15,10 +15,10 @@ from ackclock.plot.heat_map import heat_map
 from ackclock.plot.panels import UNSETTLED, dimensions
 from ackclock.plot.sweep import Mark, swept_axis
 from ackclock.plot.sweep import swept as swept_figure
-from ackclock.report import figures, live, made
-from ackclock.report.asked import asked
+from ackclock.report import figures, live, provenance
 from ackclock.report.certainty import identical
 from ackclock.report.environment import render_page
+from ackclock.report.question import asked
 from ackclock.report.section import Asked, HeatMap, Live, Made, Section, Sure
 from ackclock.table import Table, assigned, capital, number
 
@@ -81,7 +81,7 @@ def _section(swept: Swept) -> Section:
     said = [_range(swept, *one) for one in swept.means[:_SAID]]
     return Section(
         name=swept.run["name"],
-        question=made.question(swept.scenario, subject),
+        question=provenance.question(swept.scenario, subject),
         answer=[one for one in said if one] or ["No run has a result."],
         asked=_asked(swept),
         sure=_sure(swept),

@@ -6,7 +6,7 @@ from typing import Any
 
 from ackclock import engine
 from ackclock.comparison import Comparison
-from ackclock.report.asked import timing
+from ackclock.report.question import timing
 from ackclock.report.section import Made
 from ackclock.result.result import Result
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import load
-from ackclock.report.asked import asked, several
+from ackclock.report.question import asked, several
 
 POLICER = {"kind": "policer", "rate": "5 Mbit/s", "burst": "10 kB"}
 FIRST = Path(__file__).parents[1] / "examples" / "first.toml"
