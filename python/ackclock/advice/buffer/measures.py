@@ -2,8 +2,8 @@
 
 Each measure has one value per replicate, for the time after the warm-up.
 
-- **Utilisation**: Share of time for which a link of constant rate is busy. For a varying link, bytes
-  sent over bytes it could have sent.
+- **Utilisation**: Share of time for which a link of constant rate is busy. For a varying link,
+  bytes sent over bytes it could have sent.
 - **Queueing delay**: Results have the backlog at the sampling times, not the delay of each packet.
   A packet that arrives at that time would wait until the link has sent that backlog; for a varying
   link its later capacity tells when. The 99 % quantile is therefore over time, not over packets. It
