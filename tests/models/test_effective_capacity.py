@@ -1,7 +1,7 @@
 """Effective capacity: tabulated values, limits, and the closed form beside the Perron root."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from ackclock.models.explicit_rate.effective_capacity import (
     decay_of,
-    least_mean,
     of_server,
     of_two_rates,
     stationary,
@@ -84,6 +83,16 @@ def test_a_steep_decay_does_not_underflow() -> None:
             == of_two_rates(40, 20, 1.0, 1.0, decay)
             == 30
         )
+
+
+def least_mean(c: np.ndarray, P: np.ndarray) -> float:
+    """Returns the smallest mean of a cycle, of all cycles without a repeated state."""
+    return min(
+        float(np.mean(c[list(cycle)]))
+        for length in range(1, c.size + 1)
+        for cycle in permutations(range(c.size), length)
+        if all(P[state, after] > 0 for state, after in pairwise([*cycle, cycle[0]]))
+    )
 
 
 @st.composite

@@ -204,13 +204,6 @@ def gamma(shape: float, scale: float, shift: float = 0.0) -> Continuous:
     return Continuous(_stats().gamma(shape, _shift(shift), scale))
 
 
-def weibull(shape: float, scale: float, shift: float = 0.0) -> Continuous:
-    """Returns a shifted Weibull law: P(R > shift + r) = exp(-(r/scale)^shape), scale in s."""
-    _positive("shape", shape, "")
-    _positive("scale", scale, "s")
-    return Continuous(_stats().weibull_min(shape, _shift(shift), scale))
-
-
 def frozen(law: Any, negative: Literal["cap", "truncate"] = "cap") -> Continuous:
     """Returns the law of any frozen continuous distribution of `scipy.stats`, in s.
 

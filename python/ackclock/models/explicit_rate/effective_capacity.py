@@ -147,16 +147,12 @@ def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> floa
     return float(np.exp(brentq(miss, low, high, xtol=1e-12)))
 
 
-def least_mean(capacities: ArrayLike, transitions: ArrayLike) -> float:
+def _least_mean(c: Array, P: Array) -> float:
     """Returns the smallest mean capacity that the server can sustain: that of its worst cycle.
 
     It is the smallest capacity, unless a server must leave that state. R. Karp, "A characterization
     of the minimum cycle mean in a digraph", Discrete Mathematics 23, 1978.
     """
-    return _least_mean(*_checked(capacities, transitions))
-
-
-def _least_mean(c: Array, P: Array) -> float:
     n = c.size
     cost = np.where(P > 0, c[:, None], inf)
     costs = np.full((n + 1, n), inf)  # of the cheapest path of k steps from the first state

@@ -77,21 +77,13 @@ class Renewal:
         return float((self.law * self.states.loss)[fallen].sum()) / share if share > 0 else 0.0
 
     @property
-    def window_before_loss(self) -> float:
-        """Mean window W at the beginning of an interval with a loss; zero without losses."""
-        return self._at_loss(self.states.loss * self.states.state.window)
-
-    @property
     def window_at_loss(self) -> float:
         """Mean window w reached at a loss; zero without losses."""
-        return self._at_loss(self.states.window_at_loss)
+        losses = self._mean(self.states.loss)
+        return self._mean(self.states.window_at_loss) / losses if losses > 0 else 0.0
 
     def _mean(self, values: Array) -> float:
         return float((self.law * values).sum())
-
-    def _at_loss(self, values: Array) -> float:
-        losses = self._mean(self.states.loss)
-        return self._mean(values) / losses if losses > 0 else 0.0
 
 
 def solve(states: States, link: TwoRateLink) -> Renewal:

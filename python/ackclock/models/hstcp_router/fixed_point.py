@@ -20,7 +20,7 @@ from math import log
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, check
 from ackclock.models.hstcp_response import log_slope, log_window
@@ -65,11 +65,6 @@ class FixedPoint:
     window: Array
     rates: Array
     slope: Array
-
-    @property
-    def substitution_converges(self) -> NDArray[np.bool_]:
-        """True if undamped substitution, rho <- F(rho), converges from nearby."""
-        return np.asarray(np.abs(self.slope) < 1)
 
 
 def solve(
