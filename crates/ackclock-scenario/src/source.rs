@@ -31,8 +31,8 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// What is not TOML: the first mistake of each line, as what follows it on the line may come
-    /// from it. After a value without an end there is nothing more. A table that is defined twice is
-    /// reported by its header alone.
+    /// from it. After a value without an end there is nothing more. A table that is defined twice
+    /// is reported by its header alone.
     pub fn read(text: &'a str) -> Result<Self> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut mistakes: Vec<Error> = Vec::new();

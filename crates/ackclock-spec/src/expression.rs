@@ -63,7 +63,7 @@ impl Amount {
         }
     }
 
-    /// The product with another amount; with `sign` −1 the quotient.
+    /// Returns the product with another amount; with `sign` −1 the quotient.
     pub fn times(self, other: Amount, sign: i32) -> Self {
         let [a, b] = [self.exponents, other.exponents];
         let number = match sign {

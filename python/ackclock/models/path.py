@@ -194,7 +194,7 @@ class Control:
         growth_segments: Growth in segments per round trip with b = 1; NaN if unknown, not constant,
             or less in short round trips.
         least_rtt_s: Flows with a shorter round-trip time behave as if theirs were this; 0 if there
-            is no such limit, NaN if unknown.
+            is none, NaN if unknown.
         cubic_c: CUBIC's C in segments per cubic second; NaN if unknown, and for other controls.
         kept: Rule for the share kept after a loss: `constant`, `by_window`, `by_estimate`, or
             `all` for a control that does not react; None if unknown.
