@@ -217,10 +217,15 @@ impl Connection {
 
     /// Updates the window of a proportional reduction after an ACK that shows `delivered` bytes to
     /// have arrived.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     pub fn reduce_in_proportion(&mut self, delivered: u64, safe: bool) {
-        if !self.episode.is_proportional() {
-            return;
+        if self.episode.is_proportional() {
+            self.update_proportion(delivered, safe);
         }
+    }
+
+    #[inline(never)] // rare: kept out of the path of every packet
+    fn update_proportion(&mut self, delivered: u64, safe: bool) {
         let (cwnd, mss) = (self.control.cwnd().0, self.mss);
         let ack = PrrAck {
             ssthresh: cwnd / mss,
