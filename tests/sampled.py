@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from ackclock import Result
 
-#: 1000 bits.
-MSS = "125 bytes"
+#: Payload of a full packet in bytes: 1000 bits.
+MSS_BYTES = 125
 
 Rates = Sequence[float] | np.ndarray
 
@@ -55,7 +55,7 @@ def sampled(
                 samples["instance"] += [instance] * count
                 samples["time_s"] += (np.arange(count) * every_s).tolist()
                 samples["sent_packets"] += packets.tolist()
-                samples["delivered_bytes"] += (packets * 125).tolist()
+                samples["delivered_bytes"] += (packets * MSS_BYTES).tolist()
                 samples["smoothed_rtt_s"] += [0.05] * count
                 if allowed:
                     samples["allowed_rate_bit_per_s"] += [*(np.asarray(rates, float) * 1000), 0.0]
@@ -63,7 +63,8 @@ def sampled(
                     flows, (replicate, flow, instance, start_s, np.nan), strict=True
                 ):
                     flows[name].append(value)
-    described = [{"name": name, "transport": {"kind": "tcp", "mss": MSS}} for name in replicates[0]]
+    transport = {"kind": "tcp", "facts": {"mss_bytes": MSS_BYTES}}
+    described = [{"name": name, "transport": transport} for name in replicates[0]]
     scenario = {"warmup": f"{warmup_s} s", "duration": f"{longest * every_s} s", "flows": described}
     tables = {name: pa.table({"point": [0] * len(table["flow"])} | table) for name, table in
               (("samples", samples), ("flows", flows))}  # fmt: skip
