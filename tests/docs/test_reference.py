@@ -4,12 +4,11 @@ import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import reference
-from ackclock import plot
+from ackclock import plot, plugins
 from ackclock.elements.registry import kinds, registry, schema
 from ackclock.reproduction import catalogue
 from ackclock_papers import EXPERIMENTS
@@ -266,10 +265,10 @@ def test_the_page_of_experiments_has_none_of_other_packages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = replace(EXPERIMENTS[0], name="other-table-1", group="other")
-    entry = SimpleNamespace(name="other", module="other", load=lambda: (other,))
+    announced = [plugins.Announced("other", other)]
     catalogue.experiments.cache_clear()
     try:
-        monkeypatch.setattr(catalogue, "entry_points", lambda **_group: [entry])
+        monkeypatch.setattr(catalogue, "announced", lambda *_group: announced)
         assert catalogue.experiments()[0].name == "other-table-1"
         page = experiments.text(registry(), schema())
     finally:

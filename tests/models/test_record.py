@@ -243,7 +243,7 @@ def test_a_record_that_contradicts_itself_is_none() -> None:
 
 
 def test_models_are_chosen_by_a_word_or_by_name() -> None:
-    assert models.chosen("all") == models.MODELS
+    assert models.chosen("all") == tuple(models.MODELS)
     assert {one.name for one in models.chosen("usual")} == {
         one.name for one in models.MODELS if one.usual
     }

@@ -101,7 +101,10 @@ def test_replicates_that_differ_are_counted(small: Path) -> None:
 def test_points_at_random_are_not_joined(small: Path) -> None:
     text = page(small, "--vary", BUFFER, "--vary", RATE, "--design", "sobol:4", "--replicates", 2)
     drawn = data_of(text)
-    assert list(drawn) == ["s0-figure-goodput-0", "s0-figure-goodput-1"]
+    assert list(drawn) == [
+        "s0-figure-goodput-hops-b-queue-limit",
+        "s0-figure-goodput-hops-b-link-rate",
+    ]
     assert all(one["x"]["apart"] for one in drawn.values())
     assert "vary at random too" in text
 

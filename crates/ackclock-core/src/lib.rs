@@ -3,13 +3,14 @@
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global. The driver (the
 //! simulator in virtual time, the emulator and the transport in real time) passes the time in and
-//! gets the same decisions. Times, rates and amounts have the types of [`ackclock_spec::units`].
+//! gets the same decisions. Times, rates and amounts have the types of [`ackclock_spec::units`],
+//! the floor.
 //!
 //! # The life of a packet
 //!
-//! A scenario (a crate above this one) is read, checked and built into the hops of a run and the
-//! [`routes`] of its flow instances. Each element gets its own random stream
-//! ([`ackclock_spec::streams`]). [`arrivals`] sets when later instances start.
+//! A scenario is read by a crate above this one, and built into hops and [`routes`]. Each element
+//! gets its own random stream ([`ackclock_spec::streams`]). [`arrivals`] sets when later instances
+//! start.
 //!
 //! An application ([`traffic`]) writes data into a sender: without end, at its own pace, or a fixed
 //! or random amount ([`size`]). A TCP sender ([`endpoint`]) asks its congestion control
@@ -47,8 +48,7 @@
 //! the contract tests derive from these lists. An element states facts about itself, and no other
 //! code reads its parameters.
 
-// Test benches refer to the crate by name, so that the contract tests, which are in the crate above,
-// can share them.
+// Test benches refer to the crate by name: the contract tests in the crate above share them.
 extern crate self as ackclock_core;
 
 pub mod activity;

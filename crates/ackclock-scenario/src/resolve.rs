@@ -286,6 +286,22 @@ fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
     })
 }
 
+/// Returns an element with the defaults of all parameters, those of elements in it included. Its
+/// facts are those of an element whose parameters cannot be read.
+fn with_defaults(element: &Value) -> Value {
+    let Value::Object(map) = element else {
+        return element.clone();
+    };
+    let kept = map.iter().filter_map(|(name, value)| match value {
+        _ if name == "kind" => Some((name.clone(), value.clone())),
+        Value::Object(inner) if inner.contains_key("kind") => {
+            Some((name.clone(), with_defaults(value)))
+        }
+        _ => None,
+    });
+    Value::Object(kept.collect())
+}
+
 /// Reads a flow.
 fn flow(
     tree: &Value,
@@ -313,10 +329,11 @@ fn flow(
         check_host("source", document.source.as_deref()),
         check_host("destination", document.destination.as_deref()),
     ]);
+    let usual = || choose(&with_defaults(&document.transport), files).ok();
     let fit = both(
-        match &transport {
-            Ok(transport) => check_acknowledged(transport, &document.return_route),
-            Err(_) => Ok(()),
+        match transport.as_ref().ok().cloned().or_else(usual) {
+            Some(transport) => check_acknowledged(&transport, &document.return_route),
+            None => Ok(()),
         },
         match (&transport, &traffic) {
             (Ok(transport), Ok(traffic)) => check_traffic(transport, traffic),

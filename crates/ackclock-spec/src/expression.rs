@@ -87,7 +87,7 @@ fn entry(dimension: Dimension) -> (Dimension, f64, [i32; 3]) {
 pub struct Fault {
     /// Kind of the error.
     pub code: Code,
-    /// What is wrong, and the remedy.
+    /// The mistake, and the remedy.
     pub sentence: String,
 }
 

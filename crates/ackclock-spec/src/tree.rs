@@ -8,7 +8,7 @@ pub fn to_tree(part: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_value(part).unwrap_or_default()
 }
 
-/// Returns the value at a path, names or positions joined by dots; `None` if the tree states none there.
+/// Returns the value at a path, names or positions joined by dots; `None` if the tree states none.
 pub fn value<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(tree, |here, step| match here {
         Value::Array(list) => find(list, step).and_then(|at| list.get(at)),

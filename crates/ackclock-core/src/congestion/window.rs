@@ -79,9 +79,9 @@ impl Window {
         self.ssthresh = self.cwnd;
     }
 
-    /// Reacts to congestion; `kept` is ssthresh after a reduction, in bytes. `undo` holds the window
-    /// before the last reduction that may turn out to be unnecessary. Returns false if that was
-    /// undone.
+    /// Reacts to congestion; `kept` is ssthresh after a reduction, in bytes. `undo` holds the
+    /// window before the last reduction that may turn out to be unnecessary. Returns false if that
+    /// was undone.
     pub fn react(
         &mut self,
         congestion: &Congestion,

@@ -7,8 +7,9 @@ use ackclock_bpf::twin::Call;
 /// States of loss recovery, by their number in Linux.
 const STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
 
-/// Appends the rows of calls ([`take_calls`](crate::congestion::Foreign::take_calls)) of an instance
-/// of the flow group `flow` to a table. `labels` are the numbers of the point and of the replicate.
+/// Appends the rows of calls ([`take_calls`](crate::congestion::Foreign::take_calls)) to a table.
+/// They are those of an instance of the flow group `flow`. `labels` are the numbers of the point
+/// and of the replicate.
 pub fn push_calls(calls: &[u8], labels: (i64, i64), flow: &str, instance: u32, table: &mut Table) {
     for call in Call::all(calls) {
         let since = call.now_ns.saturating_sub(STARTED_NS);

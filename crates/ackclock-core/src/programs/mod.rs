@@ -1,8 +1,8 @@
 //! Programs that stand in for congestion controls: objects for the Linux kernel, classes in Python.
 //!
-//! `control.rs` tells a program what the kernel would. `shadow.rs` compares a control of the engine
-//! with the recorded calls of a program. A build without the cargo feature `programs` knows such
-//! controls by name and refuses them (`stubs.rs`).
+//! The file `control.rs` tells a program what the kernel would. `shadow.rs` compares a control of
+//! the engine with the recorded calls of a program. A build without the cargo feature `programs`
+//! knows such controls by name and refuses them (`stubs.rs`).
 
 #[cfg(not(feature = "programs"))]
 pub use self::stubs::{Kernel, Python, push_calls};

@@ -29,6 +29,7 @@ mod plain;
 /// UDP, with or without a rate control.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "one for each group of flows")]
 pub enum Udp {
     /// Each write of the application leaves at once.
     Plain(PlainUdp),

@@ -1,5 +1,5 @@
-//! The laws of congestion controls ([`crate::laws`]), checked on every registered one: with any signals,
-//! and over a bottleneck.
+//! The laws of congestion controls ([`crate::laws`]), checked on every registered one: with any
+//! signals, and over a bottleneck.
 
 use ackclock_core::congestion::facts::{GrowthLaw, KeptShare};
 use ackclock_core::congestion::{

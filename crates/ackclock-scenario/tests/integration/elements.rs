@@ -1,6 +1,7 @@
-//! The laws of links, queues, impairments and sources ([`crate::laws`]), checked on every registered one,
-//! and the contract of every registry. A new element is checked once it is registered: its parameters
-//! come from the examples of its schema, or from the fields that its schema requires.
+//! The laws of links, queues, impairments and sources ([`crate::laws`]), checked on every
+//! registered one, and the contract of every registry. A new element is checked once it is
+//! registered: its parameters come from the examples of its schema, or from the fields that its
+//! schema requires.
 
 use crate::laws::{impairments, links, queues, sources};
 use crate::station::Station;

@@ -34,7 +34,11 @@ impairments = [
 [[hops]]
 name = "last"
 link = { kind = "constant", rate = "4 Mbit/s" }
-queue = { kind = "red", limit = "50 packets", minimum_threshold = "5 packets", maximum_threshold = "15 packets" }
+[hops.queue]
+kind = "red"
+limit = "50 packets"
+minimum_threshold = "5 packets"
+maximum_threshold = "15 packets"
 [[flows]]
 name = "bursts"
 count = 3

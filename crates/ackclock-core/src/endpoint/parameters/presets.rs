@@ -192,7 +192,7 @@ fn linux_2012() -> TcpParameters {
     tcp.receiver.delayed_ack.timeout = Span::from_millis(40);
     tcp.receiver.delayed_ack.quickack_segments = Segments(16);
     tcp.growth.byte_counting = ByteCounting::All;
-    tcp.growth.ssthresh_from = SsthreshFrom::Window; // its controls halve snd_cwnd, not data in flight
+    tcp.growth.ssthresh_from = SsthreshFrom::Window; // not data in flight: snd_cwnd is halved
     tcp.growth.idle_restart = IdleRestart::Decay;
     tcp.timer.rtt_sampling = RttSampling::Timestamps;
     tcp.timer.rto_minimum = Span::from_millis(200);

@@ -1,4 +1,4 @@
-//! What the congestion control hears of an ACK, and how much of it lets the window grow.
+//! The report of an ACK to the congestion control, and the share of it that lets the window grow.
 
 use super::super::parameters::{ByteCounting, WindowValidation};
 use super::super::scoreboard::Advance;

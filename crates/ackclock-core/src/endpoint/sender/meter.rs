@@ -7,7 +7,7 @@ use super::super::{Acknowledgement, RttEstimator, SenderStatistics};
 use crate::congestion::SendLimit;
 use ackclock_spec::units::{Span, Time};
 
-/// What a sender measures.
+/// Measurements of a sender.
 #[derive(Debug)]
 pub(super) struct Meter {
     pub rtt: RttEstimator,

@@ -61,39 +61,51 @@ prop_compose! {
         ],
     ) -> TcpParameters {
         {
-let mut parameters = plain(recovery);
-parameters.recovery.avoid_multiple_fast_retransmits = avoid_multiple_fast_retransmits;
-parameters.recovery.limited_transmit = flags[1];
-parameters.recovery.rescue_retransmission = flags[2];
-parameters.recovery.partial_window_deflation = flags[3];
-parameters.recovery.recovery_window = match recovery.uses_sack() {
+            let mut parameters = plain(recovery);
+            parameters.recovery.avoid_multiple_fast_retransmits = avoid_multiple_fast_retransmits;
+            parameters.recovery.limited_transmit = flags[1];
+            parameters.recovery.rescue_retransmission = flags[2];
+            parameters.recovery.partial_window_deflation = flags[3];
+            parameters.recovery.recovery_window = match recovery.uses_sack() {
                 true => recovery_window,
                 false => RecoveryWindow::Ssthresh,
             };
-parameters.recovery.tail_loss_probe = recovery == LossRecovery::Rack && flags[0];
-parameters.recovery.forward_rto = recovery == LossRecovery::Rack && flags[1];
-parameters.recovery.undo = recovery == LossRecovery::Rack && flags[2];
-parameters.receiver.duplicate_sack = flags[4];
-parameters.ecn.enabled = flags[5];
-parameters.recovery.after_timeout = if flags[6] { AfterTimeout::GoBackN } else { AfterTimeout::Scoreboard };
-parameters.recovery.repeated_timeout = if flags[7] {
+            parameters.recovery.tail_loss_probe = recovery == LossRecovery::Rack && flags[0];
+            parameters.recovery.forward_rto = recovery == LossRecovery::Rack && flags[1];
+            parameters.recovery.undo = recovery == LossRecovery::Rack && flags[2];
+            parameters.receiver.duplicate_sack = flags[4];
+            parameters.ecn.enabled = flags[5];
+            parameters.recovery.after_timeout = if flags[6] {
+                AfterTimeout::GoBackN
+            } else {
+                AfterTimeout::Scoreboard
+            };
+            parameters.recovery.repeated_timeout = if flags[7] {
                 RepeatedTimeout::Keep
             } else {
                 RepeatedTimeout::Reduce
             };
-parameters.growth.ssthresh_from = if flags[0] { SsthreshFrom::FlightSize } else { SsthreshFrom::Window };
-parameters.recovery.partial_ack = if flags[1] { PartialAck::Impatient } else { PartialAck::SlowButSteady };
-parameters.recovery.duplicate_threshold = Segments(threshold);
-parameters.sending.send_jitter = Span::from_micros(jitter);
-parameters.sending.max_burst = Segments(burst);
-parameters.timer.rtt_sampling = rtt_sampling;
-parameters.growth.idle_restart = idle_restart;
-parameters.growth.byte_counting = byte_counting;
-parameters.sending.pacing = pacing;
-parameters.receiver.receive_window = receive_window;
-parameters.growth.window_validation = window_validation;
-parameters
-}
+            parameters.growth.ssthresh_from = if flags[0] {
+                SsthreshFrom::FlightSize
+            } else {
+                SsthreshFrom::Window
+            };
+            parameters.recovery.partial_ack = if flags[1] {
+                PartialAck::Impatient
+            } else {
+                PartialAck::SlowButSteady
+            };
+            parameters.recovery.duplicate_threshold = Segments(threshold);
+            parameters.sending.send_jitter = Span::from_micros(jitter);
+            parameters.sending.max_burst = Segments(burst);
+            parameters.timer.rtt_sampling = rtt_sampling;
+            parameters.growth.idle_restart = idle_restart;
+            parameters.growth.byte_counting = byte_counting;
+            parameters.sending.pacing = pacing;
+            parameters.receiver.receive_window = receive_window;
+            parameters.growth.window_validation = window_validation;
+            parameters
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an ACK shows: arrivals, duplicates, reordering and round-trip times.
+//! Lessons of an ACK: arrivals, duplicates, reordering and round-trip times.
 
 use super::super::super::connection::Connection;
 use super::{ByTime, News};
