@@ -280,7 +280,7 @@ def test_another_build_emulates_no_second_time(
     ackclock("compare", scenario_file, *QUICK)
     pretended.asked.clear()
     monkeypatch.setattr(address, "engine", lambda: "another build")
-    monkeypatch.setattr(address, "package", lambda _name: "another build")
+    monkeypatch.setattr(address, "package", lambda *_name: "another build")
     assert "emulate: taken from" in ackclock("compare", scenario_file, *QUICK).stderr
     assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, False)
     # Another device carries packets differently.

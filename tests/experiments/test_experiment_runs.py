@@ -210,7 +210,7 @@ def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     # Another build measures again, since estimates and models may differ. It does not emulate
     # again.
     monkeypatch.setattr(address, "engine", lambda: "another build")
-    monkeypatch.setattr(address, "package", lambda _name: "another build")
+    monkeypatch.setattr(address, "package", lambda *_name: "another build")
     reproduced(emulated)
     assert machine.done == ["emulate", "measure", "measure"]
     for change in (("platform.release", "6.1"), ("version", "9.9")):
@@ -372,7 +372,7 @@ def test_captures_that_were_given_up_are_made_again_if_they_are_needed(
     for run in Path("runs").iterdir():
         if json.loads((run / "run.json").read_text(encoding="utf-8"))["method"] == "measure":
             (run / "run.json").write_text("{", encoding="utf-8")
-    monkeypatch.setattr(address, "package", lambda _name: "another line of code")
+    monkeypatch.setattr(address, "package", lambda *_name: "another line of code")
     reproduced(asking)
     assert machine.done[3:] == ["simulate", "measure"]
 
