@@ -57,7 +57,7 @@ def describe(_session: Session, _request: dict[str, Any]) -> Any:
     return {
         "version": engine.version(),
         "schema": engine.schema(),
-        "controls_left_out": [one["name"] for one in controls if not one["simulated"]],
+        "controls_left_out": [control["name"] for control in controls if not control["simulated"]],
     }
 
 
@@ -123,10 +123,10 @@ def predict(session: Session, request: dict[str, Any]) -> Any:
     from ackclock.run import prediction
 
     point = _changed(session, request).expand()[0].scenario
-    found = prediction.predict(point, "usual").tables["predictions"].to_pylist()
+    predictions = prediction.predict(point, "usual").tables["predictions"].to_pylist()
     return [
         {name: row[name] for name in ("flow", "model", "label", "verdict", "goodput_bit_per_s")}
-        for row in found
+        for row in predictions
         if row["goodput_bit_per_s"] is not None
     ]
 

@@ -106,7 +106,7 @@ class LiveEmulation:
                     take=lambda rows: write("rows", {"flows": _points(rows)}),
                 )
                 verdict = result.tables["fidelity"].to_pylist()
-                failed = [one for one in result.run["warnings"] if result.run["failed"]]
+                failed = [warning for warning in result.run["warnings"] if result.run["failed"]]
                 if failed or not verdict:
                     raise InputError("failed", "", "; ".join(failed) or "the run has no result")
                 write(
@@ -129,11 +129,11 @@ class LiveEmulation:
 
 def _points(rows: pa.Table) -> dict[str, list[list[float | None]]]:
     """Returns, for each flow, time in s, window and ssthresh in segments, and RTT in ms."""
-    found = {}
+    by_flow = {}
     for flow in pc.unique(rows["flow"]).to_pylist()[:_MOST_FLOWS]:
         own = rows.filter(pc.equal(rows["flow"], flow))
         own = own.filter(pc.equal(own["instance"], 0)).to_pylist()
-        found[flow] = [
+        by_flow[flow] = [
             [
                 row["time_s"],
                 row["cwnd_segments"],
@@ -142,7 +142,7 @@ def _points(rows: pa.Table) -> dict[str, list[list[float | None]]]:
             ]
             for row in own
         ]
-    return found
+    return by_flow
 
 
 def _tables(result: Result) -> dict[str, list[list[Any]]]:

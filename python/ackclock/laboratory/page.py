@@ -103,7 +103,7 @@ def beginning(
     """
     if files is None:
         names = sorted(named_files(scenario.tree))
-        files = {one: (scenario.folder / one).read_text(encoding="utf-8") for one in names}
+        files = {name: (scenario.folder / name).read_text(encoding="utf-8") for name in names}
     if files and saved and saved.parent.resolve() != scenario.folder.resolve():
         raise InputError(
             "contradiction",
@@ -140,25 +140,25 @@ def digest() -> str:
 
 def _stated(module: bytes) -> str:
     """Returns the text of the custom section `ackclock` of a WebAssembly module."""
-    at = 8  # behind magic number and version
-    while at < len(module):
-        kind, (size, at) = module[at], _unsigned(module, at + 1)
-        section, at = module[at : at + size], at + size
+    place = 8  # behind magic number and version
+    while place < len(module):
+        kind, (size, place) = module[place], _unsigned(module, place + 1)
+        section, place = module[place : place + size], place + size
         length, begin = _unsigned(section, 0) if kind == 0 else (0, 0)
         if kind == 0 and section[begin : begin + length] == b"ackclock":
             return section[begin + length :].decode("ascii", "replace")
     return ""
 
 
-def _unsigned(data: bytes, at: int) -> tuple[int, int]:
+def _unsigned(data: bytes, place: int) -> tuple[int, int]:
     """Reads a LEB128 number; returns it and where the next thing is."""
     number = shift = 0
-    while at < len(data):
-        number |= (data[at] & 0x7F) << shift
-        shift, at = shift + 7, at + 1
-        if data[at - 1] < 0x80:
+    while place < len(data):
+        number |= (data[place] & 0x7F) << shift
+        shift, place = shift + 7, place + 1
+        if data[place - 1] < 0x80:
             break
-    return number, at
+    return number, place
 
 
 def export(begin: Beginning, folder: Path) -> None:

@@ -156,9 +156,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_ours(self) -> bool:
         """True if the browser has the cookie; refuses the request otherwise."""
-        cookies = [one.strip() for one in self.headers.get("Cookie", "").split(";")]
+        cookies = [cookie.strip() for cookie in self.headers.get("Cookie", "").split(";")]
         expected = f"{_COOKIE}={self.server.token}"
-        if any(hmac.compare_digest(one.encode(), expected.encode()) for one in cookies):
+        if any(hmac.compare_digest(cookie.encode(), expected.encode()) for cookie in cookies):
             return True
         self._refuse(403, "open the address that ackclock lab printed, with its token")
         return False
@@ -204,10 +204,11 @@ def _errors(error: Exception) -> list[dict[str, Any]]:
     every = error.errors if isinstance(error, ScenarioError) else (error,)
     return [
         {
-            "code": getattr(one, "code", "syntax"),
-            "field": getattr(one, "field", ""),
-            "message": getattr(one, "message", str(one)),
-            "place": [int(part) for part in getattr(one, "place", "").split(":") if part] or None,
+            "code": getattr(problem, "code", "syntax"),
+            "field": getattr(problem, "field", ""),
+            "message": getattr(problem, "message", str(problem)),
+            "place": [int(part) for part in getattr(problem, "place", "").split(":") if part]
+            or None,
         }
-        for one in every
+        for problem in every
     ]

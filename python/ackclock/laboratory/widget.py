@@ -84,9 +84,9 @@ def _engine() -> bytes:
 @cache
 def _files() -> dict[str, str]:
     """Returns the texts of the page by name; without the policy, which names a server."""
-    found = {}
+    texts = {}
     for name, path in page.static().items():
         if path.suffix in {".html", ".js", ".css"}:
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-            found[name] = "".join(line for line in lines if not line.startswith(_POLICY))
-    return found
+            texts[name] = "".join(line for line in lines if not line.startswith(_POLICY))
+    return texts

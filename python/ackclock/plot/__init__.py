@@ -96,10 +96,10 @@ def names() -> list[str]:
 
 def catalogue() -> dict[str, dict[str, Any]]:
     """Returns `name`, `summary`, `methods` and `options` of every figure, by name."""
-    found: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     for name in names():
         kinds = [kind for kind in FIGURES if kind.name == name]
-        found[name] = {
+        entries[name] = {
             "name": name,
             "summary": " ".join(kind.summary for kind in kinds),
             "methods": [method for kind in kinds for method in kind.methods],
@@ -107,7 +107,7 @@ def catalogue() -> dict[str, dict[str, Any]]:
                 option for option in OPTIONS if any(option in kind.takes for kind in kinds)
             ],
         }
-    return found
+    return entries
 
 
 def available(subject: Subject, view: View) -> list[FigureKind]:

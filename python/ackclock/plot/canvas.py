@@ -158,6 +158,6 @@ def inline(svg: bytes, prefix: str) -> str:
     # The viewBox gives the proportions; the page sets the size.
     head, rest = text.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
-    words = [html.unescape(one) for one in re.findall(r"<text[^>]*>([^<]+)</text>", rest)]
-    title = next((one for one in words if ": " in one), "Figure")
+    words = [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]+)</text>", rest)]
+    title = next((text for text in words if ": " in text), "Figure")
     return f'{head} role="img" aria-label="{html.escape(title)}">{rest}'

@@ -131,10 +131,10 @@ def over_time(
     ]
     end_s = max(units.seconds(scenario["duration"]) for scenario in scenarios)
     if point is None:  # Points may differ by magnitudes.
-        values = [one.y for panel in panels for one in panel.series]
+        values = [series.y for panel in panels for series in panel.series]
         y = height_axis(np.concatenate(values or [np.empty(0)]), y.label, y.unit)
-    one = assigned(comparison.points[points[0]]["assignments"]) if point is not None else []
-    where = ", ".join([comparison.run["name"], *one, f"replicate {replicate}"])
+    assignments = assigned(comparison.points[points[0]]["assignments"]) if point is not None else []
+    where = ", ".join([comparison.run["name"], *assignments, f"replicate {replicate}"])
     if len(panels) > MOST_PANELS:
         where += f", {MOST_PANELS} of {len(panels)} panels"
     return FigureSpec(
@@ -152,9 +152,9 @@ def _panel(
     series = [
         *_level(comparison, what, flow, point, units.seconds(scenario["duration"])),
         *(
-            one
+            curve
             for key, column in _over_time(comparison, point)
-            for one in _series(key, column, what, flow, (point, replicate))
+            for curve in _series(key, column, what, flow, (point, replicate))
         ),
     ]
     warmup_s = units.seconds(scenario["warmup"])

@@ -71,12 +71,12 @@ def curves(
         form = "marks" if curve.drawn == "points" else "line" if half is None else "points"
         name = style if form == "marks" else f"{style}/"
         series.append(Series(name, x, y, form, curve.label, half=half))
-    lowest = min((float(np.nanmin(one.y)) for one in series), default=0.0)
+    lowest = min((float(np.nanmin(curve.y)) for curve in series), default=0.0)
     x_words, x_unit = _words_and_unit(x_label)
     y_words, y_unit = _words_and_unit(y_label)
     x_axis = Axis(
         x_words, x_unit, "log" if log_x else "linear",
-        ticks=tuple((float(at), name) for at, name in enumerate(categories)),
+        ticks=tuple((float(position), name) for position, name in enumerate(categories)),
         is_choice=bool(categories), is_dense=not categories,
     )  # fmt: skip
     begin = None if log_y or lowest < 0 else y_from
@@ -88,5 +88,5 @@ def curves(
 
 def _words_and_unit(label: str) -> tuple[str, str]:
     """Returns the words of a label and its unit in brackets at the end; empty if it has none."""
-    found = re.fullmatch(r"(.+) \(([^()]+)\)", label)
-    return (found[1], found[2]) if found else (label, "")
+    match = re.fullmatch(r"(.+) \(([^()]+)\)", label)
+    return (match[1], match[2]) if match else (label, "")

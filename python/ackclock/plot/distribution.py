@@ -73,7 +73,7 @@ def _cdf(result: Result, *, subject: str | None = None, x: str | None = None) ->
         return curves
 
     panels = made.panels(curves)
-    most = max(float(one.x[-1]) for panel in panels for one in panel.series)
+    most = max(float(series.x[-1]) for panel in panels for series in panel.series)
     return FigureSpec(
         "cdf", f"Distribution of the {samples.label}",
         Axis(samples.label, "ms", ends=(0.0, 1.03 * most or 1.0), is_dense=True),
@@ -115,7 +115,8 @@ def _box(result: Result, *, subject: str | None = None, x: str | None = None) ->
         ]  # fmt: skip
 
     ticks = tuple(
-        (float(at), series.value_text(value) if series else "") for at, value in enumerate(values)
+        (float(place), series.value_text(value) if series else "")
+        for place, value in enumerate(values)
     )
     axis = Axis(series.axis_name, series.unit) if series else Axis()
     return FigureSpec(
@@ -134,18 +135,21 @@ def _prepared(
 
 
 def _arranged(result: Result, x: str | None) -> tuple[Dimension | None, Grid]:
-    known = dimensions(points_table(result))
+    choosable = dimensions(points_table(result))
     if x is not None:
-        series: Dimension | None = dimension(known, x, "--x")
+        series: Dimension | None = dimension(choosable, x, "--x")
     else:
-        few = [one for one in known if len(one.values) <= _MOST_LINES]
-        choices = [one for one in few if not one.is_number]
+        few = [candidate for candidate in choosable if len(candidate.values) <= _MOST_LINES]
+        choices = [candidate for candidate in few if not candidate.is_number]
         series = next(iter([*choices, *reversed(few)]), None)
     if series is not None and len(series.values) > 4 * _MOST_LINES:
         raise InputError(
             "out-of-range", "--x", f"{series.path} has {len(series.values)} values; choose another"
         )
-    others = sorted((one for one in known if one != series), key=lambda one: -len(one.values))
+    others = sorted(
+        (candidate for candidate in choosable if candidate != series),
+        key=lambda candidate: -len(candidate.values),
+    )
     return series, grid(others)
 
 
@@ -155,8 +159,8 @@ def _members(
     """Returns the points with some swept values that have samples: values, samples of each run."""
     columns = swept(result.points)
     rows = [
-        {"point": at, **{one.name: one.values[at] for one in columns}}
-        for at in range(len(result.points))
+        {"point": point, **{column.name: column.values[point] for column in columns}}
+        for point in range(len(result.points))
     ]
     runs: dict[int, list[NDArray[np.float64]]] = {}
     for (point, _), of_run in samples.by_run.items():
@@ -199,7 +203,7 @@ def _samples(result: Result, subject: str | None) -> _Samples:
         rows = result.rows("samples", flow=chosen)
         label = f"round-trip time of {chosen}"
         names = ("time_s", "rtt_s")
-    found = {}
+    by_run = {}
     for (point, replicate), columns in grouped(rows, ("point", "replicate"), names):
         if (point, replicate) in result.left_out:
             continue
@@ -211,10 +215,10 @@ def _samples(result: Result, subject: str | None) -> _Samples:
             values = columns["rtt_s"][late] * 1e3
         values = values[np.isfinite(values)]
         if values.size:
-            found[point, replicate] = values
-    if not found:
+            by_run[point, replicate] = values
+    if not by_run:
         raise InputError("no-data", "", f"has no sample of the {label}")
-    return _Samples(label, found)
+    return _Samples(label, by_run)
 
 
 def _warmup_s(result: Result, point: int) -> float:

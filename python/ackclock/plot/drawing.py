@@ -95,7 +95,7 @@ def _stack(spec: FigureSpec) -> Drawing:
     _name_events(all_axes[0], panels[0])
     all_axes[-1].set_xlabel(spec.x.words)
     title = "\n".join(
-        textwrap.fill(one, _TITLE_CHARACTERS) for one in spec.heading.split("\n")
+        textwrap.fill(part, _TITLE_CHARACTERS) for part in spec.heading.split("\n")
     )  # fmt: skip
     all_axes[0].set_title(title)
     if spec.x.above is not None:
@@ -107,8 +107,8 @@ def _grid(spec: FigureSpec, paper: Paper) -> Drawing:
     """Draws panels with common axes in rows and columns."""
     rows = len(spec.panels) // spec.columns
     title = paper.titled(spec.heading)
-    entries = list(dict.fromkeys(one.name for one in spec.series if one.name))
-    if any(one.unsettled is not None and one.unsettled.any() for one in spec.series):
+    entries = list(dict.fromkeys(series.name for series in spec.series if series.name))
+    if any(series.unsettled is not None and series.unsettled.any() for series in spec.series):
         entries.append(UNSETTLED)
     figure, all_axes = grid_of_axes(
         spec.columns, [panel.column for panel in spec.panels[: spec.columns]],
@@ -215,7 +215,7 @@ def _entries(all_axes: Sequence[Axes]) -> dict[str, Any]:
 def _draw_panel(axes: Axes, spec: FigureSpec, panel: Panel) -> None:
     shown = _shown(panel)
     beside = panel.series if panel.y else spec.series
-    is_alone = len({one.style for one in beside if one.part not in ASIDES}) == 1
+    is_alone = len({series.style for series in beside if series.part not in ASIDES}) == 1
     if not spec.strip:
         for band in panel.bands:
             _draw_background(axes, band)
@@ -257,14 +257,16 @@ def _draw_limits(axes: Axes, panel: Panel, shown: Sequence[Series]) -> None:
 
 def _most(shown: Sequence[Series]) -> float:
     """Returns the greatest value of some series; 0 if none is known."""
-    tops = (one.y if one.high is None else one.high for one in shown if one.is_known)
+    tops = (series.y if series.high is None else series.high for series in shown if series.is_known)
     return max((float(np.nanmax(top)) for top in tops), default=0.0)
 
 
 def _shown(panel: Panel) -> list[Series]:
     """Returns the series of a panel that do not hide others."""
-    many = len({one.group for one in panel.series}) > _MOST_WITH_ASIDES
-    return [one for one in panel.series if not (many and one.group and one.part in ASIDES)]
+    many = len({series.group for series in panel.series}) > _MOST_WITH_ASIDES
+    return [
+        series for series in panel.series if not (many and series.group and series.part in ASIDES)
+    ]
 
 
 def _line_of(series: Series, style: Style) -> dict[str, Any]:
@@ -423,7 +425,7 @@ def _draw_strip(axes: Axes, panel: Panel, heading: str) -> None:
     kinds = {band.style: band.name for band in panel.bands}
     for style in (name for name in BANDS if name in kinds):
         colour, hatch = BANDS[style]
-        spans = [(one.begin, one.end - one.begin) for one in panel.bands if one.style == style]
+        spans = [(band.begin, band.end - band.begin) for band in panel.bands if band.style == style]
         axes.broken_barh(
             spans, (0, 1), facecolor=COLOURS[colour] if not hatch else paled(colour),
             edgecolor="#000000", linewidth=0.3, hatch=hatch, label=kinds[style],

@@ -57,8 +57,8 @@ def described(result: Result, point: int) -> Described:
     flows: dict[str, Flow] = {}
     ends = [0.0]
     for row in largest(result, columns=names, point=point):
-        known = flows.get(row["flow"])
-        instances = max(row["instance"] + 1, (known.instances or 0) if known else 0)
+        before = flows.get(row["flow"])
+        instances = max(row["instance"] + 1, (before.instances or 0) if before else 0)
         own = Flow(instances, "", float(row["mss_bytes"] or row["largest_payload_bytes"]))
         flows[row["flow"]] = of_scenario.get(row["flow"], own)
         ends.append(row["end_s"])

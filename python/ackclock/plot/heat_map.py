@@ -64,26 +64,26 @@ def heat_map_axes(
         InputError: Fewer than two values are swept, one that is named is not, or there are too many
             panels.
     """
-    known = dimensions(table)
-    if len(known) < 2:
+    swept = dimensions(table)
+    if len(swept) < 2:
         raise InputError(
             "no-data",
             "",
             "sweeps fewer than two values, and a heat map has two axes; choose --kind sweep",
         )
-    asked_x = dimension(known, x, "--x") if x else None
-    asked_y = dimension(known, y, "--y") if y else None
+    asked_x = dimension(swept, x, "--x") if x else None
+    asked_y = dimension(swept, y, "--y") if y else None
     if asked_x is not None and asked_x == asked_y:
         raise InputError("contradiction", "--y", f"{y} is also the horizontal axis; choose another")
     # Numbers before choices, the fastest-varying first.
-    order = [one for one in known[::-1] if one.is_number]
-    order += [one for one in known[::-1] if not one.is_number]
-    free = [one for one in order if one not in (asked_x, asked_y)]
+    order = [candidate for candidate in swept[::-1] if candidate.is_number]
+    order += [candidate for candidate in swept[::-1] if not candidate.is_number]
+    free = [candidate for candidate in order if candidate not in (asked_x, asked_y)]
     chosen_x = asked_x or free.pop(0)
     chosen_y = asked_y or free.pop(0)
     # Choices, such as the control, are columns of panels before numbers are.
-    others = [one for one in known if one not in (chosen_x, chosen_y)]
-    others.sort(key=lambda one: one.is_number)
+    others = [candidate for candidate in swept if candidate not in (chosen_x, chosen_y)]
+    others.sort(key=lambda candidate: candidate.is_number)
     return chosen_x, chosen_y, grid(others)
 
 
@@ -121,11 +121,11 @@ def heat_map(
     digits = max(0, min(3, 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-9)))))
     panels = []
     for panel, swept in zip(made.panels(lambda _: ()), made.values, strict=True):
-        known = {
+        by_place = {
             (row[of_y.column], row[of_x.column]): _cell(row, metric, factor, digits, norm)
             for row in selected(rows, swept)
         }
-        cells = [[known.get((one, other)) for other in of_x.values] for one in of_y.values]
+        cells = [[by_place.get((row, column)) for column in of_x.values] for row in of_y.values]
         panels.append(CellPanel(cells, panel.title, panel.column, panel.row))
     unsettled = any(row.get(metric + UNSETTLED) for row in rows)
     return HeatMap(
@@ -134,9 +134,11 @@ def heat_map(
     )  # fmt: skip
 
 
-def _axis(of: Dimension) -> Axis:
-    ticks = tuple((float(at), of.value_text(value)) for at, value in enumerate(of.values))
-    return Axis(of.axis_name, of.unit, ticks=ticks, is_choice=not of.is_number)
+def _axis(swept: Dimension) -> Axis:
+    ticks = tuple(
+        (float(position), swept.value_text(value)) for position, value in enumerate(swept.values)
+    )
+    return Axis(swept.axis_name, swept.unit, ticks=ticks, is_choice=not swept.is_number)
 
 
 def _cell(

@@ -101,7 +101,7 @@ def dimensions(table: pa.Table) -> list[Dimension]:
     Of columns whose values determine each other, such as two delays swept together, only the first
     counts.
     """
-    found: list[tuple[str, str, str, tuple[Any, ...]]] = []
+    columns: list[tuple[str, str, str, tuple[Any, ...]]] = []
     kept: list[list[Any]] = []
     for field in table.schema:
         if field.name in _OTHER_COLUMNS or _is_metric(field.name):
@@ -113,11 +113,11 @@ def dimensions(table: pa.Table) -> list[Dimension]:
         if all(isinstance(value, int | float) for value in distinct):
             distinct.sort()
         kept.append(values)
-        found.append((field.name, *_named(field), tuple(distinct)))
-    labels = short(path for _, path, *_ in found)
+        columns.append((field.name, *_named(field), tuple(distinct)))
+    labels = short(path for _, path, *_ in columns)
     return [
         Dimension(column, path, label, unit, values)
-        for label, (column, path, unit, values) in zip(labels, found, strict=True)
+        for label, (column, path, unit, values) in zip(labels, columns, strict=True)
     ]
 
 
@@ -134,26 +134,26 @@ def _determine(values: Sequence[Any], others: Sequence[Any]) -> bool:
 
 def _named(field: pa.Field) -> tuple[str, str]:
     """Returns the path and the unit of a swept column."""
-    told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-    if "path" in told:
-        return told["path"], told.get("unit", "")
-    for words, unit in sorted(_UNITS.items(), key=lambda one: -len(one[0])):
+    metadata = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+    if "path" in metadata:
+        return metadata["path"], metadata.get("unit", "")
+    for words, unit in sorted(_UNITS.items(), key=lambda words_and_unit: -len(words_and_unit[0])):
         if field.name.endswith(f"_{words}"):
             return field.name.removesuffix(f"_{words}").replace("_", "."), unit
     return field.name.replace("_", "."), ""
 
 
-def dimension(known: Sequence[Dimension], name: str, option: str) -> Dimension:
+def dimension(candidates: Sequence[Dimension], name: str, option: str) -> Dimension:
     """Returns the dimension with a path, column or label.
 
     Raises:
         InputError: There is none, with the option that asked for it.
     """
     plain = re.sub(r"\W+", "_", name)
-    for one in known:
-        if name in (one.path, one.column, one.label) or plain == one.column:
-            return one
-    paths = [one.path for one in known]
+    for candidate in candidates:
+        if name in (candidate.path, candidate.column, candidate.label) or plain == candidate.column:
+            return candidate
+    paths = [candidate.path for candidate in candidates]
     raise InputError(
         "unknown-name", option, f'"{name}" is not swept; {suggestion(name, paths)}', name
     )
@@ -180,15 +180,17 @@ class Grid:
 
     def title(self, values: dict[str, Any]) -> str:
         """Returns the title of the panel with these swept values."""
-        known = {one.column: one for one in (self.columns, *self.rows) if one is not None}
-        return ", ".join(known[name].panel_title(value) for name, value in values.items())
+        by_column = {
+            swept.column: swept for swept in (self.columns, *self.rows) if swept is not None
+        }
+        return ", ".join(by_column[name].panel_title(value) for name, value in values.items())
 
     @property
     def row_values(self) -> list[dict[str, Any]]:
         """The swept values of each row of panels."""
         rows: list[dict[str, Any]] = [{}]
-        for one in self.rows:
-            rows = [{**row, one.column: value} for row in rows for value in one.values]
+        for swept in self.rows:
+            rows = [{**row, swept.column: value} for row in rows for value in swept.values]
         return rows
 
     @property
@@ -202,7 +204,7 @@ class Grid:
             Panel(
                 tuple(series(values)), self.title(values),
                 self.columns.panel_title(values[self.columns.column]) if self.columns else "",
-                "\n".join(one.panel_title(values[one.column]) for one in self.rows),
+                "\n".join(swept.panel_title(values[swept.column]) for swept in self.rows),
             )
             for values in self.values
         )  # fmt: skip
@@ -217,7 +219,7 @@ def grid(others: Iterable[Dimension]) -> Grid:
     placed = list(others)
     made = Grid(placed[0] if placed else None, tuple(placed[1:]))
     if len(made.values) > MOST_PANELS:
-        names = ", ".join(f"{one.path} ({len(one.values)})" for one in placed)
+        names = ", ".join(f"{swept.path} ({len(swept.values)})" for swept in placed)
         raise InputError(
             "out-of-range",
             "",
@@ -237,10 +239,10 @@ def known_rows(table: pa.Table, metric: str) -> list[dict[str, Any]]:
     if metric not in table.schema.names:
         raise InputError("no-data", "", f'has no column "{metric}"')
     rows: list[dict[str, Any]] = table.to_pylist()
-    known = [row for row in rows if row[metric] is not None]
-    if not known:
+    with_value = [row for row in rows if row[metric] is not None]
+    if not with_value:
         raise InputError("no-data", "", f"knows no {metric_label(metric)} of any point")
-    return known
+    return with_value
 
 
 def metric_label(metric: str) -> str:
@@ -252,5 +254,5 @@ def metric_axis(metric: str) -> Axis:
     """Returns an axis of a metric in its shown unit."""
     if metric not in METRICS:
         return Axis(metric)
-    what = METRICS[metric]
-    return Axis(what.label, what.shown_unit)
+    definition = METRICS[metric]
+    return Axis(definition.label, definition.shown_unit)

@@ -55,13 +55,13 @@ def _hops(run: Replicate) -> list[Line]:
     hops = run.rows("hops")
     limit = ["limit_packets"] if "limit_packets" in hops.column_names else []  # not in old results
     columns = ("time_s", "backlog_packets", *_CAUSES, *limit)
-    found = [
+    busy = [
         (hop, rows)
         for (hop,), rows in grouped(hops, ("hop",), columns)
         if rows["backlog_packets"].any() or any(rows[cause].any() for cause in _CAUSES)
     ]
     lines = []
-    for position, (hop, rows) in enumerate(found[:MOST_LINES]):
+    for position, (hop, rows) in enumerate(busy[:MOST_LINES]):
         per_interval = {cause: np.diff(rows[cause], prepend=0) for cause in _CAUSES}
         shown = inside(run.span, rows["time_s"])
         own = {name: values[shown] for name, values in (rows | per_interval).items()}
@@ -83,7 +83,7 @@ def _losses(line: Line) -> list[Series]:
 def _limits(run: Replicate, hop: str) -> tuple[Limit, ...]:
     """Returns the fixed limit of a hop's queue, in packets; none if it has no such thing."""
     hops = run.result.points[run.point]["scenario"]["hops"]
-    tree: dict[str, Any] = next(one for one in hops if one["name"] == hop)
+    tree: dict[str, Any] = next(candidate for candidate in hops if candidate["name"] == hop)
     capacity = facts.queue(tree)[1]["capacity"] or {}
     limit = str(capacity.get("limit", "")) if capacity.get("kind") == "limit" else ""
     return (Limit(units.packets(limit), f"limit {limit}"),) if "packet" in limit else ()

@@ -33,13 +33,13 @@ def swept_axis_of(values: Sequence[float], label: str, unit: str = "") -> Axis:
 
 def is_wide(values: Iterable[float]) -> bool:
     """True if values are positive and span more than a decade and a half."""
-    known = [value for value in values if math.isfinite(value)]
-    return bool(known) and min(known) > 0 and max(known) / min(known) > _FAR
+    finite = [value for value in values if math.isfinite(value)]
+    return bool(finite) and min(finite) > 0 and max(finite) / min(finite) > _FAR
 
 
 def height_axis(values: Iterable[float], label: str, unit: str = "") -> Axis:
     """Returns a vertical axis, from zero or logarithmic, whichever shows the values."""
-    known = [value for value in values if math.isfinite(value)]
-    if is_wide(known):
+    finite = [value for value in values if math.isfinite(value)]
+    if is_wide(finite):
         return Axis(label, unit, "log")
-    return Axis(label, unit, begin=0.0 if not known or min(known) >= 0 else None)
+    return Axis(label, unit, begin=0.0 if not finite or min(finite) >= 0 else None)

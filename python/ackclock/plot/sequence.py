@@ -49,12 +49,12 @@ def _sequence(
     )
     series = []
     for kind, (style, form, words) in _KINDS.items():
-        at = kinds == kind
-        if not at.any() or (kind == "window" and not observed.window_is_near):
+        of_kind = kinds == kind
+        if not of_kind.any() or (kind == "window" and not observed.window_is_near):
             continue
-        y = (low[at] + high[at]) / 2 if form == "dots" else high[at]
-        lower = low[at] * 1e-6 if form == "bars" else None
-        series.append(Series(style, time[at], y * 1e-6, form, words, low=lower))
+        y = (low[of_kind] + high[of_kind]) / 2 if form == "dots" else high[of_kind]
+        lower = low[of_kind] * 1e-6 if form == "bars" else None
+        series.append(Series(style, time[of_kind], y * 1e-6, form, words, low=lower))
     y_axis = Axis("sequence", "MB", ends=_heights(high[kinds != "window"], span))
     panel = Panel(tuple(series))
     summary = "Bytes sent, sent again and acknowledged: Jacobson's and Shepard's plot."

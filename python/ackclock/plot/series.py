@@ -207,7 +207,7 @@ def near(values: Values, curve: Values) -> Values:
 def _left_out(shown: Described) -> str | None:
     """Returns a note on the number of flows drawn; None if all are."""
     instances = [flow.instances for flow in shown.flows.values()]
-    known = [number for number in instances if number is not None]
-    if len(known) < len(instances):
+    counts = [number for number in instances if number is not None]
+    if len(counts) < len(instances):
         return f"{MOST_LINES} flows at most; others arrive"
-    return f"{MOST_LINES} of {sum(known)} flows" if sum(known) > MOST_LINES else None
+    return f"{MOST_LINES} of {sum(counts)} flows" if sum(counts) > MOST_LINES else None

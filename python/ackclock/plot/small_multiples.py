@@ -42,9 +42,9 @@ def small_multiples_axes(
     Raises:
         InputError: No quantity is swept, `x` is none, or there are too many panels.
     """
-    known = dimensions(table)
-    numbers = [one for one in known if one.is_number]
-    of_x = dimension(known, x, "--x") if x else next(reversed(numbers), None)
+    swept = dimensions(table)
+    numbers = [candidate for candidate in swept if candidate.is_number]
+    of_x = dimension(swept, x, "--x") if x else next(reversed(numbers), None)
     if of_x is None:
         raise InputError(
             "no-data",
@@ -56,11 +56,14 @@ def small_multiples_axes(
             "unsupported", "--x", f"{of_x.path} is not a quantity; choose another axis, "
             "or a heat map", x,
         )  # fmt: skip
-    rest = [one for one in known if one != of_x]
-    few = [one for one in rest if len(one.values) <= MOST_LINES]
-    choices = [one for one in few if not one.is_number]
+    rest = [candidate for candidate in swept if candidate != of_x]
+    few = [candidate for candidate in rest if len(candidate.values) <= MOST_LINES]
+    choices = [candidate for candidate in few if not candidate.is_number]
     lines = next(iter(choices or reversed(few)), None)
-    others = sorted((one for one in rest if one != lines), key=lambda one: -len(one.values))
+    others = sorted(
+        (candidate for candidate in rest if candidate != lines),
+        key=lambda candidate: -len(candidate.values),
+    )
     return of_x, lines, grid(others)
 
 
@@ -86,11 +89,11 @@ def small_multiples(
     of_x, lines, made = small_multiples_axes(table, x)
     looks = _styles(lines, styles or {})
     panels = made.panels(lambda values: _series(selected(rows, values), metric, of_x, lines, looks))
-    values = [float(value) for panel in panels for one in panel.series for value in one.y]
+    values = [float(value) for panel in panels for series in panel.series for value in series.y]
     axis = metric_axis(metric)
     y = height_axis(values, axis.label, axis.unit)
     return FigureSpec(
-        "sweep", title, swept_axis_of([float(one) for one in of_x.values], of_x.axis_name,
+        "sweep", title, swept_axis_of([float(value) for value in of_x.values], of_x.axis_name,
         of_x.unit), _close_up(y, values), panels, columns=len(made.column_values),
     )  # fmt: skip
 

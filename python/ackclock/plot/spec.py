@@ -244,7 +244,7 @@ class FigureSpec:
     @property
     def groups(self) -> list[str]:
         """The groups in their order."""
-        return [name for name in dict.fromkeys(one.group for one in self.series) if name]
+        return [name for name in dict.fromkeys(series.group for series in self.series) if name]
 
     @property
     def heading(self) -> str:
@@ -263,11 +263,11 @@ class FigureSpec:
         panels = []
         for group in self.groups:
             members = [
-                replace(one, style=one.part or one.style, group="")
-                for one in whole.series
-                if one.group in (group, "")
+                replace(series, style=series.part or series.style, group="")
+                for series in whole.series
+                if series.group in (group, "")
             ]
-            limits = tuple(one for one in whole.limits if one.group in (group, ""))
+            limits = tuple(limit for limit in whole.limits if limit.group in (group, ""))
             residual = whole.residual if whole.residual and whole.residual.group == group else None
             panels.append(
                 replace(

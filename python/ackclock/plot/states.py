@@ -76,10 +76,10 @@ def _series(rows: Columns, lines: tuple[tuple[str, str], ...], scale: float) -> 
     series = []
     for position, (column, label) in enumerate(lines):
         values = rows[column].astype(float) / scale
-        known = np.isfinite(values)
-        if known.any():
+        finite = np.isfinite(values)
+        if finite.any():
             is_sample = column == "sample_bit_per_s"
-            chosen = known if is_sample else slice(None)
+            chosen = finite if is_sample else slice(None)
             form, style = ("dots", "point") if is_sample else ("steps", "")
             name = f"{line(position)}/{style}" if style else line(position)
             series.append(Series(name, rows["time_s"][chosen], values[chosen], form, label))
@@ -90,10 +90,10 @@ def _state_rows(run: Replicate, span: Span | None) -> tuple[Columns, Any]:
     """Returns what is drawn of the first flow, and the names of its states."""
     table = run.rows("control_states")
     columns = ("time_s", *(name for name, _ in (*_DATA, *_RATES)))
-    found = next(grouped(table, ("flow", "instance"), (*columns, *_LABELS)), None)
-    if found is None:
+    first_flow = next(grouped(table, ("flow", "instance"), (*columns, *_LABELS)), None)
+    if first_flow is None:
         raise InputError("no-data", "", "no state was recorded; the flow sent nothing")
-    rows = found[1]
+    rows = first_flow[1]
     shown = np.flatnonzero(inside(span, rows["time_s"]))
     if not shown.size:
         raise InputError("no-data", "", "nothing to draw in this span")
@@ -106,7 +106,9 @@ def _stays(
     labels: NDArray[Any], time_s: NDArray[Any], names: Mapping[str, str], end_s: float
 ) -> tuple[Band, ...]:
     """Returns each stay in a state; a state looks the same in all of them."""
-    named = np.array([names.get(one, names.get(one.split(" ", 1)[0], one)) for one in labels])
+    named = np.array(
+        [names.get(state, names.get(state.split(" ", 1)[0], state)) for state in labels]
+    )
     starts = np.flatnonzero(np.concatenate([[True], named[1:] != named[:-1]]))
     ends = [*time_s[starts[1:]].tolist(), end_s]
     order = list(dict.fromkeys(named[starts].tolist()))

@@ -127,19 +127,19 @@ def look(name: str) -> Style:
     base, has_marker, marker = name.partition("/")
     kind, _, number = base.rpartition("-")
     if kind not in ("line", "reference"):
-        found = _NAMED[base]
+        style = _NAMED[base]
     elif kind == "line":
-        at = int(number) - 1
-        found = Style(
-            _OF_LINES[at % len(_OF_LINES)],
-            _DASHES[at % len(_DASHES)],
-            _OF_PLACES[at % len(_OF_PLACES)],
+        place = int(number) - 1
+        style = Style(
+            _OF_LINES[place % len(_OF_LINES)],
+            _DASHES[place % len(_DASHES)],
+            _OF_PLACES[place % len(_OF_PLACES)],
         )
     else:
-        rounds, at = divmod(int(number) - 1, len(_REFERENCE_DASHES))
+        rounds, place = divmod(int(number) - 1, len(_REFERENCE_DASHES))
         marker_of_round = _REFERENCE_MARKERS[rounds % len(_REFERENCE_MARKERS)]
-        found = Style("soft", _REFERENCE_DASHES[at], marker_of_round, width=1.1)
-    return found._replace(marker=marker) if has_marker else found
+        style = Style("soft", _REFERENCE_DASHES[place], marker_of_round, width=1.1)
+    return style._replace(marker=marker) if has_marker else style
 
 
 def method_style(method: str) -> str:
@@ -149,7 +149,7 @@ def method_style(method: str) -> str:
 
 def paled(colour: str) -> str:
     """Returns a colour of `COLOURS` as a background, mixed with five times as much white."""
-    parts = [int(COLOURS[colour][at : at + 2], 16) for at in (1, 3, 5)]
+    parts = [int(COLOURS[colour][begin : begin + 2], 16) for begin in (1, 3, 5)]
     return "#" + "".join(f"{round(255 - (255 - part) / 6):02x}" for part in parts)
 
 
@@ -157,9 +157,9 @@ def style_sheet(names: Iterable[str]) -> str:
     """Returns the CSS rules of looks: the colour of a series, and the dashes of its line."""
     rules = []
     for name in sorted({name.partition("/")[0] for name in names}):
-        found = BANDS.get(name)
-        if found is not None:
-            rules.append(f".b-{name}{{--b:var(--{found[0]})}}")
+        band = BANDS.get(name)
+        if band is not None:
+            rules.append(f".b-{name}{{--b:var(--{band[0]})}}")
             continue
         style = look(name)
         dashes = " ".join(f"{1.5 * length:g}" for length in style.dashes) or "none"

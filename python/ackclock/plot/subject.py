@@ -35,8 +35,8 @@ def subject_table(result: Result, metric: str, subject: str | None) -> tuple[pa.
     if subject is None:
         busiest = bottleneck(result)
         subject = busiest if busiest in valid[SUBJECT].to_pylist() else None
-    elif subject not in (known := table[SUBJECT].unique().to_pylist()):
-        raise unknown_subject([METRICS[metric]], subject, known, "--subject")
+    elif subject not in (subjects := table[SUBJECT].unique().to_pylist()):
+        raise unknown_subject([METRICS[metric]], subject, subjects, "--subject")
     table = valid if subject is None else table.filter(pc.equal(table[SUBJECT], subject))
     judged = judge(result)
     rows = table.select(["point", SUBJECT]).to_pylist()
@@ -51,10 +51,10 @@ def subject_table(result: Result, metric: str, subject: str | None) -> tuple[pa.
 def points_table(result: Result) -> pa.Table:
     """Returns the swept values of each point."""
     columns = swept(result.points)
-    arrays = [pa.array(one.values) for one in columns]
+    arrays = [pa.array(quantity.values) for quantity in columns]
     fields = [
-        pa.field(one.name, array.type, metadata={"path": one.path, "unit": one.unit})
-        for one, array in zip(columns, arrays, strict=True)
+        pa.field(quantity.name, array.type, metadata={"path": quantity.path, "unit": quantity.unit})
+        for quantity, array in zip(columns, arrays, strict=True)
     ]
     return pa.table(arrays, schema=pa.schema(fields))
 

@@ -58,10 +58,13 @@ def swept_axis(points: list[dict[str, Any]]) -> Swept | None:
             read = [units.parse(point["assignments"][path]) for point in points]
         except ValueError:
             continue
-        if len({one.base for one in read}) == 1 and len({one.amount for one in read}) > 1:
-            same_unit = len({one.unit for one in read}) == 1
+        if (
+            len({quantity.base for quantity in read}) == 1
+            and len({quantity.amount for quantity in read}) > 1
+        ):
+            same_unit = len({quantity.unit for quantity in read}) == 1
             unit = read[0].unit if same_unit else read[0].base
-            values = [one.number if same_unit else one.amount for one in read]
+            values = [quantity.number if same_unit else quantity.amount for quantity in read]
             return Swept(path, unit, values, _settled(points, path))
     return None
 
@@ -120,7 +123,7 @@ def swept(
         labels: Names of methods in the legend; those without one have the group's name.
         residual: Two marks and lines about their difference.
     """
-    what, over = metrics.metric(metric), swept_axis(points)
+    definition, over = metrics.metric(metric), swept_axis(points)
     x, place = _horizontal(points, over, marks)
     groups: dict[str, list[Mark]] = {}
     alone = len({mark.subject for mark in marks}) == 1
@@ -135,18 +138,19 @@ def swept(
             label = (labels or {}).get(method, "")
             series.append(_series(chosen, place, group, label, styles[group]))
         limits += _limits(metric, members[0], points, group)
-    y = height_axis([mark.interval.mean for mark in marks], what.label, what.shown_unit)
+    y = height_axis([mark.interval.mean for mark in marks], definition.label, definition.shown_unit)
     difference = None
     if residual is not None:
-        one, other, text = residual
-        ends = (one.interval.mean, other.interval.mean)
-        needs = (method_style(one.method), method_style(other.method))
-        group = _group(one, points, over, alone=alone)
-        difference = Residual(place(one), ends, text, needs, group)
+        mark, other, text = residual
+        ends = (mark.interval.mean, other.interval.mean)
+        needs = (method_style(mark.method), method_style(other.method))
+        group = _group(mark, points, over, alone=alone)
+        difference = Residual(place(mark), ends, text, needs, group)
     panel = Panel(tuple(series), limits=tuple(limits), residual=difference)
-    summary = f"{what.summary}{_instances(metric, marks, points)}"
+    summary = f"{definition.summary}{_instances(metric, marks, points)}"
     return FigureSpec(
-        "sweep", capital(what.label), x, y, (panel,), where, summary, absent="known of no point"
+        "sweep", capital(definition.label), x, y, (panel,), where, summary,
+        absent="known of no point",
     )  # fmt: skip
 
 
@@ -184,7 +188,7 @@ def _path_words(path: str) -> str:
 
 
 def _choice(label: str, names: Sequence[str]) -> Axis:
-    ticks = tuple((float(at), name) for at, name in enumerate(names))
+    ticks = tuple((float(position), name) for position, name in enumerate(names))
     return Axis(label, ticks=ticks, is_choice=True)
 
 
@@ -225,8 +229,8 @@ def _limits(
     flows = [flow for tree in scenarios for flow in tree["flows"] if flow["name"] == mark.subject]
     if not flows or any("count" not in flow for flow in flows):
         return []
-    found = {_limit(metric, tree, flow) for tree, flow in zip(scenarios, flows, strict=False)}
-    [limit] = found if len(found) == 1 else [None]
+    distinct = {_limit(metric, tree, flow) for tree, flow in zip(scenarios, flows, strict=False)}
+    [limit] = distinct if len(distinct) == 1 else [None]
     return [] if limit is None else [Limit(*limit, group=group)]
 
 
@@ -266,30 +270,39 @@ def swept_by(result: Result, predicted: Result | None, metric: str) -> FigureSpe
         return figure
     [panel] = figure.panels
     models = _models(predicted, result, marks)
-    values = np.concatenate([[], *(one.y for one in (*panel.series, *models))])
+    values = np.concatenate([[], *(series.y for series in (*panel.series, *models))])
     y = height_axis(values, figure.y.label, figure.y.unit)
     return replace(figure, y=y, panels=(replace(panel, series=(*panel.series, *models)),))
 
 
 def _marks(result: Result, metric: str) -> list[Mark]:
     """Returns the numbers of flows, or of the bottleneck."""
-    what, scale = metrics.metric(metric), metrics.metric(metric).shown_per_unit
+    definition, scale = metrics.metric(metric), metrics.metric(metric).shown_per_unit
     values = by_replicate(result, METRICS[metric])
-    summaries = [one for one in summarise(result, what) if not math.isnan(one.interval.mean)]
+    summaries = [
+        summary
+        for summary in summarise(result, definition)
+        if not math.isnan(summary.interval.mean)
+    ]
     busiest = bottleneck(result)
-    of_hops = busiest in {one.subject for one in summaries}
+    of_hops = busiest in {summary.subject for summary in summaries}
     judged, method = judge(result), str(result.run["method"])
     marks = []
-    for one in summaries:
-        if of_hops and one.subject != busiest:
+    for summary in summaries:
+        if of_hops and summary.subject != busiest:
             continue
-        interval = in_shown_unit(one.interval, metric)
+        interval = in_shown_unit(summary.interval, metric)
         assert interval is not None
-        runs = [value * scale for value in values.get((one.point, one.subject), {}).values()]
-        control = _control(result.points[one.point]["scenario"], one.subject)
-        unsettled = judged.marks(metric, one.point, one.subject)
+        runs = [
+            value * scale for value in values.get((summary.point, summary.subject), {}).values()
+        ]
+        control = _control(result.points[summary.point]["scenario"], summary.subject)
+        unsettled = judged.marks(metric, summary.point, summary.subject)
         marks.append(
-            Mark(one.point, one.subject, control, method, interval, runs, unsettled=unsettled)
+            Mark(
+                summary.point, summary.subject, control, method, interval, runs,
+                unsettled=unsettled,
+            )
         )  # fmt: skip
     return marks
 
@@ -306,8 +319,8 @@ def _models(predicted: Result, result: Result, marks: Sequence[Mark]) -> list[Se
             control = _control(predicted.points[row["point"]]["scenario"], row["flow"])
             mark = Mark(row["point"], row["flow"], control, "predict", Interval(value, value, 1))
             group = _group(mark, predicted.points, over, alone=alone)
-            found = lines.setdefault((f"model: {row['label']}", group), [])
-            found.append((place(mark), value * scale, bool(row["violated"])))
+            places = lines.setdefault((f"model: {row['label']}", group), [])
+            places.append((place(mark), value * scale, bool(row["violated"])))
     groups = {_group(mark, result.points, over, alone=alone) for mark in marks}
     names = list(dict.fromkeys(label for label, _ in lines))
     merged: list[tuple[str, str, list[tuple[float, float, bool]]]] = []

@@ -81,9 +81,9 @@ def trade_off(
 
 
 def _panel(sizes: Sequence[float], panel: Measure, position: int) -> Panel:
-    known = [at for at, mean in enumerate(panel.means) if isfinite(mean)]
-    means, half = (values_of(of)[known] for of in (panel.means, panel.half_widths))
-    series = Series(line(position), values_of(sizes)[known], means, "points", half=half)
+    indices = [index for index, mean in enumerate(panel.means) if isfinite(mean)]
+    means, half = (values_of(numbers)[indices] for numbers in (panel.means, panel.half_widths))
+    series = Series(line(position), values_of(sizes)[indices], means, "points", half=half)
     log = is_wide(means)
     begin = None if log or panel.at_least else 0.0
     limits: tuple[Limit, ...] = ()

@@ -56,10 +56,11 @@ def variation(
     controls = [shown.flows[flow].control for flow in by_flow]
     series = [
         Series(
-            style, values_of(scales), values_of([one.interval.mean for one in summaries]), "points",
+            style, values_of(scales), values_of([item.interval.mean for item in summaries]),
+            "points",
             group=f"{named(flow, shown.flows[flow].instances)} ({control_label(control)})",
             part=method_style(str(result.run["method"])),
-            half=values_of([one.interval.half_width for one in summaries]),
+            half=values_of([item.interval.half_width for item in summaries]),
         )
         for (flow, summaries), control, style in zip(
             by_flow.items(), controls, line_styles(result.run, controls), strict=True
@@ -68,7 +69,7 @@ def variation(
     where = assigned(result.points[point]["assignments"])
     return FigureSpec(
         "variation", "Variation of the rate", swept_axis_of(scales, "time scale", "s"),
-        height_axis(np.concatenate([[], *(one.y for one in series)]),
+        height_axis(np.concatenate([[], *(points.y for points in series)]),
             "coefficient of variation of the rate"),
         (Panel(tuple(series)),), ", ".join([shown.name, *where, result.averaging]),
         VARIATION.summary, absent="known of no flow",
@@ -93,7 +94,7 @@ def _variations(
         for summary in summarise(of_point, rate_cov(scale, of)):
             by_flow.setdefault(summary.subject, []).append(summary)
     is_known = {
-        flow: not all(math.isnan(one.interval.mean) for one in summaries)
+        flow: not all(math.isnan(summary.interval.mean) for summary in summaries)
         for flow, summaries in by_flow.items()
     }
     shown = [flow for flow in by_flow if is_known[flow]][:MOST_LINES]

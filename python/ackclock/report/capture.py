@@ -21,7 +21,7 @@ _FEW = 100
 def section(result: Result, predicted: Result | None) -> Section:
     """Returns the parts of a page about a measurement."""
     rows = connections.connection_rows(result, _LISTED)
-    known = facts(result)
+    measured = facts(result)
     of_run = result.points[0]["scenario"] is not None
     file = result.run["name"] if of_run else PurePath(str(result.run["source"])).name
     several = len(rows) > 1
@@ -31,11 +31,11 @@ def section(result: Result, predicted: Result | None) -> Section:
         name=result.run["name"],
         question=f"What limits the connection{'s' if several else ''} in {file}?",
         answer=answer or ["No connection carried payload."],
-        asked=Asked("", [f"{name}: {value}" for name, value in known.items()]),
+        asked=Asked("", [f"{name}: {value}" for name, value in measured.items()]),
         sure=certainty.of_result(result, Stationarity([])) + _seen(rows),
         figures=figures.of_result(result),
         tables=_tables(result, predicted, rows, left),
-        made=provenance.of_result(result, known),
+        made=provenance.of_result(result, measured),
         others=[(row["heading"], f"{row['answer']}.") for row in rows[1:]],
         others_title=f"The other connections ({left} more not listed)"
         if left
@@ -52,8 +52,8 @@ def _sentences(row: dict[str, Any]) -> list[str]:
     parts = [f"{row['heading']} is {limit}", *(evidence.split(". ") if colon else [])]
     if not colon:
         parts = [f"{row['heading']}: {row['answer']}"]
-    first, *others = (f"{one.rstrip('.')}." for one in parts)
-    return [first, *(capital(one) for one in others)]
+    first, *others = (f"{part.rstrip('.')}." for part in parts)
+    return [first, *(capital(part) for part in others)]
 
 
 def _seen(rows: Rows) -> list[Sure]:
@@ -61,17 +61,19 @@ def _seen(rows: Rows) -> list[Sure]:
     if not rows:
         return []
     places = dict.fromkeys(row["vantage"] for row in rows)
-    where = " and ".join(_VANTAGES.get(one, "at an unknown place") for one in places)
+    where = " and ".join(_VANTAGES.get(place, "at an unknown place") for place in places)
     good = list(places) == ["sender"]
-    told = "what limits the sender is seen directly." if good else "limits are inferred from afar."
-    found = [Sure(good, f"Captured {where}:", told)]
+    meaning = (
+        "what limits the sender is seen directly." if good else "limits are inferred from afar."
+    )
+    statements = [Sure(good, f"Captured {where}:", meaning)]
     lacking = sum(bool(limiting_factor.lacks(row)) for row in rows)
     if lacking:
         words = f"packets of {lacking} of {len(rows)} connections are missing in it."
-        found.append(Sure(False, "Incomplete capture:", words))
+        statements.append(Sure(False, "Incomplete capture:", words))
     short = rows[0]["end_s"] - rows[0]["start_s"]
     words = f"{number(rows[0]['data_packets'])} data packets in {number(short)} s."
-    return [*found, Sure(rows[0]["data_packets"] >= _FEW, "The largest connection:", words)]
+    return [*statements, Sure(rows[0]["data_packets"] >= _FEW, "The largest connection:", words)]
 
 
 def _tables(result: Result, predicted: Result | None, rows: Rows, left: int) -> list[Table]:
@@ -87,23 +89,26 @@ def _tables(result: Result, predicted: Result | None, rows: Rows, left: int) -> 
             "Loss is the rate of loss indications; RTT is the mean. Models that do not apply are "
             "left out; ackclock measure --models NAME says why."
         )
-        told = [
+        predictions = [
             row
             for row in run_tables.prediction_rows(predicted)
             if row["verdict"] != "does not apply"
         ]
-        tables.append(connections.prediction_table(result, told, note=note_of_models))
-    return [one for one in tables if one.rows]
+        tables.append(connections.prediction_table(result, predictions, note=note_of_models))
+    return [candidate for candidate in tables if candidate.rows]
 
 
 def facts(result: Result) -> dict[str, Any]:
     """Returns what was measured."""
     captures = result.run["captures"]
-    found = {"source": result.run["source"], "packets": sum(one["packets"] for one in captures)}
+    stated = {
+        "source": result.run["source"],
+        "packets": sum(capture["packets"] for capture in captures),
+    }
     if result.points[0]["scenario"] is None and captures and captures[0]["begins_unix_ns"]:
         begins = datetime.fromtimestamp(captures[0]["begins_unix_ns"] * 1e-9, UTC)
-        found["begins"] = f"{begins:%Y-%m-%d %H:%M:%S} UTC, which is time 0 below"
-    return found
+        stated["begins"] = f"{begins:%Y-%m-%d %H:%M:%S} UTC, which is time 0 below"
+    return stated
 
 
 _CLASSES = {

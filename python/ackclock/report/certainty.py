@@ -29,67 +29,77 @@ def of_comparison(comparison: Comparison) -> list[Sure]:
         for name, column in comparison.columns.items()
         if column.result is not None and column.method in ("simulate", "emulate")
     }
-    said = [Sure(False, "Interrupted:", "methods, points or replicates are missing.")]
-    found = said if comparison.partial else []
+    interrupted = [Sure(False, "Interrupted:", "methods, points or replicates are missing.")]
+    statements = interrupted if comparison.partial else []
     for column in comparison.columns.values():
         if column.result is None:
-            found.append(Sure(False, f"No answer from {column.label}:", f"{column.why}."))
+            statements.append(Sure(False, f"No answer from {column.label}:", f"{column.why}."))
     if "emulate" in results:
-        found.append(_reliable(results["emulate"]))
-    found.append(_replicates({answer.speaker(comparison, one): of for one, of in results.items()}))
-    found += _l4s([column.l4s for column in comparison.columns.values()])
+        statements.append(_reliable(results["emulate"]))
+    statements.append(
+        _replicates({answer.speaker(comparison, name): result for name, result in results.items()})
+    )
+    statements += _l4s([column.l4s for column in comparison.columns.values()])
     unsettled = [column.unsettled for column in comparison.columns.values() if column.unsettled]
     if unsettled:
-        found.append(Sure(False, "Not settled:", f"{_sentence(unsettled[0])} Such means have a *."))
-    elif any(verdict.settled for of in results.values() for verdict in judge(of).verdicts.values()):
-        found.append(Sure(True, "Means have settled", "as far as it can be judged."))
+        statements.append(
+            Sure(False, "Not settled:", f"{_sentence(unsettled[0])} Such means have a *.")
+        )
+    elif any(
+        verdict.settled
+        for result in results.values()
+        for verdict in judge(result).verdicts.values()
+    ):
+        statements.append(Sure(True, "Means have settled", "as far as it can be judged."))
     violated = _violated(comparison)
     if violated:
-        found.append(Sure(False, "Assumptions violated:", violated, "tables"))
-    found.append(_explained(comparison))
-    found += [
+        statements.append(Sure(False, "Assumptions violated:", violated, "tables"))
+    statements.append(_explained(comparison))
+    statements += [
         Sure(False, f"{column.label}:", _sentence(warning))
         for column in comparison.columns.values()
         if column.result is not None
         for warning in column.result.run["warnings"]
         if not warning.startswith(_SAID)
     ]
-    return found
+    return statements
 
 
 def of_result(result: Result, judged: Stationarity) -> list[Sure]:
     """Returns what supports the numbers of a run and what does not."""
-    found = []
+    statements = []
     if result.partial:
-        found.append(Sure(False, "Interrupted:", "replicates or points are missing."))
+        statements.append(Sure(False, "Interrupted:", "replicates or points are missing."))
     if result.run["method"] == "emulate":
-        found.append(_reliable(result))
+        statements.append(_reliable(result))
     if result.run["method"] in ("simulate", "emulate"):
-        found += _l4s([l4s.judge(result)])
+        statements += _l4s([l4s.judge(result)])
         goodput = summarise(result, metric("goodput"))
-        if all(math.isnan(one.interval.mean) for one in goodput):
-            found.append(Sure(False, "Nothing was measured:", "no flow has a mean."))
+        if all(math.isnan(summary.interval.mean) for summary in goodput):
+            statements.append(Sure(False, "Nothing was measured:", "no flow has a mean."))
         else:
-            found.append(_replicates({"this run": result}))
+            statements.append(_replicates({"this run": result}))
         if judged.warning:
-            found.append(Sure(False, "Not settled:", f"{_sentence(judged.warning)}"))
+            statements.append(Sure(False, "Not settled:", f"{_sentence(judged.warning)}"))
         elif any(verdict.settled for verdict in judged.verdicts.values()):
-            found.append(Sure(True, "Means have settled:", "enough congestion epochs, no drift."))
-    found += [
+            statements.append(
+                Sure(True, "Means have settled:", "enough congestion epochs, no drift.")
+            )
+    statements += [
         Sure(False, "Note:", _sentence(warning))
         for warning in result.run["warnings"]
         if not warning.startswith(_SAID)
     ]
-    return found
+    return statements
 
 
 def _l4s(judged: Sequence[L4s]) -> list[Sure]:
     """Returns if runs with L4S flows are what they claim; nothing if there are none."""
-    warnings = [one.warning for one in judged if one.warning]
+    warnings = [judgement.warning for judgement in judged if judgement.warning]
     if warnings:
         lead, _, rest = warnings[0].partition(": ")
         return [Sure(False, f"{capital(lead)}:", _sentence(rest))]
-    sentences = [one.sentence for one in judged if one.sentence]
+    sentences = [judgement.sentence for judgement in judged if judgement.sentence]
     if not sentences:
         return []
     lead, _, rest = sentences[0].partition(". ")
@@ -118,16 +128,16 @@ def _replicates(results: dict[str, Result]) -> Sure:
     if not results:
         return Sure(True, "Computed, without randomness.")
     several = any(len(result.points) > 1 for result in results.values())
-    at = " at each point" if several else ""
+    where = " at each point" if several else ""
     counts = {name: f"{result.counted}{result.cut_short}" for name, result in results.items()}
     fewest = min(result.replicates[0] for result in results.values())
     if len(set(counts.values())) == 1:
         [result, *others] = results.values()
         noun = f"replicate{'' if result.replicates[1] == 1 else 's'}"
         each = " of each method" if others else ""
-        words = f"{result.counted} {noun}{result.cut_short}{each}{at}."
+        words = f"{result.counted} {noun}{result.cut_short}{each}{where}."
     else:
-        words = f"{', '.join(f'{count} of {name}' for name, count in counts.items())}{at}."
+        words = f"{', '.join(f'{count} of {name}' for name, count in counts.items())}{where}."
     repeated = {
         name: (len(result.identical), len(result.points))
         for name, result in results.items()
@@ -142,17 +152,20 @@ def _replicates(results: dict[str, Result]) -> Sure:
     return Sure(True, "Enough replicates:", words)
 
 
-def identical(found: Mapping[str, tuple[int, int]]) -> Sure:
+def identical(points_of: Mapping[str, tuple[int, int]]) -> Sure:
     """Says that replicates do not tell a spread.
 
     Args:
-        found: How many points have identical replicates, and how many there are, by what ran them.
+        points_of: How many points have identical replicates, and how many there are, by what ran
+            them.
     """
-    said = []
-    for name, (count, points) in found.items():
-        at = f" at {count} of {points} points" if points > 1 else ""
-        said.append(f"nothing random affects those of {name}{at}, so that they count as one.")
-    return Sure(False, "Identical replicates:", " ".join(said))
+    sentences = []
+    for name, (count, points) in points_of.items():
+        where = f" at {count} of {points} points" if points > 1 else ""
+        sentences.append(
+            f"nothing random affects those of {name}{where}, so that they count as one."
+        )
+    return Sure(False, "Identical replicates:", " ".join(sentences))
 
 
 def _violated(comparison: Comparison) -> str:
@@ -162,27 +175,27 @@ def _violated(comparison: Comparison) -> str:
         for row in comparison.rows
         if row.metric == "goodput" and "predict" in row.cells and row.cells["predict"].is_known
     ]
-    found = [cell for cell in cells if cell.prediction is not None and cell.prediction.violated]
-    if not found:
+    doubtful = [cell for cell in cells if cell.prediction is not None and cell.prediction.violated]
+    if not doubtful:
         return ""
     names = dict.fromkeys(
-        cell.prediction.model.label for cell in found if cell.prediction is not None
+        cell.prediction.model.label for cell in doubtful if cell.prediction is not None
     )
-    return f"in {len(found)} of {len(cells)} predictions ({', '.join(names)})."
+    return f"in {len(doubtful)} of {len(cells)} predictions ({', '.join(names)})."
 
 
 def _explained(comparison: Comparison) -> Sure:
-    residuals = [one for row in comparison.rows for one in row.residuals.values()]
+    residuals = [residual for row in comparison.rows for residual in row.residuals.values()]
     if not residuals:
         return Sure(False, "Nothing to compare:", "fewer than two methods have a number.")
-    standings = [one.standing for one in residuals]
+    standings = [residual.standing for residual in residuals]
     exceed = standings.count(EXCEEDS)
-    unexplained = sum(one.is_unexplained for one in residuals)
+    unexplained = sum(residual.is_unexplained for residual in residuals)
     rest = tally(comparison)
     if UNSURE in standings:
         return Sure(False, "Differences may be chance:", rest, "tables")
     if not exceed:
-        of = " of 1 % or more" if SLIGHT in standings else ""
-        return Sure(True, f"No difference{of} exceeds its interval.", rest, "tables")
+        threshold = " of 1 % or more" if SLIGHT in standings else ""
+        return Sure(True, f"No difference{threshold} exceeds its interval.", rest, "tables")
     lead = f"{exceed - unexplained} of {exceed} differences explained."
     return Sure(unexplained == 0, lead, rest, "why")

@@ -93,8 +93,8 @@ class Shown(NamedTuple):
 def cells(table: Table) -> list[list[Shown]]:
     """Returns the cells of a table row by row, with decimal points under each other."""
     columns = [
-        _column([row[at] for row in table.texts], numeric)
-        for at, numeric in enumerate(table.numeric)
+        _column([row[number] for row in table.texts], numeric)
+        for number, numeric in enumerate(table.numeric)
     ]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -118,14 +118,14 @@ def aligned(texts: Sequence[str]) -> list[str]:
 
     The parts are the whole number, its fraction, and those of the half width of an interval.
     """
-    found = [_NUMBER.fullmatch(text) for text in texts]
-    known = [one for one in found if one is not None]
-    parts = [[part or "" for part in one.groups()] for one in known]
-    widths = [max((len(one[at]) for one in parts), default=0) for at in range(6)]
+    matches = [_NUMBER.fullmatch(text) for text in texts]
+    numbers = [match for match in matches if match is not None]
+    parts = [[part or "" for part in match.groups()] for match in numbers]
+    widths = [max((len(match[number]) for match in parts), default=0) for number in range(6)]
     shown = iter(parts)
     return [
-        plain_text(text) if one is None else _filled(next(shown), widths)
-        for text, one in zip(texts, found, strict=True)
+        plain_text(text) if match is None else _filled(next(shown), widths)
+        for text, match in zip(texts, matches, strict=True)
     ]
 
 

@@ -35,20 +35,20 @@ Shown = list[Live | section.HeatMap]
 
 def of_result(result: Result, predicted: Result | None = None) -> Shown:
     """Returns the figures of a sweep, if it has one axis to draw, then all others."""
-    found: Shown = []
+    figures: Shown = []
     if result.run["method"] in ("simulate", "emulate") and _has_axis(result):
         for name in _SWEPT:
             swept_spec = replace(swept_by(result, predicted, name), where="")
-            found += live(swept_spec, f"figure-{name}", is_key=not found)
+            figures += live(swept_spec, f"figure-{name}", is_key=not figures)
     view = View(predicted)
-    found += _heat_maps(result, view)
+    figures += _heat_maps(result, view)
     kinds = [kind for kind in FIGURES if kind.on_pages and kind.name not in ("sweep", "heatmap")]
     for kind in _available(result, kinds, view):
         spec = kind.spec(result, view)
         assert isinstance(spec, FigureSpec)
         name = f"time-{spec.name}" if kind.is_over_time else spec.name
-        found += live(spec, name, is_key=not found)
-    return found
+        figures += live(spec, name, is_key=not figures)
+    return figures
 
 
 def _available(subject: Subject, kinds: Iterable[FigureKind], view: View) -> list[FigureKind]:
@@ -78,17 +78,19 @@ def _has_axis(result: Result) -> bool:
     axis = swept_axis(result.points)
     if axis is None:
         return 1 < len(result.points) <= MOST_PANELS
-    others = [one for one in swept(result.points) if one.path not in axis.settled]
-    panels = {tuple(str(one.values[at]) for one in others) for at in range(len(result.points))}
+    others = [column for column in swept(result.points) if column.path not in axis.settled]
+    panels = {
+        tuple(str(column.values[point]) for column in others) for point in range(len(result.points))
+    }
     return len(panels) * len(result.points[0]["scenario"]["flows"]) <= MOST_PANELS
 
 
 def of_comparison(comparison: Comparison) -> Shown:
     """Returns the figures of metrics, then those over time."""
-    found: Shown = []
+    figures: Shown = []
     for name in (name for name in _COMPARED if name in comparison.metrics):
-        spec = replace(swept_of(comparison, name, with_residual=not found), where="")
-        found += live(spec, f"figure-{name}", is_key=not found)
-    for what in ("throughput", "cwnd"):
-        found += live(over_time(comparison, what, point=None), f"time-{what}")
-    return found
+        spec = replace(swept_of(comparison, name, with_residual=not figures), where="")
+        figures += live(spec, f"figure-{name}", is_key=not figures)
+    for quantity in ("throughput", "cwnd"):
+        figures += live(over_time(comparison, quantity, point=None), f"time-{quantity}")
+    return figures

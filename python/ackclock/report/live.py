@@ -59,14 +59,17 @@ def live(
         is_key: True if the first stands beside the answer.
         caption: More sentences below it.
     """
-    shown = [_live(one, name or spec.name, at, caption) for at, one in enumerate(_by_axis(spec))]
-    found = [one for one in shown if one is not None]
-    if found and is_key:
-        first = found[0]
+    shown = [
+        _live(part, name or spec.name, number, caption)
+        for number, part in enumerate(_by_axis(spec))
+    ]
+    figures = [figure for figure in shown if figure is not None]
+    if figures and is_key:
+        first = figures[0]
         columns = 2 if len(first.spec["panels"]) in (2, 4) else 3
         data = first.spec | {"height": _KEY_HEIGHT, "columns": columns}
-        found[0] = first._replace(spec=data)
-    return found
+        figures[0] = first._replace(spec=data)
+    return figures
 
 
 def _by_axis(spec: FigureSpec) -> list[FigureSpec]:
@@ -87,17 +90,17 @@ def _by_axis(spec: FigureSpec) -> list[FigureSpec]:
 def _with_events(panel: Panel) -> Panel:
     """Returns a panel whose lines that stand on one value of the horizontal axis are events."""
     upright = [
-        one for one in panel.series
-        if one.style.startswith("reference") and one.x.size > 1 and np.ptp(one.x) == 0
+        series for series in panel.series
+        if series.style.startswith("reference") and series.x.size > 1 and np.ptp(series.x) == 0
     ]  # fmt: skip
-    events = tuple(Event(float(one.x[0]), one.label, one.style) for one in upright)
-    others = tuple(one for one in panel.series if not any(one is line for line in upright))
+    events = tuple(Event(float(series.x[0]), series.label, series.style) for series in upright)
+    others = tuple(series for series in panel.series if not any(series is line for line in upright))
     return replace(panel, series=others, events=(*panel.events, *events))
 
 
-def _live(spec: FigureSpec, name: str, at: int, caption: str) -> Live | None:
+def _live(spec: FigureSpec, name: str, number: int, caption: str) -> Live | None:
     """Returns a figure; None if it has nothing to show."""
-    panels = [panel for panel in spec.panels if any(one.is_known for one in panel.series)]
+    panels = [panel for panel in spec.panels if any(series.is_known for series in panel.series)]
     shown = replace(spec, panels=tuple(panels[:MOST_PANELS]))
     if not panels or _is_flat(shown):
         return None
@@ -112,21 +115,23 @@ def _live(spec: FigureSpec, name: str, at: int, caption: str) -> Live | None:
         "columns": 2 if len(shown.panels) in (2, 4) else 3,
         "x": x,
         "y": {"kind": "log" if log else "linear", "unit": spec.y.unit, "zero": spec.y.begin == 0},
-        "link": "time" if x["label"] == "time, s" else f"{name}-{at}",
+        "link": "time" if x["label"] == "time, s" else f"{name}-{number}",
         "keys": [key for _, key in keys.values()],
         "panels": [_panel(panel, shown, keys) for panel in shown.panels],
     }
     axes = "both axes logarithmic" if log and spec.x.scale == "log" else ""
     axes = axes or ("logarithmic axis" if log else "")
     words = "" if spec.y.label == spec.title.lower() else spec.y.label
-    intervals = any(one.half is not None for one in shown.series)
+    intervals = any(series.half is not None for series in shown.series)
     means = "mean and 95 % interval" if intervals else ""
     sub = ", ".join(filter(None, [words, spec.y.unit, means, axes]))
-    doubts = any(any(one.doubts) for one in shown.series)
-    said = [
+    doubts = any(any(series.doubts) for series in shown.series)
+    sentences = [
         shown.summary,
         f"Of {shown.where}." if shown.where and x["kind"] == "time" and spec.x.unit == "s" else "",
-        "The shaded warm-up is in no average." if any(one.shade for one in shown.panels) else "",
+        "The shaded warm-up is in no average."
+        if any(panel.shade for panel in shown.panels)
+        else "",
         "? violates an assumption of the model; ackclock predict says which." if doubts else "",
         f"{spec.left_out[0].upper()}{spec.left_out[1:]}." if spec.left_out else "",
         f"{len(shown.panels)} of {len(panels)} panels." if left else "",
@@ -136,14 +141,17 @@ def _live(spec: FigureSpec, name: str, at: int, caption: str) -> Live | None:
     is_wide = bool(spec.strip or spec.height_in) or len(keys) > _MOST_NARROW
     strip = {band.style: band.name for panel in shown.panels for band in panel.bands}
     return Live(
-        f"{name}-{at}" if at else name, spec.title, sub, " ".join(filter(None, said)), data,
+        f"{name}-{number}" if number else name, spec.title, sub,
+        " ".join(filter(None, sentences)), data,
         wide=len(shown.panels) > (1 if spec.x.is_dense else 2) or is_wide, strip=strip,
     )  # fmt: skip
 
 
 def _is_flat(spec: FigureSpec) -> bool:
     """True if all curves along an axis stand on one value of it, such as a delay that never is."""
-    every = np.concatenate([one.x for one in spec.series if one.form == "line"] or [np.empty(0)])
+    every = np.concatenate(
+        [curve.x for curve in spec.series if curve.form == "line"] or [np.empty(0)]
+    )
     return spec.x.is_dense and every.size > 1 and np.ptp(every) == 0
 
 
@@ -151,7 +159,7 @@ def _described(spec: FigureSpec) -> str:
     """Returns what a figure shows, for those who do not see it."""
     titles = [panel.title for panel in spec.panels]
     events = [event.text for panel in spec.panels for event in panel.events]
-    named = [*(one.label for one in spec.series), *events]
+    named = [*(curve.label for curve in spec.series), *events]
     parts = [spec.summary]
     for heading, names in (("Panels", titles), ("Shown", named)):
         words = ", ".join(dict.fromkeys(filter(None, names)))
@@ -165,28 +173,28 @@ def _keys(spec: FigureSpec) -> dict[tuple[str, str], tuple[Any, dict[str, Any]]]
     Those of methods are the same in all figures of a page, and are switched together.
     """
     keys: dict[tuple[str, str], tuple[Any, dict[str, Any]]] = {}
-    for one in spec.series:
-        place = (one.style, one.label)
-        if place in keys or not one.is_known:
+    for series in spec.series:
+        place = (series.style, series.label)
+        if place in keys or not series.is_known:
             continue
-        base, style = one.style.partition("/")[0], look(one.style)
-        is_method = base in KEYS and (one.form in ("points", "marks") or one.label in _LABELS)
-        words, of = (
-            KEYS[base] if is_method else (one.label or spec.y.label or spec.title.lower(), "")
+        base, style = series.style.partition("/")[0], look(series.style)
+        is_method = base in KEYS and (series.form in ("points", "marks") or series.label in _LABELS)
+        words, method = (
+            KEYS[base] if is_method else (series.label or spec.y.label or spec.title.lower(), "")
         )
         own = {} if is_method else {"id": str(len(keys))}
         entry = own | {
-            "s": base, "draw": _form(one), "name": words, "of": of, "mark": style.marker,
-            "hollow": style.hollow or one.form == "marks",
+            "s": base, "draw": _form(series), "name": words, "of": method, "mark": style.marker,
+            "hollow": style.hollow or series.form == "marks",
         }  # fmt: skip
-        keys[place] = (own, entry | ({"off": True} if one.is_off else {}))
+        keys[place] = (own, entry | ({"off": True} if series.is_off else {}))
     return keys
 
 
-def _form(one: Series) -> str:
-    if one.form == "line" and np.isfinite(one.y).sum() < _FEW:
-        return "line" if one.y.size > 1 else "dots"
-    return one.form
+def _form(series: Series) -> str:
+    if series.form == "line" and np.isfinite(series.y).sum() < _FEW:
+        return "line" if series.y.size > 1 else "dots"
+    return series.form
 
 
 def _panel(panel: Panel, spec: FigureSpec, keys: Any) -> dict[str, Any]:
@@ -217,35 +225,39 @@ def _panel(panel: Panel, spec: FigureSpec, keys: Any) -> dict[str, Any]:
     return data | {key: value for key, value in more.items() if value}
 
 
-def _series(one: Series, most: int, *, is_dense: bool) -> dict[str, Any]:
-    style = look(one.style)
-    data: dict[str, Any] = {"s": one.style.partition("/")[0], "draw": _form(one)}
-    data |= {"mark": style.marker, "hollow": style.hollow or one.form == "marks"}
-    if not is_dense or one.form in ("points", "marks", "columns", "bars", "ticks"):
-        return data | _values(one)
-    x, y = one.x, one.y
-    if one.form == "steps":
+def _series(series: Series, most: int, *, is_dense: bool) -> dict[str, Any]:
+    style = look(series.style)
+    data: dict[str, Any] = {"s": series.style.partition("/")[0], "draw": _form(series)}
+    data |= {"mark": style.marker, "hollow": style.hollow or series.form == "marks"}
+    if not is_dense or series.form in ("points", "marks", "columns", "bars", "ticks"):
+        return data | _values(series)
+    x, y = series.x, series.y
+    if series.form == "steps":
         x, y = steps(x, y)
     order = np.argsort(x, kind="stable")
-    return data | thinned(x[order], y[order], _MOST_MARKS if one.form == "dots" else most)
+    return data | thinned(x[order], y[order], _MOST_MARKS if series.form == "dots" else most)
 
 
-def _values(one: Series) -> dict[str, Any]:
+def _values(series: Series) -> dict[str, Any]:
     """Returns single values with all that is known of each; of too many marks every so many."""
-    order = np.argsort(one.x, kind="stable")
-    known: list[int] = order[np.isfinite(one.x[order])].tolist()
-    if one.form in ("marks", "ticks"):
-        known = known[:: max(1, len(known) // _MOST_MARKS)]
+    order = np.argsort(series.x, kind="stable")
+    kept: list[int] = order[np.isfinite(series.x[order])].tolist()
+    if series.form in ("marks", "ticks"):
+        kept = kept[:: max(1, len(kept) // _MOST_MARKS)]
     more: dict[str, Any] = {
-        "half": None if one.half is None else rounded(one.half[known]),
-        "low": None if one.low is None else rounded(one.low[known]),
-        "runs": [rounded(one.runs[at]) for at in known] if any(map(len, one.runs)) else None,
-        "notes": [one.notes[at] for at in known] if any(one.notes) else None,
-        "doubts": [bool(one.doubts[at]) for at in known] if any(one.doubts) else None,
+        "half": None if series.half is None else rounded(series.half[kept]),
+        "low": None if series.low is None else rounded(series.low[kept]),
+        "runs": [rounded(series.runs[index]) for index in kept]
+        if any(map(len, series.runs))
+        else None,
+        "notes": [series.notes[index] for index in kept] if any(series.notes) else None,
+        "doubts": [bool(series.doubts[index]) for index in kept] if any(series.doubts) else None,
     }
-    if one.form == "columns":
-        more["low"] = [0.5 if min(one.y) > 1 and max(one.y) > 30 * min(one.y) else 0] * len(known)
-    values = {"x": [_precise(x) for x in one.x[known]], "y": rounded(one.y[known])}
+    if series.form == "columns":
+        more["low"] = [
+            0.5 if min(series.y) > 1 and max(series.y) > 30 * min(series.y) else 0
+        ] * len(kept)
+    values = {"x": [_precise(x) for x in series.x[kept]], "y": rounded(series.y[kept])}
     return values | {key: value for key, value in more.items() if value is not None}
 
 
@@ -302,12 +314,12 @@ def thinned(time: Values, values: Values, most: int) -> dict[str, Any]:
     More values than that are replaced by the least and the greatest of each of `most / 2` equal
     intervals of time, in their order.
     """
-    known = np.isfinite(time)
-    time, values = time[known], values[known]
+    finite = np.isfinite(time)
+    time, values = time[finite], values[finite]
     if time.size > most:
         time, values = _extremes(time, values, most // 2)
     gaps = np.diff(time)
-    where: dict[str, Any] = {"x": [_precise(one) for one in time]}
+    where: dict[str, Any] = {"x": [_precise(value) for value in time]}
     if time.size > 2 and np.allclose(gaps, gaps[0], rtol=1e-3, atol=0):
         step = (time[-1] - time[0]) / gaps.size
         where = {"x0": _short(float(time[0])), "dx": float(f"{step:.7g}")}
@@ -336,5 +348,5 @@ def _extremes(time: Values, values: Values, count: int) -> tuple[Values, Values]
         if part.size and not np.isnan(part).all():
             ends = sorted((int(np.nanargmin(part)), int(np.nanargmax(part))))
             kept[number] = part[ends]
-    at = time[0] + step * (np.arange(2 * count) * 0.5 + 0.25)
-    return at, kept.ravel()
+    quarters = time[0] + step * (np.arange(2 * count) * 0.5 + 0.25)
+    return quarters, kept.ravel()

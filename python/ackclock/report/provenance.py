@@ -23,15 +23,15 @@ def question(scenario: dict[str, Any] | None, otherwise: str) -> str:
 
 def of_comparison(comparison: Comparison) -> Made:
     """Returns how a comparison was made."""
-    run, results = comparison.run, [one.result for one in comparison.columns.values()]
+    run, results = comparison.run, [column.result for column in comparison.columns.values()]
     file = f"{_slug(run['name'])}.toml"
-    methods = ",".join(dict.fromkeys(one.method for one in comparison.columns.values()))
+    methods = ",".join(dict.fromkeys(column.method for column in comparison.columns.values()))
     command = f"ackclock compare {file} --methods {methods}"
     facts: dict[str, Any] = {"versions": _versions(run["versions"]), "seed": run["seed"]}
     facts["replicates"] = ", ".join(
-        f"{one.result.counted} {one.method}"
-        for one in comparison.columns.values()
-        if one.result is not None and one.method in ("simulate", "emulate")
+        f"{column.result.counted} {column.method}"
+        for column in comparison.columns.values()
+        if column.result is not None and column.method in ("simulate", "emulate")
     )
     facts["points"] = len(comparison.points)
     facts["duration"] = timing(point["scenario"] for point in comparison.points)

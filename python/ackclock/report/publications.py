@@ -139,24 +139,27 @@ def markdown(text: str) -> str:
 
 
 def _linked(text: str, written: Callable[[str], str], link: str) -> str:
-    parts, at = [], 0
-    for found in _CITED.finditer(text):
-        words = written(found[0])
-        parts += [written(text[at : found.start()]), link.format(words=words, address=_of(found))]
-        at = found.end()
-    return "".join([*parts, written(text[at:])])
+    parts, begin = [], 0
+    for citation in _CITED.finditer(text):
+        words = written(citation[0])
+        parts += [
+            written(text[begin : citation.start()]),
+            link.format(words=words, address=_address(citation)),
+        ]
+        begin = citation.end()
+    return "".join([*parts, written(text[begin:])])
 
 
-def _of(found: re.Match[str]) -> str:
+def _address(citation: re.Match[str]) -> str:
     """Returns the address of a citation."""
-    if found["rfc"]:
-        return f"https://www.rfc-editor.org/rfc/rfc{found['rfc']}"
-    if found["draft"]:
-        return f"https://datatracker.ietf.org/doc/{found['draft']}/"
-    if found["linux"]:
-        folder = "ipv4" if found["linux"].startswith("tcp_") else "sched"
-        return f"{_KERNEL}/net/{folder}/{found['linux']}"
-    pattern = next(pattern for pattern in _KNOWN if re.fullmatch(pattern, found[0]))
+    if citation["rfc"]:
+        return f"https://www.rfc-editor.org/rfc/rfc{citation['rfc']}"
+    if citation["draft"]:
+        return f"https://datatracker.ietf.org/doc/{citation['draft']}/"
+    if citation["linux"]:
+        folder = "ipv4" if citation["linux"].startswith("tcp_") else "sched"
+        return f"{_KERNEL}/net/{folder}/{citation['linux']}"
+    pattern = next(pattern for pattern in _KNOWN if re.fullmatch(pattern, citation[0]))
     if pattern in TITLES:
         return f"https://scholar.google.com/scholar?q={quote_plus(TITLES[pattern])}"
     address = ADDRESSES[pattern]

@@ -52,8 +52,8 @@ def asked(points: list[Tree]) -> Asked:
 def timing(scenarios: Iterable[Tree]) -> str:
     """Returns the duration and the warm-up, such as `30 s, averages from 5 s on`."""
     scenarios = list(scenarios)
-    lasts = several(dict.fromkeys(one["duration"] for one in scenarios))
-    warmups = dict.fromkeys(one["warmup"] for one in scenarios)
+    lasts = several(dict.fromkeys(tree["duration"] for tree in scenarios))
+    warmups = dict.fromkeys(tree["warmup"] for tree in scenarios)
     return f"{lasts}, averages from {several(warmups)} on"
 
 
@@ -86,9 +86,12 @@ def _each(
     scenarios: list[Tree], hop: str, words: Callable[[Tree], str], most: int = _MOST_VALUES
 ) -> str:
     """Returns the words about a hop at all points; nothing if they are usual at all."""
-    hops = [next(one for one in tree["hops"] if one["name"] == hop) for tree in scenarios]
-    said = dict.fromkeys(filter(None, map(words, hops)))
-    return "" if said.keys() <= _USUAL else several(said, most)
+    hops = [
+        next(candidate for candidate in tree["hops"] if candidate["name"] == hop)
+        for tree in scenarios
+    ]
+    distinct = dict.fromkeys(filter(None, map(words, hops)))
+    return "" if distinct.keys() <= _USUAL else several(distinct, most)
 
 
 def _amount(amount: float, base: str) -> str:
@@ -135,15 +138,15 @@ def _words(scenarios: list[Tree], hop: str) -> list[str]:
     impairments = [
         impairment
         for tree in scenarios
-        for one in tree["hops"]
-        if one["name"] == hop
-        for impairment in facts.impairments(one)
+        for candidate in tree["hops"]
+        if candidate["name"] == hop
+        for impairment in facts.impairments(candidate)
     ]
     lossy = {name for name, stated in impairments if stated["mean_loss"]}
     others = dict.fromkeys(name for name, _ in impairments if name not in lossy)
     kinds = [label(name, "impairments") for name in others]
-    known = [_each(scenarios, hop, words) for words in (_rate, _buffer, _discipline, _delay)]
-    return [one for one in [*known, f"loses {loss}" if loss else "", *kinds] if one]
+    properties = [_each(scenarios, hop, words) for words in (_rate, _buffer, _discipline, _delay)]
+    return [phrase for phrase in [*properties, f"loses {loss}" if loss else "", *kinds] if phrase]
 
 
 def _flows(scenarios: list[Tree]) -> str:
@@ -152,14 +155,15 @@ def _flows(scenarios: list[Tree]) -> str:
     counted: dict[tuple[str, bool], int] = {}
     for position, flow in enumerate(scenario["flows"]):
         labels = dict.fromkeys(
-            control_label(control_of(one["flows"][position])) for one in scenarios
+            control_label(control_of(tree["flows"][position])) for tree in scenarios
         )
-        said = several(labels) if len(labels) <= _MOST_VALUES else f"{len(labels)} controls"
-        key = said, "count" not in flow
+        control = several(labels) if len(labels) <= _MOST_VALUES else f"{len(labels)} controls"
+        key = control, "count" not in flow
         counted[key] = counted.get(key, 0) + flow.get("count", 0)
     total = sum(counted.values())
     words = " and ".join(
-        f"{'arriving' if arrive else count} {said}" for (said, arrive), count in counted.items()
+        f"{'arriving' if arrive else count} {control}"
+        for (control, arrive), count in counted.items()
     )
     last, last_arrive = list(counted.values())[-1], list(counted)[-1][1]
     plural = "flow" if last == 1 and not last_arrive else "flows"
@@ -184,7 +188,7 @@ def _drawing(scenarios: list[Tree], route: tuple[str, ...], back: tuple[str, ...
         described.append(f"{name}: {', '.join(_words(scenarios, name))}")
     returning = [f"{name}: {', '.join(_words(scenarios, name))}" for name in back]
     parts.append(_return(scenarios, back))
-    text = html.escape("; ".join([*described, *(f"back by {one}" for one in returning)]))
+    text = html.escape("; ".join([*described, *(f"back by {hop}" for hop in returning)]))
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"><title>The path</title>'
         f"<desc>{text}</desc>{''.join(parts)}</svg>"
@@ -200,8 +204,8 @@ def _rate_of(scenario: Tree, name: str) -> float | None:
 
 
 def _text(x: float, y: float, words: str, kind: str = "") -> str:
-    of = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y}" text-anchor="middle"{of}>{html.escape(words)}</text>'
+    attribute = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y}" text-anchor="middle"{attribute}>{html.escape(words)}</text>'
 
 
 def _host(left: float, name: str) -> str:
@@ -242,10 +246,10 @@ def _hop(scenarios: list[Tree], name: str, left: float, right: float, share: flo
 
 def _drops(middle: float, top: float) -> str:
     """Draws three drops that fall out of a link."""
-    at = ((-18, 4), (0, 8), (18, 4))
+    offsets = ((-18, 4), (0, 8), (18, 4))
     return "".join(
         f'<path class="lost" d="M{middle + x:.1f} {top + y:.1f}c3 4 3 7 0 7s-3-3 0-7z"/>'
-        for x, y in at
+        for x, y in offsets
     )
 
 

@@ -44,10 +44,15 @@ def groups(comparison: Comparison, listed: Sequence[Explanation]) -> list[Group]
         column: [row for row in comparison.rows if _is_unexplained(row, column)]
         for column in comparison.columns
     }
-    columns = list(dict.fromkeys(one.column for one in listed))
+    columns = list(dict.fromkeys(explanation.column for explanation in listed))
     columns += [name for name, rows in unexplained.items() if rows and name not in columns]
     return [
-        _group(comparison, name, [one for one in listed if one.column == name], unexplained[name])
+        _group(
+            comparison,
+            name,
+            [explanation for explanation in listed if explanation.column == name],
+            unexplained[name],
+        )
         for name in columns
     ]
 
@@ -64,9 +69,9 @@ def _group(
         for row in comparison.rows
         if column in row.residuals and row.residuals[column].standing == EXCEEDS
     ]
-    shown = [case.row for one in listed for case in one.cases] + list(unexplained)
+    shown = [case.row for explanation in listed for case in explanation.cases] + list(unexplained)
     axis = _axis([row.residuals[column] for row in shown])
-    reasons = [_reason(comparison, one, axis) for one in listed]
+    reasons = [_reason(comparison, explanation, axis) for explanation in listed]
     if unexplained:
         bars = [_bar(comparison, row, column, axis) for row in _by_size(unexplained, column)]
         title = "No known cause shows"
@@ -85,8 +90,8 @@ def _group(
 
 def _axis(residuals: Sequence[Residual]) -> _Axis:
     ends = [end for residual in residuals for end in _ends(residual)]
-    known = [max(-_FAR, min(_FAR, end)) for end in ends if not math.isnan(end)]
-    low, high = min([0.0, *known]), max([0.0, *known])
+    finite = [max(-_FAR, min(_FAR, end)) for end in ends if not math.isnan(end)]
+    low, high = min([0.0, *finite]), max([0.0, *finite])
     room = 0.08 * (high - low or 1)
     return _Axis(low - room, high + room)
 
@@ -106,14 +111,13 @@ def _by_size(rows: Sequence[Row], column: str) -> list[Row]:
     return sorted(rows, key=size, reverse=True)
 
 
-def _reason(comparison: Comparison, one: Explanation, axis: _Axis) -> Reason:
-    words = {id(case.row): case.words for case in one.cases}
-    rows = _by_size([case.row for case in one.cases], one.column)
+def _reason(comparison: Comparison, explanation: Explanation, axis: _Axis) -> Reason:
+    words = {id(case.row): case.words for case in explanation.cases}
+    rows = _by_size([case.row for case in explanation.cases], explanation.column)
     evidence = list(dict.fromkeys(words[id(row)] for row in rows))[:2]
-    bars = [_bar(comparison, row, one.column, axis) for row in rows[:_MOST_BARS]]
-    title = one.cause.sentence.rstrip(".")
-    said = "; ".join(evidence)
-    return Reason(str(one.number), title, said, bars, len(rows) - len(bars))
+    bars = [_bar(comparison, row, explanation.column, axis) for row in rows[:_MOST_BARS]]
+    title = explanation.cause.sentence.rstrip(".")
+    return Reason(str(explanation.number), title, "; ".join(evidence), bars, len(rows) - len(bars))
 
 
 def _bar(comparison: Comparison, row: Row, column: str, axis: _Axis) -> Bar:

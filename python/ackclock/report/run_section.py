@@ -38,16 +38,16 @@ def section_of_run(result: Result, predicted: Result | None) -> Section:
 
 def section_of_session(result: Result) -> Section:
     """Returns the parts of a page about a session of `ackclock send` or `receive`."""
-    told = session.section(result)
+    parts = session.section(result)
     facts = session.facts(result)
     return Section(
         name=result.run["name"],
         question=f"{result.run['name']}: {facts.get('control') or result.run['method']}",
-        answer=told["answers"],
+        answer=parts["answers"],
         asked=Asked("", [f"{name}: {value}" for name, value in facts.items()]),
         sure=certainty.of_result(result, Stationarity([])),
         figures=figures.of_result(result),
-        tables=[table for table in [told["flows"], *told["tables"]] if table.rows],
+        tables=[table for table in [parts["flows"], *parts["tables"]] if table.rows],
         made=provenance.of_result(result, facts),
     )
 
@@ -62,12 +62,12 @@ def _goodput(result: Result, rows: Rows) -> list[str]:
         return []
     rows = [row for row in rows if not math.isnan(row["goodput"].mean)]
     shown = [brief(in_shown_unit(row["goodput"], "goodput")) for row in rows[:_NAMED]]
-    said = [
+    clauses = [
         f"{named(row['flow'], row['count'])} gets {text(goodput)} Mbit/s"
         for row, goodput in zip(rows, shown, strict=False)
     ]
     more = f", {len(rows) - _NAMED} more flows in the table" if len(rows) > _NAMED else ""
-    return [f"{', '.join(said)}{more}."] if said else []
+    return [f"{', '.join(clauses)}{more}."] if clauses else []
 
 
 def _tables(result: Result, predicted: Result | None, rows: Rows, hops: Rows) -> list[Any]:
@@ -86,6 +86,6 @@ def _tables(result: Result, predicted: Result | None, rows: Rows, hops: Rows) ->
     if predicted is not None:
         note = "Models that apply. Goodput is the model's, or what the path allows if less."
         rows = run_tables.prediction_rows(predicted)
-        told = [row for row in rows if row["verdict"] != "does not apply"]
-        tables.append(run_tables.prediction_table(told, note=note))
+        applying = [row for row in rows if row["verdict"] != "does not apply"]
+        tables.append(run_tables.prediction_table(applying, note=note))
     return [table for table in tables if table.rows]

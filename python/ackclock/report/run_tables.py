@@ -213,7 +213,7 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
                 starred(in_shown_unit(row[name], name), _is_marked(row, name, doubtful))
                 for name in metrics
             ),
-            *(_told(row, model) for model in models),
+            *(_predicted_goodput(row, model) for model in models),
         ]
         for row in rows
     )
@@ -227,10 +227,10 @@ def violated_models(rows: Rows) -> set[str]:
     return {model for row in rows for model in row["violated"]}
 
 
-def _told(row: dict[str, Any], model: str) -> Cell:
+def _predicted_goodput(row: dict[str, Any], model: str) -> Cell:
     """Returns the goodput that a model tells a flow, marked if an assumption is violated."""
-    told = scaled(row["predicted"].get(model), 1e-6)
-    return Written(told, f"{text(told)}?") if model in row["violated"] else told
+    goodput = scaled(row["predicted"].get(model), 1e-6)
+    return Written(goodput, f"{text(goodput)}?") if model in row["violated"] else goodput
 
 
 def hop_table(rows: Rows, title: str = "Hops", note: str = "") -> Table:
@@ -286,11 +286,11 @@ def refused_settings(result: Result) -> Table:
     rows = (
         result.tables["settings"].select(names).to_pylist() if "settings" in result.tables else []
     )
-    found = dict.fromkeys(
+    settings = dict.fromkeys(
         tuple(row[name] or None for name in names) for row in rows if row["refusal"]
     )
     note = "Settings of the kernel that differ from the scenario."
-    return table("Settings", ["host", "setting", "asked", "actual", "reason"], found, note)
+    return table("Settings", ["host", "setting", "asked", "actual", "reason"], settings, note)
 
 
 def prediction_table(rows: Rows, title: str = "Predictions of models", note: str = "") -> Table:
@@ -324,9 +324,9 @@ def _unsettled(row: dict[str, Any]) -> bool:
 
 def _is_marked(row: dict[str, Any], name: str, doubtful: set[int]) -> bool:
     """True if a metric of a row has not settled; at `doubtful` points a flow has not."""
-    what = metric(name)
-    unsettled = row["point"] in doubtful if what.subjects is ALL_FLOWS else _unsettled(row)
-    return what.settles and unsettled
+    definition = metric(name)
+    unsettled = row["point"] in doubtful if definition.subjects is ALL_FLOWS else _unsettled(row)
+    return definition.settles and unsettled
 
 
 def _noted(note: str, marked: bool) -> str:
@@ -340,7 +340,10 @@ def _assigned(row: dict[str, Any], swept: Iterable[str]) -> list[str]:
 
 
 def _by_subject(result: Result, name: str) -> dict[tuple[int, str], Interval]:
-    return {(one.point, one.subject): one.interval for one in summarise(result, metric(name))}
+    return {
+        (summary.point, summary.subject): summary.interval
+        for summary in summarise(result, metric(name))
+    }
 
 
 def _predictions(

@@ -35,21 +35,23 @@ def _answers(result: Result) -> list[str]:
     if not flows:
         return ["There was no session."]
     flow = flows[0]
-    said = [f"{number(flow['goodput_bit_per_s'], 1e-6)} Mbit/s for {number(flow['measured_s'])} s."]
+    sentences = [
+        f"{number(flow['goodput_bit_per_s'], 1e-6)} Mbit/s for {number(flow['measured_s'])} s."
+    ]
     sent, lost = flow["sent_packets"], flow["lost_packets"]
     if sent and lost is not None:
-        said.append(f"{100 * lost / sent:.2g} % of {sent:,} packets were lost.")
+        sentences.append(f"{100 * lost / sent:.2g} % of {sent:,} packets were lost.")
     if flow["rtt_mean_s"] is not None:
-        said.append(f"The mean round trip took {number(flow['rtt_mean_s'], 1e3)} ms.")
-    return said
+        sentences.append(f"The mean round trip took {number(flow['rtt_mean_s'], 1e3)} ms.")
+    return sentences
 
 
 def facts(result: Result) -> dict[str, Any]:
     """Returns the peer, the control, how the session ended and how long it lasted."""
     session = result.run["session"]
-    found = {"peer": session["peer"]} if "peer" in session else {}
-    found |= {"control": control_label(session["control"])} if "control" in session else {}
+    stated = {"peer": session["peer"]} if "peer" in session else {}
+    stated |= {"control": control_label(session["control"])} if "control" in session else {}
     lasted = f"{number(session['lasted_s'])} s"
     for flow in result.tables["flows"].to_pylist():
         lasted = f"{number(flow['measured_s'])} s, after a wait of {number(flow['start_s'])} s"
-    return found | {"ended": tables.broken_off(session) or tables.ended(session), "lasted": lasted}
+    return stated | {"ended": tables.broken_off(session) or tables.ended(session), "lasted": lasted}

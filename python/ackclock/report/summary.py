@@ -28,8 +28,8 @@ def title(result: Result) -> str:
     runs = "1 run" if result.replicates[1] == 1 else f"{result.counted} runs"
     each = " at each" if len(result.points) > 1 else ""
     durations = {point["scenario"]["duration"] for point in result.points}
-    of = f" of {durations.pop()}" if len(durations) == 1 else ""
-    return f"{subject(result)}; {runs}{of}{each}{result.cut_short}"
+    length = f" of {durations.pop()}" if len(durations) == 1 else ""
+    return f"{subject(result)}; {runs}{length}{each}{result.cut_short}"
 
 
 def subject(result: Result) -> str:
@@ -113,18 +113,18 @@ def _of_point(result: Result, rows: Rows, hops: Rows) -> list[str]:
     busy = [
         hop for hop in hops if hop["hop"] in crossed and not math.isnan(hop["utilisation"].mean)
     ]
-    said = []
+    sentences = []
     if busy:
         most = max(busy, key=lambda hop: float(hop["utilisation"].mean))
         link = "The link" if len(crossed) == 1 else f"The link of {most['hop']}"
         share = most["utilisation"].mean
         often = "always busy" if share >= _ALWAYS else f"busy {100 * share:.3g} % of the time"
-        said.append(f"{link} is {often}.")
-        said += _queueing(rows, crossed, busy)
+        sentences.append(f"{link} is {often}.")
+        sentences += _queueing(rows, crossed, busy)
     fairness: Interval | None = rows[0]["fairness"]
     if fairness is not None and not math.isnan(fairness.mean):
-        said.append(f"Jain's fairness index of the flows is {fairness.mean:.3g}.")
-    return said
+        sentences.append(f"Jain's fairness index of the flows is {fairness.mean:.3g}.")
+    return sentences
 
 
 def _queueing(rows: Rows, crossed: set[str], busy: Rows) -> list[str]:
@@ -135,20 +135,20 @@ def _queueing(rows: Rows, crossed: set[str], busy: Rows) -> list[str]:
         return []
     most = max(delays, key=lambda hop: float(hop["queueing_delay"].mean))
     delay_s = most["queueing_delay"].mean
-    of = "" if len(crossed) == 1 else f" of {most['hop']}"
+    where = "" if len(crossed) == 1 else f" of {most['hop']}"
     is_short = delay_s < _NOTICEABLE * min(trips)
     lead = "Queues are short: the" if is_short else "The"
-    said = [f"{lead} mean queueing delay{of} is {1e3 * delay_s:.3g} ms."]
+    sentences = [f"{lead} mean queueing delay{where} is {1e3 * delay_s:.3g} ms."]
     if not is_short and len(busy) == 1 and busy[0]["utilisation"].mean >= _ALWAYS:
-        said.append("How small a buffer would do: ackclock advise buffer.")
-    return said
+        sentences.append("How small a buffer would do: ackclock advise buffer.")
+    return sentences
 
 
 def _of_sweep(rows: Rows) -> list[str]:
-    known = [row for row in rows if not math.isnan(row["goodput"].mean)]
-    if len(known) < 2:
+    measured = [row for row in rows if not math.isnan(row["goodput"].mean)]
+    if len(measured) < 2:
         return []
-    ends = [end(known, key=lambda row: float(row["goodput"].mean)) for end in (min, max)]
+    ends = [end(measured, key=lambda row: float(row["goodput"].mean)) for end in (min, max)]
     several = len({row["flow"] for row in rows}) > 1
 
     def where(row: dict[str, Any]) -> str:

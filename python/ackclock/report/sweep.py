@@ -78,11 +78,11 @@ def page_of_sweep(swept: Swept) -> str:
 
 def _section(swept: Swept) -> Section:
     subject = f"{swept.run['name']}: {len(swept.points)} points"
-    said = [_range(swept, *one) for one in swept.means[:_SAID]]
+    ranges = [_range(swept, *means) for means in swept.means[:_SAID]]
     return Section(
         name=swept.run["name"],
         question=provenance.question(swept.scenario, subject),
-        answer=[one for one in said if one] or ["No run has a result."],
+        answer=[text for text in ranges if text] or ["No run has a result."],
         asked=_asked(swept),
         sure=_sure(swept),
         figures=_figures(swept),
@@ -92,75 +92,79 @@ def _section(swept: Swept) -> Section:
 
 
 def _asked(swept: Swept) -> Asked:
-    varied = [f"swept: {one.replace('=', ' = ', 1)}" for one in swept.vary]
+    varied = [f"swept: {variation.replace('=', ' = ', 1)}" for variation in swept.vary]
     if swept.points[0]["scenario"] is None:
         return Asked("", varied)
-    found = asked(swept.points)
-    return found._replace(facts=[*found.facts, *varied])
+    question = asked(swept.points)
+    return question._replace(facts=[*question.facts, *varied])
 
 
 def _method(swept: Swept, tidy: pa.Table) -> str:
     """Returns the method that the answer is about."""
-    known = tidy["method"].to_pylist()
-    return next(one for one in swept.methods if one in known)
+    present = tidy["method"].to_pylist()
+    return next(method for method in swept.methods if method in present)
 
 
 def _range(swept: Swept, metric: Metric, tidy: pa.Table) -> str:
     """Returns the least and the greatest mean of a metric in a sentence."""
     method = _method(swept, tidy)
-    rows = [row for row in tidy.to_pylist() if row["method"] == method and _known(row[metric.name])]
+    rows = [
+        row for row in tidy.to_pylist() if row["method"] == method and _is_known(row[metric.name])
+    ]
     if not rows:
         return ""
     several = len({row[SUBJECT] for row in rows}) > 1
     scale, unit = metric.shown_per_unit, metric.shown_unit
 
-    def told(row: dict[str, Any]) -> str:
+    def written(row: dict[str, Any]) -> str:
         subject = [row[SUBJECT]] if several else []
         where = [*subject, *assigned(swept.points[row["point"]]["assignments"])]
         return f"{number(row[metric.name], scale)} {unit}".strip() + f" ({', '.join(where)})"
 
-    least, most = (of(rows, key=lambda row: float(row[metric.name])) for of in (min, max))
+    least, most = (end(rows, key=lambda row: float(row[metric.name])) for end in (min, max))
     by = f" of {_SPEAKERS[method]}" if len(swept.methods) > 1 else ""
-    label = f"{capital(metric.label)}{_at(swept, tidy)}{by}"
+    label = f"{capital(metric.label)}{_at_hop(swept, tidy)}{by}"
     if number(least[metric.name], scale) == number(most[metric.name], scale):
         return f"{label} is {number(most[metric.name], scale)} {unit}".strip() + " at every point."
-    return f"{label} goes from {told(least)} to {told(most)}."
+    return f"{label} goes from {written(least)} to {written(most)}."
 
 
-def _at(swept: Swept, tidy: pa.Table) -> str:
+def _at_hop(swept: Swept, tidy: pa.Table) -> str:
     """Returns the hop that a table is about; empty for flows."""
     subjects = set(tidy[SUBJECT].to_pylist())
     flows = {flow.get("name") for flow in swept.scenario.get("flows", [])}
     return f" at {subjects.pop()}" if len(subjects) == 1 and not subjects <= flows else ""
 
 
-def _known(value: float | None) -> bool:
+def _is_known(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
 def _sure(swept: Swept) -> list[Sure]:
     """Returns what supports the numbers and what does not."""
-    runs, found = swept.runs, []
+    runs, statements = swept.runs, []
     if runs.ended < runs.wanted:
-        found.append(Sure(False, "Unfinished:", f"{runs.ended} of {runs.wanted} runs have ended."))
-    for count, what in ((runs.failed, "failed"), (runs.unreliable, "are unreliable")):
+        statements.append(
+            Sure(False, "Unfinished:", f"{runs.ended} of {runs.wanted} runs have ended.")
+        )
+    for count, problem in ((runs.failed, "failed"), (runs.unreliable, "are unreliable")):
         if count:
-            words = f"{count} of {runs.ended} runs {what}; averages leave them out."
-            found.append(Sure(False, "Runs left out:", words))
+            words = f"{count} of {runs.ended} runs {problem}; averages leave them out."
+            statements.append(Sure(False, "Runs left out:", words))
     rows = [(metric, row) for metric, tidy in swept.means for row in tidy.to_pylist()]
     counts = [row["replicates"] for _, row in rows if row["method"] != "predict"]
     same = {row["point"] for _, row in rows if row["identical"]}
     if same:
-        found.append(identical({_SPEAKERS["simulate"]: (len(same), len(swept.points))}))
+        statements.append(identical({_SPEAKERS["simulate"]: (len(same), len(swept.points))}))
     elif counts:
-        found.append(_replicates(min(counts), max(counts)))
+        statements.append(_replicates(min(counts), max(counts)))
     unsettled = sum(bool(row[f"{metric.name}{UNSETTLED}"]) for metric, row in rows)
     if unsettled:
         words = f"{unsettled} of {len(rows)} means, marked *; longer runs would settle."
-        found.append(Sure(False, "Not settled:", words, "tables"))
+        statements.append(Sure(False, "Not settled:", words, "tables"))
     elif counts:
-        found.append(Sure(True, "Means have settled", "as far as it can be judged."))
-    return found
+        statements.append(Sure(True, "Means have settled", "as far as it can be judged."))
+    return statements
 
 
 def _replicates(fewest: int, most: int) -> Sure:
@@ -178,9 +182,9 @@ def _figures(swept: Swept) -> list[Live | HeatMap]:
         return _scattered(swept)
     drawn: list[Live | HeatMap] = []
     for metric, tidy in swept.means:
-        found = _over_an_axis(metric, tidy, swept.points, is_key=not drawn)
+        over_axis = _over_an_axis(metric, tidy, swept.points, is_key=not drawn)
         maps = _heat_map(swept, metric, tidy)
-        drawn += [*found, *maps] if not drawn else maps or found
+        drawn += [*over_axis, *maps] if not drawn else maps or over_axis
     return drawn
 
 
@@ -233,7 +237,7 @@ def _scattered(swept: Swept) -> list[Live | HeatMap]:
 def _marks(metric: Metric, tidy: pa.Table) -> list[Mark]:
     marks = []
     for row in tidy.to_pylist():
-        if _known(row[metric.name]):
+        if _is_known(row[metric.name]):
             half = row[f"{metric.name}{HALF_WIDTH}"]
             shown = Interval(
                 row[metric.name] * metric.shown_per_unit,
@@ -253,7 +257,7 @@ def _heat_map(swept: Swept, metric: Metric, tidy: pa.Table) -> list[HeatMap]:
     rows = tidy.filter(pa.array([one == method for one in tidy["method"].to_pylist()]))
     if sum(one.column != SUBJECT for one in dimensions(rows)) < 2:
         return []
-    title = f"{capital(metric.label)}{_at(swept, tidy)}"
+    title = f"{capital(metric.label)}{_at_hop(swept, tidy)}"
     try:
         spec = heat_map(rows, metric.name, title=title)
         return [figures.heat_map(f"heatmap-{metric.name}", spec)]
