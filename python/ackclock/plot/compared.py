@@ -106,13 +106,13 @@ def _words(row: Row, column: str) -> list[str]:
 
 
 def over_time(
-    comparison: Comparison, what: str, *, point: int | None = 0, replicate: int = 0
+    comparison: Comparison, quantity: str, *, point: int | None = 0, replicate: int = 0
 ) -> FigureSpec:
     """Shows a replicate over time: a panel per flow (first instance), a line per method.
 
     Args:
         comparison: The comparison.
-        what: `throughput` or `cwnd`.
+        quantity: `throughput` or `cwnd`.
         point: Index of the point; None for all, with a panel for each.
         replicate: Index of the replicate.
 
@@ -120,13 +120,13 @@ def over_time(
         InputError: The comparison has no such point or replicate.
     """
     check_numbers(comparison, point=point or 0, replicate=replicate)
-    title, y, _ = _QUANTITIES[what]
+    title, y, _ = _QUANTITIES[quantity]
     points = range(len(comparison.points)) if point is None else [point]
     scenarios = [comparison.points[number]["scenario"] for number in points]
     flows = [flow["name"] for flow in scenarios[0]["flows"]]
     places = [(flow, number) for flow in flows for number in points]
     panels = [
-        _panel(comparison, what, flow, number, replicate, with_point=point is None)
+        _panel(comparison, quantity, flow, number, replicate, with_point=point is None)
         for flow, number in places
     ]
     end_s = max(units.seconds(scenario["duration"]) for scenario in scenarios)
@@ -138,23 +138,24 @@ def over_time(
     if len(panels) > MOST_PANELS:
         where += f", {MOST_PANELS} of {len(panels)} panels"
     return FigureSpec(
-        what, title, Axis("time", "s", ends=(0.0, end_s), is_dense=True), y,
+        quantity, title, Axis("time", "s", ends=(0.0, end_s), is_dense=True), y,
         tuple(panels[:MOST_PANELS]), where, "First instance of each flow.", absent="not known",
     )  # fmt: skip
 
 
 def _panel(
-    comparison: Comparison, what: str, name: str, point: int, replicate: int, *, with_point: bool
+    comparison: Comparison, quantity: str, name: str, point: int, replicate: int, *,
+    with_point: bool,
 ) -> Panel:  # fmt: skip
     place = comparison.points[point]
     scenario = place["scenario"]
     flow = next(flow for flow in scenario["flows"] if flow["name"] == name)
     series = [
-        *_level(comparison, what, flow, point, units.seconds(scenario["duration"])),
+        *_level(comparison, quantity, flow, point, units.seconds(scenario["duration"])),
         *(
             curve
             for key, column in _over_time(comparison, point)
-            for curve in _series(key, column, what, flow, (point, replicate))
+            for curve in _series(key, column, quantity, flow, (point, replicate))
         ),
     ]
     warmup_s = units.seconds(scenario["warmup"])
@@ -184,10 +185,10 @@ def _over_time(comparison: Comparison, point: int) -> list[tuple[str, Column]]:
 
 
 def _level(
-    comparison: Comparison, what: str, flow: dict[str, Any], point: int, end_s: float
+    comparison: Comparison, quantity: str, flow: dict[str, Any], point: int, end_s: float
 ) -> Iterator[Series]:
     """Yields a model's mean for one instance."""
-    name = _QUANTITIES[what][2]
+    name = _QUANTITIES[quantity][2]
     for row in comparison.rows:
         cell = row.cells.get("predict")
         if (row.metric, row.point, row.subject) != (name, point, flow["name"]):
@@ -200,11 +201,11 @@ def _level(
 
 
 def _series(
-    name: str, column: Column, what: str, flow: dict[str, Any], run: tuple[int, int]
+    name: str, column: Column, quantity: str, flow: dict[str, Any], run: tuple[int, int]
 ) -> Iterator[Series]:
     """Yields the first instance of a flow in one replicate of one point."""
     own, value = column.own_number(run[0]), "cwnd_bytes"
-    if what == "throughput":
+    if quantity == "throughput":
         value = "delivered_bytes"
     if column.result is None or own is None:
         return
@@ -217,7 +218,7 @@ def _series(
         time, values = rows["time_s"], rows[value].astype(float)
         if time.size < 2 or np.isnan(values).all():
             continue
-        if what == "throughput":
+        if quantity == "throughput":
             time, values = mean_rates(time, values, math.ceil(time.size / _INTERVALS))
         else:
             values = values / facts.mss_bytes(flow)
@@ -249,9 +250,9 @@ FIGURES = (
     ),
     *(
         FigureKind(
-            what, _FIRST, ("compare",), partial(over_time, what=what), ("point", "replicate"),
-            lacks=_lacks_series,
+            quantity, _FIRST, ("compare",), partial(over_time, quantity=quantity),
+            ("point", "replicate"), lacks=_lacks_series,
         )
-        for what in _QUANTITIES
+        for quantity in _QUANTITIES
     ),
 )  # fmt: skip

@@ -20,14 +20,15 @@ def swept_axis_of(values: Sequence[float], label: str, unit: str = "") -> Axis:
     They would if half of the values lie in the lowest quarter. An axis that begins at zero is then
     linear up to the next value.
     """
-    known = sorted(set(values))
-    middle = known[(len(known) - 1) // 2] if known else 0.0
+    distinct = sorted(set(values))
+    middle = distinct[(len(distinct) - 1) // 2] if distinct else 0.0
     is_crowded = (
-        len(known) > 2 and known[0] >= 0 and middle < known[0] + (known[-1] - known[0]) / 4
+        len(distinct) > 2 and distinct[0] >= 0
+        and middle < distinct[0] + (distinct[-1] - distinct[0]) / 4
     )  # fmt: skip
-    scale = "linear" if not is_crowded else "symlog" if known[0] == 0 else "log"
-    named = tuple((value, f"{value:g}") for value in known)
-    ticks = named if len(known) <= _MOST_TICKS or scale == "symlog" else ()
+    scale = "linear" if not is_crowded else "symlog" if distinct[0] == 0 else "log"
+    named = tuple((value, f"{value:g}") for value in distinct)
+    ticks = named if len(distinct) <= _MOST_TICKS or scale == "symlog" else ()
     return Axis(label, unit, scale, ticks=ticks)
 
 

@@ -33,13 +33,13 @@ def section_of_comparison(comparison: Comparison) -> Section:
     """Returns the parts of the page."""
     listed = explanations(comparison)
     named = ["goodput"] if "goodput" in comparison.metrics else comparison.metrics[:1]
-    said = answer.findings(comparison, named)
+    findings = answer.findings(comparison, named)
     return Section(
         name=comparison.run["name"],
         question=provenance.question(
             comparison.run["scenario"], f"{comparison.run['name']}: methods compared"
         ),
-        answer=said or ["No method has a number."],
+        answer=findings or ["No method has a number."],
         asked=asked(comparison.points),
         sure=certainty.of_comparison(comparison),
         figures=figures.of_comparison(comparison),

@@ -199,28 +199,28 @@ def _form(series: Series) -> str:
 
 def _panel(panel: Panel, spec: FigureSpec, keys: Any) -> dict[str, Any]:
     most = max(_FEWEST_OF_LINE, _MOST_OF_FIGURE // max(1, len(list(spec.series))))
-    drawn = [one for one in panel.series if one.is_known]
+    drawn = [series for series in panel.series if series.is_known]
     data: dict[str, Any] = {
         "title": panel.title,
         "series": [
-            keys[one.style, one.label][0]
-            | _series(one, min(most, _MOST_OF_LINE), is_dense=spec.x.is_dense)
-            for one in drawn
+            keys[series.style, series.label][0]
+            | _series(series, min(most, _MOST_OF_LINE), is_dense=spec.x.is_dense)
+            for series in drawn
         ],
     }
     more: dict[str, Any] = {
-        "limits": [{"y": rounded([one.y])[0], "text": one.text} for one in panel.limits],
+        "limits": [{"y": rounded([limit.y])[0], "text": limit.text} for limit in panel.limits],
         "bands": [
-            [float(f"{one.begin:.6g}"), float(f"{one.end:.6g}"), one.style, one.name]
-            for one in panel.bands
+            [float(f"{band.begin:.6g}"), float(f"{band.end:.6g}"), band.style, band.name]
+            for band in panel.bands
         ],
-        "events": [{"x": float(f"{one.x:.6g}"), "text": one.text} for one in panel.events],
+        "events": [{"x": float(f"{event.x:.6g}"), "text": event.text} for event in panel.events],
         "shade": panel.shade,
     }
     if panel.residual is not None:
-        one = panel.residual
-        low, high = rounded(one.ends)
-        note = {"x": one.x, "from": low, "to": high, "text": one.text, "needs": one.needs}
+        gap = panel.residual
+        low, high = rounded(gap.ends)
+        note = {"x": gap.x, "from": low, "to": high, "text": gap.text, "needs": gap.needs}
         more["notes"] = [note]
     return data | {key: value for key, value in more.items() if value}
 
@@ -265,24 +265,24 @@ def _horizontal(spec: FigureSpec) -> dict[str, Any]:
     axis = spec.x
     label = f"{axis.label}, {axis.unit}" if axis.unit and axis.unit != "%" else axis.label
     if axis.is_choice:
-        return {"kind": "category", "label": label, "ticks": [list(one) for one in axis.ticks]}
+        return {"kind": "category", "label": label, "ticks": [list(tick) for tick in axis.ticks]}
     if not axis.is_dense:
         ending = " %" if axis.unit == "%" else ""
-        ticks = [[at, f"{name}{ending}"] for at, name in axis.ticks] or None
+        ticks = [[value, f"{name}{ending}"] for value, name in axis.ticks] or None
         return {"kind": axis.scale, "label": label, "ticks": ticks}
     log = axis.scale == "log"
     low, high = axis.ends or _ends(spec, log=log)
     data = {"kind": "time", "label": label, "span": [_short(low), _short(high)], "log": log}
     if axis.label == "time":
         return data
-    every = np.concatenate([one.x for one in spec.series])
+    every = np.concatenate([series.x for series in spec.series])
     snaps = axis.ends is None and np.unique(every).size <= _MOST_STEPS
     return data | {"unit": axis.unit, "snaps": bool(snaps)}
 
 
 def _ends(spec: FigureSpec, *, log: bool) -> tuple[float, float]:
     """Returns the ends of an axis with some room round what is drawn."""
-    every = np.concatenate([one.x for one in spec.series])
+    every = np.concatenate([series.x for series in spec.series])
     every = every[np.isfinite(every) & ((every > 0) if log else True)]
     low, high = float(every.min()), float(every.max())
     if log:

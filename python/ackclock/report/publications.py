@@ -125,7 +125,7 @@ _KNOWN = ADDRESSES | TITLES
 _KERNEL = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree"
 _RFC, _DRAFT = r"RFC (?P<rfc>\d+)", r"(?P<draft>draft-[a-z]+-[a-z0-9-]+[a-z0-9])"
 _LINUX = r"`?(?P<linux>(?:tcp_(?!prague)|sch_)[a-z]+\.c)`?"
-_CITED = re.compile("|".join([_RFC, _DRAFT, _LINUX, *(f"(?:{one})" for one in _KNOWN)]))
+_CITED = re.compile("|".join([_RFC, _DRAFT, _LINUX, *(f"(?:{pattern})" for pattern in _KNOWN)]))
 
 
 def html(text: str) -> str:

@@ -110,7 +110,7 @@ def flow_rows(
                     for name in ARRIVAL_METRICS
                 }
                 | {"stationarity": judged.row(*key)}
-                | {"utilisation": max(route, key=lambda one: one.mean, default=None)}
+                | {"utilisation": max(route, key=lambda interval: interval.mean, default=None)}
                 | {
                     "fairness": fairness.get(index) if rivals(flows) > 1 else None,
                     "predicted": says.get(key, {}),
@@ -200,7 +200,7 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
         Column("goodput", "Mbit/s"),
         *(_FLOW_COLUMNS[name] for name in metrics),
         # Models are left out before metrics, the last one first.
-        *(Column(model, "Mbit/s", -1 - at) for at, model in enumerate(models)),
+        *(Column(model, "Mbit/s", -1 - position) for position, model in enumerate(models)),
     ]
     doubtful = {row["point"] for row in rows if _unsettled(row)}
     cells = (

@@ -77,8 +77,8 @@ def sentences(result: Result, rows: Rows, hops: Rows) -> list[str]:
     if not rows:
         return []
     swept = len(result.points) > 1
-    said = _of_sweep(rows) if swept else _of_point(result, rows, hops)
-    return [*said, *_unmeasured(result, rows)]
+    sentences = _of_sweep(rows) if swept else _of_point(result, rows, hops)
+    return [*sentences, *_unmeasured(result, rows)]
 
 
 def _unmeasured(result: Result, rows: Rows) -> list[str]:

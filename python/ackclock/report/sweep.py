@@ -205,7 +205,7 @@ def _over_an_axis(
     name, caption = f"figure-{metric.name}", ""
     if at_random:
         [panel] = spec.panels
-        marks_alone = tuple(replace(one, form="marks") for one in panel.series)
+        marks_alone = tuple(replace(series, form="marks") for series in panel.series)
         spec = replace(
             spec, title=f"{spec.title} over {spec.x.label}", x=replace(spec.x, ticks=()),
             panels=(replace(panel, series=marks_alone),),
@@ -254,8 +254,8 @@ def _marks(metric: Metric, tidy: pa.Table) -> list[Mark]:
 def _heat_map(swept: Swept, metric: Metric, tidy: pa.Table) -> list[HeatMap]:
     """Returns the heat map over two swept values or more; none if there are too many panels."""
     method = _method(swept, tidy)
-    rows = tidy.filter(pa.array([one == method for one in tidy["method"].to_pylist()]))
-    if sum(one.column != SUBJECT for one in dimensions(rows)) < 2:
+    rows = tidy.filter(pa.array([name == method for name in tidy["method"].to_pylist()]))
+    if sum(dimension.column != SUBJECT for dimension in dimensions(rows)) < 2:
         return []
     title = f"{capital(metric.label)}{_at_hop(swept, tidy)}"
     try:
