@@ -308,7 +308,10 @@ def test_one_name_is_one_thing_with_one_default() -> None:
                 (first[2], first[1].unit, first[1].on_wire),
             )
             assert ours == theirs, f"{name} of {model} and {first[0]}"
+            others = [other for other, terms in TERMS.items() if one.meaning.startswith(terms)]
             assert any(term in one.meaning for term in TERMS.get(name, ())), (
-                f"{name} of {model}: {one.meaning}; if that is what all models mean by {name}, add "
-                "it to TERMS in tests/models/test_record.py"
+                f"{name} of {model}: {one.meaning}; "
+                + (f"call it {' or '.join(others)}, as other models do; " if others else "")
+                + f"if that is what all models mean by {name}, add it to TERMS in "
+                "tests/models/test_record.py"
             )
