@@ -11,6 +11,7 @@ use ackclock_spec::units::{Span, Time};
 /// field.
 #[derive(Debug)]
 #[repr(u8)]
+#[expect(clippy::large_enum_variant, reason = "TCP is what runs are made of")]
 pub enum Protocol {
     /// TCP.
     Tcp {
