@@ -18,7 +18,7 @@ use window_growth::WindowGrowth;
 /// The receiving end of one connection.
 ///
 /// The application reads at once, so the advertised window never closes. The sender knows its size
-/// as [`TcpParameters::receive_window`].
+/// from the [parameters](super::parameters::ReceiverParameters::receive_window).
 #[derive(Debug)]
 pub struct Receiver {
     /// Next segment expected, RCV.NXT.
