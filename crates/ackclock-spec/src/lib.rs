@@ -16,6 +16,7 @@ pub mod error;
 pub mod expression;
 pub mod files;
 pub mod parse;
+pub mod prelude;
 pub mod quantity;
 pub mod registry;
 pub mod schema;

@@ -23,12 +23,7 @@ use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Event, Needs,
     Pace,
 };
-use ackclock_spec::error::{Result, check_positive, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{BitRate, Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters. The defaults are those of the paper.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -9,13 +9,7 @@ use super::{
     Event, Needs, SendLimit,
 };
 use crate::endpoint::parameters::Arithmetic;
-use ackclock_spec::error::{Result, check_factor, check_positive, consistent, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -16,13 +16,7 @@ use super::{
     Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, MarkReport, Needs,
 };
 use crate::endpoint::parameters::{Arithmetic, EcnCodepoint, EcnFeedback};
-use ackclock_spec::error::{Result, consistent, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Smallest window after a reduction, in segments (RFC 8257 section 3.4 leaves it to RFC 3168;
 /// Linux).
@@ -228,7 +222,6 @@ impl SegmentDecrease for LinuxAlpha {
 mod tests {
     use super::super::testing::{AckClock, MSS};
     use super::*;
-    use ackclock_spec::units::{Bytes, Span};
     use serde_json::json;
 
     const RTT: Span = Span::from_millis(100);

@@ -4,11 +4,7 @@ use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growt
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::slow_start::SlowStartExit;
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -170,7 +166,6 @@ mod tests {
     use super::super::CongestionKind;
     use super::super::testing::{AckClock, MSS};
     use super::*;
-    use ackclock_spec::units::Span;
     use serde_json::{Value, json};
 
     const RTT: Span = Span::from_millis(100);

@@ -17,13 +17,7 @@ use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growt
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind};
-use ackclock_spec::error::{Result, check_factor, check_positive, consistent, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters. The defaults are those of the draft.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -17,14 +17,8 @@ use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::rounds::RoundCounter;
 use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
-use ackclock_spec::error::{Result, check_factor, check_positive, consistent, every};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::Segments;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Parameters. The defaults are those of the paper and of Linux.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -20,12 +20,7 @@ use super::smallest_delay::{BaseDelay, LastMinimum};
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Event};
 use super::{ControlState, RecoveryPhase};
-use ackclock_spec::error::{Result, check_positive, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters. The defaults are those of the draft.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -278,7 +273,6 @@ mod tests {
     use super::super::CongestionKind;
     use super::super::testing::{AckClock, Bottleneck, MSS};
     use super::*;
-    use ackclock_spec::units::BitRate;
     use serde_json::json;
 
     fn clock(rtt_ms: u64, window: u64, ssthresh: Option<u64>) -> AckClock {

@@ -22,14 +22,8 @@ use super::{
     Event, MarkReport, Needs, Pace, RecoveryPhase,
 };
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
-use ackclock_spec::error::{Result, check_positive, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::Segments;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{BitRate, Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Parameters. The defaults are those of version 0.7.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -29,13 +29,7 @@ use super::reno_linux::{RenoLinux, Shares};
 use super::slow_start::SlowStartExit;
 use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::endpoint::parameters::Arithmetic;
-use ackclock_spec::error::{Result, check_factor, check_positive, consistent, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -189,8 +183,6 @@ mod tests {
     use ackclock_spec::files::NoFiles;
     use ackclock_spec::registry::choose;
     use ackclock_spec::streams::Streams;
-    use ackclock_spec::units::Bytes;
-    use ackclock_spec::units::Span;
     use serde_json::{Value, json};
 
     fn clock(tree: &Value, window: u64, ssthresh: Option<u64>) -> AckClock {

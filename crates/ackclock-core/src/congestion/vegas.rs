@@ -32,13 +32,7 @@ use super::rounds::RoundCounter;
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Event};
 use super::{ControlState, RecoveryPhase};
-use ackclock_spec::error::{Result, check_positive, consistent, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters. The defaults are Linux's, which the paper calls Vegas-2,4; its other setting is 1
 /// and 3.
@@ -216,7 +210,6 @@ mod tests {
     use super::*;
     use ackclock_spec::files::NoFiles;
     use ackclock_spec::registry::choose;
-    use ackclock_spec::units::BitRate;
     use serde_json::{Value, json};
 
     /// A path that carries `product` segments in 100 ms, with a buffer for as many.

@@ -6,11 +6,7 @@ use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::EstimatorKind;
 use crate::estimator::abse::{Abse, AbseLiteral};
-use ackclock_spec::error::Result;
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -6,12 +6,7 @@ use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::westwood_linux::WestwoodLinux;
 use crate::estimator::{EstimatorKind, westwood_plus};
-use ackclock_spec::error::Result;
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters. Linux corresponds to `estimator = { kind = "westwood_linux" }`, `cut =
 /// "at_recovery_end"` and `growth = "per_window"`.

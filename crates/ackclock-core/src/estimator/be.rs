@@ -4,12 +4,7 @@
 use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use ackclock_spec::error::{Result, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -87,7 +82,6 @@ mod tests {
     use super::super::low_pass::Filter;
     use super::super::testing::{CONTEXT, Stream, assert_near, rate_at};
     use super::*;
-    use ackclock_spec::units::Span;
 
     const RTT: Span = Span::from_millis(70);
     const GAP: Span = Span::from_micros(3_200);

@@ -4,12 +4,7 @@
 use super::be::{BandwidthEstimate, Be};
 use super::re::{RateEstimate, Re};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -160,7 +155,6 @@ impl RateEstimator for CombinedEstimate {
 mod tests {
     use super::super::testing::{CONTEXT, Stream, ack, assert_near, rate_at};
     use super::*;
-    use ackclock_spec::units::Span;
 
     const RTT_MIN: Span = Span::from_millis(70);
     const GAP: Span = Span::from_millis(2);

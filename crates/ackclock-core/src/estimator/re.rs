@@ -4,12 +4,7 @@ use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
 use super::recent::Recent;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

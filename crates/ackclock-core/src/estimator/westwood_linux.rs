@@ -2,12 +2,7 @@
 
 use super::observation::AckedCount;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use ackclock_spec::error::{Result, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -176,7 +171,7 @@ mod tests {
     fn feed(estimate: &mut LinuxEstimate, from: u64, ms: u64, bytes: u64, rtt: Span) {
         for now in from..from + ms {
             let sample = AckSample {
-                newly_acked: ackclock_spec::units::Bytes(bytes),
+                newly_acked: Bytes(bytes),
                 ..ack(1, rtt, 30)
             };
             estimate.on_ack(at_ms(now), &sample);

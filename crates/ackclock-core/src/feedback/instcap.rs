@@ -1,10 +1,7 @@
 //! The last measurement, unchanged.
 
 use super::{FeedbackAlgorithm, FeedbackKind};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::BitRate;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters: none.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]

@@ -2,12 +2,7 @@
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
-use ackclock_spec::error::{Result, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{BitRate, Probability};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 use std::collections::VecDeque;
 

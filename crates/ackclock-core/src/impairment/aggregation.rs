@@ -3,12 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
-use ackclock_spec::error::{Result, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory, StreamScope};
-use ackclock_spec::units::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters. A packet that the link has sent is held until the next tick, and keeps its order.

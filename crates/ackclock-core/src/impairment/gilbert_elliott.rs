@@ -4,12 +4,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use ackclock_spec::registry::{Element, Factory, StreamScope};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{Probability, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters. With the defaults, bursts of loss last 1/`bad_to_good` packets on average, and the
 /// share `good_to_bad`/(`good_to_bad` + `bad_to_good`) of all packets is lost.

@@ -3,12 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use ackclock_spec::registry::{Element, Factory, StreamScope};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{Probability, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,12 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use ackclock_spec::error::{Result, consistent, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory, StreamScope};
-use ackclock_spec::units::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters. The first packet from `from` on is lost, then every n-th after it, until `until`.

@@ -4,13 +4,7 @@ use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use crate::token_bucket::TokenBucket;
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory, StreamScope};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{BitRate, Bytes, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters. The bucket is full at the beginning. A packet that finds fewer tokens than its bytes

@@ -3,13 +3,8 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
-use ackclock_spec::error::Result;
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory, StreamScope};
+use ackclock_spec::prelude::*;
 use ackclock_spec::steps;
-use ackclock_spec::units::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. The extra delay is added to the hop's delay, after the link, by the time at which

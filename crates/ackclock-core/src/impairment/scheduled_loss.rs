@@ -3,15 +3,8 @@
 use super::facts::{ImpairmentFacts, LossStep};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use ackclock_spec::error::Result;
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory, StreamScope};
-use ackclock_spec::stated::Stated;
+use ackclock_spec::prelude::*;
 use ackclock_spec::steps;
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{Probability, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. There is no loss before the first step; the last step holds for ever. A step of

@@ -2,10 +2,7 @@
 
 use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{BitRate, Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -12,13 +12,7 @@ use super::constant::ConstantLink;
 use super::contention::{Bound, Contention, ContentionWindow};
 use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
-use ackclock_spec::error::{Result, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::BitRate;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters.

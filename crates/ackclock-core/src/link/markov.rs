@@ -17,14 +17,10 @@
 use super::facts::{LinkFacts, LinkStates};
 use super::piecewise::{Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use ackclock_spec::error::{Result, both, consistent};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::streams::{Stream, Streams};
-use ackclock_spec::units::{BitRate, Probability, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use ackclock_spec::error::both;
+use ackclock_spec::prelude::*;
+use ackclock_spec::streams::Streams;
+use serde::{Deserializer, de::Error as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -392,8 +388,6 @@ mod tests {
     use super::*;
     use ackclock_spec::files::NoFiles;
     use ackclock_spec::registry;
-    use ackclock_spec::registry::StreamScope;
-    use ackclock_spec::units::Bytes;
     use proptest::prelude::*;
 
     const YEAR: f64 = 365.25 * 86_400.0;

@@ -4,14 +4,8 @@ use super::facts::{LinkFacts, RateStep};
 use super::piecewise::PiecewiseLink;
 use super::trace::Rows;
 use super::{Link, LinkContext, LinkKind};
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
+use ackclock_spec::prelude::*;
 use ackclock_spec::steps;
-use ackclock_spec::units::{BitRate, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. A change of the rate applies at once, also to the packet in service. While the rate
@@ -98,9 +92,8 @@ impl Factory<LinkKind> for Scheduled {
 mod tests {
     use super::*;
     use ackclock_spec::files::NoFiles;
-    use ackclock_spec::registry::{self, Selection, StreamScope};
+    use ackclock_spec::registry::{self, Selection};
     use ackclock_spec::streams::Streams;
-    use ackclock_spec::units::{Bytes, Time};
     use serde_json::Value;
 
     fn choose(steps: Value) -> Result<Selection<LinkKind>> {

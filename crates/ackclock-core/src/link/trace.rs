@@ -40,12 +40,10 @@
 use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use ackclock_spec::error::{Code, Error, Result, both, consistent, every, in_range};
-use ackclock_spec::files::{Files, all_lines, read_checked};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{BitRate, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use ackclock_spec::error::{Code, Error, both};
+use ackclock_spec::files::{all_lines, read_checked};
+use ackclock_spec::prelude::*;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -19,13 +19,7 @@ use super::facts::{MediumFacts, Timing};
 use super::phy::{Phy, Profile};
 use super::{Completion, ContenderCounts, Medium, MediumKind, Usage};
 use crate::link::contention::{AccessParameters, Contention};
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory, StreamScope};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{BitRate, Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters. Fields that are not given follow from the profile.

@@ -5,13 +5,8 @@ use super::adaptive_limit::{
 };
 use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use ackclock_spec::error::{Result, every};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::{PacketRate, Segments};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters: those of `ebdp` and of `alt`, whose `maximum` is `tuned_maximum` here. eBDP bounds

@@ -8,13 +8,8 @@ use super::red::{check_early_from, check_probability, check_room, check_typical,
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::PacketId;
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{BitRate, Bytes, Probability, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -216,7 +211,7 @@ mod tests {
     use crate::link::{LinkContext, LinkKind};
     use crate::packet::Ecn;
     use ackclock_spec::files::NoFiles;
-    use ackclock_spec::registry::{StreamScope, choose};
+    use ackclock_spec::registry::choose;
     use ackclock_spec::streams::Streams;
     use serde_json::json;
 

@@ -4,13 +4,8 @@
 use super::adaptive_limit::{AdaptiveLimit, IdleTimeLimit, check_idle_time};
 use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use ackclock_spec::error::Result;
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::{PacketRate, Segments};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. In the letters of the publication: t is `interval`, a1 `increase`, b1 `decrease`,

@@ -8,14 +8,8 @@ use super::facts::QueueFacts;
 use super::{Discipline, FlowLabels, Queue, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::{Backlog, Dscp, PacketId};
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{BitRate, Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::cmp::Reverse;
 

@@ -9,13 +9,8 @@ use super::facts::{QueueFacts, SteeringLaw};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
-use ackclock_spec::error::{Result, every};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters.

@@ -4,11 +4,8 @@ use super::facts::{Capacity, QueueFacts};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -109,7 +106,6 @@ impl Admission for DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_spec::units::Span;
 
     fn occupancy(waiting: u64, serving: u64) -> Occupancy {
         let backlog = |packets| Backlog {

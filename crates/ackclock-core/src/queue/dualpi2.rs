@@ -10,15 +10,8 @@ use super::pi2::check_coupling;
 use super::{ClassCounts, Discipline, Occupancy, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Ecn, Packet, PacketId, TimedFifo};
-use ackclock_spec::error::{Result, consistent, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{Bytes, Probability, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. Defaults: RFC 9332 appendix A for `exact` arithmetic, Linux for `linux`.

@@ -10,14 +10,8 @@ use super::pie::{Control, DelayMeasure, Departing, Exact, Line, Linux, Pie, admi
 use super::{Discipline, Occupancy, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use ackclock_spec::error::{Result, every};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{Bytes, Probability, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. Those of the control are explained at `pie`; each queue has its own.

@@ -6,13 +6,8 @@ use super::facts::QueueFacts;
 use super::{Discipline, Occupancy, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId, TimedFifo};
-use ackclock_spec::error::Result;
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -90,7 +85,6 @@ mod tests {
     use super::*;
     use crate::packet::FlowId;
     use crate::queue::testing::Bench;
-    use ackclock_spec::units::Bytes;
 
     fn bench(limit: QueueLimit) -> Bench<HeadDropQueue> {
         let queue = HeadDropQueue {

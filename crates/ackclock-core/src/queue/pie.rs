@@ -9,14 +9,8 @@ use super::pi_controller::check_times;
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use ackclock_spec::error::{Result, check_positive, consistent, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{Bytes, Probability, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt::Debug;
 

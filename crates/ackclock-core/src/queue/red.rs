@@ -4,14 +4,8 @@
 use super::early_detection::{Average, Curve, EarlyDetection, Level, Spacing};
 use super::facts::{QueueFacts, Thresholds};
 use super::{Discipline, QueueContext, QueueKind};
-use ackclock_spec::error::{Result, consistent, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{BitRate, Bytes, Probability};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. In the letters of the paper: min_th is `minimum_threshold`, max_th

@@ -9,15 +9,8 @@ use super::red::check_room;
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
-use ackclock_spec::error::{Result, consistent, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::Time;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. The queue that counts is what a packet finds on arrival, before it joins: packets or
@@ -180,7 +173,7 @@ mod tests {
     use crate::link::{LinkContext, LinkKind};
     use crate::packet::{Ecn, FlowId, Packet, PacketKind, PacketPool};
     use ackclock_spec::files::NoFiles;
-    use ackclock_spec::registry::{StreamScope, choose};
+    use ackclock_spec::registry::choose;
     use ackclock_spec::streams::Streams;
     use serde_json::Value;
 

@@ -11,13 +11,7 @@ use super::{
 use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::endpoint::RttEstimator;
 use crate::endpoint::parameters::TimerParameters;
-use ackclock_spec::error::{Result, check_factor, check_positive, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

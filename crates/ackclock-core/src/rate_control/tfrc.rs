@@ -9,14 +9,9 @@ use super::acknowledging::{Acknowledging, MOST};
 use super::equation::tfrc::{Equation, TimeoutRule};
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::OptionalWindow;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::Bytes;
 use loss_intervals::Weighing;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 mod limited;
 mod loss_history;

@@ -8,13 +8,8 @@
 use super::acknowledging::Acknowledging;
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
-use ackclock_spec::error::{Result, check_positive, consistent, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::{OptionalWindow, PacketRate};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 mod rounds;

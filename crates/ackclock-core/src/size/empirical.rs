@@ -5,13 +5,9 @@
 //! line per size, as measured.
 
 use super::{SizeKind, check_size};
-use ackclock_spec::error::{Code, Error, Result, consistent, every, in_range};
-use ackclock_spec::files::{Files, WrongLine, all_lines, read_checked};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::Bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::error::{Code, Error};
+use ackclock_spec::files::{WrongLine, all_lines, read_checked};
+use ackclock_spec::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -1,13 +1,7 @@
 //! Sizes whose logarithm is normal: the body of the sizes on file servers and in web traffic.
 
 use super::{SizeKind, check_size, whole};
-use ackclock_spec::error::{Result, check_positive, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::Bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters. The median is mean · exp(−sigma²/2). A distribution given by mu and sigma has the

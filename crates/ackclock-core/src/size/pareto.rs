@@ -6,13 +6,7 @@
 //! mean (a − 1)/a. With a bound, k is found by bisection, because the mean grows with k.
 
 use super::{SizeKind, check_size, whole};
-use ackclock_spec::error::{Result, check_positive, consistent, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::Bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters.

@@ -1,13 +1,7 @@
 //! Sizes that are equally likely within bounds.
 
 use super::{SizeKind, check_size};
-use ackclock_spec::error::{Result, consistent, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::Bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters. Every whole number of bytes is equally likely, bounds included.

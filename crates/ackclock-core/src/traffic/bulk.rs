@@ -2,10 +2,7 @@
 
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Bulk traffic has no parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,14 +3,7 @@
 use super::cbr::{PacketClock, check_packet_size};
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use ackclock_spec::error::{Result, consistent, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{BitRate, Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Parameters. An off period interrupts the time between two packets and does not restart it. So

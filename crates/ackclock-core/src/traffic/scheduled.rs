@@ -3,14 +3,8 @@
 use super::cbr::check_packet_size;
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use ackclock_spec::error::{Result, every};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
+use ackclock_spec::prelude::*;
 use ackclock_spec::steps;
-use ackclock_spec::units::{BitRate, Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters. Nothing is sent before the first step; the last step holds for ever. A packet is due

@@ -3,13 +3,9 @@
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
 use crate::size::{SizeKind, check_size};
-use ackclock_spec::error::{Error, Result};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory, Selection, choose};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{Bytes, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::error::Error;
+use ackclock_spec::prelude::*;
+use ackclock_spec::registry::{Selection, choose};
 use serde_json::{Value, json};
 
 /// Parameters.

@@ -9,20 +9,16 @@ use crate::endpoint::parameters::{
     RecoveryWindow,
 };
 use crate::endpoint::{Receiver, Sender, TcpParameters};
-use ackclock_spec::error::{Error, Result, both, every};
-use ackclock_spec::files::Files;
+use ackclock_spec::error::{Error, both};
 use ackclock_spec::parse;
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::OptionalWindow;
-use ackclock_spec::registry::{
-    Element, Factory, Kind, ReadParameters, Selection, StreamScope, choose_within,
-};
+use ackclock_spec::registry::{Kind, ReadParameters, Selection, choose_within};
 use ackclock_spec::schema;
-use ackclock_spec::stated::Stated;
 use ackclock_spec::tree::to_tree;
-use ackclock_spec::units::Bytes;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator};
+use serde::Serializer;
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -370,7 +366,6 @@ fn merge(tree: &mut Value, over: Value) {
 mod tests {
     use super::*;
     use ackclock_spec::quantity::Segments;
-    use ackclock_spec::units::{Bytes, Span};
     use serde_json::json;
 
     fn given(tree: Value) -> Map<String, Value> {

@@ -6,20 +6,15 @@ use crate::datagram::{DatagramParameters, DatagramReceiver, DatagramSender};
 use crate::endpoint::parameters::EcnCodepoint;
 use crate::packet::Ecn;
 use crate::rate_control::{RateContext, RateControlKind};
-use ackclock_spec::error::{Error, Result, both, every, in_range};
-use ackclock_spec::files::Files;
+use ackclock_spec::error::{Error, both};
 use ackclock_spec::parse;
-use ackclock_spec::registry::{
-    Element, Factory, ReadParameters, Selection, StreamScope, choose_within,
-};
+use ackclock_spec::prelude::*;
+use ackclock_spec::registry::{ReadParameters, Selection, choose_within};
 use ackclock_spec::schema;
-use ackclock_spec::stated::Stated;
 use ackclock_spec::tree::to_tree;
-use ackclock_spec::units::Bytes;
 use controlled::{ControlledReceiver, ControlledSender};
 use plain::{PlainReceiver, PlainSender};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 

@@ -1,11 +1,6 @@
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::*;
-use ackclock_spec::error::{Result, check_factor};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -6,13 +6,7 @@ use super::super::facts::{
 };
 use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::{BitRate, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters. The defaults are the constants of `tcp_bbr.c` in Linux 6, named in brackets. Gains
 /// and shares are in 256ths, as there.

@@ -3,12 +3,7 @@
 use super::super::facts::{ControlFacts, GrowthLaw, PathModelFacts};
 use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Parameters. The defaults are the constants of draft-ietf-ccwg-bbr-06, whose names are in
 /// brackets. The draft contradicts itself in places: there, a parameter chooses the reading.

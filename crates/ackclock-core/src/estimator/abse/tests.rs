@@ -43,7 +43,7 @@ fn the_sampling_interval_is_the_queueing_delay() {
         estimate.now.throughput = rate;
         let rtt = RTT_MIN + queued;
         let sample = AckSample {
-            cwnd: ackclock_spec::units::Bytes((rate * rtt.as_seconds()) as u64),
+            cwnd: Bytes((rate * rtt.as_seconds()) as u64),
             ..ack(1, rtt, 1)
         };
         let interval = estimate.sampling_interval(&sample, GAP, rtt).as_seconds();
