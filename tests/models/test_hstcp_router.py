@@ -127,7 +127,7 @@ def test_what_a_drop_tail_router_holds_is_the_sum_over_its_states(log_rho: float
     n = np.arange(K + 1.0)
     weights = np.exp(n * log_rho - max(0.0, K * log_rho))
     pi = weights / weights.sum()
-    mean, law = float((pi * n).sum()), DropTail(np.asarray(K)).at(np.asarray(log_rho))
+    mean, law = float((pi * n).sum()), DropTail(np.asarray(K)).occupancy(np.asarray(log_rho))
     assert np.exp(law.log_loss) == pytest.approx(pi[-1], rel=1e-9, abs=1e-300)
     assert law.mean == pytest.approx(mean, rel=1e-9)
     assert law.variance == pytest.approx(float((pi * (n - mean) ** 2).sum()), rel=1e-7)
@@ -136,12 +136,14 @@ def test_what_a_drop_tail_router_holds_is_the_sum_over_its_states(log_rho: float
 
 @given(rho, st.integers(1, 300))
 def test_red_that_drops_nothing_before_it_is_full_is_drop_tail(log_rho: float, K: int) -> None:
-    drop_tail = DropTail(np.asarray(K)).at(np.asarray(log_rho))
+    drop_tail = DropTail(np.asarray(K)).occupancy(np.asarray(log_rho))
     # Resolution of a sum over states: the logarithm of a weight, up to K ln rho, is rounded, and
     # counts up to K packets.
     rounding = 1e-10 + 8 * np.finfo(float).eps * K * K * abs(log_rho)
     for shortcut in (False, True):
-        red = Red(K, low=K, high=K + 1.0, p_max=0.5, shortcut=shortcut).at(np.asarray(log_rho))
+        red = Red(K, low=K, high=K + 1.0, p_max=0.5, shortcut=shortcut).occupancy(
+            np.asarray(log_rho)
+        )
         for name in ("log_loss", "mean", "variance", "log_loss_slope"):
             assert getattr(red, name) == pytest.approx(
                 float(getattr(drop_tail, name)), rel=1e-7, abs=rounding
@@ -160,7 +162,7 @@ def test_reds_law_is_that_of_its_balance(log_rho: float, K: int, low: float, p_m
     pi = np.linalg.lstsq(
         np.vstack([rates.T, np.ones(K + 1)]), np.append(np.zeros(K + 1), 1.0), rcond=None
     )[0]
-    law = red.at(np.asarray(log_rho))
+    law = red.occupancy(np.asarray(log_rho))
     assert law.mean == pytest.approx(float(pi @ np.arange(K + 1)), rel=1e-6, abs=1e-9)
     assert np.exp(law.log_loss) == pytest.approx(float(pi @ red.drops), rel=1e-5, abs=1e-9)
 
@@ -223,8 +225,10 @@ def test_the_solution_takes_few_evaluations(
 ) -> None:
     # With a million places an evaluation takes a tenth of a second. Bisection takes sixty.
     asked: list[object] = []
-    at = Red.at
-    monkeypatch.setattr(Red, "at", lambda self, log_rho: asked.append(log_rho) or at(self, log_rho))
+    occupancy = Red.occupancy
+    monkeypatch.setattr(
+        Red, "occupancy", lambda self, log_rho: asked.append(log_rho) or occupancy(self, log_rho)
+    )
     solve(Red(K, 0.4 * K, float(K), 0.1, shortcut), 125_000, round_trips("A"))
     assert len(asked) <= 30
 

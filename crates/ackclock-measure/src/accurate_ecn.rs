@@ -68,10 +68,10 @@ impl MarkedPackets {
         let (counter, sum) = self.counted.unwrap_or((start, 0));
         let step = u64::from(u32::from(ack.ace).wrapping_sub(counter) & 0b111);
         let silent = std::mem::replace(&mut self.silent, ack.marked_bytes.is_none());
-        let found = ack.marked(step, ack.marked_bytes.filter(|_| !silent));
-        self.unclear += u64::from(found.is_none());
-        let found = found.unwrap_or(step);
-        self.counted = Some((counter.wrapping_add(found as u32), sum + found));
+        let marked = ack.marked(step, ack.marked_bytes.filter(|_| !silent));
+        self.unclear += u64::from(marked.is_none());
+        let marked = marked.unwrap_or(step);
+        self.counted = Some((counter.wrapping_add(marked as u32), sum + marked));
     }
 
     /// Returns how many packets arrived marked; None without an ACK, or if ACE may have wrapped.
@@ -97,8 +97,8 @@ impl Progress {
         };
         let mut fitting = (least..=most).step_by(8).filter(|count| fits(*count));
         // Marked packets without payload leave no count that fits.
-        let found = fitting.next().unwrap_or(least);
-        fitting.next().is_none().then_some(found)
+        let count = fitting.next().unwrap_or(least);
+        fitting.next().is_none().then_some(count)
     }
 }
 
@@ -207,18 +207,18 @@ mod tests {
 
     #[test]
     fn a_counter_wraps_and_does_not_run_backwards() {
-        let mut found = CodepointBytes::default();
-        found.take(&option(MODULUS - 10), false, true);
-        assert_eq!(found.ect0.bytes(), Some(0), "where counting begins");
-        found.take(&option(5), false, true);
-        assert_eq!(found.ect0.bytes(), Some(15));
-        found.take(&option(MODULUS - 10), false, true);
-        assert_eq!(found.ect0.bytes(), Some(15), "older");
-        found.take(&option(1_000), false, false);
-        assert_eq!(found.ect0.bytes(), Some(15), "overtaken");
-        found.take(&option(6), false, true);
-        assert_eq!(found.ect0.bytes(), Some(16));
-        assert_eq!((found.ect1.bytes(), found.ce.bytes()), (None, None));
-        assert_eq!(found.options, 5);
+        let mut bytes = CodepointBytes::default();
+        bytes.take(&option(MODULUS - 10), false, true);
+        assert_eq!(bytes.ect0.bytes(), Some(0), "where counting begins");
+        bytes.take(&option(5), false, true);
+        assert_eq!(bytes.ect0.bytes(), Some(15));
+        bytes.take(&option(MODULUS - 10), false, true);
+        assert_eq!(bytes.ect0.bytes(), Some(15), "older");
+        bytes.take(&option(1_000), false, false);
+        assert_eq!(bytes.ect0.bytes(), Some(15), "overtaken");
+        bytes.take(&option(6), false, true);
+        assert_eq!(bytes.ect0.bytes(), Some(16));
+        assert_eq!((bytes.ect1.bytes(), bytes.ce.bytes()), (None, None));
+        assert_eq!(bytes.options, 5);
     }
 }

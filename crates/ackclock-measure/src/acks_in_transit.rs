@@ -9,7 +9,7 @@ const MOST: usize = 8192;
 
 /// Contents of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct AckContents {
     /// Cumulative acknowledgment: everything before this number is acknowledged.
     pub acknowledged: u64,
     /// Right edge of the receiver's window.
@@ -22,34 +22,34 @@ pub struct Said {
 #[derive(Clone, Debug, Default)]
 pub struct AcksInTransit {
     /// Times at which they passed, with their contents.
-    acks: VecDeque<(u64, Said)>,
-    known: Said,
+    acks: VecDeque<(u64, AckContents)>,
+    received: AckContents,
 }
 
 impl AcksInTransit {
     /// Records an ACK that passes at `at`.
-    pub fn pass(&mut self, at: u64, said: Said) {
+    pub fn pass(&mut self, at: u64, contents: AckContents) {
         if self.acks.len() == MOST
             && let Some((_, oldest)) = self.acks.pop_front()
         {
-            self.known = oldest;
+            self.received = oldest;
         }
-        self.acks.push_back((at, said));
+        self.acks.push_back((at, contents));
     }
 
     /// Returns what the sender knew when it sent the packet that passes at `at`. `way` is the round
     /// trip from the capture point to the sender.
-    pub fn known(&mut self, at: u64, way: Span) -> Said {
-        while let Some(&(passed_at, said)) = self.acks.front()
+    pub fn received(&mut self, at: u64, way: Span) -> AckContents {
+        while let Some(&(passed_at, contents)) = self.acks.front()
             && passed_at.saturating_add(way.as_nanos()) <= at
         {
-            self.known = Said {
+            self.received = AckContents {
                 at: passed_at.saturating_add(way.as_nanos()),
-                ..said
+                ..contents
             };
             self.acks.pop_front();
         }
-        self.known
+        self.received
     }
 }
 
@@ -60,21 +60,26 @@ mod tests {
     #[test]
     fn an_ack_is_known_when_its_answer_comes() {
         let mut acks_in_transit = AcksInTransit::default();
-        let said = |acknowledged, at| Said {
+        let ack = |acknowledged, at| AckContents {
             acknowledged,
             edge: acknowledged + 50,
             at,
         };
-        acks_in_transit.pass(100, said(7, 0));
-        acks_in_transit.pass(110, said(9, 0));
+        acks_in_transit.pass(100, ack(7, 0));
+        acks_in_transit.pass(110, ack(9, 0));
         let way = Span::from_nanos(50);
         assert_eq!(
-            [149, 150, 155, 160].map(|at| acks_in_transit.known(at, way)),
-            [Said::default(), said(7, 150), said(7, 150), said(9, 160)]
+            [149, 150, 155, 160].map(|at| acks_in_transit.received(at, way)),
+            [
+                AckContents::default(),
+                ack(7, 150),
+                ack(7, 150),
+                ack(9, 160)
+            ]
         );
         assert_eq!(
-            acks_in_transit.known(100, way),
-            said(9, 160),
+            acks_in_transit.received(100, way),
+            ack(9, 160),
             "what is known stays known"
         );
     }

@@ -58,7 +58,7 @@ impl Clock {
         let order = ORDER.as_nanos();
         let mut at = packet.at_ns.saturating_add(self.shift);
         let latest = self.latest.unwrap_or(0);
-        let is_before = |one: u64, other: u64| one.saturating_add(order) < other;
+        let is_before = |time: u64, other: u64| time.saturating_add(order) < other;
         if let Some(next) = next
             && is_before(next, at)
             && (self.latest.is_none() || !is_before(next, latest))

@@ -4,7 +4,7 @@
 //! `acknowledging`.
 
 use crate::accurate_ecn::{CodepointBytes, MarkedPackets};
-use crate::acks_in_transit::{AcksInTransit, Said};
+use crate::acks_in_transit::{AckContents, AcksInTransit};
 use crate::flight::Flight;
 use crate::holes::Holes;
 use crate::limits::{Room, window_is_full};
@@ -417,8 +417,8 @@ impl Direction {
 
     /// Returns the acknowledgments known to the sender when it sent the packet that passes now. It
     /// had not yet received all ACKs that have passed the capture point.
-    fn known_to_sender(&mut self, at: u64) -> Said {
-        let here = Said {
+    fn known_to_sender(&mut self, at: u64) -> AckContents {
+        let here = AckContents {
             acknowledged: self.numbers.acknowledged,
             edge: self.window.edge,
             at: self.last_ack_at.unwrap_or(0),
@@ -426,13 +426,13 @@ impl Direction {
         let Some(way) = self.way_to_sender() else {
             return here;
         };
-        let known = self.acks_in_transit.known(at, way);
-        if known.edge > 0 {
-            known
+        let received = self.acks_in_transit.received(at, way);
+        if received.edge > 0 {
+            received
         } else {
             // Before the first ACK that it answers, the sender knows what the handshake said.
-            Said {
-                acknowledged: known.acknowledged,
+            AckContents {
+                acknowledged: received.acknowledged,
                 ..here
             }
         }
@@ -440,8 +440,8 @@ impl Direction {
 
     /// Returns the bytes in flight from the sender's view when it sent the packet that passes now.
     fn outstanding_for_sender(&mut self, at: u64) -> u64 {
-        let known = self.known_to_sender(at).acknowledged;
-        let acknowledged = known.max(self.numbers.origin.unwrap_or(0).min(self.numbers.highest));
+        let received = self.known_to_sender(at).acknowledged;
+        let acknowledged = received.max(self.numbers.origin.unwrap_or(0).min(self.numbers.highest));
         self.numbers.highest.saturating_sub(acknowledged)
     }
 
@@ -455,9 +455,9 @@ impl Direction {
         if !self.window.is_known {
             return self.window.raw == Some(0);
         }
-        let known = self.known_to_sender(at);
+        let received = self.known_to_sender(at);
         let mss = self.mss_or_guess();
-        let window = known.edge.saturating_sub(known.acknowledged);
+        let window = received.edge.saturating_sub(received.acknowledged);
         // Away from the sender, packets that left together pass one after the other, and the sender
         // seems to have known the ACK of the time between.
         let uncertain = match self.way_to_sender() {
@@ -465,7 +465,9 @@ impl Direction {
             None => 0,
         };
         let room = Room {
-            free: known.edge.saturating_sub(self.numbers.highest + uncertain),
+            free: received
+                .edge
+                .saturating_sub(self.numbers.highest + uncertain),
             window,
             largest: self.window.size.most().unwrap_or(0),
         };

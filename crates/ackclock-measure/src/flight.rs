@@ -200,9 +200,9 @@ mod tests {
         assert_eq!(flight.find(99), Some(&again));
         assert_eq!(flight.find(120), Some(&sent(120, 200, 2)));
         assert_eq!(flight.find(200), None);
-        let mut told = Vec::new();
-        let covered = flight.acknowledge(200, |packet| told.push(packet.low));
-        assert_eq!((told, covered.resent_at), (vec![50, 100], 9));
+        let mut covered_from = Vec::new();
+        let covered = flight.acknowledge(200, |packet| covered_from.push(packet.low));
+        assert_eq!((covered_from, covered.resent_at), (vec![50, 100], 9));
         assert_eq!(covered.newest.map(|packet| packet.low), Some(120));
     }
 

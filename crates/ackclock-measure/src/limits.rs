@@ -211,7 +211,7 @@ pub struct Stillness {
     /// Number of them captured next to the sender.
     pub near: u64,
     /// Number of them for which the arrival of the last ACK before them at the sender is known.
-    pub told: u64,
+    pub ack_known: u64,
     /// Number of those that left right after that ACK.
     pub prompt: u64,
     /// Number of those that left neither right after that ACK nor right behind another packet.
@@ -245,7 +245,7 @@ const LATE: f64 = 0.25;
 pub fn judge_still(still: &Stillness) -> LimitingFactor {
     if still.rounds < STILL_ROUNDS || (still.after_loss && still.lasted < PLATEAU) {
         // A sender that paces, or an application that supplies no more.
-        let at_will = still.told == still.sent && 2 * still.late > still.sent;
+        let at_will = still.ack_known == still.sent && 2 * still.late > still.sent;
         return if at_will {
             LimitingFactor::Unknown
         } else {
@@ -255,7 +255,7 @@ pub fn judge_still(still: &Stillness) -> LimitingFactor {
     let is_share = |count: u64, share: f64| count as f64 >= share * still.sent as f64;
     if still.near == still.sent && is_share(still.prompt, PROMPT) {
         LimitingFactor::SenderBuffer
-    } else if still.told == still.sent && is_share(still.late, LATE) {
+    } else if still.ack_known == still.sent && is_share(still.late, LATE) {
         LimitingFactor::Application
     } else {
         LimitingFactor::Unknown
@@ -320,7 +320,7 @@ mod tests {
             after_loss: false,
             sent: 100,
             near: 100,
-            told: 100,
+            ack_known: 100,
             prompt: 95,
             late: 5,
         };
@@ -372,7 +372,7 @@ mod tests {
         );
         let nothing = Stillness {
             near: 0,
-            told: 0,
+            ack_known: 0,
             prompt: 0,
             late: 0,
             ..still

@@ -386,9 +386,9 @@ fn number_of(earlier: &HashMap<u64, u32, FixedState>, pair: &Pair) -> u32 {
 fn names_of(naming: Option<&Naming>, addresses: [SocketAddr; 2], number: u32) -> [FlowName; 2] {
     Side::BOTH.map(|side| {
         let (source, destination) = (addresses[side as usize], addresses[side.other() as usize]);
-        let known = naming.and_then(|naming| naming(source, destination));
+        let given = naming.and_then(|naming| naming(source, destination));
         let (flow, instance) =
-            known.unwrap_or_else(|| (format!("{source} > {destination}"), i64::from(number)));
+            given.unwrap_or_else(|| (format!("{source} > {destination}"), i64::from(number)));
         FlowName { flow, instance }
     })
 }

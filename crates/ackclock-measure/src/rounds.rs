@@ -108,7 +108,7 @@ pub struct Departure {
     /// True if it was captured next to the sender.
     pub near: bool,
     /// True if the arrival of the last ACK before it at the sender is known.
-    pub told: bool,
+    pub ack_known: bool,
     /// True if it left right after that ACK.
     pub prompt: bool,
     /// True if it left neither right after that ACK nor right behind another packet.
@@ -142,7 +142,7 @@ struct Round {
     blocked: u64,
     /// Numbers of packets as in [`Stillness`].
     near: u32,
-    told: u32,
+    ack_known: u32,
     prompt: u32,
     late: u32,
     /// True if nothing was in flight before it.
@@ -408,7 +408,7 @@ impl Rounds {
         };
         round.sums.sent += departure.bytes;
         round.near += u32::from(departure.near);
-        round.told += u32::from(departure.told);
+        round.ack_known += u32::from(departure.ack_known);
         round.prompt += u32::from(departure.prompt);
         round.late += u32::from(departure.late);
         let evidence = &mut round.evidence;
@@ -598,7 +598,7 @@ impl Rounds {
         still.lasted = still.lasted + Span::from_nanos(length);
         still.sent += u64::from(evidence.sent);
         still.near += u64::from(round.near);
-        still.told += u64::from(round.told);
+        still.ack_known += u64::from(round.ack_known);
         still.prompt += u64::from(round.prompt);
         still.late += u64::from(round.late);
     }
@@ -719,7 +719,7 @@ mod tests {
         asked: true,
         prompt: true,
         near: true,
-        told: true,
+        ack_known: true,
         late: false,
     };
 
@@ -879,7 +879,7 @@ mod tests {
     fn what_no_ack_answers_is_unknown_however_long() {
         for segments in [1, 20, 1_000] {
             let mut rounds = Rounds::default();
-            (0..segments).for_each(|one| send(&mut rounds, one * 20, (one + 1) * 1_000));
+            (0..segments).for_each(|number| send(&mut rounds, number * 20, (number + 1) * 1_000));
             rounds.finish(segments * 20 * MS, TRIP);
             assert_eq!(rounds.dominant(), Some((LimitingFactor::Unknown, 1.0)));
             let periods: Vec<Stretch> = rounds.take_finished().collect();

@@ -279,7 +279,7 @@ impl Rows {
         let name = &connection.names[side as usize];
         let trips = &connection.directions[side as usize].trips;
         let whole = trips.whole.moments.count() > 0;
-        for (low, high, samples) in trips.known().law.buckets() {
+        for (low, high, samples) in trips.for_flows().law.buckets() {
             RttHistogramRow {
                 point: scale.labels.0,
                 replicate: scale.labels.1,
@@ -344,7 +344,7 @@ fn flow_row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> FlowRo
     let warmup = Time::from_nanos(scale.origin) + scale.warmup;
     let measured = activity.measured(warmup, Time::from_nanos(connection.last));
     let rate = |bytes: u64| bit_per_s(Bytes(bytes), measured);
-    let trips = direction.trips.known().moments;
+    let trips = direction.trips.for_flows().moments;
     let before = match direction.trips.whole.moments.count() > 0 {
         true => warm.whole,
         false => warm.by_sequence,

@@ -52,25 +52,25 @@ impl Moments {
     /// Returns the mean; this and all below are NaN if there are no times.
     pub fn mean(&self) -> f64 {
         // Accumulated rounding may take the mean beyond an extreme.
-        self.known(self.mean.max(self.least).min(self.most))
+        self.or_nan(self.mean.max(self.least).min(self.most))
     }
     /// Returns the standard deviation; 0 for one time.
     pub fn deviation(&self) -> f64 {
-        self.known((self.squares / self.count.saturating_sub(1).max(1) as f64).sqrt())
+        self.or_nan((self.squares / self.count.saturating_sub(1).max(1) as f64).sqrt())
     }
     /// Returns the least time.
     pub fn least(&self) -> f64 {
-        self.known(self.least)
+        self.or_nan(self.least)
     }
     /// Returns the largest time.
     pub fn most(&self) -> f64 {
-        self.known(self.most)
+        self.or_nan(self.most)
     }
     /// Returns the sum.
     pub fn sum(&self) -> f64 {
         self.mean * self.count as f64
     }
-    const fn known(&self, value: f64) -> f64 {
+    const fn or_nan(&self, value: f64) -> f64 {
         if self.count == 0 { f64::NAN } else { value }
     }
 }
@@ -211,7 +211,7 @@ impl RoundTrips {
 
     /// Returns the round trips for `flows`: whole ones, or the receiver's side if the sender's is
     /// unknown.
-    pub fn known(&self) -> &Samples {
+    pub fn for_flows(&self) -> &Samples {
         if self.whole.moments.count > 0 {
             &self.whole
         } else {
@@ -282,7 +282,7 @@ mod tests {
         let mut trips = RoundTrips::new(MS * 200);
         trips.add_receiver_side(Some(MS * 30), None);
         assert_eq!(
-            trips.known().moments.mean(),
+            trips.for_flows().moments.mean(),
             0.03,
             "the sender's side is unknown"
         );
@@ -292,9 +292,12 @@ mod tests {
         trips.add_receiver_side(Some(MS * 31), Some(MS * 31));
         assert_eq!(trips.by_sequence.moments.count(), 2);
         assert_eq!((trips.by_stamp.count(), trips.by_stamp.most()), (2, 0.04));
-        assert_eq!(trips.known().moments.count(), 2);
+        assert_eq!(trips.for_flows().moments.count(), 2);
         assert_eq!(
-            (trips.known().moments.most(), trips.known().moments.least()),
+            (
+                trips.for_flows().moments.most(),
+                trips.for_flows().moments.least()
+            ),
             (0.06, 0.036)
         );
         assert_eq!(trips.least(), Some(MS * 35));

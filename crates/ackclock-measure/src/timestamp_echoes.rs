@@ -34,7 +34,7 @@ const OUT_OF_ORDER: usize = 8;
 pub struct TimestampEchoes {
     sent: VecDeque<Stamp>,
     /// Latest timestamp that was echoed, or the oldest that is known.
-    known: Option<u32>,
+    latest_echoed: Option<u32>,
     /// Timestamps that passed after later ones.
     late: VecDeque<u32>,
     /// Timestamps recently echoed that have not passed, and the number of all such timestamps.
@@ -61,7 +61,7 @@ impl TimestampEchoes {
             self.unseen.remove(place);
             self.missed -= 1;
         }
-        self.known.get_or_insert(value);
+        self.latest_echoed.get_or_insert(value);
         // Most clocks tick more slowly than packets come, and some packets are late.
         if let Some(last) = self.sent.back()
             && !is_later(value, last.value)
@@ -74,7 +74,7 @@ impl TimestampEchoes {
         if self.sent.len() == MOST
             && let Some(oldest) = self.sent.pop_front()
         {
-            self.known = Some(oldest.value);
+            self.latest_echoed = Some(oldest.value);
         }
         self.sent.push_back(Stamp {
             value,
@@ -91,9 +91,11 @@ impl TimestampEchoes {
         {
             self.sent.pop_front();
         }
-        let is_news = self.known.is_some_and(|known| is_later(value, known));
+        let is_news = self
+            .latest_echoed
+            .is_some_and(|latest| is_later(value, latest));
         if is_news {
-            self.known = Some(value);
+            self.latest_echoed = Some(value);
         }
         let newest = self.sent.len() == 1;
         let Some(stamp) = self.sent.front_mut().filter(|stamp| stamp.value == value) else {

@@ -121,7 +121,7 @@ mod tests {
         after_loss: false,
         sent: 100,
         near: 100,
-        told: 100,
+        ack_known: 100,
         prompt: 50,
         late: 10,
     };
@@ -145,8 +145,10 @@ mod tests {
         let (next, depends) = window(4, 9);
         undecided.add(next, depends);
         undecided.add(period(9, certain, BottleneckRate), Depends::Nothing);
-        let told = undecided.decide(still);
-        told.map(|one| (one.end, one.limit.name())).collect()
+        let decided = undecided.decide(still);
+        decided
+            .map(|period| (period.end, period.limit.name()))
+            .collect()
     }
 
     #[test]
@@ -178,7 +180,7 @@ mod tests {
             rounds: 2,
             ..STANDS
         };
-        let mut told = |still: &Stillness, shrinks: bool| {
+        let mut limit_name = |still: &Stillness, shrinks: bool| {
             if shrinks {
                 undecided.shrink();
             }
@@ -186,20 +188,20 @@ mod tests {
             undecided.add(next, Depends::Stillness);
             undecided.decide(still).next().unwrap().limit.name()
         };
-        assert_eq!(told(&brief, false), "congestion_window");
-        assert_eq!(told(&STANDS, false), "unknown");
-        assert_eq!(told(&brief, false), "unknown");
-        assert_eq!(told(&brief, true), "congestion_window");
+        assert_eq!(limit_name(&brief, false), "congestion_window");
+        assert_eq!(limit_name(&STANDS, false), "unknown");
+        assert_eq!(limit_name(&brief, false), "unknown");
+        assert_eq!(limit_name(&brief, true), "congestion_window");
     }
 
     #[test]
     fn what_ends_at_a_certain_limit_is_as_it_seems() {
-        let told = decided(&STANDS, 20);
+        let decided_limits = decided(&STANDS, 20);
         let as_it_seems = [
             (2, "slow_start"),
             (4, "congestion_window"),
             (9, "congestion_window"),
         ];
-        assert_eq!(told[..3], as_it_seems);
+        assert_eq!(decided_limits[..3], as_it_seems);
     }
 }

@@ -136,8 +136,8 @@ fn memory_does_not_grow_with_time() {
 #[test]
 fn samples_grow_with_the_logarithm_of_time() {
     let _alone = alone();
-    let one = Script::default();
-    let packets = (0..259_200_u64).map(|n| one.data(n * 10_000_000_000, n as u32 * 100, 100));
+    let script = Script::default();
+    let packets = (0..259_200_u64).map(|n| script.data(n * 10_000_000_000, n as u32 * 100, 100));
     let (counts, _) = count_rows(Parameters::default(), packets);
     let samples = rows_of(&counts, "samples");
     // 26 million intervals are 9.6 doublings of 32,768; one direction has data.
@@ -155,7 +155,7 @@ fn a_wrong_time_changes_nothing() {
         let middle = packets.len() / 2;
         let (before, after) = (packets[middle - 1].at_ns, packets[middle + 1].at_ns);
         packets[middle].at_ns = wrong;
-        let found = measure_foreign(
+        let measured = measure_foreign(
             Parameters {
                 origin_ns: Some(packets[0].at_ns),
                 ..Parameters::default()
@@ -170,14 +170,14 @@ fn a_wrong_time_changes_nothing() {
             "acknowledged_bytes",
             "limit",
         ] {
-            let (right, found) = (
+            let (right, measured) = (
                 column(&right, "connections", name),
-                column(&found, "connections", name),
+                column(&measured, "connections", name),
             );
-            assert_eq!(format!("{right:?}"), format!("{found:?}"), "{name}");
+            assert_eq!(format!("{right:?}"), format!("{measured:?}"), "{name}");
         }
         let samples = |tables: &Tables| numbers(tables, "samples", "time_s").len();
-        assert!(samples(&right).abs_diff(samples(&found)) <= 1);
+        assert!(samples(&right).abs_diff(samples(&measured)) <= 1);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Direction;
 use crate::accurate_ecn::Progress;
-use crate::acks_in_transit::Said;
+use crate::acks_in_transit::AckContents;
 use crate::flight::FlightSegment;
 use crate::holes::Hole;
 use crate::retransmission::{DUPLICATE_THRESHOLD, LossPhase};
@@ -99,7 +99,7 @@ impl Direction {
         match self.way_to_sender() {
             Some(_) => self.acks_in_transit.pass(
                 at,
-                Said {
+                AckContents {
                     acknowledged: self.numbers.acknowledged,
                     edge: self.window.edge,
                     at: 0,

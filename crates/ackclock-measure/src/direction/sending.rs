@@ -266,7 +266,7 @@ impl Direction {
         // Pacing spreads the packets that an ACK releases.
         let spread = smoothed.unwrap_or(Span::ZERO) / 16;
         let near = self.vantage() == Vantage::Sender;
-        let told = near || self.way_to_sender().is_some();
+        let ack_known = near || self.way_to_sender().is_some();
         let since = Span::from_nanos(at.saturating_sub(self.known_to_sender(at).at));
         let soon = if near {
             PROMPT
@@ -278,9 +278,9 @@ impl Direction {
             short: high - low < mss,
             asked: quiet.is_none_or(|quiet| quiet <= self.reaction() + spread),
             near,
-            told,
-            prompt: told && since <= soon,
-            late: told
+            ack_known,
+            prompt: ack_known && since <= soon,
+            late: ack_known
                 && since > soon
                 && self
                     .sent_at

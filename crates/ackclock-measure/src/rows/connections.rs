@@ -7,7 +7,7 @@ use crate::retransmission::Class;
 use ackclock_core::result::ConnectionRow;
 
 /// Returns the number, or NaN if it is unknown.
-fn known(is_known: bool, value: u64) -> f64 {
+fn if_known(is_known: bool, value: u64) -> f64 {
     if is_known { value as f64 } else { f64::NAN }
 }
 
@@ -69,8 +69,8 @@ fn fill_sent(row: &mut ConnectionRow<'_>, direction: &Direction) {
     row.packets = counts.packets as i64;
     row.wire_bytes = counts.wire_bytes as i64;
     row.data_packets = counts.data_packets as i64;
-    row.data_segments = known(sized, counts.data_segments);
-    row.super_packets = known(sized, counts.super_packets);
+    row.data_segments = if_known(sized, counts.data_segments);
+    row.super_packets = if_known(sized, counts.super_packets);
     row.payload_bytes = counts.payload_bytes as i64;
     row.unique_bytes = counts.unique_bytes as i64;
     row.duplicated_packets = counts.copies as i64;
@@ -88,7 +88,7 @@ fn fill_sent(row: &mut ConnectionRow<'_>, direction: &Direction) {
 
 fn fill_acks(row: &mut ConnectionRow<'_>, direction: &Direction) {
     let acks = &direction.acks;
-    let count = |value| known(acks.any > 0, value);
+    let count = |value| if_known(acks.any > 0, value);
     row.acknowledged_bytes = maybe(direction.delivered());
     row.pure_acks = count(acks.pure);
     row.duplicate_acks = count(acks.duplicate);
@@ -111,10 +111,10 @@ fn fill_acks(row: &mut ConnectionRow<'_>, direction: &Direction) {
 
 fn fill_retransmissions(row: &mut ConnectionRow<'_>, direction: &Direction) {
     let counts = &direction.counts;
-    let count = |value| known(counts.packets > 0, value);
+    let count = |value| if_known(counts.packets > 0, value);
     // Only ACKs show the cause of a retransmission, and if it was needed.
     let class = |class| {
-        known(
+        if_known(
             counts.packets > 0 && direction.acks.any > 0,
             direction.resent_as(class),
         )
@@ -127,8 +127,8 @@ fn fill_retransmissions(row: &mut ConnectionRow<'_>, direction: &Direction) {
     row.retransmissions_after_timeout = class(Class::AfterTimeout);
     row.retransmissions_tail_probe = class(Class::TailProbe);
     row.retransmissions_unclear = class(Class::Unclear);
-    row.retransmissions_spurious = known(direction.acks.any > 0, counts.spurious);
-    row.fast_recoveries = known(direction.acks.any > 0, counts.fast_recoveries);
+    row.retransmissions_spurious = if_known(direction.acks.any > 0, counts.spurious);
+    row.fast_recoveries = if_known(direction.acks.any > 0, counts.fast_recoveries);
 }
 
 /// Fills in the losses of data that has been acknowledged.
@@ -226,7 +226,7 @@ fn fill_rates(row: &mut ConnectionRow<'_>, connection: &Connection, direction: &
         direction.milestones.last_data_at,
     );
     row.window_rate_bit_per_s =
-        row.in_flight_mean_bytes * 8.0 / direction.trips.known().moments.mean();
+        row.in_flight_mean_bytes * 8.0 / direction.trips.for_flows().moments.mean();
     if let Some((limit, share)) = direction.rounds.dominant() {
         (row.limit, row.limit_share) = (limit.name(), share);
     }

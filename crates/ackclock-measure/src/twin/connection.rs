@@ -242,7 +242,7 @@ impl Connection {
                 sacks.push(block(first));
             }
         }
-        blocks.for_each(|one| sacks.push(block(one)));
+        blocks.for_each(|range| sacks.push(block(range)));
         let window = u64::from(segment.window) << self.scale;
         Answer {
             cumulative: self.number(acknowledged),

@@ -215,16 +215,16 @@ pub fn names(ran: &Ran) -> Naming {
         replicate: 0,
     };
     let topology = topology::build(&job);
-    let mut known: HashMap<(SocketAddr, SocketAddr), (String, i64)> = HashMap::new();
+    let mut names: HashMap<(SocketAddr, SocketAddr), (String, i64)> = HashMap::new();
     for (number, flow) in (0..).zip(&topology.flows) {
         let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(number));
         let name = (
             ran.scenario.flows[flow.group as usize].name.clone(),
             i64::from(flow.instance),
         );
-        known.insert((sender.into(), receiver.into()), name);
+        names.insert((sender.into(), receiver.into()), name);
     }
-    Box::new(move |source, destination| known.get(&(source, destination)).cloned())
+    Box::new(move |source, destination| names.get(&(source, destination)).cloned())
 }
 
 pub type Tables = Vec<(&'static str, Table)>;

@@ -241,8 +241,8 @@ fn check_series(tables: &Tables) {
 }
 
 /// Asserts that two results have the same numbers, except those of some columns.
-fn assert_same(one: &Tables, two: &Tables, table: &str, names: &[&str], but: bool) {
-    let columns = &one
+fn assert_same(first: &Tables, second: &Tables, table: &str, names: &[&str], but: bool) {
+    let columns = &first
         .iter()
         .find(|(name, _)| *name == table)
         .expect(table)
@@ -250,7 +250,7 @@ fn assert_same(one: &Tables, two: &Tables, table: &str, names: &[&str], but: boo
         .0;
     for (name, cells) in columns {
         if names.contains(name) != but {
-            let same = format!("{cells:?}") == format!("{:?}", column(two, table, name));
+            let same = format!("{cells:?}") == format!("{:?}", column(second, table, name));
             assert!(same, "{table}.{name} has changed");
         }
     }

@@ -107,12 +107,12 @@ fn packets_are_counted_as_the_engine_counts_them() {
             }
         }
     }
-    let said = format!(
+    let sentence = format!(
         "{} of {runs} runs on the way, {} at the receiver",
         differing[0], differing[1]
     );
     let guide = include_str!("../../../../docs/guides/measuring-accuracy.md");
-    assert!(guide.contains(&said), "the guide is to say: {said}");
+    assert!(guide.contains(&sentence), "the guide is to say: {sentence}");
 }
 
 /// Returns true if timeouts and fast retransmissions in a capture taken elsewhere are the engine's.
@@ -646,7 +646,7 @@ fn ace_tells_as_many_marks_as_the_queue_made() {
         let lossy = loss("back", acks);
         let more: Vec<&str> = [lossy.as_str(), control]
             .into_iter()
-            .filter(|one| !one.is_empty())
+            .filter(|impairment| !impairment.is_empty())
             .collect();
         let ran = with(&more);
         let hops = texts(&ran.tables, "hops", "hop");

@@ -110,8 +110,8 @@ class Continuous:
             # Some distributions of scipy are inaccurate in the far tail; points with no mass beyond
             # them are dropped.
             right = right[self.distribution.sf(right) > 0]
-            found = np.concatenate([ends, self.distribution.ppf(left), right])
-        return np.unique(found[(found > 0) & (found < _LONGEST)])
+            candidates = np.concatenate([ends, self.distribution.ppf(left), right])
+        return np.unique(candidates[(candidates > 0) & (candidates < _LONGEST)])
 
     @property
     def _end(self) -> float:
@@ -127,7 +127,7 @@ class Continuous:
         start = np.asarray(start, float)
         if start.size == 0:
             return start
-        distinct, of = np.unique(np.minimum(start, self._end), return_inverse=True)
+        distinct, start_of = np.unique(np.minimum(start, self._end), return_inverse=True)
         first = max(distinct[0], self._quantiles[0])
         steps = np.ceil(np.log(self._end / first) / np.log(_GROWTH))
         between = first * _GROWTH ** np.arange(steps + 1)
@@ -137,7 +137,7 @@ class Continuous:
         nodes = edges[:-1, None] + half[:, None] * (1 + _NODES)
         panels = half * (integrand(nodes) @ _WEIGHTS)
         sums = np.append(np.cumsum(panels[::-1])[::-1], 0)
-        return np.asarray(sums[np.searchsorted(edges, distinct)][of].reshape(start.shape))
+        return np.asarray(sums[np.searchsorted(edges, distinct)][start_of].reshape(start.shape))
 
     def _inverse_moment(self, m: float) -> float:
         """Returns E R^-m; infinite if too much mass is near zero, F(r) ~ r^k with k <= m."""

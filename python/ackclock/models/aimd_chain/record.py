@@ -96,14 +96,14 @@ def _evaluate(
     answers = np.empty((len(OUTPUTS), *p.shape))
     solved: dict[tuple[float, ...], WindowChain] = {}
     for index in np.ndindex(p.shape):
-        chain_of = tuple(float(one[index]) for one in (p, w_max, alpha, beta, rounded))
+        chain_of = tuple(float(values[index]) for values in (p, w_max, alpha, beta, rounded))
         if chain_of not in solved:
             solved = {chain_of: _solved(*chain_of)}  # neighbours share a chain; others are not kept
         given = _answer(
             solved[chain_of], chain_of[0], float(R[index]), float(L[index]), float(T0[index])
         )
         answers[(slice(None), *index)] = given
-    return {one.name: answer for one, answer in zip(OUTPUTS, answers, strict=True)}
+    return {output.name: answer for output, answer in zip(OUTPUTS, answers, strict=True)}
 
 
 def _evaluate_goodput(
@@ -120,7 +120,7 @@ def _evaluate_goodput(
         decrease_factor,
         rounded_down,
     )
-    p, R, w_max, L, alpha, beta, rounded = (np.ravel(one) for one in given)
+    p, R, w_max, L, alpha, beta, rounded = (np.ravel(values) for values in given)
     limits = np.empty(p.size)
     together: dict[tuple[float, ...], list[int]] = {}
     for number in range(p.size):

@@ -162,10 +162,10 @@ class PerWindow:
     def _each(self, name: str, r: Array, windows: Array) -> Array:
         r, windows = np.broadcast_arrays(r, windows)
         answer = np.empty(r.shape)
-        distinct, of = np.unique(windows, return_inverse=True)
-        of = of.reshape(windows.shape)
+        distinct, number_of = np.unique(windows, return_inverse=True)
+        number_of = number_of.reshape(windows.shape)
         for index, w in enumerate(distinct):
-            here = of == index
+            here = number_of == index
             answer[here] = getattr(self._law(float(w)), name)(r[here], windows[here])
         return answer
 

@@ -55,7 +55,7 @@ class Backoff:
 
     @cached_property
     def _arrays(self) -> tuple[Array, Array, Array]:
-        given = (np.asarray(one, float) for one in (self.cw_min, self.cw_max, self.retries))
+        given = (np.asarray(values, float) for values in (self.cw_min, self.cw_max, self.retries))
         low, high, m = np.broadcast_arrays(*given)
         return low, high, m
 

@@ -98,9 +98,9 @@ def solve(
     check(slot=(slot, POSITIVE), sifs=(sifs, POSITIVE))
     if not classes:
         refuse("classes", "none", "leaves nothing to contend; give at least one")
-    slots = max(one.aifsn + one.cw_max for one in classes) + 1
-    common = None if freezing else max(one.aifsn for one in classes)
-    laws = [Counters.begun(one, slots, common, patient) for one in classes]
+    slots = max(access.aifsn + access.cw_max for access in classes) + 1
+    common = None if freezing else max(access.aifsn for access in classes)
+    laws = [Counters.begun(access, slots, common, patient) for access in classes]
     for _ in range(_MOST_STEPS):
         after = [law.answering(_nobody(laws, but=number)) for number, law in enumerate(laws)]
         moved = max(
@@ -121,7 +121,7 @@ def solve(
 
 def _nobody(laws: Sequence[Counters], but: int | None = None) -> Array:
     """Returns the probability that nobody, or nobody but one of class `but`, sent before slot m."""
-    each = [one.waiting ** (one.of.stations - (place == but)) for place, one in enumerate(laws)]
+    each = [law.waiting ** (law.access.stations - (place == but)) for place, law in enumerate(laws)]
     return np.asarray(np.prod(each, axis=0))
 
 
@@ -129,15 +129,15 @@ def _contention(laws: Sequence[Counters], slot: float, sifs: float) -> Contentio
     nobody, weights = _weighted(laws)
     slots = len(weights)
     success = np.array([
-        one.of.stations
+        law.access.stations
         * (
-            weights * (one.waiting[:slots] - one.waiting[1 : slots + 1]) * others[1 : slots + 1]
+            weights * (law.waiting[:slots] - law.waiting[1 : slots + 1]) * others[1 : slots + 1]
         ).sum()
-        for one, others in ((one, _nobody(laws, but=place)) for place, one in enumerate(laws))
+        for law, others in ((law, _nobody(laws, but=place)) for place, law in enumerate(laws))
     ])  # fmt: skip
     idle_slots = float((weights * nobody[1 : slots + 1]).sum())
     longest = _longest(laws, weights) - success
-    times = np.array([[one.of.success, one.of.collision] for one in laws])
+    times = np.array([[law.access.success, law.access.collision] for law in laws])
     spent = np.concatenate(
         [[sifs + slot * idle_slots], success * times[:, 0], [(longest * times[:, 1]).sum()]]
     )
@@ -147,9 +147,9 @@ def _contention(laws: Sequence[Counters], slot: float, sifs: float) -> Contentio
         collision=float(longest.sum()),
         idle_slots=idle_slots,
         cycle=cycle,
-        rate=success / np.array([one.of.stations for one in laws]) / cycle,
-        collision_probability=np.array([one.collision_probability for one in laws]),
-        retry_drop_rate=np.array([one.retry_drop_rate for one in laws]),
+        rate=success / np.array([law.access.stations for law in laws]) / cycle,
+        collision_probability=np.array([law.collision_probability for law in laws]),
+        retry_drop_rate=np.array([law.retry_drop_rate for law in laws]),
         airtime=spent / cycle,
     )
 
@@ -170,9 +170,9 @@ def _weighted(laws: Sequence[Counters]) -> tuple[Array, Array]:
 
 def _longest(laws: Sequence[Counters], weights: Array) -> Array:
     """Returns the share of busy periods in which each class has the longest frame."""
-    order = np.argsort([one.of.collision for one in laws], kind="stable")
+    order = np.argsort([law.access.collision for law in laws], kind="stable")
     slots = len(weights)
-    silent = np.array([one.waiting**one.of.stations for one in laws])[order]
+    silent = np.array([law.waiting**law.access.stations for law in laws])[order]
     here, after = silent[:, :slots], silent[:, 1 : slots + 1]
     # Nobody of the longer classes sends in this slot; minus the same for the next shorter class.
     up_to = [

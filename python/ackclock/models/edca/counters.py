@@ -27,7 +27,7 @@ class Counters:
     """The law of one class.
 
     Attributes:
-        of: The class.
+        access: The class.
         left: g(b).
         attempts: tau, used from slot `common` on.
         common: Slot from which attempts are equally likely in each slot; None with freezing, where
@@ -36,7 +36,7 @@ class Counters:
         collided: p_k by stage, the last for all later ones.
     """
 
-    of: AccessClass
+    access: AccessClass
     left: Array
     attempts: float
     common: int | None
@@ -44,25 +44,30 @@ class Counters:
     collided: Array
 
     @staticmethod
-    def begun(of: AccessClass, slots: int, common: int | None, patient: bool) -> "Counters":
+    def begun(access: AccessClass, slots: int, common: int | None, patient: bool) -> "Counters":
         """Returns the initial law: all stations are in their first stage, or in their last.
 
         Args:
-            of: The class.
+            access: The class.
             slots: Number of slots after SIFS to consider.
             common: As in the attributes.
             patient: True for the last stage.
         """
-        draws, tau = of.draws, 2 / (of.cw_min + 2)
+        draws, tau = access.draws, 2 / (access.cw_min + 2)
         left = draws[-1 if patient else 0]
         return Counters(
-            of, left, tau, common, _waiting(of, left, tau, slots, common), np.zeros(len(draws))
+            access,
+            left,
+            tau,
+            common,
+            _waiting(access, left, tau, slots, common),
+            np.zeros(len(draws)),
         )
 
     @property
     def stages(self) -> Array:
         """Mean visits of a frame to each stage, up to a factor; the last is for all later ones."""
-        p, more = self.collided, self.of.retries - len(self.collided) + 1
+        p, more = self.collided, self.access.retries - len(self.collided) + 1
         visits = np.cumprod(np.concatenate([[1.0], p[:-1]]))
         if p[-1] < 1:
             visits[-1] *= (1 - p[-1] ** (more + 1)) / (1 - p[-1])
@@ -82,15 +87,16 @@ class Counters:
     @property
     def retry_drop_rate(self) -> float:
         """Probability that a frame is given up."""
-        p, more = self.collided, self.of.retries - len(self.collided) + 1
+        p, more = self.collided, self.access.retries - len(self.collided) + 1
         return float(np.prod(p[:-1]) * p[-1] ** (more + 1))
 
     def answering(self, others: Array) -> "Counters":
         """Returns the law that follows from `others`: for each slot, P(none of them has sent)."""
-        freezing, draws = self.common is None, self.of.draws
-        first = _first(others, self.of)
+        freezing, draws = self.common is None, self.access.draws
+        first = _first(others, self.access)
         after = replace(
-            self, collided=np.minimum(draws @ _collided(first, self.of.cw_max + 1, freezing), 1.0)
+            self,
+            collided=np.minimum(draws @ _collided(first, self.access.cw_max + 1, freezing), 1.0),
         )
         left = _visits(after.stages @ draws, first, freezing)
         left = _KEPT * self.left + (1 - _KEPT) * left / left.sum()
@@ -101,23 +107,23 @@ class Counters:
             after,
             left=left,
             attempts=tau,
-            waiting=_waiting(self.of, left, tau, len(others) - 1, self.common),
+            waiting=_waiting(self.access, left, tau, len(others) - 1, self.common),
         )
 
 
-def _waiting(of: AccessClass, left: Array, tau: float, slots: int, common: int | None) -> Array:
+def _waiting(access: AccessClass, left: Array, tau: float, slots: int, common: int | None) -> Array:
     """Returns the probability that a station with that law has not sent before slot m."""
     waiting = np.zeros(slots + 1)
-    waiting[: of.aifsn + 1] = 1
-    waiting[of.aifsn + 1 : of.aifsn + len(left)] = np.clip(1 - np.cumsum(left[:-1]), 0, 1)
+    waiting[: access.aifsn + 1] = 1
+    waiting[access.aifsn + 1 : access.aifsn + len(left)] = np.clip(1 - np.cumsum(left[:-1]), 0, 1)
     if common is not None:
         waiting[common:] = waiting[common] * (1 - tau) ** np.arange(slots + 1 - common)
     return waiting
 
 
-def _first(others: Array, of: AccessClass) -> Array:
+def _first(others: Array, access: AccessClass) -> Array:
     """Returns f, given that none of the others sent before the class may."""
-    here = others[of.aifsn : of.aifsn + of.cw_max + 2]
+    here = others[access.aifsn : access.aifsn + access.cw_max + 2]
     if here[0] <= 0:
         return np.zeros(1)  # it never may send, so the value does not matter
     seen = np.flatnonzero(here[:-1] > _NEVER * here[0])[-1] + 1
@@ -126,11 +132,11 @@ def _first(others: Array, of: AccessClass) -> Array:
 
 def _collided(first: Array, size: int, freezing: bool) -> Array:
     """Returns, for each draw b, the probability that its attempt collides."""
-    at = np.zeros(size)
-    at[: len(first)] = first
+    chances = np.zeros(size)
+    chances[: len(first)] = first
     if freezing:
-        return np.concatenate([at[:1], _filtered(at[1:], first, freezing)])
-    return _filtered(at, first, freezing)
+        return np.concatenate([chances[:1], _filtered(chances[1:], first, freezing)])
+    return _filtered(chances, first, freezing)
 
 
 def _visits(drawn: Array, first: Array, freezing: bool) -> Array:
@@ -154,7 +160,7 @@ def _filtered(given: Array, first: Array, freezing: bool) -> Array:
 
 def _attempt_rate(law: Counters, left: Array, others: Array, common: int) -> float:
     """Returns attempts per slot from `common` on; the previous value if it sees no such slot."""
-    slots = np.arange(law.of.aifsn, law.of.aifsn + len(left))
+    slots = np.arange(law.access.aifsn, law.access.aifsn + len(left))
     still = np.concatenate([[1.0], 1 - np.cumsum(left[:-1])])
     seen = float((np.clip(still, 0, 1) * others[slots])[slots >= common].sum())
     attempts = float((left * others[slots])[slots >= common].sum())

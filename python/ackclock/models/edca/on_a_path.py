@@ -53,7 +53,7 @@ class _Kind(NamedTuple):
 
 def dcf_inputs_of(path: FlowPath) -> dict[str, float]:
     """Returns the inputs of the model of identical stations; the path must not be refused."""
-    cell = _known(path)
+    cell = _cell(path)
     ((kind, queues),) = _kinds(cell).items()
     times = saturation.with_aifs(_phy(cell), Exchange(kind.success, kind.collision), kind.aifsn)
     return times | _of_the_path(path) | {
@@ -67,7 +67,7 @@ def edca_inputs_of(path: FlowPath) -> dict[str, float]:
 
     If all queues are identical, the flow's own queue is a class of its own.
     """
-    cell = _known(path)
+    cell = _cell(path)
     kinds, own = _kinds(cell), _kind(cell, cell.contenders[cell.own])
     if len(kinds) == 1:
         each = (("", own, 1), ("other_", own, kinds[own] - 1))
@@ -80,8 +80,8 @@ def edca_inputs_of(path: FlowPath) -> dict[str, float]:
         "retries": float(cell.timing.retries),
     }
     return timing | _of_the_path(path) | {
-        of + name: float(value)
-        for of, kind, queues in each
+        prefix + name: float(value)
+        for prefix, kind, queues in each
         for name, value in {
             "stations": queues, "aifsn": kind.aifsn, "cw_min": kind.cw_min, "cw_max": kind.cw_max,
             "exchange": kind.success + kind.priority, "collided_exchange": kind.collision,
@@ -93,7 +93,7 @@ def dcf_refusal(path: FlowPath) -> str:
     """Returns the reason why the model of identical stations does not apply."""
     if reason := _refusal(path):
         return reason
-    count = len(_kinds(_known(path)))
+    count = len(_kinds(_cell(path)))
     return unless(
         count == 1,
         f"queues of {count} classes contend, but the model is for identical ones",
@@ -104,7 +104,7 @@ def edca_refusal(path: FlowPath) -> str:
     """Returns the reason why the model of two classes does not apply."""
     if reason := _refusal(path):
         return reason
-    kinds = _kinds(_known(path))
+    kinds = _kinds(_cell(path))
     if sum(kinds.values()) == 1:
         return "only one queue of data contends"
     return unless(
@@ -118,10 +118,10 @@ def _refusal(path: FlowPath) -> str:
         return "its data does not contend for a medium"
     if cell.unclear:
         return cell.unclear
-    for one in cell.contenders:
-        if len({sender.packet_bytes for sender in one.senders}) > 1:
-            return f"packets of different sizes share the queue of {one.hop}"
-        for answers in _answers(one):
+    for contender in cell.contenders:
+        if len({sender.packet_bytes for sender in contender.senders}) > 1:
+            return f"packets of different sizes share the queue of {contender.hop}"
+        for answers in _answers(contender):
             if not _goes_first(answers.access, cell):
                 ack = answers.access
                 return (
@@ -133,21 +133,21 @@ def _refusal(path: FlowPath) -> str:
 
 def _goes_first(ack: Access, cell: Cell) -> bool:
     """Returns True if a queue with that access sends before any data counter has moved."""
-    return ack.cw_min < min(one.access.aifsn for one in cell.contenders) - ack.aifsn
+    return ack.cw_min < min(contender.access.aifsn for contender in cell.contenders) - ack.aifsn
 
 
-def _known(path: FlowPath) -> Cell:
+def _cell(path: FlowPath) -> Cell:
     assert path.cell is not None, "refused without"
     return path.cell
 
 
 def _of_the_path(path: FlowPath) -> dict[str, float]:
-    cell = _known(path)
+    cell = _cell(path)
     return {"rtt": path.round_trip.base_s, "flows": float(cell.contenders[cell.own].flows)}
 
 
-def _answers(one: Contender) -> tuple[Answers, ...]:
-    return tuple(answers for sender in one.senders for answers in sender.answers)
+def _answers(contender: Contender) -> tuple[Answers, ...]:
+    return tuple(answers for sender in contender.senders for answers in sender.answers)
 
 
 def _phy(cell: Cell) -> Phy:
@@ -167,21 +167,21 @@ def _exchange(cell: Cell, packet_bytes: float, bit_per_s: float) -> Exchange:
     )  # fmt: skip
 
 
-def _kind(cell: Cell, one: Contender) -> _Kind:
+def _kind(cell: Cell, contender: Contender) -> _Kind:
     """Returns the class of a queue.
 
     Its flows share it evenly, so a success is followed by the mean of what their ACKs add.
     """
-    times = _exchange(cell, one.senders[0].packet_bytes, one.access.bit_per_s)
+    times = _exchange(cell, contender.senders[0].packet_bytes, contender.access.bit_per_s)
     added = sum(
-        sender.instances / one.flows * answers.per_packet * _after_success(cell, answers)
-        for sender in one.senders
+        sender.instances / contender.flows * answers.per_packet * _after_success(cell, answers)
+        for sender in contender.senders
         for answers in sender.answers
     )
     digits = (
         round(time / _SAME_TIME) * _SAME_TIME for time in (times.success, times.collision, added)
     )
-    return _Kind(one.access.aifsn, one.access.cw_min, one.access.cw_max, *digits)
+    return _Kind(contender.access.aifsn, contender.access.cw_min, contender.access.cw_max, *digits)
 
 
 def _after_success(cell: Cell, answers: Answers) -> float:
@@ -191,11 +191,11 @@ def _after_success(cell: Cell, answers: Answers) -> float:
 
 def _kinds(cell: Cell) -> dict[_Kind, int]:
     """Returns the number of queues of each class."""
-    found: dict[_Kind, int] = {}
-    for one in cell.contenders:
-        kind = _kind(cell, one)
-        found[kind] = found.get(kind, 0) + one.queues
-    return found
+    counts: dict[_Kind, int] = {}
+    for contender in cell.contenders:
+        kind = _kind(cell, contender)
+        counts[kind] = counts.get(kind, 0) + contender.queues
+    return counts
 
 
 @lru_cache
@@ -230,14 +230,17 @@ def _not_saturated(path: FlowPath) -> str:
     if cell is None:
         return ""
     rates = _rates(cell)
-    alone = sum(one.queues for one in cell.contenders) == 1
-    every = (_empties(one, rates[_kind(cell, one)], alone=alone) for one in cell.contenders)
+    alone = sum(contender.queues for contender in cell.contenders) == 1
+    every = (
+        _empties(contender, rates[_kind(cell, contender)], alone=alone)
+        for contender in cell.contenders
+    )
     return next(filter(None, every), "")
 
 
-def _empties(one: Contender, rate: float, *, alone: bool) -> str:
-    share = rate / one.flows
-    for sender in one.senders:
+def _empties(contender: Contender, rate: float, *, alone: bool) -> str:
+    share = rate / contender.flows
+    for sender in contender.senders:
         if sender.is_busy is None:
             return f"it is not known whether {sender.flow} always has data to send"
         if not sender.is_busy:
@@ -247,32 +250,33 @@ def _empties(one: Contender, rate: float, *, alone: bool) -> str:
                 f"{sender.flow} sends at most {sender.most_per_s:.4g} packets/s, but could send "
                 f"{share:.4g}"
             )
-    if one.places == inf:
+    if contender.places == inf:
         return ""
-    if unclear := next((sender.unclear for sender in one.senders if sender.unclear), ""):
-        return f"it is not known whether the queue of {one.hop} runs empty: {unclear}"
+    if unclear := next((sender.unclear for sender in contender.senders if sender.unclear), ""):
+        return f"it is not known whether the queue of {contender.hop} runs empty: {unclear}"
     # Packets a queue must hold to bridge its flows' reductions, which happen one at a time.
     dips = [
         sender.instances * sender.round_trip_s * (1 - sender.kept_share) / sender.kept_share
-        for sender in one.senders
+        for sender in contender.senders
     ]
-    needed = rate * sum(dips) / one.flows / sqrt(one.flows)
+    needed = rate * sum(dips) / contender.flows / sqrt(contender.flows)
     if needed > 0:
         needed = _ENOUGH_ALONE * needed if alone else needed + _FOR_UNEVEN_WAITS
-    if isnan(one.places):
+    if isnan(contender.places):
         return (
-            f"it is not known whether the queue of {one.hop} runs empty: its capacity is not stated"
+            f"it is not known whether the queue of {contender.hop} runs empty: "
+            "its capacity is not stated"
         )
     return unless(
-        one.places + 1 >= needed,
-        f"the queue of {one.hop} runs empty after losses: it holds {one.places + 1:.4g} packets, "
-        f"but needs about {needed:.0f}",
+        contender.places + 1 >= needed,
+        f"the queue of {contender.hop} runs empty after losses: "
+        f"it holds {contender.places + 1:.4g} packets, but needs about {needed:.0f}",
     )
 
 
 def _within_stations(path: FlowPath) -> str:
     """Describes a station with two queues of data."""
-    stations = [one.station for one in path.cell.contenders] if path.cell else []
+    stations = [contender.station for contender in path.cell.contenders] if path.cell else []
     twice = next((name for name in stations if stations.count(name) > 1), None)
     return unless(twice is None, f"{twice} sends data through several queues")
 

@@ -40,7 +40,7 @@ RTT = Input(
 FLOWS = Input("flows", "F", "", "flows that share the queue of a station", 1, AT_LEAST_ONE)
 EACH_FLOW = Output("flow_goodput", "", "segments/s", "goodput of each flow of such a station")
 SLOT = Input("slot", "sigma", "s", "slot of the backoff", ERP_OFDM.slot)
-AS_SUCCESS = Rule("success", lambda known: known["success"])
+AS_SUCCESS = Rule("success", lambda inputs: inputs["success"])
 RETRY_LIMIT = Input(
     "retries", "m", "", "retries before a frame is given up, unlimited for never", _RETRIES, RETRIES
 )
@@ -60,34 +60,34 @@ OF_A_CELL = (
 )
 
 
-def _not_below(known: dict[str, Array], of: str = "") -> None:
+def _not_below(inputs: dict[str, Array], prefix: str = "") -> None:
     """Refuses a CWmax below CWmin."""
-    low, high = np.broadcast_arrays(known[f"{of}cw_min"], known[f"{of}cw_max"])
+    low, high = np.broadcast_arrays(inputs[f"{prefix}cw_min"], inputs[f"{prefix}cw_max"])
     if (bad := high < low).any():
         raise InputError(
             "contradiction",
-            f"{of}cw_max",
-            f"{high[bad][0]:g} is below {of}cw_min; give at least {low[bad][0]:g}",
+            f"{prefix}cw_max",
+            f"{high[bad][0]:g} is below {prefix}cw_min; give at least {low[bad][0]:g}",
         )
 
 
-def _evaluate_dcf(**known: Array) -> dict[str, Array]:
-    _not_below(known)
-    n = known["stations"]
-    found = saturation.solve(
-        n, Backoff(known["cw_min"], known["cw_max"], known["retries"]), slot=known["slot"],
-        success=known["success"], collision=known["collision"], priority=known["priority"],
+def _evaluate_dcf(**inputs: Array) -> dict[str, Array]:
+    _not_below(inputs)
+    n = inputs["stations"]
+    fixed_point = saturation.solve(
+        n, Backoff(inputs["cw_min"], inputs["cw_max"], inputs["retries"]), slot=inputs["slot"],
+        success=inputs["success"], collision=inputs["collision"], priority=inputs["priority"],
     )  # fmt: skip
-    idle, succeeding, colliding = found.airtime
+    idle, succeeding, colliding = fixed_point.airtime
     return {
-        "goodput": found.rate,
-        "flow_goodput": found.rate / known["flows"],
-        "total": n * found.rate,
-        "service_time": found.service_time,
-        "bdp": known["rtt"] * found.rate,
-        "collision_probability": found.collision_probability,
-        "attempt_rate": found.attempt_rate,
-        "collided": found.collision / (found.collision + found.success),
+        "goodput": fixed_point.rate,
+        "flow_goodput": fixed_point.rate / inputs["flows"],
+        "total": n * fixed_point.rate,
+        "service_time": fixed_point.service_time,
+        "bdp": inputs["rtt"] * fixed_point.rate,
+        "collision_probability": fixed_point.collision_probability,
+        "attempt_rate": fixed_point.attempt_rate,
+        "collided": fixed_point.collision / (fixed_point.collision + fixed_point.success),
         "idle": idle,
         "succeeding": succeeding,
         "colliding": colliding,
@@ -163,16 +163,16 @@ _CLASSES = ("", "other_")
 _ASSOCIATED = Domain(1, 2007, "[]")
 
 
-def _evaluate_edca(rtt: Array, flows: Array, **known: Array) -> dict[str, Array]:
-    for of in _CLASSES:
-        _not_below(known, of)
-    *given, T, F = np.broadcast_arrays(*known.values(), rtt, flows)
-    answers = {one.name: np.empty(T.shape) for one in EDCA.outputs}
+def _evaluate_edca(rtt: Array, flows: Array, **inputs: Array) -> dict[str, Array]:
+    for prefix in _CLASSES:
+        _not_below(inputs, prefix)
+    *given, T, F = np.broadcast_arrays(*inputs.values(), rtt, flows)
+    answers = {output.name: np.empty(T.shape) for output in EDCA.outputs}
     for index in np.ndindex(T.shape):
-        found = _contention(
-            tuple((name, float(values[index])) for name, values in zip(known, given, strict=True))
+        contention = _contention(
+            tuple((name, float(values[index])) for name, values in zip(inputs, given, strict=True))
         )
-        for name, value in _told(found, float(T[index]), float(F[index])).items():
+        for name, value in _outputs(contention, float(T[index]), float(F[index])).items():
             answers[name][index] = value
     return answers
 
@@ -182,12 +182,12 @@ def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
     """Returns a cached solution: flows and points often share one, and each takes long."""
     numbers = dict(given)
     for name in ("stations", "aifsn", "cw_min", "cw_max"):
-        for of in _CLASSES:
-            if numbers[of + name] % 1 != 0:
+        for prefix in _CLASSES:
+            if numbers[prefix + name] % 1 != 0:
                 raise InputError(
                     "out-of-range",
-                    of + name,
-                    f"{numbers[of + name]:g} is out of its domain; give a whole number",
+                    prefix + name,
+                    f"{numbers[prefix + name]:g} is out of its domain; give a whole number",
                 )
     if numbers["retries"] < inf and numbers["retries"] % 1 != 0:
         raise InputError(
@@ -197,76 +197,78 @@ def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
         )
     every = [
         AccessClass(
-            stations=int(numbers[f"{of}stations"]), aifsn=int(numbers[f"{of}aifsn"]),
-            cw_min=int(numbers[f"{of}cw_min"]), cw_max=int(numbers[f"{of}cw_max"]),
-            retries=numbers["retries"], success=numbers[f"{of}exchange"],
-            collision=numbers[f"{of}collided_exchange"],
+            stations=int(numbers[f"{prefix}stations"]), aifsn=int(numbers[f"{prefix}aifsn"]),
+            cw_min=int(numbers[f"{prefix}cw_min"]), cw_max=int(numbers[f"{prefix}cw_max"]),
+            retries=numbers["retries"], success=numbers[f"{prefix}exchange"],
+            collision=numbers[f"{prefix}collided_exchange"],
         )
-        for of in _CLASSES
+        for prefix in _CLASSES
     ]  # fmt: skip
     return solve(every, numbers["slot"], numbers["sifs"], freezing=bool(numbers["freezing"]))
 
 
-def _told(found: Contention, rtt: float, flows: float) -> dict[str, float]:
-    told = {"flow_goodput": float(found.rate[0]) / flows}
-    for place, of in enumerate(_CLASSES):
-        told |= {
-            f"{of}goodput": found.rate[place],
-            f"{of}bdp": rtt * found.rate[place],
-            f"{of}collision_probability": found.collision_probability[place],
-            f"{of}retry_drop_rate": found.retry_drop_rate[place],
-            f"{of}succeeding": found.airtime[1 + place],
+def _outputs(contention: Contention, rtt: float, flows: float) -> dict[str, float]:
+    outputs = {"flow_goodput": float(contention.rate[0]) / flows}
+    for place, prefix in enumerate(_CLASSES):
+        outputs |= {
+            f"{prefix}goodput": contention.rate[place],
+            f"{prefix}bdp": rtt * contention.rate[place],
+            f"{prefix}collision_probability": contention.collision_probability[place],
+            f"{prefix}retry_drop_rate": contention.retry_drop_rate[place],
+            f"{prefix}succeeding": contention.airtime[1 + place],
         }
-    return told | {
-        "idle": found.airtime[0],
-        "colliding": found.airtime[-1],
-        "idle_slots": found.idle_slots,
+    return outputs | {
+        "idle": contention.airtime[0],
+        "colliding": contention.airtime[-1],
+        "idle_slots": contention.idle_slots,
     }
 
 
-def _of_a_class(of: str, whose: str, success: float | Rule) -> tuple[Input, ...]:
-    letter = "2" if of else "1"
+def _of_a_class(prefix: str, whose: str, success: float | Rule) -> tuple[Input, ...]:
+    letter = "2" if prefix else "1"
     return (
         Input(
-            f"{of}stations", f"n{letter}", "", f"stations of {whose}", domain=_ASSOCIATED,
+            f"{prefix}stations", f"n{letter}", "", f"stations of {whose}", domain=_ASSOCIATED,
             backwards=False,
         ),
         Input(
-            f"{of}aifsn", f"AIFSN{letter}", "", f"AIFSN of {whose}", domain=AIFSN, backwards=False
+            f"{prefix}aifsn", f"AIFSN{letter}", "", f"AIFSN of {whose}", domain=AIFSN,
+            backwards=False,
         ),
         Input(
-            f"{of}cw_min", f"CWmin{letter}", "", f"largest first draw of {whose}",
-            None if of else 15, WINDOW, backwards=False,
+            f"{prefix}cw_min", f"CWmin{letter}", "", f"largest first draw of {whose}",
+            None if prefix else 15, WINDOW, backwards=False,
         ),
         Input(
-            f"{of}cw_max", f"CWmax{letter}", "", f"largest draw of {whose}",
-            None if of else 1023, WINDOW, backwards=False,
+            f"{prefix}cw_max", f"CWmax{letter}", "", f"largest draw of {whose}",
+            None if prefix else 1023, WINDOW, backwards=False,
         ),
         Input(
-            f"{of}exchange", f"t{letter}", "s",
+            f"{prefix}exchange", f"t{letter}", "s",
             f"time of a successful exchange of {whose}, without AIFS", success, POSITIVE,
             backwards=False,
         ),
         Input(
-            f"{of}collided_exchange", f"c{letter}", "s",
+            f"{prefix}collided_exchange", f"c{letter}", "s",
             f"time of a collision in which {whose} has the longest frame, without AIFS",
-            Rule(f"{of}exchange", lambda known: known[f"{of}exchange"]), POSITIVE, backwards=False,
+            Rule(f"{prefix}exchange", lambda inputs: inputs[f"{prefix}exchange"]), POSITIVE,
+            backwards=False,
         ),
     )  # fmt: skip
 
 
-def _outputs_of_a_class(of: str, whose: str) -> tuple[Output, ...]:
+def _outputs_of_a_class(prefix: str, whose: str) -> tuple[Output, ...]:
     return (
-        Output(f"{of}goodput", "", "segments/s", f"goodput of each station of {whose}"),
+        Output(f"{prefix}goodput", "", "segments/s", f"goodput of each station of {whose}"),
         Output(
-            f"{of}bdp",
+            f"{prefix}bdp",
             "",
             "segments",
-            f"bandwidth-delay product of such a station, T {of}goodput",
+            f"bandwidth-delay product of such a station, T {prefix}goodput",
         ),
-        Output(f"{of}collision_probability", "", "", "probability that its attempt collides"),
-        Output(f"{of}retry_drop_rate", "", "", "share of its frames that are given up"),
-        Output(f"{of}succeeding", "", "", f"share of time in successes of {whose}"),
+        Output(f"{prefix}collision_probability", "", "", "probability that its attempt collides"),
+        Output(f"{prefix}retry_drop_rate", "", "", "share of its frames that are given up"),
+        Output(f"{prefix}succeeding", "", "", f"share of time in successes of {whose}"),
     )
 
 
@@ -288,7 +290,7 @@ E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput =
     inputs=(
         *_of_a_class("", "the first class", _TIMES.success),
         *_of_a_class(
-            "other_", "the second class", Rule("exchange", lambda known: known["exchange"])
+            "other_", "the second class", Rule("exchange", lambda inputs: inputs["exchange"])
         ),
         RTT,
         replace(FLOWS, meaning="flows that share the queue of a station of the first class"),

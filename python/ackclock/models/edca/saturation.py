@@ -77,7 +77,7 @@ def solve(
         ValueError: An argument is out of its domain.
     """
     given = (stations, slot, success, collision, priority)
-    n, sigma, T_s, T_c, T_a = (np.asarray(one, float) for one in given)
+    n, sigma, T_s, T_c, T_a = (np.asarray(values, float) for values in given)
     check(
         slot=(sigma, POSITIVE),
         success=(T_s, POSITIVE),

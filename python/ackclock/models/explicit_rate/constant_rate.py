@@ -53,17 +53,17 @@ def best_constant_rate(
         rates: Rates to try, packets per round trip; by default `LOOKED_AT` between the link's two.
         reward: One of `REWARDS`.
     """
-    high, low = (float(one) for one in loop.capacities)
+    high, low = (float(capacity) for capacity in loop.capacities)
     if rates is None:
         rates = [low + (high - low) * share for share in LOOKED_AT]
     if not len(rates):
         refuse("rates", "none", "leaves nothing to look at; give some, in packets per round trip")
-    found = [
+    candidates = [
         (
             solve(enumerate_states(loop, ConstantRate(float(rate))), link).efficiency(reward),
             float(rate),
         )
         for rate in rates
     ]
-    efficiency, rate = max(found)
+    efficiency, rate = max(candidates)
     return BestRate(rate, efficiency, effective_capacity.decay_of(rate, [high, low], link.step))

@@ -46,7 +46,9 @@ def of_two_rates(
         rise: Probability p10 that a high slot follows a low one.
         decay: The decay rate delta, per packet.
     """
-    c0, c1, p01, p10, delta = (np.asarray(one, float) for one in (high, low, fall, rise, decay))
+    c0, c1, p01, p10, delta = (
+        np.asarray(values, float) for values in (high, low, fall, rise, decay)
+    )
     check(
         low=(c1, NOT_NEGATIVE),
         fall=(p01, UP_TO_ONE),
@@ -235,7 +237,7 @@ gamma = -1/delta log rho(diag(e^(-delta c_i)) P)
       = c1 - 1/delta log((u + v + sqrt((u - v)^2 + 4 p01 p10 e))/2)
 e = e^(-delta (c0 - c1)),  u = (1 - p01) e,  v = 1 - p10""",
     inputs=(
-        *(replace(one, backwards=True) for one in (RATE, LOW_RATE, RTT)), PSI, LOW_PSI,
+        *(replace(field, backwards=True) for field in (RATE, LOW_RATE, RTT)), PSI, LOW_PSI,
         Input(
             "decay", "delta", "1/segments",
             "about ln(1/P)/B for an overflow probability P of a buffer B", domain=NOT_NEGATIVE,

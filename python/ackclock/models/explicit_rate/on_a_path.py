@@ -27,7 +27,9 @@ def inputs_of(path: FlowPath) -> dict[str, float]:
     """Returns the inputs of the models; the path must not be refused."""
     states = path.bottleneck.link_states
     assert states, "refused without"
-    high, low = (states.segments_per_s.index(one(states.segments_per_s)) for one in (max, min))
+    high, low = (
+        states.segments_per_s.index(extreme(states.segments_per_s)) for extreme in (max, min)
+    )
     trip = path.round_trip.propagation_s
     psi = [sojourn / trip for sojourn in states.sojourns_s]
     window = (
@@ -50,12 +52,14 @@ def inputs_with_ample_window(path: FlowPath) -> dict[str, float]:
 def refusal_alone(path: FlowPath) -> str:
     """Returns the reason why the model of TCP alone does not apply."""
     feedback = path.bottleneck.feedback
-    told = violated_if(
+    follows_feedback = violated_if(
         None if feedback is None else bool(feedback),
         "the sender's host follows a fed-back rate",
         "the sender's host follows a fed-back rate",
     )
-    return needs_tcp(path) or unknown_bottleneck(path.bottleneck) or told or _refusal(path)
+    return (
+        needs_tcp(path) or unknown_bottleneck(path.bottleneck) or follows_feedback or _refusal(path)
+    )
 
 
 def refusal_with_feedback(path: FlowPath) -> str:
@@ -64,8 +68,8 @@ def refusal_with_feedback(path: FlowPath) -> str:
     if reason := needs_tcp(path) or unknown_bottleneck(path.bottleneck):
         return reason
     if not feedback:
-        known = "no feedback" if feedback is NONE else "not known to be feedback"
-        return f"there is {known} of the link's rate to the sender's host"
+        absence = "no feedback" if feedback is NONE else "not known to be feedback"
+        return f"there is {absence} of the link's rate to the sender's host"
     return unless(
         feedback.algorithm == "instcap", f"the feedback is {feedback.algorithm}, not INSTCAP"
     ) or _refusal(path)
@@ -90,8 +94,8 @@ def refusal_of_effective_capacity(path: FlowPath) -> str:
 def _refusal(path: FlowPath) -> str:
     states = path.bottleneck.link_states
     if not states:
-        known = "is not known to have" if states is None else "has no"
-        return needs_tcp(path) or f"the bottleneck {known} Markov link"
+        has = "is not known to have" if states is None else "has no"
+        return needs_tcp(path) or f"the bottleneck {has} Markov link"
     rates = states.segments_per_s
     different = len(set(rates))
     count = "one rate" if different == 1 else f"{len(rates)} rates"
@@ -133,9 +137,9 @@ def _other_lag(path: FlowPath) -> str:
     if not feedback:
         return ""
     later, trip = feedback.lag_s, path.round_trip.propagation_s
-    said = f"it follows {later * 1e3:.4g} ms later, but a round trip is {trip * 1e3:.4g} ms"
+    lag = f"it follows {later * 1e3:.4g} ms later, but a round trip is {trip * 1e3:.4g} ms"
     alone = unless(feedback.share == 1, f"the source may use {feedback.share:.4g} of the rate")
-    return "; ".join(filter(None, (unless(abs(later - trip) < _SAME_TIME, said), alone)))
+    return "; ".join(filter(None, (unless(abs(later - trip) < _SAME_TIME, lag), alone)))
 
 
 FOLLOWS_A_ROUND_TRIP_LATER = Assumption(

@@ -121,14 +121,14 @@ def _answer(numbers: Mapping[str, float], renewal: Renewal) -> dict[str, float]:
     }
 
 
-def _ample_window(known: Mapping[str, Array]) -> Array:
-    return np.maximum(_AMPLE * (known["rate"] * known["rtt"] + known["buffer"]), 1.0)
+def _ample_window(inputs: Mapping[str, Array]) -> Array:
+    return np.maximum(_AMPLE * (inputs["rate"] * inputs["rtt"] + inputs["buffer"]), 1.0)
 
 
 RATE = Input("rate", "C", "segments/s", "the link's high rate", on_wire=True, backwards=False)
 LOW_RATE = Input(
     "low_rate", "C/r", "segments/s", "the link's low rate",
-    Rule("half the high one", lambda known: known["rate"] / 2), on_wire=True, backwards=False,
+    Rule("half the high one", lambda inputs: inputs["rate"] / 2), on_wire=True, backwards=False,
 )  # fmt: skip
 RTT = Input(
     "rtt",
@@ -149,7 +149,7 @@ LOW_PSI = Input(
     "psi1",
     "",
     "the same at its low rate",
-    Rule("psi", lambda known: known["psi"]),
+    Rule("psi", lambda inputs: inputs["psi"]),
     AT_LEAST_ONE,
 )
 BUFFER = Input(

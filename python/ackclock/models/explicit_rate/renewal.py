@@ -133,11 +133,11 @@ def _recurrent(P: "csr_matrix") -> Indices:
     """Returns the recurrent states: those of a class that the process never leaves."""
     from scipy.sparse.csgraph import connected_components
 
-    count, of = connected_components(P, connection="strong")
+    count, class_of = connected_components(P, connection="strong")
     begin, end = P.nonzero()
-    leaves = of[begin] != of[end]
-    closed = np.setdiff1d(np.arange(count), of[begin[leaves]])
-    return np.flatnonzero(of == closed[0])
+    leaves = class_of[begin] != class_of[end]
+    closed = np.setdiff1d(np.arange(count), class_of[begin[leaves]])
+    return np.flatnonzero(class_of == closed[0])
 
 
 def _with_common_last(P: "csr_matrix", states: Indices) -> Indices:

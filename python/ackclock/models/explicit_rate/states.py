@@ -100,8 +100,8 @@ def enumerate_states(loop: Loop, source: Source) -> States:
     Raises:
         TooManyStatesError: There are more than `MOST_STATES`.
     """
-    found = _outline(loop, source.at_even_odds())
-    state, kept, lost = found.state, found.kept, found.lost
+    outline = _outline(loop, source.at_even_odds())
+    state, kept, lost = outline.state, outline.kept, outline.lost
     weights = np.array([weight for weight, _ in source.quotas(loop)])
     kept_chance = weights[kept.quota] * kept.chance
     lost_chance = weights[lost.quota] * lost.chance * lost.share
@@ -110,16 +110,16 @@ def enumerate_states(loop: Loop, source: Source) -> States:
         return np.asarray(np.bincount(rows, values, state.a.size), float)
 
     unlost = total(kept.row, kept_chance)
-    credited = _credits(_at(state, lost.row), lost.accepted, lost.m)
+    credited = _credits(_rows(state, lost.row), lost.accepted, lost.m)
     return States(
         loop=loop,
         source=source,
         state=state,
-        moves=found.moves,
+        moves=outline.moves,
         move_chance=kept_chance,
-        losses=found.losses,
-        loss_chance=np.asarray(np.bincount(found.loss, lost_chance), float),
-        restarts=found.restarts,
+        losses=outline.losses,
+        loss_chance=np.asarray(np.bincount(outline.loss, lost_chance), float),
+        restarts=outline.restarts,
         loss=total(lost.row, lost_chance),
         window_at_loss=total(lost.row, lost_chance * lost.w),
         rewards={
@@ -203,17 +203,19 @@ def _outline(loop: Loop, source: Source) -> _Outline:
 def _outcomes(loop: Loop, source: Source, state: State) -> tuple[_Kept, State, _Lost]:
     """Returns the outcomes of an interval from these states, and where those without loss end."""
     row, growth, chance = _growths(state, loop.window)
-    each, quotas = _at(state, row), source.quotas(loop)
+    each, quotas = _rows(state, row), source.quotas(loop)
     intervals = [source.interval(loop, each, growth, quota) for _, quota in quotas]
     interval = Interval(*map(np.concatenate, zip(*intervals, strict=True)))
     quota = np.repeat(np.arange(len(quotas)), row.size)
     row, growth = np.tile(row, len(quotas)), np.tile(growth, len(quotas))
     chance = np.tile(chance, len(quotas))
-    at, lost = np.flatnonzero(~interval.lost), np.flatnonzero(interval.lost)
-    kept = _Kept(row[at], quota[at], chance[at])
-    ends = State(interval.a[at], interval.b[at], interval.d[at], kept.row, state.link[kept.row])
+    unlost, lost = np.flatnonzero(~interval.lost), np.flatnonzero(interval.lost)
+    kept = _Kept(row[unlost], quota[unlost], chance[unlost])
+    ends = State(
+        interval.a[unlost], interval.b[unlost], interval.d[unlost], kept.row, state.link[kept.row]
+    )
     which, w, share = _windows_at_loss(
-        loop, _at(state, row[lost]), growth[lost], interval.accepted[lost]
+        loop, _rows(state, row[lost]), growth[lost], interval.accepted[lost]
     )
     lost = lost[which]
     m = np.maximum(w // 2, 1)
@@ -296,7 +298,7 @@ def _binomials(trials: Indices, share: Array) -> tuple[Indices, Indices, Array]:
     return which[some], k[some], chance[some]
 
 
-def _at(state: State, rows: Indices) -> State:
+def _rows(state: State, rows: Indices) -> State:
     return State(*(part[rows] for part in state))
 
 
@@ -320,13 +322,13 @@ class _Book:
             ((state.a << _BITS | state.b) << _BITS | state.d) << 1 | state.link
         ) << 1 | state.source
         keys, places = np.unique(key, return_inverse=True)
-        for one in keys.tolist():
-            if one not in self._numbers:
-                self._numbers[one] = len(self._keys)
-                self._keys.append(one)
+        for key in keys.tolist():
+            if key not in self._numbers:
+                self._numbers[key] = len(self._keys)
+                self._keys.append(key)
         if len(self._keys) > MOST_STATES:
             raise TooManyStatesError
-        return np.array([self._numbers[one] for one in keys.tolist()], np.int64)[places]
+        return np.array([self._numbers[key] for key in keys.tolist()], np.int64)[places]
 
     @property
     def has_new(self) -> bool:

@@ -39,7 +39,7 @@ _CLOSE, _LAST_STEP = 4 * np.finfo(float).eps, 1e-12
 class Router(Protocol):
     """The law of the router's queue."""
 
-    def at(self, log_rho: Array) -> Occupancy:
+    def occupancy(self, log_rho: Array) -> Occupancy:
         """Returns the occupancy at an offered load."""
         ...
 
@@ -137,16 +137,18 @@ class Offered:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the solution."""
-        law = self.router.at(np.zeros(np.broadcast_shapes(self.rate.shape, self.burst.shape)))
+        law = self.router.occupancy(
+            np.zeros(np.broadcast_shapes(self.rate.shape, self.burst.shape))
+        )
         return np.broadcast_shapes(law.mean.shape, self.rate.shape, self.round_trips.shape[:-1])
 
     def excess(self, log_rho: Array) -> Array:
         """Returns ln rho - ln F(rho), which rises with rho and is zero at the solution."""
-        return self._excess(log_rho, self.router.at(log_rho))
+        return self._excess(log_rho, self.router.occupancy(log_rho))
 
     def excess_and_slope(self, log_rho: Array) -> tuple[Array, Array]:
         """Returns the excess and its slope, which is at least one."""
-        law = self.router.at(log_rho)
+        law = self.router.occupancy(log_rho)
         return self._excess(log_rho, law), 1 - self._slope(law)
 
     def _excess(self, log_rho: Array, law: Occupancy) -> Array:
@@ -166,7 +168,7 @@ class Offered:
 
     def solution(self, log_rho: Array) -> FixedPoint:
         """Returns the solution at its load; the slope is rho d ln F/d rho, as F is rho there."""
-        law = self.router.at(log_rho)
+        law = self.router.occupancy(log_rho)
         R = self._with_queue(law)
         kept, window = -np.expm1(law.log_loss), np.exp(log_window(law.log_loss))
         return FixedPoint(

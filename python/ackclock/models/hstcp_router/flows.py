@@ -25,11 +25,11 @@ FLOWS = Input(
 )
 SHORTEST = Input(
     "shortest", "r1", "s", "the shortest round-trip time among them",
-    Rule("r", lambda known: known["rtt"]), backwards=False,
+    Rule("r", lambda inputs: inputs["rtt"]), backwards=False,
 )  # fmt: skip
 LONGEST = Input(
     "longest", "rn", "s", "the longest; those between are evenly spaced",
-    Rule("r", lambda known: known["rtt"]), backwards=False,
+    Rule("r", lambda inputs: inputs["rtt"]), backwards=False,
 )  # fmt: skip
 PLACES = Input(
     "places", "K", "segments", "capacity of the router, with the segment being sent; rounded down",
@@ -44,7 +44,7 @@ MOST_FLOWS = Bound(
     "flows",
     "flows",
     1e6,
-    lambda known: np.broadcast_arrays(*known.values())[0] * 0 + known["flows"],
+    lambda inputs: np.broadcast_arrays(*inputs.values())[0] * 0 + inputs["flows"],
 )
 
 

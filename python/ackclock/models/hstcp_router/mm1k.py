@@ -52,18 +52,18 @@ OUTPUTS = (
 )
 
 
-def outputs(found: FixedPoint, rate: Array, rtt: Array) -> dict[str, Array]:
+def outputs(solution: FixedPoint, rate: Array, rtt: Array) -> dict[str, Array]:
     """Returns the outputs by name for a flow of this round-trip time."""
-    R = rtt + found.queue / rate
+    R = rtt + solution.queue / rate
     return {
-        "goodput": found.window * -np.expm1(np.log(found.loss)) / R,
-        "utilisation": found.utilisation,
-        "load": found.load,
-        "loss_rate": found.loss,
-        "queue": found.queue,
+        "goodput": solution.window * -np.expm1(np.log(solution.loss)) / R,
+        "utilisation": solution.utilisation,
+        "load": solution.load,
+        "loss_rate": solution.loss,
+        "queue": solution.queue,
         "mean_rtt": R,
-        "window": found.window,
-        "slope": found.slope,
+        "window": solution.window,
+        "slope": solution.slope,
     }
 
 
@@ -78,7 +78,7 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
             burst=float(burst[too_large][0]),
             places=float(given["places"][too_large][0]),
         )
-    answer = {one.name: np.empty(given["rate"].shape) for one in OUTPUTS}
+    answer = {output.name: np.empty(given["rate"].shape) for output in OUTPUTS}
     for count in np.unique(given["flows"]):
         chosen = given["flows"] == count
         numbers = {name: values[chosen] for name, values in given.items()}
@@ -89,8 +89,8 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
 
 def _solved(numbers: Mapping[str, Array], burst: Array, count: int) -> dict[str, Array]:
     times = flow_inputs.round_trips(numbers["shortest"], numbers["longest"], count)
-    found = solve(DropTail(np.floor(numbers["places"] / burst)), numbers["rate"], times, burst)
-    return outputs(found, numbers["rate"], numbers["rtt"])
+    solution = solve(DropTail(np.floor(numbers["places"] / burst)), numbers["rate"], times, burst)
+    return outputs(solution, numbers["rate"], numbers["rtt"])
 
 
 FORMULA = """\

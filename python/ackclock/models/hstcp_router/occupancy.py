@@ -62,7 +62,7 @@ class DropTail:
         if (np.asarray(self.places) % 1 != 0).any():
             refuse("places", float(np.ravel(self.places)[0]), "must be a whole number of packets")
 
-    def at(self, log_rho: Array) -> Occupancy:
+    def occupancy(self, log_rho: Array) -> Occupancy:
         """Returns the occupancy at an offered load."""
         K, y = np.asarray(self.places, float), np.abs(log_rho)
         m = (K + 1) * y
@@ -111,7 +111,7 @@ def _near_even(y: Array, m: Array, K: Array) -> Array:
 
     The series of `_spread` is that of `_odds`, differentiated, with the other sign.
     """
-    series = [-(2 * k + 1) * one for k, one in enumerate(_ODDS_SERIES)]
+    series = [-(2 * k + 1) * coefficient for k, coefficient in enumerate(_ODDS_SERIES)]
 
     def rest(x: Array) -> Array:
         return np.asarray(np.polynomial.polynomial.polyval(x * x, series))
@@ -170,7 +170,7 @@ class Red:
             return log_d, np.zeros_like(log_d)
         return log_d, np.concatenate([[0.0], np.cumsum(log_entering)])
 
-    def at(self, log_rho: Array) -> Occupancy:
+    def occupancy(self, log_rho: Array) -> Occupancy:
         """Returns the occupancy at an offered load."""
         n, (log_d, entered) = np.arange(self.places + 1.0), self._logs
         weights = np.asarray(log_rho, float)[..., np.newaxis] * n + entered

@@ -73,7 +73,7 @@ def _refusal(path: FlowPath, of_queue: str) -> str:
     bottleneck = path.bottleneck
     if reason := needs_tcp(path) or not_highspeed(path.control):
         return reason
-    if other := next((one.name for one in _others(path)), ""):
+    if other := next((competitor.name for competitor in _others(path)), ""):
         return f"the bottleneck is shared with {other}"
     if reason := rate_varies(bottleneck) or unless(
         0 < bottleneck.segments_per_s < inf, "the bottleneck's rate is not known"
@@ -97,9 +97,11 @@ def _refusal(path: FlowPath, of_queue: str) -> str:
 def _others(path: FlowPath) -> list[Competitor]:
     """Returns the competitors not known to be HighSpeed TCP all the time, by name."""
     others = (
-        one for one in path.bottleneck.competitors if not_highspeed(one.control) or one.arrive
+        competitor
+        for competitor in path.bottleneck.competitors
+        if not_highspeed(competitor.control) or competitor.arrive
     )
-    return sorted(others, key=lambda one: one.name)
+    return sorted(others, key=lambda competitor: competitor.name)
 
 
 def _uneven(path: FlowPath) -> str:

@@ -34,9 +34,9 @@ from ackclock.models.refusal import refuse_inputs
 _LOW, _P_MAX = 0.4, 0.1
 
 
-def _largest_threshold(known: Mapping[str, Array]) -> Array:
-    mean = (known["shortest"] + known["longest"]) / 2
-    return np.minimum(known["rate"] * mean, known["places"])
+def _largest_threshold(inputs: Mapping[str, Array]) -> Array:
+    mean = (inputs["shortest"] + inputs["longest"]) / 2
+    return np.minimum(inputs["rate"] * mean, inputs["places"])
 
 
 def _evaluate(**inputs: Array) -> dict[str, Array]:
@@ -54,7 +54,9 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     rows = [
         _answer({name: float(v[index]) for name, v in given.items()}) for index in np.ndindex(shape)
     ]
-    return {one.name: np.reshape([row[one.name] for row in rows], shape) for one in RED.outputs}
+    return {
+        output.name: np.reshape([row[output.name] for row in rows], shape) for output in RED.outputs
+    }
 
 
 def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
@@ -62,8 +64,8 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
     ends = np.asarray(numbers["shortest"]), np.asarray(numbers["longest"])
     times = flow_inputs.round_trips(*ends, int(numbers["flows"]))
     profile = int(numbers["places"]), numbers["min_th"], numbers["max_th"], numbers["p_max"]
-    found, short = (solve(Red(*profile, shortcut), rate, times) for shortcut in (False, True))
-    given = mm1k.outputs(found, rate, rtt) | {
+    exact, short = (solve(Red(*profile, shortcut), rate, times) for shortcut in (False, True))
+    given = mm1k.outputs(exact, rate, rtt) | {
         "shortcut_utilisation": short.utilisation, "shortcut_loss_rate": short.loss,
     }  # fmt: skip
     return {name: float(value) for name, value in given.items()}
@@ -74,7 +76,7 @@ _MOST_PLACES = Bound(
     "places",
     "places",
     1e6,
-    lambda known: np.broadcast_arrays(*known.values())[0] * 0 + known["places"],
+    lambda inputs: np.broadcast_arrays(*inputs.values())[0] * 0 + inputs["places"],
 )
 
 _LAW = """\
@@ -89,7 +91,7 @@ RED = Model(
     reference=REFERENCE,
     formula=mm1k.FORMULA.format(queue="N", law=_LAW),
     inputs=(
-        *(replace(one, backwards=False) for one in (*OF_THE_FLOWS, PLACES)),
+        *(replace(field, backwards=False) for field in (*OF_THE_FLOWS, PLACES)),
         Input(
             "max_th", "max_th", "segments", "queue length above which everything is dropped",
             Rule("the smaller of C (r1 + rn)/2 and K", _largest_threshold), on_wire=True,
@@ -97,7 +99,7 @@ RED = Model(
         ),
         Input(
             "min_th", "min_th", "segments", "queue length up to which nothing is dropped",
-            Rule("0.4 max_th", lambda known: _LOW * known["max_th"]), NOT_NEGATIVE, on_wire=True,
+            Rule("0.4 max_th", lambda inputs: _LOW * inputs["max_th"]), NOT_NEGATIVE, on_wire=True,
             backwards=False,
         ),
         Input(

@@ -54,7 +54,7 @@ the outputs of `sawtooth` with mu = C,  N = n,  b = 1
 mean_rtt = r + mean_queue/C,  largest_rtt = r + B/C""",
     inputs=(*OF_THE_FLOWS, _BUFFER),
     outputs=(
-        *(one for one in sawtooth.MODEL.outputs),
+        *sawtooth.MODEL.outputs,
         Output("share", "w", "segments", "a flow's share of the pipe, at which a and b are taken"),
         Output("decrease", "b(w)", "", "share of the window given up at an overflow"),
     ),

@@ -41,9 +41,9 @@ _MOST_STEPS = 200_000
 #: Limit on steps of flows in runs. A step of few flows takes as long as one of sixty.
 _MOST_WORK = Bound(
     "flows", "steps of a flow", 2e7,
-    lambda known: (
-        np.minimum(known["duration"] / known["step"], _MOST_STEPS)
-        * (60 + known["flows"] * np.floor(known["runs"]))
+    lambda inputs: (
+        np.minimum(inputs["duration"] / inputs["step"], _MOST_STEPS)
+        * (60 + inputs["flows"] * np.floor(inputs["runs"]))
     ),
     most_s=13.0,
 )  # fmt: skip
@@ -58,12 +58,15 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     for numbers in asked:
         buffers.setdefault(_router(numbers), {})[numbers["buffer"]] = None
     made = {
-        (router, buffer): one
-        for router, of in buffers.items()
-        for buffer, one in zip(of, _simulated(router, tuple(of)), strict=True)
+        (router, buffer): simulated
+        for router, limits in buffers.items()
+        for buffer, simulated in zip(limits, _simulated(router, tuple(limits)), strict=True)
     }
     rows = [_answer(numbers, made[_router(numbers), numbers["buffer"]]) for numbers in asked]
-    return {one.name: np.reshape([row[one.name] for row in rows], shape) for one in MODEL.outputs}
+    return {
+        output.name: np.reshape([row[output.name] for row in rows], shape)
+        for output in MODEL.outputs
+    }
 
 
 class _Router(NamedTuple):
@@ -132,8 +135,8 @@ def _simulated(router: _Router, buffers: tuple[float, ...]) -> list[Simulated]:
         rate, times, np.repeat(buffers, runs), np.tile(seeds, len(buffers)),
         sync=sync, timing=timing,
     )  # fmt: skip
-    parts = (np.split(getattr(made, one.name), len(buffers)) for one in fields(Simulated))
-    return [Simulated(*of) for of in zip(*parts, strict=True)]
+    parts = (np.split(getattr(made, field.name), len(buffers)) for field in fields(Simulated))
+    return [Simulated(*values) for values in zip(*parts, strict=True)]
 
 
 MODEL = Model(
@@ -146,7 +149,7 @@ R_i = r_i + q/C,  dw_i/dt = a(w_i)/R_i  (w_i/R_i in slow start),  dq/dt = sum w_
 at q = B: x_i of what flow i sends is dropped, in proportion; with probability 1 - e^(-x_i)
 w_i becomes (1 - b(w_i)) w_i after R_i, once per R_i""",
     inputs=(
-        *(replace(one, backwards=False) for one in OF_THE_FLOWS),
+        *(replace(field, backwards=False) for field in OF_THE_FLOWS),
         Input(
             "buffer", "B", "segments", "queue limit, without the segment being sent",
             domain=NOT_NEGATIVE, on_wire=True, backwards=False,
@@ -161,20 +164,22 @@ w_i becomes (1 - b(w_i)) w_i after R_i, once per R_i""",
         ),
         Input(
             "warmup", "warmup", "s", "warm-up, left out of the results",
-            Rule(f"{_WARMUP} of the longest round trip", lambda known: _WARMUP * known["longest"]),
+            Rule(
+                f"{_WARMUP} of the longest round trip", lambda inputs: _WARMUP * inputs["longest"]
+            ),
             NOT_NEGATIVE, backwards=False,
         ),
         Input(
             "duration", "duration", "s", "simulated time, with the warm-up",
             Rule(
                 f"{_DURATION} of the longest round trip",
-                lambda known: _DURATION * known["longest"],
+                lambda inputs: _DURATION * inputs["longest"],
             ),
             backwards=False,
         ),
         Input(
             "step", "dt", "s", "time step",
-            Rule("a tenth of the shortest", lambda known: known["shortest"] / _STEPS),
+            Rule("a tenth of the shortest", lambda inputs: inputs["shortest"] / _STEPS),
             backwards=False,
         ),
     ),

@@ -95,7 +95,8 @@ def simulate(
     """
     r, timing = np.atleast_1d(np.asarray(round_trips, float)), timing or Timing()
     B, chances = (
-        np.ravel(one) for one in np.broadcast_arrays(np.asarray(buffers, float), np.asarray(seeds))
+        np.ravel(values)
+        for values in np.broadcast_arrays(np.asarray(buffers, float), np.asarray(seeds))
     )
     check(rate=(rate, POSITIVE), round_trips=(r, POSITIVE), buffers=(B, NOT_NEGATIVE))
     if timing.step_s >= r.min():
