@@ -62,7 +62,7 @@ def check(text: str) -> None:
     assert checker.outside == []
     assert not re.search(r"@import|https?://(?!www\.w3\.org|purl\.org|creativecommons)", text)
     assert len(set(checker.ids)) == len(checker.ids)
-    linked = re.findall(r'href="#([^"]+)"', re.sub(r"(?s)<script>.*?</script>", "", text))
+    linked = re.findall(r'href="#([^"]+)"', re.sub(r"(?s)<script.*?</script>", "", text))
     assert set(linked) <= set(checker.ids)
     levels = [level for level, _ in heads(text)]
     assert levels[0] == 1

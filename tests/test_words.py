@@ -37,7 +37,7 @@ VAGUE_IN_RUST = re.compile(
     r"|\b(?:one|found|told|said|known|what): (?:&|impl |[A-Z]|u64|bool)"
 )
 #: How many are left in each folder. A number may only fall.
-VAGUE_LEFT = {"benches": 45, "crates": 456, "papers": 729, "python": 64, "tests": 942, "tools": 48}
+VAGUE_LEFT = {"benches": 45, "crates": 456, "papers": 729, "python": 64, "tests": 941, "tools": 48}
 
 #: A string or a comment of Python.
 TOKEN = re.compile(

@@ -2,16 +2,21 @@
 
 import hashlib
 import json
+import math
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ackclock import engine, load, metrics, simulate
+from ackclock import engine, load, simulate
 from ackclock.laboratory import page
+from ackclock.laboratory.definitions import definitions
+from ackclock.metrics import METRICS, Formula
 from ackclock.scenario import Scenario
+from ackclock.table import Interval, text
 
 from .conftest import EXAMPLES
 
@@ -20,6 +25,10 @@ pytestmark = pytest.mark.usefixtures("fresh_engine")
 #: Long enough for losses, a sweep's first point and warm-up; whole runs take minutes.
 SHORT = {"duration": "8 s", "warmup": "2 s"}
 REPLICATE = 1
+#: The metrics that are plain formulas.
+FORMULAS = {
+    name: metric.values for name, metric in METRICS.items() if isinstance(metric.values, Formula)
+}
 
 
 def shortened(path: Path) -> Scenario:
@@ -69,7 +78,13 @@ def in_node(
     static = Path(page.__file__).parent / "static"
     done = subprocess.run(
         [node, str(Path(__file__).with_name("in_node.mjs")), str(static)],
-        input=json.dumps({"requests": requests}),
+        input=json.dumps(
+            {
+                "requests": requests,
+                "definitions": json.loads(definitions()),
+                "formulas": {name: asdict(formula) for name, formula in FORMULAS.items()},
+            }
+        ),
         capture_output=True,
         text=True,
         check=True,
@@ -115,28 +130,52 @@ def test_a_side_with_another_control_has_the_same_cross_traffic() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stem", ["first", "dumbbell", "arrivals"])
-def test_the_page_computes_the_metrics_of_the_library(
+@pytest.mark.parametrize("stem", ["first", "dumbbell", "arrivals", "on-off-udp"])
+def test_the_page_evaluates_every_formula_as_the_library_does(
     stem: str, in_page: dict[str, dict[str, Any]]
 ) -> None:
     scenario = shortened(next(path for path in EXAMPLES if path.stem == stem))
     result = simulate(scenario.replace(replicates=REPLICATE + 1))
+    found = in_page[stem]
+    for name, formula in FORMULAS.items():
+        expected = {
+            value.subject: pytest.approx(value.value, rel=1e-9, nan_ok=True)
+            for value in formula(result)
+            if value.replicate == REPLICATE
+        }
+        values = {  # JSON has no NaN
+            subject: math.nan if value is None else value
+            for subject, value in found["values"][name].items()
+        }
+        assert values == expected, name
+    shown = {record["name"]: record["scale"] for record in json.loads(definitions())["metrics"]}
+    known = {name: values for name, values in found["values"].items() if name in shown}
+    goodput = sum(value or 0.0 for value in known["goodput"].values())
+    assert found["metrics"]["goodput"] == pytest.approx(goodput * shown["goodput"], rel=1e-9)
+    for name in ("utilisation", "queueing_delay"):
+        of_hop = known[name][found["hop"]] * shown[name]
+        assert found["metrics"][name] == pytest.approx(of_hop, rel=1e-9)
 
-    def of(name: str, subject: str | None = None) -> list[float]:
-        return [
-            value.value
-            for value in metrics.metric(name).values(result)
-            if value.replicate == REPLICATE and subject in (None, value.subject)
-        ]
 
-    found = in_page[stem]["metrics"]
-    hop = in_page[stem]["hop"]
-    assert found["goodput"] == pytest.approx(np.nansum(of("goodput")) * 1e-6, rel=1e-9)
-    assert found["utilisation"] == pytest.approx(of("utilisation", hop)[0] * 100, rel=1e-9)
-    assert found["queueing"] == pytest.approx(of("queueing_delay", hop)[0] * 1e3, rel=1e-9)
-    if stem == "first":
-        assert found["rtt"] == pytest.approx(of("rtt")[0] * 1e3, rel=1e-9)
-        assert found["retransmitted"] == pytest.approx(of("retransmissions")[0] * 100, rel=1e-9)
+def test_a_page_writes_numbers_as_tables_do(node: str) -> None:
+    means = (0.0, 3e-5, 0.0123456, 0.98765, 9.6534, 123.456, 54_321.0, -11.989)
+    pairs = [(mean, half) for mean in means for half in (None, 0.0, 0.0017, 0.34, 12.0)]
+    code = (
+        "import(process.argv[1]).then(({ written }) => process.stdout.write(JSON.stringify("
+        "JSON.parse(process.argv[2]).map(([mean, half]) => written(mean, half)))))"
+    )
+    address = page.static()["figures.js"].as_uri()
+    done = subprocess.run(
+        [node, "--experimental-default-type=module", "-e", code, address, json.dumps(pairs)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = [
+        text(Interval(mean, math.nan if half is None else half, 2)).replace("-", "−")
+        for mean, half in pairs
+    ]
+    assert json.loads(done.stdout) == expected
 
 
 def test_a_page_answers_a_program_by_one_line(node: str) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ackclock.errors import InputError
+from ackclock.laboratory import definitions
 from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
@@ -28,16 +29,13 @@ _MOST_FLOWS = 3
 # A run that is to end ends within a tenth of a second; its hosts take a little longer.
 _PATIENCE_S = 10
 
-#: What the page reads of each table; see `summary.js`.
+#: Columns of tables that the page's curves need.
 _COLUMNS = {
-    "flows": [
-        "flow", "measured_s", "goodput_bit_per_s", "rtt_mean_s", "sent_packets",
-        "retransmitted_packets",
-    ],
+    "flows": [],
     "samples": [
         "flow", "instance", "time_s", "cwnd_bytes", "ssthresh_bytes", "rtt_s", "delivered_bytes",
     ],
-    "hops": ["hop", "time_s", "busy_s", "rate_bit_per_s", "backlog_bytes", "backlog_packets"],
+    "hops": ["hop", "time_s", "backlog_packets"],
     "events": ["time_s", "kind"],
 }  # fmt: skip
 
@@ -152,7 +150,11 @@ def _tables(result: Result) -> dict[str, list[list[Any]]]:
         samples.column_names.index("rtt_s"), "rtt_s", samples["smoothed_rtt_s"]
     )
     tables = {**result.tables, "samples": smoothed}
-    return {name: _columns(tables[name].select(columns)) for name, columns in _COLUMNS.items()}
+    needed = definitions.columns()
+    return {
+        name: _columns(tables[name].select(list(dict.fromkeys((*needed.get(name, ()), *columns)))))
+        for name, columns in _COLUMNS.items()
+    }
 
 
 def _columns(table: pa.Table) -> list[list[Any]]:

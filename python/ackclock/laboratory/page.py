@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ackclock import engine
 from ackclock.errors import InputError, LackingError
+from ackclock.laboratory.definitions import definitions
 from ackclock.result.folder import Contents, naming, staged
 from ackclock.run.address import named_files
 from ackclock.scenario import Scenario
@@ -40,6 +41,11 @@ TYPES = {
 
 #: The scenario of a page, beside its other files.
 _SCENARIO = "scenario.json"
+#: What the page computes, beside them.
+_DEFINITIONS = "definitions.json"
+
+# Files of all pages, in the folder of reports.
+_SHARED = ("base.css", "figures.js")
 
 PAGE = Contents(
     "lab page",
@@ -69,8 +75,12 @@ class Beginning:
     options: tuple[str, ...] = ()
     saved: Path | None = None
 
-    def to_json(self, *, server: bool) -> str:
-        """Returns what the page reads; `server` says that it may make calls."""
+    def made(self, *, server: bool) -> dict[str, str]:
+        """Returns the texts that are made for the page, by name.
+
+        Args:
+            server: True if the page may make calls.
+        """
         written = {
             "name": self.name,
             "scenario": self.scenario.tree,
@@ -79,7 +89,8 @@ class Beginning:
             "server": server,
             "saved": str(self.saved) if server and self.saved else "",
         }
-        return json.dumps(written, ensure_ascii=False)
+        scenario = json.dumps(written, ensure_ascii=False)
+        return {_SCENARIO: scenario, _DEFINITIONS: definitions()}
 
 
 def beginning(
@@ -125,8 +136,10 @@ def beginning(
 def static() -> dict[str, Path]:
     """Returns the files of the page by name. `engine.wasm` may be absent."""
     folder = Path(str(resources.files("ackclock.laboratory"))) / "static"
-    shared = Path(str(resources.files("ackclock.report"))) / "base.css"
-    return {path.name: path for path in [*sorted(folder.iterdir()), shared] if path.suffix in TYPES}
+    report = Path(str(resources.files("ackclock.report")))
+    shared = [report / name for name in _SHARED]
+    paths = [*sorted(folder.iterdir()), *shared]
+    return {path.name: path for path in paths if path.suffix in TYPES}
 
 
 def digest() -> str:
@@ -178,7 +191,8 @@ def export(begin: Beginning, folder: Path) -> None:
     with naming(folder), staged(folder) as staging:
         for name, path in files.items():
             shutil.copyfile(path, staging / name)
-        (staging / _SCENARIO).write_text(begin.to_json(server=False), encoding="utf-8")
+        for name, text in begin.made(server=False).items():
+            (staging / name).write_text(text, encoding="utf-8")
 
 
 def engine_of_page() -> str:

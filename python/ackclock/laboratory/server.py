@@ -52,6 +52,7 @@ class LabServer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(16)
         self.running = threading.Semaphore(_SIDE_BY_SIDE)
         self.files = page.static()
+        self.made = begin.made(server=True)
 
     @property
     def host(self) -> str:
@@ -99,8 +100,8 @@ class _Handler(BaseHTTPRequestHandler):
         name = asked.path.removeprefix("/") or "index.html"
         if name == "emulate/events":
             self._emulate()
-        elif name == "scenario.json":
-            self._send(self.server.session.begin.to_json(server=True).encode(), page.TYPES[".json"])
+        elif name in self.server.made:
+            self._send(self.server.made[name].encode(), page.TYPES[".json"])
         elif name in self.server.files:
             path = self.server.files[name]
             self._send(path.read_bytes(), page.TYPES[path.suffix])

@@ -42,7 +42,7 @@ class LabWidget(anywidget.AnyWidget):  # type: ignore[misc]
         """
         scenario.check()
         begin = page.beginning("scenario.toml", scenario)
-        files = _files() | {"scenario.json": begin.to_json(server=False)}
+        files = _files() | begin.made(server=False)
         super().__init__(files=files, engine=_engine(), state={"scenario": scenario.tree})
         self._folder = scenario.folder
 

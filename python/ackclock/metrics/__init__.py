@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ackclock.errors import InputError
-from ackclock.metrics import arrivals, estimates, flows, hops, sharing, smoothness
+from ackclock.metrics import arrivals, estimates, flows, sharing, smoothness
 from ackclock.metrics.confidence import difference, interval
 from ackclock.metrics.estimates import settling_time
-from ackclock.metrics.fairness import fairness, jain
+from ackclock.metrics.fairness import jain
+from ackclock.metrics.formula import Formula
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.packet_delays import packet_delay_quantile
 from ackclock.metrics.quantiles import queueing_delay_quantile
@@ -54,6 +55,7 @@ __all__ = [
     "METRICS",
     "TIME_SCALES_S",
     "WITH_PARAMETERS",
+    "Formula",
     "Hurst",
     "Interval",
     "Metric",
@@ -91,20 +93,24 @@ __all__ = [
     "summarise",
 ]
 
+_DROPS = ("drops_queue", "drops_aqm", "drops_impairment", "drops_retries")
+
 _ALL: tuple[Metric, ...] = (
     Metric(
         "goodput", "goodput", "Payload delivered to the application in order, each byte once; sum "
         "over instances. An instance that arrives or ends counts for the time it is active.",
-        "bit/s", "Mbit/s", 1e-6, FLOWS, flows.total_rate("goodput_bit_per_s"),
+        "bit/s", "Mbit/s", 1e-6, FLOWS,
+        Formula("flows", "sum", ("goodput_bit_per_s",), active="measured_s"),
     ),
     Metric(
         "throughput", "throughput", "Everything that arrives at the receiver, including headers "
         "and duplicates; sum over instances, as for goodput.",
-        "bit/s", "Mbit/s", 1e-6, FLOWS, flows.total_rate("throughput_bit_per_s"),
+        "bit/s", "Mbit/s", 1e-6, FLOWS,
+        Formula("flows", "sum", ("throughput_bit_per_s",), active="measured_s"),
     ),
     Metric(
         "rtt", "mean RTT", "Mean round-trip time as measured by the sender.",
-        "s", "ms", 1e3, FLOWS, flows.mean("rtt_mean_s"),
+        "s", "ms", 1e3, FLOWS, Formula("flows", "mean", ("rtt_mean_s",)),
     ),
     Metric(
         "rtt_p99", "tail RTT", "99th percentile of the round-trip times at the sampling times; "
@@ -114,26 +120,30 @@ _ALL: tuple[Metric, ...] = (
     Metric(
         "smoothed_rtt", "mean smoothed RTT", "Mean of the sender's smoothed round-trip time over "
         "the sampling times.",
-        "s", "ms", 1e3, FLOWS, flows.smoothed_rtt,
+        "s", "ms", 1e3, FLOWS, Formula("samples", "mean", ("smoothed_rtt_s",)),
     ),
     Metric(
         "cwnd", "mean cwnd", "Mean congestion window over the sampling times.",
-        "bytes", "kB", 1e-3, FLOWS, flows.mean("cwnd_mean_bytes"),
+        "bytes", "kB", 1e-3, FLOWS, Formula("flows", "mean", ("cwnd_mean_bytes",)),
     ),
     Metric(
         "retransmissions", "retransmitted", "Retransmitted share of the data packets sent, over "
         "the whole run.",
-        "", "%", 100, FLOWS, flows.share("retransmitted_packets", "sent_packets"),
+        "", "%", 100, FLOWS,
+        Formula("flows", "sum", ("retransmitted_packets",), over="sent_packets"),
     ),
     Metric(
         "loss_rate", "dropped", "Data packets dropped anywhere on the path, as a share of the data "
         "packets sent, over the whole run; ACKs do not count.",
-        "", "%", 100, FLOWS, flows.dropped,
+        "", "%", 100, FLOWS,
+        Formula(
+            "flows", "sum", ("dropped_packets", "dropped_acks"), (1, -1), over="sent_packets"
+        ),
     ),
     Metric(
         "timeouts", "timeouts", "Number of retransmission timeouts in the whole run; sum over "
         "instances.",
-        "", "", 1, FLOWS, flows.total("timeouts"),
+        "", "", 1, FLOWS, Formula("flows", "sum", ("timeouts",)),
         settles=False,
     ),
     Metric(
@@ -168,40 +178,42 @@ _ALL: tuple[Metric, ...] = (
         "fairness", "Jain's index", "Jain's fairness index of the goodput of all instances under a "
         "congestion or rate control, without flows whose instances arrive: 1 if all are equal, 1/n "
         "if one of n has everything.",
-        "", "", 1, ALL_FLOWS, fairness,
+        "", "", 1, ALL_FLOWS, Formula("flows", "jain", ("goodput_bit_per_s",)),
     ),
     Metric(
         "utilisation", "utilisation", "Share of time the link is busy.",
-        "", "%", 100, HOPS, hops.utilisation,
+        "", "%", 100, HOPS, Formula("hops", "growth", ("busy_s",), over="time_s"),
     ),
     Metric(
         "capacity", "mean capacity", "Mean rate at which the link could have sent in this run; "
         "only for links whose rate varies.",
-        "bit/s", "Mbit/s", 1e-6, HOPS, hops.capacity,
+        "bit/s", "Mbit/s", 1e-6, HOPS,
+        Formula("hops", "growth", ("capacity_bytes",), (8,), over="time_s"),
     ),
     Metric(
         "hop_drops", "dropped at hop", "Share of the packets arriving at the hop that it drops, "
         "for any reason.",
-        "", "%", 100, HOPS, hops.drop_rate,
+        "", "%", 100, HOPS, Formula("hops", "growth", _DROPS, over="arrivals"),
     ),
     Metric(
         "tail_drop_rate", "dropped at full queue", "Share of the packets arriving at the hop that "
         "it drops because its queue is full.",
-        "", "%", 100, HOPS, hops.overflow_rate,
+        "", "%", 100, HOPS, Formula("hops", "growth", ("drops_queue",), over="arrivals"),
     ),
     Metric(
         "hop_marks", "marked at hop", "Share of the packets arriving at the hop that its queue "
         "marks CE.",
-        "", "%", 100, HOPS, hops.mark_rate,
+        "", "%", 100, HOPS, Formula("hops", "growth", ("marks",), over="arrivals"),
     ),
     Metric(
         "backlog", "mean backlog", "Mean number of packets in the queue over the sampling times.",
-        "packets", "packets", 1, HOPS, hops.backlog_packets,
+        "packets", "packets", 1, HOPS, Formula("hops", "mean", ("backlog_packets",)),
     ),
     Metric(
         "queueing_delay", "mean queueing delay", "Backlog divided by the link's rate; mean over "
         "the sampling times.",
-        "s", "ms", 1e3, HOPS, hops.queueing_delay,
+        "s", "ms", 1e3, HOPS,
+        Formula("hops", "mean", ("backlog_bytes",), (8,), over="rate_bit_per_s"),
     ),
     queueing_delay_quantile(0.5),
     queueing_delay_quantile(0.95),
@@ -243,12 +255,13 @@ _ALL: tuple[Metric, ...] = (
     Metric(
         "allowed_rate", "allowed rate", "Mean payload rate that the rate control allows an "
         "instance, over the sampling times.",
-        "bit/s", "Mbit/s", 1e-6, FLOWS, flows.allowed_rate,
+        "bit/s", "Mbit/s", 1e-6, FLOWS,
+        Formula("samples", "mean", ("allowed_rate_bit_per_s",)),
     ),
     Metric(
         "loss_event_rate", "loss event rate", "Mean of the loss rate estimated by the rate "
         "control, by its own definition, over the sampling times.",
-        "", "%", 100, FLOWS, flows.loss_event_rate,
+        "", "%", 100, FLOWS, Formula("samples", "mean", ("loss_event_rate",)),
     ),
     Metric(
         "rate_estimate", "rate estimate", "Mean of the path rate estimated by the control, over "

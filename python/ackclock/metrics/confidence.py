@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from ackclock.errors import InputError
 from ackclock.table import Interval
 
-# Student's t for a confidence of 95 % and 1 to 30 degrees of freedom, as SciPy computes it. To
-# import SciPy for it takes more than a quarter of the time of a short command.
 _USUAL_CONFIDENCE = 0.95
-_USUAL_T = (
+#: Student's t for a confidence of 95 % and 1 to 30 degrees of freedom, as SciPy computes it. To
+#: import SciPy for it takes more than a quarter of the time of a short command.
+USUAL_T = (
     12.706204736174694, 4.302652729749462, 3.1824463052837078, 2.7764451051977934,
     2.5705818356363146, 2.4469118511449786, 2.364624251592784, 2.306004135204166, 2.262157162798205,
     2.228138851986274, 2.200985160091639, 2.1788128296672284, 2.1603686564627913, 2.144786687917804,
@@ -20,7 +20,7 @@ _USUAL_T = (
     2.0686576104190486, 2.0638985616280245, 2.0595385527532972, 2.0555294386428735,
     2.0518305164802846, 2.0484071417952454, 2.045229642132703, 2.0422724563012378,
 )  # fmt: skip
-_USUAL_FREEDOM = range(1, len(_USUAL_T) + 1)
+_USUAL_FREEDOM = range(1, len(USUAL_T) + 1)
 
 
 def interval(values: ArrayLike, confidence: float = _USUAL_CONFIDENCE) -> Interval:
@@ -75,7 +75,7 @@ def _without_nan(values: ArrayLike) -> NDArray[np.float64]:
 def _quantile(freedom: float, confidence: float) -> float:
     """Returns the t such that the share `confidence` of Student's distribution is within ±t."""
     if confidence == _USUAL_CONFIDENCE and freedom in _USUAL_FREEDOM:
-        return _USUAL_T[int(freedom) - 1]
+        return USUAL_T[int(freedom) - 1]
     if not 0 < confidence < 1:
         raise InputError("out-of-range", "confidence", f"{confidence} is not between 0 and 1")
     from scipy.special import stdtrit  # scipy.stats has it too, but takes a second to import

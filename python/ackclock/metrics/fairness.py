@@ -4,11 +4,9 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ackclock.metrics.arrivals import arriving
-from ackclock.metrics.metric import Value
-from ackclock.metrics.subjects import TOGETHER
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.flows import UNCONTROLLED
 from ackclock.result.result import Result
@@ -19,19 +17,6 @@ def jain(shares: ArrayLike) -> float:
     shares = np.asarray(shares, float)
     squares = float((shares**2).sum())
     return float(shares.sum()) ** 2 / (shares.size * squares) if squares > 0 else math.nan
-
-
-def fairness(result: Result) -> list[Value]:
-    """Returns Jain's index of the known goodputs of all instances that share, by run."""
-    return [
-        Value(
-            point,
-            replicate,
-            TOGETHER,
-            jain(_without_nan(rows["goodput_bit_per_s"][rows["shares"]])),
-        )
-        for (point, replicate), rows in with_shares(result, "goodput_bit_per_s")
-    ]
 
 
 def with_shares(result: Result, *names: str) -> Iterator[tuple[tuple[int, int], Columns]]:
@@ -46,7 +31,3 @@ def with_shares(result: Result, *names: str) -> Iterator[tuple[tuple[int, int], 
         passing = [flow for point_index, flow in arrive if point_index == point]
         shares = (rows["control"] != UNCONTROLLED) & ~np.isin(rows["flow"].astype(str), passing)
         yield (point, replicate), rows | {"shares": shares}
-
-
-def _without_nan(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return values[~np.isnan(values)]

@@ -52,6 +52,18 @@ def mean_of_known(values: NDArray[np.float64]) -> float:
     return float(present.mean()) if present.size else math.nan
 
 
+def after(rows: Columns, time_s: float) -> Columns:
+    """Returns the rows after a time."""
+    later = rows["time_s"] > time_s
+    return {name: values[later] for name, values in rows.items()}
+
+
+def grown(rows: Columns, name: str, warmup_s: float) -> float:
+    """Returns the increase of a cumulative column after the warm-up."""
+    before = rows[name][rows["time_s"] <= warmup_s]
+    return float(rows[name][-1] - (before[-1] if before.size else 0))
+
+
 def _codes(chunked: pa.ChunkedArray) -> NDArray[np.int64]:
     """Returns a number from 0 for each value, equal for equal values."""
     if pa.types.is_integer(chunked.type):

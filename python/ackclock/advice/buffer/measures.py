@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock.elements import facts
-from ackclock.metrics import HOPS, Interval, Metric, by_replicate, hops, interval, metric
+from ackclock.metrics import HOPS, Formula, Interval, Metric, by_replicate, interval, metric
+from ackclock.metrics.hops import per_hop
 from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import Columns, grouped
@@ -241,11 +242,6 @@ def _of_hop(result: Result, hop: str, metric: Metric) -> dict[int, float]:
     return by_replicate(result, metric).get((0, hop), {})
 
 
-def _used_share(rows: Columns, warmup_s: float) -> float:
-    could = hops.grown(rows, "capacity_bytes", warmup_s)
-    return hops.grown(rows, "served_bytes", warmup_s) / could if could > 0 else nan
-
-
 def _delay_quantile(rows: Columns, warmup_s: float) -> float:
     """Returns the 99 % quantile of the delay; NaN with too few samples.
 
@@ -274,12 +270,9 @@ def _metric(measure: str, values: Callable[[Result], list[Value]]) -> Metric:
     )
 
 
-_USED = _metric("utilisation", hops.per_hop(("served_bytes", "capacity_bytes"), _used_share))
-_DELAY = _metric("delay_p99_s", hops.per_hop(("capacity_bytes", "backlog_bytes"), _delay_quantile))
-_QUEUE_DROPS = ("drops_queue", "drops_aqm")
-_LOST = _metric(
-    "loss", hops.per_hop(("arrivals", *_QUEUE_DROPS), hops.share_of_arrivals(_QUEUE_DROPS))
-)
+_USED = _metric("utilisation", Formula("hops", "growth", ("served_bytes",), over="capacity_bytes"))
+_DELAY = _metric("delay_p99_s", per_hop(("capacity_bytes", "backlog_bytes"), _delay_quantile))
+_LOST = _metric("loss", Formula("hops", "growth", ("drops_queue", "drops_aqm"), over="arrivals"))
 
 
 def _durations(

@@ -10,6 +10,7 @@ export class Live {
   constructor(tell, fail) {
     this.tell = tell;
     this.fail = fail;
+    this.definitions = null;
     this.forget();
   }
 
@@ -90,7 +91,11 @@ export class Live {
   #ended({ tables, reliable, verdict }) {
     this.source.close();
     this.source = null;
-    const { metrics, curves, hop } = summary(decoded(tables), this.checked.resolved);
+    const { metrics, curves, hop } = summary(
+      decoded(tables),
+      this.checked.resolved,
+      this.definitions,
+    );
     const label = reliable ? "emulated" : "emulated, unreliable";
     this.side = { ...this.side, hop, label, runs: [metrics], curves: { ...curves, events: [] } };
     this.tell(`Linux, one run in real time: ${verdict}. Its RTT is the smoothed one.`);

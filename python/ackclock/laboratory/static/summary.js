@@ -1,20 +1,28 @@
 // Tables of a run as metrics and as curves, in the worker: the page draws and no more.
-//
-// Metrics are those of ackclock.metrics, after the warm-up; a test holds them equal.
+
+import { at, evaluate, rowsOf } from "./formula.js";
 
 const MOST_POINTS = 4_000;
 const MOST_CURVES = 3;
 const BINS = 100;
 
 // Returns {metrics, curves, hop} of a run; `resolved` is the scenario with all defaults.
-export function summary(tables, resolved) {
+export function summary(tables, resolved, definitions) {
+  const run = runOf(tables, resolved, definitions);
+  const hop = busiest(run, resolved, definitions);
+  const metrics = definitions.metrics.map(({ name, scale, formula }) => [
+    name,
+    evaluate(formula, run, formula.table === "hops" ? hop : undefined) * scale,
+  ]);
+  return { hop, metrics: Object.fromEntries(metrics), curves: curves(tables, hop, resolved) };
+}
+
+// Returns what formulas are evaluated of.
+export function runOf(tables, resolved, { uncontrolled }) {
   const warmup = seconds(resolved.warmup);
-  const hop = busiest(tables.hops, resolved, warmup);
-  return {
-    hop,
-    metrics: metrics(tables, hop, resolved, warmup),
-    curves: curves(tables, hop, resolved),
-  };
+  const arriving = resolved.flows.filter((flow) => flow.arrivals).map(({ name }) => name);
+  const measured = seconds(resolved.duration) - warmup;
+  return { tables, warmup, measured, arriving: new Set(arriving), uncontrolled };
 }
 
 const UNITS = { ns: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
@@ -25,74 +33,14 @@ export function seconds(text) {
   return Number(number) * (UNITS[unit] ?? 1);
 }
 
-// Returns the rows whose column of words says `word`.
-function rowsOf(column, word) {
-  const wanted = column.words.indexOf(word);
-  const rows = [];
-  for (let row = 0; row < column.indices.length; row++) {
-    if (column.indices[row] === wanted) rows.push(row);
-  }
-  return rows;
-}
-
-const at = (column, row) => Number(column[row]);
-
-// Returns the growth of a cumulative column after the warm-up.
-function grown(table, rows, name, warmup) {
-  let before = 0;
-  for (const row of rows) {
-    if (at(table.time_s, row) > warmup) break;
-    before = at(table[name], row);
-  }
-  return at(table[name], rows.at(-1)) - before;
-}
-
-// Returns the hop of the data's routes with the highest utilisation: its name and that.
-function busiest(hops, resolved, warmup) {
+// Returns the name of the hop of the data's routes with the highest utilisation; empty for none.
+function busiest(run, resolved, { metrics }) {
+  const { formula } = metrics.find(({ name }) => name === "utilisation");
   const names = new Set(resolved.flows.flatMap((flow) => flow.route));
-  let found = { name: "", utilisation: NaN };
-  for (const name of hops.hop.words.filter((one) => names.has(one))) {
-    const rows = rowsOf(hops.hop, name);
-    const utilisation = grown(hops, rows, "busy_s", warmup) / grown(hops, rows, "time_s", warmup);
-    if (!(utilisation <= found.utilisation)) found = { name, utilisation };
-  }
-  return found;
-}
-
-function known(column, rows) {
-  return rows.map((row) => at(column, row)).filter((value) => !Number.isNaN(value));
-}
-const sum = (values) => values.reduce((total, value) => total + value, 0);
-const mean = (values) => (values.length ? sum(values) / values.length : NaN);
-
-function metrics(tables, hop, resolved, warmup) {
-  const { flows, hops } = tables;
-  const every = [...flows.flow.indices.keys()];
-  const measured = seconds(resolved.duration) - warmup;
-  const arriving = new Set(resolved.flows.filter((one) => one.arrivals).map((one) => one.name));
-  const rates = every.map((row) => {
-    const share = arriving.has(flows.flow.words[flows.flow.indices[row]])
-      ? at(flows.measured_s, row) / measured
-      : 1;
-    return at(flows.goodput_bit_per_s, row) * share;
-  });
-  const goodputs = rates.filter((value) => !Number.isNaN(value));
-  const rows = rowsOf(hops.hop, hop.name).filter((row) => at(hops.time_s, row) > warmup);
-  const delays = rows
-    .filter((row) => at(hops.rate_bit_per_s, row) > 0)
-    .map((row) => (at(hops.backlog_bytes, row) * 8) / at(hops.rate_bit_per_s, row));
-  const sent = sum(known(flows.sent_packets, every));
-  return {
-    goodput: sum(goodputs) * 1e-6,
-    utilisation: hop.utilisation * 100,
-    rtt: mean(known(flows.rtt_mean_s, every)) * 1e3,
-    queueing: mean(delays) * 1e3,
-    retransmitted: sent ? (sum(known(flows.retransmitted_packets, every)) / sent) * 100 : NaN,
-    jain:
-      goodputs.length > 1
-        ? sum(goodputs) ** 2 / (goodputs.length * sum(goodputs.map((rate) => rate ** 2)))
-        : NaN,
-  };
+  const hops = run.tables.hops.hop.words.filter((name) => names.has(name));
+  const shares = hops.map((name) => evaluate(formula, run, name));
+  const most = shares.reduce((a, b) => (b <= a ? a : b), NaN);
+  return hops[shares.indexOf(most)] ?? "";
 }
 
 // Returns the curves of each figure: {label, x, y}, and events: times of losses and of timeouts.
@@ -119,11 +67,11 @@ function curves(tables, hop, resolved) {
       delivered(samples, all, flow.name, duration, seconds(resolved.sample_interval)),
     );
   }
-  const rows = rowsOf(hops.hop, hop.name);
+  const rows = rowsOf(hops.hop, hop);
   if (rows.length)
     found.queue.push(
       thinned({
-        label: hop.name,
+        label: hop,
         x: rows.map((row) => at(hops.time_s, row)),
         y: rows.map((row) => at(hops.backlog_packets, row)),
       }),

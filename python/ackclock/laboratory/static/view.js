@@ -4,7 +4,7 @@
 // address holds it, workers run it. A run whose generation is not the latest is forgotten.
 
 import { called } from "./engine.js";
-import { Figures } from "./figures.js";
+import { Figures } from "./plots.js";
 import { decode, encode } from "./links.js";
 import { Live } from "./live.js";
 import { fill, MOST_REPLICATES, sentence } from "./metrics.js";
@@ -25,6 +25,7 @@ let begun = {
   saved: "",
 };
 let known = null; // the engine's description
+let definitions = null; // metrics, as Python defines them
 let generation = 0;
 let complained = 0; // the generation that the last complaint is about
 let resting = 0;
@@ -130,7 +131,7 @@ function arrived(one, data) {
       generation,
       runs: [],
       curves: data.curves,
-      hop: data.hop.name,
+      hop: data.hop,
       checked: data.checked,
     });
   }
@@ -143,11 +144,10 @@ function arrived(one, data) {
 function show(curves) {
   const drawn = active();
   if (curves) drawFigures();
-  fill($("metrics"), [
-    ...drawn.map((one) => ({ name: one.name, label: labelOf(one), runs: one.runs })),
-    ...(live.side ? [live.side] : []),
-  ]);
-  if (drawn[0].runs.length !== 1 || curves) $("sentence").textContent = sentence(drawn);
+  const rows = drawn.map((one) => ({ name: one.name, label: labelOf(one), runs: one.runs }));
+  fill($("metrics"), live.side ? [...rows, live.side] : rows, definitions);
+  if (drawn[0].runs.length !== 1 || curves)
+    $("sentence").textContent = sentence(drawn, definitions);
   document.body.dataset.drawn = String(generation);
   document.body.dataset.replicates = String(Math.min(...drawn.map(({ runs }) => runs.length)));
   document.body.dataset.milliseconds = String(performance.now() - moved);
@@ -457,6 +457,7 @@ async function begin() {
   $("sentence").textContent = "";
   known = await call(sides.A, "describe");
   if (known.errors) throw new Error(known.errors[0].message);
+  live.definitions = definitions = await (await fetch("definitions.json")).json();
   const answer = await fetch("scenario.json");
   if (answer.ok) begun = { ...begun, ...(await answer.json()) };
   for (const [id, what] of [

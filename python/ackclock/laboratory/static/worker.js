@@ -6,6 +6,7 @@ import { summary } from "./summary.js";
 let current = 0; // the generation that the page waits for
 
 const engine = loaded();
+const definitions = fetch("definitions.json").then((answer) => answer.json());
 
 async function loaded() {
   const answer = await fetch("engine.wasm");
@@ -48,7 +49,9 @@ async function run({ run: generation, request, from, to }) {
   for (let replicate = from; replicate < to && isWanted(); replicate++) {
     const tables = await attempt(async () => (await engine).run(request, replicate, isWanted));
     if (tables === null || !isWanted()) return;
-    const found = tables.errors ? tables : await attempt(() => summary(tables, checked.resolved));
+    const found = tables.errors
+      ? tables
+      : await attempt(async () => summary(tables, checked.resolved, await definitions));
     postMessage({ run: generation, replicate, checked, ...found });
     if (found.errors) return;
   }
