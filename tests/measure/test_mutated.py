@@ -1,4 +1,4 @@
-"""Damaged captures take neither long nor much memory; `benches/mutated_captures.py` tries more."""
+"""Damaged captures are measured or refused in little memory; `benches/mutated_captures.py` tries more."""
 
 import subprocess
 from collections.abc import Callable
@@ -12,7 +12,7 @@ TRIAL = Path(__file__).parents[2] / "benches" / "mutated_captures.py"
 
 
 @pytest.mark.long
-def test_damaged_captures_take_little(
+def test_damaged_captures_take_little_memory(
     run_python: Callable[..., subprocess.CompletedProcess],
 ) -> None:
     """In a process of their own: the bound on memory includes all that is loaded."""
