@@ -1,4 +1,4 @@
-"""Damaged captures are measured or refused in little memory; `benches/mutated_captures.py` tries more."""
+"""Damaged captures take little memory; `benches/mutated_captures.py` tries more of them."""
 
 import subprocess
 from collections.abc import Callable
