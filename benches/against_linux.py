@@ -102,7 +102,9 @@ def answered(method: str, path: str, control: str, folder: Path) -> Result:
 
 def reliable(result: Result) -> list[int]:
     """Returns the numbers of the reliable replicates."""
-    return [one for one in range(result.run["replicates"]) if (0, one) not in result.unreliable]
+    return [
+        number for number in range(result.run["replicates"]) if (0, number) not in result.unreliable
+    ]
 
 
 def measured(result: Result) -> dict[str, list[float]]:
@@ -118,14 +120,15 @@ def measured(result: Result) -> dict[str, list[float]]:
     warm = samples["time_s"] >= WARMUP_S
     counted = reliable(result)
     return {
-        "goodput": [flows[one]["goodput_bit_per_s"] / 1e6 for one in counted],
+        "goodput": [flows[number]["goodput_bit_per_s"] / 1e6 for number in counted],
         "rtt": [
-            1e3 * float(np.nanmean(samples["smoothed_rtt_s"][warm & (samples["replicate"] == one)]))
-            for one in counted
+            1e3
+            * float(np.nanmean(samples["smoothed_rtt_s"][warm & (samples["replicate"] == number)]))
+            for number in counted
         ],
         "retransmitted": [
-            100 * flows[one]["retransmitted_packets"] / flows[one]["sent_packets"]
-            for one in counted
+            100 * flows[number]["retransmitted_packets"] / flows[number]["sent_packets"]
+            for number in counted
         ],
     }
 

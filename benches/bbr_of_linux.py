@@ -59,14 +59,14 @@ def main() -> int:
             if not (place / "run.json").is_file():
                 emulate(scenario(path), place)
             [compared] = calls.twin(place)
-            found = compared.outcome
+            counts = compared.outcome
             window, rate = (
-                found[equal] / found["calls"] for equal in ("equal_windows", "equal_answers")
+                counts[equal] / counts["calls"] for equal in ("equal_windows", "equal_answers")
             )
             missed |= min(window, rate) < LEAST_SHARE or compared.missed != 0
             lines.append(
-                f"| {path} | {found['calls']:,} | {100 * window:.2f} | {100 * rate:.2f} "
-                f"| {found['calls'] - found['equal']:,} | {found['draws']} |"
+                f"| {path} | {counts['calls']:,} | {100 * window:.2f} | {100 * rate:.2f} "
+                f"| {counts['calls'] - counts['equal']:,} | {counts['draws']} |"
             )
             print(lines[-1], flush=True)
     section.write("docs/guides/fidelity.md", "bbr calls", "\n".join(lines))

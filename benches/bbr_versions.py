@@ -108,7 +108,7 @@ def answered(version: Version, folder: Path) -> Result:
 
 def first_reliable(result: Result) -> int:
     """Returns the first replicate that is reliable."""
-    return next(one for one in range(REPLICATES) if (0, one) not in result.unreliable)
+    return next(number for number in range(REPLICATES) if (0, number) not in result.unreliable)
 
 
 def panels(result: Result) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -116,14 +116,14 @@ def panels(result: Result) -> list[tuple[np.ndarray, np.ndarray]]:
 
     Window and queue are in packets, goodput in Mbit/s.
     """
-    one = first_reliable(result)
+    replicate = first_reliable(result)
     samples, hops = result.tables["samples"], result.tables["hops"]
-    mine = column(samples, "replicate") == one
+    mine = column(samples, "replicate") == replicate
     time = column(samples, "time_s")[mine]
     window = column(samples, "cwnd_bytes")[mine] / 1448
     grid = np.arange(0, DURATION_S, STEP_S)
     delivered = np.interp(grid, time, column(samples, "delivered_bytes")[mine].astype(float))
-    there = (column(hops, "replicate") == one) & (column(hops, "hop") == HOP)
+    there = (column(hops, "replicate") == replicate) & (column(hops, "hop") == HOP)
     backlog = column(hops, "backlog_packets")[there]
     return [
         (time, window),
@@ -156,9 +156,11 @@ def row(version: Version, result: Result) -> str:
     """Formats a line of the page's table."""
     shown = []
     for name in ("goodput", "rtt", "retransmissions"):
-        what = metrics.metric(name)
-        found = by_replicate(result, what)[0, FLOW].values()
-        shown.append(written_interval(interval([one * what.shown_per_unit for one in found])))
+        metric = metrics.metric(name)
+        values = by_replicate(result, metric)[0, FLOW].values()
+        shown.append(
+            written_interval(interval([value * metric.shown_per_unit for value in values]))
+        )
     peak = max(float(panels(result)[1][1].max()), 0.0)
     return f"| {version.label} ({version.method}) | {' | '.join(shown)} | {peak:.0f} |"
 

@@ -73,12 +73,12 @@ def main() -> int:
                 folder = Path(place) / "run"
                 emulate(scenario, folder)
                 [compared] = calls.twin(folder)
-            found = compared.outcome
-            alike = found["equal"] == found["calls"]
-            missed |= found["calls"] < AIM or not alike or compared.missed != 0
+            counts = compared.outcome
+            alike = counts["equal"] == counts["calls"]
+            missed |= counts["calls"] < AIM or not alike or compared.missed != 0
             print(
-                f"{control:14} {path:16} {found['calls']:8} {found['equal']:8} "
-                f"{compared.missed:5} {found['moved']:6}",
+                f"{control:14} {path:16} {counts['calls']:8} {counts['equal']:8} "
+                f"{compared.missed:5} {counts['moved']:6}",
                 flush=True,
             )
     return 4 if missed else 0

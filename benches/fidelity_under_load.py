@@ -99,7 +99,7 @@ def measure(scenario: Scenario) -> dict[str, Any]:
     return fidelity | {"goodput": flow["goodput_bit_per_s"] / 1e6}
 
 
-def told(title: str, run: dict[str, Any]) -> None:
+def print_line(title: str, run: dict[str, Any]) -> None:
     """Prints a line for a run."""
     softirqs = run["softirq_wait_share"]
     waited = "-" if softirqs is None else f"{softirqs:.2%}"
@@ -128,7 +128,7 @@ def main() -> int:
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f} at the beginning")
     quiet = [measure(scenario) for _ in range(options.quiet)]
     for number, run in enumerate(quiet):
-        told(f"quiet {number}", run)
+        print_line(f"quiet {number}", run)
     reference = options.reference or statistics.median(run["goodput"] for run in quiet)
     print(f"a quiet machine's goodput: {reference:.2f} Mbit/s")
     table = {(near, reliable): 0 for near in (True, False) for reliable in (True, False)}
@@ -139,7 +139,7 @@ def main() -> int:
         ]
         with busy(loops):
             run = measure(scenario)
-        told(f"{number}: {len(loops)} loops, {sum(duty for duty, _ in loops):.1f} busy", run)
+        print_line(f"{number}: {len(loops)} loops, {sum(duty for duty, _ in loops):.1f} busy", run)
         table[abs(run["goodput"] / reference - 1) <= TOLERANCE, bool(run["reliable"])] += 1
     print(f"\n|  | within {TOLERANCE:.0%} | further away |\n|---|---:|---:|")
     for reliable, name in ((True, "reliable"), (False, "unreliable")):

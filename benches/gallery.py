@@ -38,9 +38,11 @@ def table(records: list[dict[str, str]]) -> str:
         "| | shows | question | verdict |",
         "|---|---|---|---|",
     ]
-    for one in records:
-        verdict = one["verdict"]["text"].replace("|", "\\|")
-        lines.append(f"| `{one['name']}` | {one['shows']} | {one['question']} | {verdict} |")
+    for record in records:
+        verdict = record["verdict"]["text"].replace("|", "\\|")
+        lines.append(
+            f"| `{record['name']}` | {record['shows']} | {record['question']} | {verdict} |"
+        )
     return "\n".join(lines)
 
 
@@ -64,10 +66,12 @@ def main() -> None:
     gallery = parser.parse_args().gallery
     records = json.loads((gallery / "gallery.json").read_text(encoding="utf-8"))
     by_source = sorted(
-        records, key=lambda one: [other["source"] for other in records].index(one["source"])
+        records, key=lambda record: [other["source"] for other in records].index(record["source"])
     )
-    tables = [table(list(group)) for _, group in groupby(by_source, key=lambda one: one["source"])]
-    shown = [figure(one, gallery) for one in records if one["name"] in SHOWN]
+    tables = [
+        table(list(group)) for _, group in groupby(by_source, key=lambda record: record["source"])
+    ]
+    shown = [figure(record, gallery) for record in records if record["name"] in SHOWN]
     section.write(PAGE, "gallery", "\n\n".join([*tables, "## Some of the figures", *shown]))
 
 

@@ -66,8 +66,12 @@ class Thread:
 
     def seconds(self) -> dict[str, float]:
         """Returns processor time so far, by kind of work."""
-        told = self.session.send("Performance.getMetrics")["metrics"]
-        return {one["name"]: one["value"] for one in told if one["name"].endswith("Duration")}
+        measured_by_page = self.session.send("Performance.getMetrics")["metrics"]
+        return {
+            metric["name"]: metric["value"]
+            for metric in measured_by_page
+            if metric["name"].endswith("Duration")
+        }
 
 
 def measured(tab: Any, moves: int) -> tuple[list[float], list[dict[str, float]]]:
@@ -98,10 +102,10 @@ def cold_load(browser: Any, address: str) -> float:
 def megabytes(browser: Any, tab: Any) -> float:
     """Returns the memory that the page's processes hold, workers and engines too."""
     tab.context.new_cdp_session(tab).send("HeapProfiler.collectGarbage")
-    told = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    pids = [one["id"] for one in told if one["type"] == "renderer"]
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    pids = [process["id"] for process in processes if process["type"] == "renderer"]
     rolled = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
-    return sum(int(re.search(r"Private_Dirty: +([0-9]+)", one)[1]) for one in rolled) / 1e3
+    return sum(int(re.search(r"Private_Dirty: +([0-9]+)", text)[1]) for text in rolled) / 1e3
 
 
 def left_by_many_moves(browser: Any, tab: Any) -> float:
@@ -120,13 +124,13 @@ def profile(tab: Any, moves: int) -> Counter[str]:
     session.send("Profiler.start")
     for move in range(moves):
         tab.evaluate(MOVE, [RATE, 10 if move % 2 else -10])
-    told = session.send("Profiler.stop")["profile"]
+    profile = session.send("Profiler.stop")["profile"]
     names = {
-        one["id"]: "{functionName} {url}:{lineNumber}".format(**one["callFrame"])
-        for one in told["nodes"]
+        node["id"]: "{functionName} {url}:{lineNumber}".format(**node["callFrame"])
+        for node in profile["nodes"]
     }
     spent: Counter[str] = Counter()
-    for node, delta in zip(told["samples"], told["timeDeltas"], strict=True):
+    for node, delta in zip(profile["samples"], profile["timeDeltas"], strict=True):
         spent[names[node]] += delta / 1e3 / moves
     return spent
 
@@ -150,8 +154,8 @@ def main() -> None:
         took, own = measured(tab, chosen.moves)
         print(f"input to figures: median {statistics.median(took):.0f} ms of {len(took)} moves")
         for name in ("TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration"):
-            of = [one[name] for one in own]
-            print(f"{name:20} median {statistics.median(of):5.1f} ms, worst {max(of):.1f} ms")
+            times = [move[name] for move in own]
+            print(f"{name:20} median {statistics.median(times):5.1f} ms, worst {max(times):.1f} ms")
         cold = statistics.median(cold_load(browser, server.address) for _ in range(3))
         print(f"cold load to figures: median {cold:.0f} ms of 3")
         print(f"200 moves in 10 s leave {left_by_many_moves(browser, tab):.1f} MB")

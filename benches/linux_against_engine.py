@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("gallery", type=Path, help="what `ackclock reproduce -o` has filled")
     gallery = parser.parse_args().gallery
     records = json.loads((gallery / "gallery.json").read_text(encoding="utf-8"))
-    [record] = [one for one in records if one["name"] == NAME]
+    [record] = [entry for entry in records if entry["name"] == NAME]
     table = record["tables"][0]
     rows = [table["head"], ["---"] * len(table["head"]), *table["rows"]]
     lines = [f"| {' | '.join(map(str, row))} |" for row in rows]

@@ -87,8 +87,8 @@ def capture(folder: Path, seconds: int) -> Path:
 def packets(file: Path) -> int:
     """Returns the number of packets of a capture."""
     with tempfile.TemporaryDirectory() as folder:
-        (found,) = measure(file, folder).run["captures"]
-    return int(found["packets"])
+        (capture,) = measure(file, folder).run["captures"]
+    return int(capture["packets"])
 
 
 def cpu_s(command: list[str], file: Path) -> float:

@@ -56,7 +56,9 @@ def closed_forms() -> list[str]:
     for model in MODELS:
         if model.name not in CHAINS:
             given = {
-                one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None
+                field.name: (GIVEN | varied)[field.name]
+                for field in model.inputs
+                if field.default is None
             }
             rows.append(
                 f"| {model.name}, a million points "
@@ -67,7 +69,7 @@ def closed_forms() -> list[str]:
 
 def chains() -> list[str]:
     """Returns rows for one chain of 10 000 windows, and for a thousand of 1000."""
-    one = max(
+    slowest = max(
         fastest(lambda p=p: aimd_chain.solve(aimd_chain.Bernoulli(p), 10_000))
         for p in (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9)
     )
@@ -75,7 +77,7 @@ def chains() -> list[str]:
     many = fastest(lambda: aimd_chain.solve_many(losses, 1000))
     return [
         f"| the chain of 10,000 windows, the slowest of eight loss rates from 1e-8 to 0.9 "
-        f"| {one:.1f} ms |",
+        f"| {slowest:.1f} ms |",
         f"| chains of 1,000 windows for 1,000 loss rates | {many:.0f} ms |",
     ]
 

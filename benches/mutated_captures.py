@@ -51,23 +51,23 @@ def main() -> int:
     wrong: dict[int, Any] = {}
     with multiprocessing.Pool(asked.processes) as pool:
         seeds = range(asked.first, asked.first + asked.count)
-        for seed, told in pool.imap_unordered(tried, seeds, chunksize=10):
-            if isinstance(told, str):
-                wrong[seed] = told
+        for seed, result in pool.imap_unordered(tried, seeds, chunksize=10):
+            if isinstance(result, str):
+                wrong[seed] = result
             else:
-                costs[seed] = told
-                if told.processor_s >= asked.seconds or told.memory_bytes >= MOST_BYTES:
-                    wrong[seed] = told
+                costs[seed] = result
+                if result.processor_s >= asked.seconds or result.memory_bytes >= MOST_BYTES:
+                    wrong[seed] = result
     slowest = max(costs, key=lambda seed: costs[seed].processor_s)
     largest = max(costs, key=lambda seed: costs[seed].memory_bytes)
-    refused = sum(bool(told.refused) for told in costs.values())
+    refused = sum(bool(cost.refused) for cost in costs.values())
     print(
         f"{len(costs)} damaged captures, {refused} of them refused: at most "
         f"{costs[slowest].processor_s:.2f} s (seed {slowest}) and "
         f"{costs[largest].memory_bytes / 1e6:.0f} MB (seed {largest})"
     )
-    for seed, told in wrong.items():
-        print(f"seed {seed}: {told}")
+    for seed, fault in wrong.items():
+        print(f"seed {seed}: {fault}")
     return 1 if wrong else 0
 
 

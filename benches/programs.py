@@ -44,8 +44,8 @@ def main() -> None:
     best: dict[str, tuple[float, int]] = {}
     for _ in range(asked.repeats):
         for name, control in CONTROLS.items():
-            found = cpu_seconds(control)
-            best[name] = min(best.get(name, found), found)
+            measured = cpu_seconds(control)
+            best[name] = min(best.get(name, measured), measured)
     first = best["reno of the engine"][0]
     for name, (spent, packets) in best.items():
         each = 1e9 * spent / packets

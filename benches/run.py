@@ -104,9 +104,9 @@ def race(repeats: int) -> dict[str, float]:
         now["floor"] = packets_per_cpu_s([*floor, "1200000"], [*floor, "1"])
         if have_ns2:
             for headers in ("all", "needed"):
-                one = ns2.measure(10, 100, 1, 1, "Calendar", headers)
+                ns2_run = ns2.measure(10, 100, 1, 1, "Calendar", headers)
                 now[f"ns-2, headers: {headers}"] = float(
-                    one["delivered_packets_per_cpu_s"]  # type: ignore[arg-type]
+                    ns2_run["delivered_packets_per_cpu_s"]  # type: ignore[arg-type]
                 )
         best = {name: max(rate, best.get(name, 0.0)) for name, rate in now.items()}
     return best
@@ -149,8 +149,8 @@ def cells(repeats: int) -> dict[int, float]:
 def instructions(arguments: list[str]) -> int:
     """Returns the number of instructions executed, counted by callgrind."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *engine(arguments)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
-    return int(next(line for line in told.splitlines() if "Collected" in line).split(":")[1])
+    log = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    return int(next(line for line in log.splitlines() if "Collected" in line).split(":")[1])
 
 
 def instruction_counts() -> dict[str, float]:

@@ -111,7 +111,7 @@ def on_dask() -> tuple[float, float, float]:
         swept(f"dask:{cluster.scheduler_address}")
         ours = time.process_time() - before
         ended = client.run(time.process_time)
-    every = ours + sum(ended[one] - workers[one] for one in workers)
+    every = ours + sum(ended[worker] - workers[worker] for worker in workers)
     return every, ours - writing_s, writing_s
 
 

@@ -71,11 +71,11 @@ REORDERING = (
 )
 
 
-def impairment(what: str) -> str:
+def impairment(kind: str) -> str:
     """Returns an impairment as TOML: a loss rate, `reordering`, or nothing."""
-    if what == "reordering":
+    if kind == "reordering":
         return REORDERING
-    return f'{{ kind = "iid_loss", probability = "{what}" }}' if what else ""
+    return f'{{ kind = "iid_loss", probability = "{kind}" }}' if kind else ""
 
 
 def scenario(path: str, control: str) -> Scenario:
@@ -100,18 +100,18 @@ def run_of(path: str, control: str, folder: Path) -> Path | None:
     return None
 
 
-def row(path: str, control: str, one: Comparison | None) -> str:
+def row(path: str, control: str, compared: Comparison | None) -> str:
     """Returns a line of the table."""
-    if one is None:
+    if compared is None:
         return f"| {path} | {control} | no reliable run |  |  |  |  |  |"
-    found = one.outcome
+    counts = compared.outcome
 
     def share(equal: str, count: str) -> str:
-        return f"{100 * found[equal] / found[count]:.2f}" if found[count] else ""
+        return f"{100 * counts[equal] / counts[count]:.2f}" if counts[count] else ""
 
-    odd = found["silences"] + found["timers"]
+    odd = counts["silences"] + counts["timers"]
     return (
-        f"| {path} | {control} | {found['acks']:,} | {share('equal_segments', 'segments')} "
+        f"| {path} | {control} | {counts['acks']:,} | {share('equal_segments', 'segments')} "
         f"| {share('equal_windows', 'readings')} | {share('equal_thresholds', 'readings')} "
         f"| {share('equal_pacing', 'pacing_readings')} | {odd} |"
     )
@@ -130,8 +130,8 @@ def main() -> None:
         for path in PATHS:
             for control in CONTROLS:
                 place = run_of(path, control, folder)
-                one = None if place is None else twin(place)[0]
-                lines.append(row(path, control, one))
+                compared = None if place is None else twin(place)[0]
+                lines.append(row(path, control, compared))
                 print(lines[-1], flush=True)
     section.write("docs/guides/fidelity.md", "twin", "\n".join(lines))
 

@@ -36,7 +36,7 @@ def finding(name: str, state: str, remedy: str | None = None) -> dict:
         "name": name,
         "label": f"the {name}",
         "state": state,
-        "found": f"{name} found",
+        "description": f"{name} found",
         "remedy": remedy,
     }
 
@@ -53,7 +53,7 @@ def test_this_machine() -> None:
     assert outcome.exit_code == (0 if examination["emulation"] else 3)
     for one in examination["findings"]:
         assert one["state"] in ("yes", "partly", "no")
-        assert one["found"]
+        assert one["description"]
     names = [one["name"] for one in examination["findings"]]
     assert names == (ON_LINUX if sys.platform == "linux" else ["system"])
     states = {one["name"]: one["state"] for one in examination["findings"]}
@@ -134,7 +134,7 @@ def test_without_root(
     assert ended.returncode == (0 if examination["emulation"] else 3)
     found = {one["name"]: one for one in examination["findings"]}
     if examination["emulation"]:
-        assert found["namespaces"]["found"] == "with a user namespace, without root"
+        assert found["namespaces"]["description"] == "with a user namespace, without root"
     else:
         assert found["namespaces"]["remedy"].startswith("run as root, or ")
     assert found["bpf"]["state"] != "yes"

@@ -28,7 +28,8 @@ BANNED = re.compile(
 )
 NEGATION = re.compile(r"\b[Tt]here (is|are) no\b")
 
-#: Names that a binding has instead of naming the thing.
+#: Names that a binding has instead of naming the thing. A class method `of` is right: it makes a
+#: value of others.
 VAGUE = frozenset({"one", "found", "told", "said", "known", "of", "what", "at"})
 #: A binding of one of them in Rust, where `at` is a time and `of` makes a value of another.
 VAGUE_IN_RUST = re.compile(
@@ -36,8 +37,12 @@ VAGUE_IN_RUST = re.compile(
     r"|\|&?(?:one|found|told|said|known|what)\b[^|\n]*\|"
     r"|\b(?:one|found|told|said|known|what): (?:&|impl |[A-Z]|u64|bool)"
 )
+#: Columns of stored records, whose fields have their names.
+RECORDED = {"python/ackclock/reproduction/outcome.py": {"said", "found"}}
+#: A comment of Rust, or a string on one line.
+NO_CODE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//.*')
 #: How many are left in each folder. A number may only fall.
-VAGUE_LEFT = {"benches": 45, "crates": 456, "papers": 729, "python": 64, "tests": 941, "tools": 48}
+VAGUE_LEFT = {"papers": 728, "python": 6, "tests": 939}
 
 #: A string or a comment of Python.
 TOKEN = re.compile(
@@ -113,15 +118,26 @@ def bindings(text: str) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.arg):
             yield node.arg
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+        elif isinstance(node, ast.ClassDef) or (
+            isinstance(node, ast.FunctionDef) and not makes_a_value(node)
+        ):
             yield node.name
+
+
+def makes_a_value(node: ast.FunctionDef) -> bool:
+    """Returns True for a class method `of`."""
+    return node.name == "of" and any(
+        isinstance(decorator, ast.Name) and decorator.id == "classmethod"
+        for decorator in node.decorator_list
+    )
 
 
 def vague_names(name: str, text: str) -> int:
     """Returns how many bindings of a file do not name the thing."""
     if name.endswith(".py"):
-        return sum(bound.lstrip("_") in VAGUE for bound in bindings(text))
-    return len(VAGUE_IN_RUST.findall(re.sub(r"//.*", "", text)))
+        vague = VAGUE - RECORDED.get(name, set())
+        return sum(bound.lstrip("_") in vague for bound in bindings(text))
+    return len(VAGUE_IN_RUST.findall(NO_CODE.sub("", text)))
 
 
 def page_prose(text: str) -> Prose:
@@ -207,6 +223,9 @@ def test_no_more_bindings_are_vague_than_recorded() -> None:
         ("a.rs", "let mut found = flows.iter().map(|one| one.rate);\n", 2),
         ("a.rs", "fn told(known: &[u64]) -> Time { if let Some(one) = x {} }\n", 3),
         ("a.rs", "let flow = flow.one; // let one be\n", 0),
+        ("a.rs", 'let words = "answers for one";\n', 0),
+        ("a.py", "class A:\n    @classmethod\n    def of(cls): ...\n    def at(self): ...\n", 1),
+        ("python/ackclock/reproduction/outcome.py", "class A:\n    said: str\n    what: str\n", 1),
     ],
 )
 def test_a_vague_name_is_counted(name: str, text: str, count: int) -> None:

@@ -17,21 +17,21 @@ _ENGINE = "ackclock/laboratory/static/engine.wasm"
 
 def complaints(wheel: Path) -> list[str]:
     """Returns the faults of a wheel, one line each."""
-    found = []
+    faults = []
     if sys.platform == "linux" and "manylinux" not in wheel.name:
-        found.append(f"{wheel.name}: is not manylinux")
+        faults.append(f"{wheel.name}: is not manylinux")
     private = [str(place).encode() for place in (Path.home(), Path.cwd()) if len(place.parts) > 1]
     with zipfile.ZipFile(wheel) as archive:
         if _ENGINE not in archive.namelist():
-            found.append(f"{wheel.name}: has no {_ENGINE}")
+            faults.append(f"{wheel.name}: has no {_ENGINE}")
         for member in archive.namelist():
             content = archive.read(member)
-            found += [
+            faults += [
                 f"{wheel.name}: {member} names {place.decode()}"
                 for place in private
                 if place in content
             ]
-    return found
+    return faults
 
 
 def main(wheels: list[str]) -> int:

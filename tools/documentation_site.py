@@ -58,8 +58,8 @@ def _page(link: re.Match[str]) -> str:
 
 def targets(text: str) -> Iterator[str]:
     """Yields the files that a page links to, without anchors and other sites."""
-    for found in _LINK.finditer(_CODE.sub("", _FENCE.sub("", text))):
-        link = (found[1] or found[2]).partition("#")[0]
+    for match in _LINK.finditer(_CODE.sub("", _FENCE.sub("", text))):
+        link = (match[1] or match[2]).partition("#")[0]
         if link and ":" not in link:
             yield link
 

@@ -22,22 +22,22 @@ _KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 def notebooks() -> dict[Path, str]:
     """Returns the text of each notebook by its path."""
-    found = {}
+    texts = {}
     for section in re.split(r"^## ", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         opened = _OPENED.search(section)
         if opened is None:
             raise ValueError(f"{section.splitlines()[0]}: opens no scenario of examples/lab")
-        found[FOLDER / f"{opened[1]}.ipynb"] = _notebook(section, opened[1])
-    return found
+        texts[FOLDER / f"{opened[1]}.ipynb"] = _notebook(section, opened[1])
+    return texts
 
 
 def _notebook(section: str, stem: str) -> str:
     """Returns a notebook: question, prediction, sliders, the result of what they say, the check."""
     title, _, text = section.partition("\n")
-    said = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     question, predict, check = (
         re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", part).strip()
-        for part in re.split(r"(?=\*\*(?:Predict|Check)\.\*\*)", said.strip())
+        for part in re.split(r"(?=\*\*(?:Predict|Check)\.\*\*)", prose.strip())
     )
     cells = [
         _cell("markdown", f"# {title.partition('. ')[2]}\n\n{question}\n\n{predict}"),

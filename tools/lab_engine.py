@@ -29,18 +29,18 @@ def sources_digest() -> str:
 
     The workspace's `Cargo.toml` has the version that the engine tells, and its build profile.
     """
-    found = hashlib.sha256()
-    for path in [ROOT / "Cargo.toml", *(one for crate in CRATES for one in _sources(crate))]:
+    digest = hashlib.sha256()
+    for path in [ROOT / "Cargo.toml", *(source for crate in CRATES for source in _sources(crate))]:
         name = path.relative_to(ROOT).as_posix()
-        found.update(f"{name}\0{len(path.read_bytes())}\0".encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        digest.update(f"{name}\0{len(path.read_bytes())}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _sources(crate: str) -> list[Path]:
     folder = ROOT / "crates" / crate
-    found = [folder / "Cargo.toml", *sorted((folder / "src").rglob("*.rs"))]
-    return [path for path in found if "tests" not in path.stem]
+    files = [folder / "Cargo.toml", *sorted((folder / "src").rglob("*.rs"))]
+    return [path for path in files if "tests" not in path.stem]
 
 
 def staleness() -> str:

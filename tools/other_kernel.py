@@ -118,28 +118,28 @@ def main() -> int:
 
 def only(folder: Path, pattern: str) -> Path:
     """Returns the one path of a folder that matches."""
-    found = list(folder.glob(pattern))
-    if len(found) != 1:
-        words = f"{folder} has {len(found)} of {pattern}; unpack the package of one kernel there"
+    paths = list(folder.glob(pattern))
+    if len(paths) != 1:
+        words = f"{folder} has {len(paths)} of {pattern}; unpack the package of one kernel there"
         raise LookupError(words)
-    return found[0]
+    return paths[0]
 
 
 def program(name: str) -> str:
     """Returns the path of a program."""
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         packages = "qemu-system-x86 busybox-static iproute2"
         raise LookupError(f"{name} is not installed; on Debian and Ubuntu: apt install {packages}")
-    return found
+    return path
 
 
 def kernel_host() -> str:
     """Returns the path of the program that loads controls."""
-    found = loader()
-    if found is None:
+    path = loader()
+    if path is None:
         raise LookupError("ackclock-kernel-host is not installed; make kernel")
-    return found
+    return path
 
 
 def boot(qemu: str, image: Path, out: Path) -> bool:
@@ -172,20 +172,20 @@ def compare(out: Path) -> int:
     print(f"Linux {(out / 'release').read_text('utf-8').strip()}")
     for control in shipped():
         answers = [json.loads(line) for line in (out / f"{control}.json").open(encoding="utf-8")]
-        said = {name: value for answer in answers for name, value in answer.items()}
-        if "refused" in said:
-            print(f"{control:14} {said['refused']['reason']}")
+        reports = {name: value for answer in answers for name, value in answer.items()}
+        if "refused" in reports:
+            print(f"{control:14} {reports['refused']['reason']}")
             code = max(code, REFUSED)
             continue
         record = (out / f"{control}.calls").read_bytes()
         object_ = (OBJECTS / f"{control}.bpf.o").read_bytes()
-        _, found = calls.answered(object_, said["loaded"]["parameters"], record)
-        missed = said["recorded"]["missed"]
-        if found["equal"] != found["calls"] or missed or not found["calls"]:
+        _, counts = calls.answered(object_, reports["loaded"]["parameters"], record)
+        missed = reports["recorded"]["missed"]
+        if counts["equal"] != counts["calls"] or missed or not counts["calls"]:
             code = DIFFERS
-        kinds = ", ".join(f"{kind} {count}" for kind, count in found["kinds"].items() if count)
+        kinds = ", ".join(f"{kind} {count}" for kind, count in counts["kinds"].items() if count)
         print(
-            f"{control:14} {found['calls']} calls, {found['equal']} answered alike, {missed} "
+            f"{control:14} {counts['calls']} calls, {counts['equal']} answered alike, {missed} "
             f"missed: {kinds}"
         )
     return code
@@ -229,7 +229,7 @@ def in_order(modules: Path) -> Iterator[tuple[str, bytes]]:
     while waiting:
         name = waiting[-1]
         content = unpacked(files[name])
-        missing = [one for one in depends(content) if one in files and one not in done]
+        missing = [other for other in depends(content) if other in files and other not in done]
         if missing and name not in done:
             waiting += missing
             continue
@@ -241,9 +241,9 @@ def in_order(modules: Path) -> Iterator[tuple[str, bytes]]:
 
 def depends(module: bytes) -> list[str]:
     """Returns the names of the modules that a module asks for, in its section `.modinfo`."""
-    found = re.search(rb"\0depends=([^\0]*)\0", module)
+    match = re.search(rb"\0depends=([^\0]*)\0", module)
     return (
-        [name.replace("-", "_") for name in found[1].decode().split(",") if name] if found else []
+        [name.replace("-", "_") for name in match[1].decode().split(",") if name] if match else []
     )
 
 

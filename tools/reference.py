@@ -37,7 +37,7 @@ def _index(texts: Mapping[str, str], registered: Json) -> str:
     pages = {Path(name).stem: text for name, text in texts.items() if name.endswith(".md")}
     titles = {name: text.partition("\n# ")[2].partition("\n")[0] for name, text in pages.items()}
     labels = {
-        kind["name"]: ", ".join(one["label"] for one in registered[kind["name"]])
+        kind["name"]: ", ".join(entry["label"] for entry in registered[kind["name"]])
         for kind in registered["kinds"]
     }
     parts = [

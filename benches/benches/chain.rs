@@ -16,7 +16,7 @@ fn halving(w_max: usize) -> Vec<usize> {
     (2..=w_max).map(|w| (w / 2).max(2) - 2).collect()
 }
 
-fn one(criterion: &mut Criterion) {
+fn single_chain(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("w_max 10000");
     let down = halving(10_000);
     for p in [1e-8, 1e-6, 1e-4, 0.01, 0.9] {
@@ -38,5 +38,5 @@ fn many(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, one, many);
+criterion_group!(benches, single_chain, many);
 criterion_main!(benches);

@@ -52,11 +52,11 @@ mod linux {
             .into_iter()
             .flat_map(|control| caps.map(|cap| (control, cap)))
             .collect();
-        let mut found = vec![Vec::new(); ours.len() + 1];
+        let mut rates = vec![Vec::new(); ours.len() + 1];
         for _ in 0..REPEATS {
-            found[0].push(plain(address)?);
+            rates[0].push(plain(address)?);
             for (index, (control, cap)) in ours.iter().enumerate() {
-                found[index + 1].push(session(address, control, cap)?);
+                rates[index + 1].push(session(address, control, cap)?);
             }
         }
         println!(
@@ -70,12 +70,12 @@ mod linux {
                 .max_by(|a, b| a.mbit_per_s.total_cmp(&b.mbit_per_s))
                 .expect("there are repeats")
         };
-        let base = fastest(&found[0]).mbit_per_s;
+        let base = fastest(&rates[0]).mbit_per_s;
         let names = std::iter::once("plain UDP".to_owned()).chain(
             ours.iter()
                 .map(|(control, cap)| format!("`{control}`, at most {cap}")),
         );
-        for (name, all) in names.zip(&found) {
+        for (name, all) in names.zip(&rates) {
             let Measured {
                 mbit_per_s,
                 sender,
@@ -174,15 +174,15 @@ mod linux {
             "--payload": payload,
             "--wait": "10 s",
         });
-        let told = |error| io::Error::other(format!("{error}"));
+        let failed = |error| io::Error::other(format!("{error}"));
         let (settings, source) = SendOptions::read(send)
-            .map_err(told)?
+            .map_err(failed)?
             .settings(SharedKey::public(), 1)
-            .map_err(told)?;
+            .map_err(failed)?;
         let asked = ReceiveOptions::read(receive)
-            .map_err(told)?
+            .map_err(failed)?
             .settings(SharedKey::public())
-            .map_err(told)?;
+            .map_err(failed)?;
         let sender = thread::spawn(
             move || -> io::Result<(SessionOutcome<Option<SenderReport>>, f64)> {
                 pin(1);

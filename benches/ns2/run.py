@@ -46,7 +46,7 @@ def measure(
     """Returns the record of the fastest of `repeats` runs, start-up subtracted."""
     start_up = min(run(flows, 0, seed, scheduler, headers)[1] for _ in range(repeats))
     runs = [run(flows, seconds, seed, scheduler, headers) for _ in range(repeats)]
-    counted, total = min(runs, key=lambda one: one[1])
+    counted, total = min(runs, key=lambda pair: pair[1])
     cpu = total - start_up
     return {
         "flows": flows,
@@ -60,7 +60,7 @@ def measure(
         "events": counted["events"],
         "start_up_cpu_s": round(start_up, 4),
         "cpu_s": round(cpu, 4),
-        "cpu_s_of_each_repeat": [round(one[1] - start_up, 4) for one in runs],
+        "cpu_s_of_each_repeat": [round(pair[1] - start_up, 4) for pair in runs],
         "packets_per_cpu_s": round(counted["sent"] / cpu),
         "delivered_packets_per_cpu_s": round(counted["delivered"] / cpu),
         "events_per_packet": round(counted["events"] / counted["sent"], 2),

@@ -31,21 +31,24 @@ def text(registered: Json, _described: Json) -> str:
     page.names(
         ("option", "target"),
         [
-            (f"{one.option}", f"{'smallest' if one.at_least else 'largest'} {one.label}")
-            for one in MEASURES.values()
+            (
+                f"{measure.option}",
+                f"{'smallest' if measure.at_least else 'largest'} {measure.label}",
+            )
+            for measure in MEASURES.values()
         ],
     )
     page.title("Regions of psi")
     page.paragraph(after_the_first_line(regions))
     rows = [
         (
-            one.name,
-            f"{one.low:g}",
-            "" if one.high == inf else f"{one.high:g}",
-            one.says,
-            one.expects,
+            region.name,
+            f"{region.low:g}",
+            "" if region.high == inf else f"{region.high:g}",
+            region.says,
+            region.expects,
         )
-        for one in regions.REGIONS
+        for region in regions.REGIONS
     ]
     page.table(("region", "from", "to", "meaning", "expected effect of feedback"), rows)
     return page.finish()

@@ -27,5 +27,5 @@ def text(registered: Json, _described: Json) -> str:
         "A cause may explain a residual, the difference between two methods. It is named if "
         "the results contain evidence of it, and if its direction and its known size fit."
     )
-    page.names(("cause", "meaning"), [(one.name, one.sentence) for one in CAUSES])
+    page.names(("cause", "meaning"), [(cause.name, cause.sentence) for cause in CAUSES])
     return page.finish()

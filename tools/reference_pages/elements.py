@@ -24,7 +24,7 @@ def text(kind: str, registered: Json) -> str:
     page.shared_parameters(registered[kind])
     for entry in registered[kind]:
         page.element(entry, KINDS[kind].pattern)
-    facts = next(one["facts"] for one in registered["kinds"] if one["name"] == kind)
+    facts = next(record["facts"] for record in registered["kinds"] if record["name"] == kind)
     if facts.get("properties"):
         page.all_facts(facts)
     return page.finish()

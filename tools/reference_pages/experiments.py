@@ -17,17 +17,17 @@ def text(registered: Json, _described: Json) -> str:
         "is [Reproducing published results](../guides/reproduce.md)."
     )
     page.contents()
-    for group in dict.fromkeys(one.group for one in EXPERIMENTS):
+    for group in dict.fromkeys(experiment.group for experiment in EXPERIMENTS):
         page.heading(2, group)
-        members = [one for one in EXPERIMENTS if one.group == group]
-        for source in dict.fromkeys(one.source for one in members):
+        members = [experiment for experiment in EXPERIMENTS if experiment.group == group]
+        for source in dict.fromkeys(experiment.source for experiment in members):
             page.paragraph(f"{markdown(source)}.")
             rows = []
             last = ""
-            for one in members:
-                if one.source == source:
-                    question = "As above" if one.question == last else one.question
-                    rows.append((f"`{one.name}`", question, one.says))
-                    last = one.question
+            for experiment in members:
+                if experiment.source == source:
+                    question = "As above" if experiment.question == last else experiment.question
+                    rows.append((f"`{experiment.name}`", question, experiment.says))
+                    last = experiment.question
             page.table(("experiment", "question", "result"), rows)
     return page.finish()

@@ -18,16 +18,16 @@ def text(registered: Json, _described: Json) -> str:
     )
     rows = [
         (
-            f"`{one['name']}`",
-            ", ".join(one["methods"]),
+            f"`{figure['name']}`",
+            ", ".join(figure["methods"]),
             ", ".join(
                 "`--from`, `--to`" if option == "span" else f"`--{option}`"
-                for option in one["options"]
+                for option in figure["options"]
             )
             or "—",
-            one["summary"],
+            figure["summary"],
         )
-        for one in catalogue().values()
+        for figure in catalogue().values()
     ]
     page.table(("figure", "methods", "options", "content"), rows)
     return page.finish()

@@ -20,8 +20,14 @@ def text(registered: Json, _described: Json) -> str:
         "covers the time after the warm-up, unless it says otherwise."
     )
     rows = [
-        (f"`{one.name}`", one.label, one.shown_unit or "—", one.subjects.nouns, one.summary)
-        for one in METRICS.values()
+        (
+            f"`{metric.name}`",
+            metric.label,
+            metric.shown_unit or "—",
+            metric.subjects.nouns,
+            metric.summary,
+        )
+        for metric in METRICS.values()
     ]
     page.table(("metric", "label", "unit", "of", "meaning"), rows)
     page.title("Metrics with parameters")
@@ -31,7 +37,10 @@ def text(registered: Json, _described: Json) -> str:
         "over replicates; `metrics.by_replicate` returns the value of each replicate. The figure "
         "`variation` shows the coefficient of variation against the time scale."
     )
-    made = [(f"`{one.__name__}{_parameters(one)}`", _paragraphs(one)) for one in WITH_PARAMETERS]
+    made = [
+        (f"`{function.__name__}{_parameters(function)}`", _paragraphs(function))
+        for function in WITH_PARAMETERS
+    ]
     page.table(("function", "meaning"), made)
     for numbers in (Response, Outage):
         page.heading(2, numbers.__name__)
@@ -42,9 +51,13 @@ def text(registered: Json, _described: Json) -> str:
 
 def _parameters(function: Callable[..., object]) -> str:
     """Returns the parameters of a call: names without types, optional ones with their default."""
-    known = inspect.signature(function).parameters.values()
-    needed = [one.name for one in known if one.default is one.empty]
-    spare = [f"{one.name}={one.default!r}" for one in known if one.default is not one.empty]
+    parameters = inspect.signature(function).parameters.values()
+    needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    spare = [
+        f"{parameter.name}={parameter.default!r}"
+        for parameter in parameters
+        if parameter.default is not parameter.empty
+    ]
     return f"({', '.join([*needed, *spare])})"
 
 

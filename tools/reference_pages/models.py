@@ -27,18 +27,20 @@ def text(registered: Json, _described: Json) -> str:
     )
     rows = [
         (
-            f"[`{one.name}`](#{anchor(one.name)})",
-            "default" if one.usual else "",
-            one.summary,
+            f"[`{model.name}`](#{anchor(model.name)})",
+            "default" if model.usual else "",
+            model.summary,
         )
-        for one in MODELS
+        for model in MODELS
     ]
     page.table(("model", "shown", "meaning"), rows)
     page.contents()
     _terms(page)
     records = [model.described() for model in MODELS]
     shared = repeated(
-        (one["name"], one["sentence"]) for record in records for one in record["assumptions"]
+        (assumption["name"], assumption["sentence"])
+        for record in records
+        for assumption in record["assumptions"]
     )
     page.title("Shared assumptions")
     page.paragraph("Models refer to this list by name.")
@@ -55,11 +57,19 @@ def text(registered: Json, _described: Json) -> str:
             page.paragraph(f"The background is that of [`{first}`](#{anchor(first)}).")
         page.paragraph(f"```text\n{record['formula']}\n```")
         inputs = [
-            (_named(one), one["unit"] or "—", one["domain"], one["default"], one["meaning"])
-            for one in record["inputs"]
+            (
+                _named(field),
+                field["unit"] or "—",
+                field["domain"],
+                field["default"],
+                field["meaning"],
+            )
+            for field in record["inputs"]
         ]
         page.table(("input", "unit", "domain", "default", "meaning"), inputs)
-        outputs = [(_named(one), one["unit"] or "—", one["meaning"]) for one in record["outputs"]]
+        outputs = [
+            (_named(field), field["unit"] or "—", field["meaning"]) for field in record["outputs"]
+        ]
         page.table(("output", "unit", "meaning"), outputs)
         _assumptions(page, record["assumptions"], shared)
         page.paragraph(f"Reference: {markdown(model.reference)}.")
@@ -85,20 +95,28 @@ def _background(module: str) -> str:
     """Returns a module's docstring without its summary and the letters that the tables explain."""
     paragraphs = after_the_first_line(sys.modules[module]).split("\n\n")
     return "\n\n".join(
-        one for one in paragraphs if not one.startswith("Letters:") or re.search(r"\w\(\w\)", one)
+        paragraph
+        for paragraph in paragraphs
+        if not paragraph.startswith("Letters:") or re.search(r"\w\(\w\)", paragraph)
     )
 
 
-def _named(one: Json) -> str:
+def _named(field: Json) -> str:
     """Returns the name of an input or output, with its letter in the formula."""
-    return f"`{one['name']}` (`{one['letter']}`)" if one["letter"] else f"`{one['name']}`"
+    return f"`{field['name']}` (`{field['letter']}`)" if field["letter"] else f"`{field['name']}`"
 
 
 def _assumptions(page: Page, assumptions: list[Json], shared: Mapping[str, str]) -> None:
     """Adds a model's assumptions; those that models share by name only."""
-    own = [one for one in assumptions if shared.get(one["name"]) != one["sentence"]]
-    lines = [f"- `{one['name']}`: {one['sentence']}" for one in own]
-    names = ", ".join(f"`{one['name']}`" for one in assumptions if one not in own)
+    own = [
+        assumption
+        for assumption in assumptions
+        if shared.get(assumption["name"]) != assumption["sentence"]
+    ]
+    lines = [f"- `{assumption['name']}`: {assumption['sentence']}" for assumption in own]
+    names = ", ".join(
+        f"`{assumption['name']}`" for assumption in assumptions if assumption not in own
+    )
     if names:
         lines.append(f"- [Shared assumptions](#shared-assumptions): {names}")
     page.paragraph("It assumes:")

@@ -199,7 +199,7 @@ class Page:
         ]
         self.table(("fact", "value", "meaning"), rows)
 
-    def _facts(self, entry: Json, of: str) -> None:
+    def _facts(self, entry: Json, owner: str) -> None:
         """Adds the known facts of an element, or a link to another one with the same."""
         stated = {name: fact for name, fact in entry["facts"].items() if fact is not None}
         none = [name for name, fact in stated.items() if fact == {"kind": "none"}]
@@ -209,10 +209,10 @@ class Page:
         text = "\n".join(lines)
         first = self._stated.setdefault(text, entry["name"])
         if first == entry["name"]:
-            self.paragraph(f"[Facts](#facts) {of}:")
+            self.paragraph(f"[Facts](#facts) {owner}:")
             self.paragraph(f"```toml\n{text}\n```")
         else:
-            self.paragraph(f"[Facts](#facts) {of}: those of [`{first}`](#{anchor(first)}).")
+            self.paragraph(f"[Facts](#facts) {owner}: those of [`{first}`](#{anchor(first)}).")
 
     def choices(self, name: str) -> dict[str, str]:
         """Returns the values of a choice with their meanings; empty for any other definition."""
@@ -323,8 +323,8 @@ class Page:
             place = next(
                 (
                     place
-                    for place, known in self._elements.items()
-                    if fields and fields == known and name in {None, place[1]}
+                    for place, own_fields in self._elements.items()
+                    if fields and fields == own_fields and name in {None, place[1]}
                 ),
                 None,
             )
@@ -332,8 +332,8 @@ class Page:
                 return ""
             page = "" if KINDS[place[0]].title == self._title else f"{place[0]}.md"
             links.append(f"[`{place[1]}`]({page}#{anchor(place[1])})")
-        of = "" if kind_of(variants[0]) else "parameters of "
-        return of + " or ".join(links)
+        owner = "" if kind_of(variants[0]) else "parameters of "
+        return owner + " or ".join(links)
 
     def _written(self, schema: Json, missing: str) -> str:
         """Returns the notation of a value."""
@@ -414,11 +414,11 @@ class Page:
 
 def repeated(texts: Iterable[tuple[str, T]], times: int = 2) -> dict[str, T]:
     """Returns the most frequent meaning of each name, if it occurs at least so many times."""
-    found: dict[str, T] = {}
+    meanings: dict[str, T] = {}
     for (name, meaning), count in Counter(texts).most_common():
         if count >= times:
-            found.setdefault(name, meaning)
-    return found
+            meanings.setdefault(name, meaning)
+    return meanings
 
 
 def _own_fields(table: Json) -> Json:
@@ -466,6 +466,6 @@ def after_the_first_line(module: ModuleType) -> str:
 def attributes(record: type) -> Iterable[tuple[str, str]]:
     """Yields the attributes in a record's docstring with their meanings."""
     listed = inspect.cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]
-    for one in re.split(r"\n(?=    \w)", listed):
-        name, _, meaning = " ".join(one.split()).partition(": ")
+    for entry in re.split(r"\n(?=    \w)", listed):
+        name, _, meaning = " ".join(entry.split()).partition(": ")
         yield name, meaning

@@ -50,7 +50,7 @@ def text(registered: Json, _described: Json) -> str:
         page.names(("column", "meaning"), own)
         if table["name"] == "counters":
             page.paragraph("These are the counters; a kernel may lack some.")
-            listed = [(one["name"], one["summary"]) for one in registered["counters"]]
+            listed = [(counter["name"], counter["summary"]) for counter in registered["counters"]]
             page.names(("counter", "counts"), listed)
     page.heading(2, "estimates")
     page.paragraph(ESTIMATES)

@@ -86,18 +86,18 @@ def assignment(pattern: str, value: Any) -> str:
         return line
     name, _, place = pattern.partition(" = ")
     if place == "[{}]":
-        lines = [assignment(f"{_key(part)} = {{}}", one) for part, one in value.items()]
+        lines = [assignment(f"{_key(part)} = {{}}", entry) for part, entry in value.items()]
         return "\n".join((f"[[{name}]]", *lines))
     match value:
         case dict():
             # A missing value cannot be written in TOML.
             return "\n".join(
-                assignment(f"{name}.{_key(part)} = {{}}", one)
-                for part, one in value.items()
-                if one is not None
+                assignment(f"{name}.{_key(part)} = {{}}", entry)
+                for part, entry in value.items()
+                if entry is not None
             )
         case list():
-            return "\n".join((f"{name} = [", *(f"  {toml(one)}," for one in value), "]"))
+            return "\n".join((f"{name} = [", *(f"  {toml(entry)}," for entry in value), "]"))
         case _:
             return line
 

@@ -88,9 +88,9 @@ impl<'a> Reader<'a> {
     }
     fn take<const N: usize>(&mut self) -> Result<[u8; N], Refusal> {
         let end = self.at.saturating_add(N);
-        let found = self.bytes.get(self.at..end);
+        let bytes = self.bytes.get(self.at..end);
         self.at = end;
-        found
+        bytes
             .and_then(|bytes| bytes.try_into().ok())
             .ok_or_else(|| Refusal::new("has types that end too early; compile it again"))
     }
@@ -135,14 +135,14 @@ impl Types {
         };
         let mut reader = Reader::new(types, 0);
         while !reader.is_at_end() {
-            let next = read.one(&mut reader)?;
+            let next = read.read_type(&mut reader)?;
             read.list.push(next);
         }
         Ok(read)
     }
 
     /// Reads one type.
-    fn one(&self, reader: &mut Reader<'_>) -> Result<Type, Refusal> {
+    fn read_type(&self, reader: &mut Reader<'_>) -> Result<Type, Refusal> {
         let name = self.string(reader.u32()?);
         let info = reader.u32()?;
         let size = reader.u32()?; // of those that have one; of others the type they refer to
@@ -268,10 +268,10 @@ impl Types {
     /// There is none.
     pub fn plain(&self, mut id: TypeId) -> Result<(TypeId, &Type), Refusal> {
         for _ in 0..self.list.len() {
-            let found = self.get(id)?;
-            match found.shape {
+            let kind = self.get(id)?;
+            match kind.shape {
                 Shape::Alias(of) => id = of,
-                _ => return Ok((id, found)),
+                _ => return Ok((id, kind)),
             }
         }
         Err(Refusal::new(
@@ -307,8 +307,8 @@ impl Types {
 
     /// Returns the variables of a section: names and types. Symbols say where they lie.
     pub fn variables(&self, section: &str) -> Vec<(String, TypeId)> {
-        let found = self.list.iter().find_map(|one| match &one.shape {
-            Shape::Section(variables) if one.name == section => Some(variables),
+        let section_found = self.list.iter().find_map(|kind| match &kind.shape {
+            Shape::Section(variables) if kind.name == section => Some(variables),
             _ => None,
         });
         let variable = |&id: &TypeId| match self.get(id) {
@@ -318,6 +318,10 @@ impl Types {
             }) => Some((name.clone(), *of)),
             _ => None,
         };
-        found.into_iter().flatten().filter_map(variable).collect()
+        section_found
+            .into_iter()
+            .flatten()
+            .filter_map(variable)
+            .collect()
     }
 }

@@ -211,17 +211,17 @@ impl Structure {
 
     /// Returns the bytes of its slots.
     pub fn size(self) -> u32 {
-        self.fields().iter().map(|one| one.slots * SLOT).sum()
+        self.fields().iter().map(|field| field.slots * SLOT).sum()
     }
 
     /// Returns a field of the structure `owner` by name, with its place.
     pub fn find(self, owner: &str, name: &str) -> Option<(u32, Field)> {
         let mut at = GAP;
-        for one in self.fields() {
-            if one.owner == owner && one.name == name {
-                return Some((at, *one));
+        for field in self.fields() {
+            if field.owner == owner && field.name == name {
+                return Some((at, *field));
             }
-            at += one.slots * SLOT;
+            at += field.slots * SLOT;
         }
         None
     }
@@ -258,7 +258,7 @@ mod tests {
             Structure::Net,
         ] {
             let (_, others) = structure.fields().split_last().unwrap();
-            assert!(others.iter().all(|one| one.slots == 1));
+            assert!(others.iter().all(|field| field.slots == 1));
         }
     }
 
@@ -266,8 +266,8 @@ mod tests {
     fn a_program_may_write_what_the_kernel_lets_it_write() {
         let names: Vec<_> = socket::FIELDS
             .iter()
-            .filter(|one| one.writable)
-            .map(|one| one.name)
+            .filter(|field| field.writable)
+            .map(|field| field.name)
             .collect();
         let kernel = [
             "snd_cwnd",

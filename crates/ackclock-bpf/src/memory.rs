@@ -67,7 +67,7 @@ impl Region {
 
     /// Returns a structure of the kernel, all zero.
     pub fn structure(name: &str, of: Structure) -> Self {
-        let slots = |one: &crate::layout::Field| vec![one.writable; one.slots as usize];
+        let slots = |field: &crate::layout::Field| vec![field.writable; field.slots as usize];
         Region {
             name: name.into(),
             start: GAP,
@@ -90,7 +90,7 @@ impl Region {
             Writable::Slots(slots) => {
                 let slot = SLOT as usize;
                 (at / slot..=(at + size.max(1) - 1) / slot)
-                    .all(|one| slots.get(one).is_some_and(|&may| may))
+                    .all(|slot_number| slots.get(slot_number).is_some_and(|&may| may))
             }
         }
     }

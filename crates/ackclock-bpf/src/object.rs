@@ -57,7 +57,10 @@ pub fn read(bytes: &[u8]) -> Result<Program, Refusal> {
             "calls the kernel's own {name}, which only a kernel has"
         )));
     }
-    let section = |name: &str| elf.section_by_name(name).and_then(|one| one.data().ok());
+    let section = |name: &str| {
+        elf.section_by_name(name)
+            .and_then(|section| section.data().ok())
+    };
     let untyped = || Refusal::new("has no types (.BTF); compile it with -g");
     let types = Types::read(section(".BTF").ok_or_else(untyped)?)?;
     let notes = Notes::read(section(".BTF.ext").unwrap_or_default(), &types)?;
@@ -255,17 +258,21 @@ impl Reading<'_> {
         let section = self.elf.section_by_index(index);
         section
             .ok()
-            .and_then(|one| one.name().ok().map(str::to_owned))
+            .and_then(|section| section.name().ok().map(str::to_owned))
             .unwrap_or_default()
     }
 
     /// Returns the variables of a section: names, types and places.
     fn variables(&self, section: &str) -> Vec<(String, TypeId, u32)> {
-        let section_index = self.elf.section_by_name(section).map(|one| one.index());
+        let section_index = self
+            .elf
+            .section_by_name(section)
+            .map(|section| section.index());
         let place = |name: &str| {
             let mut symbols = self.elf.symbols();
-            let symbol =
-                symbols.find(|one| one.section_index() == section_index && one.name() == Ok(name));
+            let symbol = symbols.find(|symbol| {
+                symbol.section_index() == section_index && symbol.name() == Ok(name)
+            });
             symbol.and_then(|symbol| u32::try_from(symbol.address()).ok())
         };
         let variables = self.types.variables(section).into_iter();
@@ -276,7 +283,7 @@ impl Reading<'_> {
 
     /// Adds a region and returns its number.
     fn add(&mut self, name: &str, bytes: Vec<u8>, writable: bool) -> Result<u32, Refusal> {
-        let held: usize = self.own.iter().map(|one| one.bytes().len()).sum();
+        let held: usize = self.own.iter().map(|region| region.bytes().len()).sum();
         if held.saturating_add(bytes.len()) > MOST_BYTES {
             return Err(Refusal::new(format!(
                 "has more than {MOST_BYTES} bytes of global variables and maps"
@@ -377,10 +384,10 @@ impl Reading<'_> {
         let line = |at: usize| self.notes.line(name, (at * SIZE) as u32);
         let mut fixed: BTreeMap<usize, Step> = BTreeMap::new();
         let mut wide: BTreeMap<usize, u64> = BTreeMap::new();
-        for one in self.notes.relocations.get(name).into_iter().flatten() {
-            let at = one.at as usize / SIZE;
+        for relocation in self.notes.relocations.get(name).into_iter().flatten() {
+            let at = relocation.at as usize / SIZE;
             let place = line(at);
-            let unknown = match answer(self.types, asked, one) {
+            let unknown = match answer(self.types, asked, relocation) {
                 Ok(Answer::Number(number)) => {
                     let outside = || Refusal::new("has a relocation outside its code");
                     let raw = code.get_mut(at).ok_or_else(outside)?;
@@ -397,7 +404,7 @@ impl Reading<'_> {
                 Err(refusal) => return Err(refusal.at(place)),
             };
             let reason = format!("uses {unknown}, of which the engine knows nothing");
-            if !asked.may_lack(one) {
+            if !asked.may_lack(relocation) {
                 return Err(Refusal::new(reason).at(place));
             }
             fixed.insert(at, forbid(forbidden, reason));
@@ -530,7 +537,7 @@ impl Reading<'_> {
 
     /// Finds the structure that registers the control: its name and its callbacks.
     fn registered(&self) -> Result<Registered, Refusal> {
-        let mut found = REGISTERED
+        let mut candidates = REGISTERED
             .iter()
             .flat_map(|section| {
                 let of = |(name, id, place)| (*section, name, id, place);
@@ -541,8 +548,8 @@ impl Reading<'_> {
                 of.is_ok_and(|(_, of)| of.name.split("___").next() == Some(OPERATIONS))
             });
         let none = || Refusal::new(format!("registers no control (struct {OPERATIONS})"));
-        let (section, variable, id, place) = found.next().ok_or_else(none)?;
-        if let Some((_, other, ..)) = found.next() {
+        let (section, variable, id, place) = candidates.next().ok_or_else(none)?;
+        if let Some((_, other, ..)) = candidates.next() {
             return Err(Refusal::new(format!(
                 "registers two controls, {variable} and {other}; give each a file of its own"
             )));

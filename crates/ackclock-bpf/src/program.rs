@@ -81,7 +81,9 @@ impl Callback {
 
     /// Returns the callback of a name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
+        Self::ALL
+            .into_iter()
+            .find(|callback| callback.name() == name)
     }
 }
 
@@ -176,7 +178,7 @@ impl Program {
 
     /// True if the code from a step on reaches its end by constants alone.
     fn returns_at_once(&self, entry: usize) -> bool {
-        let mut known = [None; 16];
+        let mut registers = [None; 16];
         let mut at = entry;
         for _ in 0..MOST_FOLLOWED {
             let Some(step) = self.code.get(at) else {
@@ -188,14 +190,14 @@ impl Program {
                 Operation::Exit => return true,
                 Operation::Filler => {}
                 Operation::Mov64 if step.register => {
-                    known[to] = known[usize::from(step.src & 15)];
+                    registers[to] = registers[usize::from(step.src & 15)];
                 }
                 Operation::SetWide => {
-                    known[to] = Some(step.immediate);
+                    registers[to] = Some(step.immediate);
                     at += 1;
                 }
                 Operation::SetJump => {
-                    known[to] = Some(step.immediate);
+                    registers[to] = Some(step.immediate);
                     match at.checked_add_signed(step.offset as isize) {
                         Some(there) => at = there,
                         None => return false,
@@ -207,14 +209,14 @@ impl Program {
                     } else {
                         4
                     };
-                    let from = known[usize::from(step.src & 15)];
+                    let from = registers[usize::from(step.src & 15)];
                     match from.and_then(|from| self.constant_at(from, step.offset, size)) {
-                        Some(value) => known[to] = Some(value),
+                        Some(value) => registers[to] = Some(value),
                         None => return false,
                     }
                 }
-                _ => match (constant(step), known[to]) {
-                    (Some(value), _) => known[to] = Some(value),
+                _ => match (constant(step), registers[to]) {
+                    (Some(value), _) => registers[to] = Some(value),
                     (None, Some(value)) => match decided(step, step.dst, value) {
                         Some(true) => match at.checked_add_signed(step.offset as isize) {
                             Some(there) => at = there,
@@ -244,7 +246,7 @@ impl Program {
 
     /// Returns the constants that a scenario may set.
     pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
-        let own = |one: &&Parameter| !one.name.starts_with(RESERVED);
+        let own = |parameter: &&Parameter| !parameter.name.starts_with(RESERVED);
         self.parameters.iter().filter(own)
     }
 
@@ -255,7 +257,9 @@ impl Program {
 
     /// Returns the switch of recording, if the program has one.
     pub(crate) fn recording(&self) -> Option<&Parameter> {
-        self.parameters.iter().find(|one| one.name == RECORDING)
+        self.parameters
+            .iter()
+            .find(|parameter| parameter.name == RECORDING)
     }
 
     /// Switches on or off that the program records each call, if its header can.

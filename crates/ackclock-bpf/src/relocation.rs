@@ -56,9 +56,9 @@ impl Asked {
     /// Collects the questions of an object.
     pub fn of<'a>(all: impl IntoIterator<Item = &'a Relocation>) -> Self {
         let mut asked = Asked::default();
-        for one in all {
-            let key = (one.id, one.access.clone());
-            match one.kind {
+        for relocation in all {
+            let key = (relocation.id, relocation.access.clone());
+            match relocation.kind {
                 EXISTS => drop(asked.existence.insert(key)),
                 LEFT_SHIFT => drop(asked.shifts.insert(key)),
                 _ => {}
@@ -147,8 +147,8 @@ fn find(access: &Access) -> Result<Found, String> {
     if structure.is_some() && name.is_empty() {
         return Ok((0, None));
     }
-    let found = structure.and_then(|structure| structure.find(owner, &name));
-    match found {
+    let place = structure.and_then(|structure| structure.find(owner, &name));
+    match place {
         Some((at, field)) if access.index < field.slots => {
             Ok((at + access.index * SLOT, Some(field)))
         }
@@ -160,40 +160,48 @@ fn find(access: &Access) -> Result<Found, String> {
 ///
 /// # Errors
 /// It is damaged, or of a kind that the engine does not know.
-pub fn answer(types: &Types, asked: &Asked, one: &Relocation) -> Result<Answer, Refusal> {
-    let number = match one.kind {
+pub fn answer(types: &Types, asked: &Asked, relocation: &Relocation) -> Result<Answer, Refusal> {
+    let number = match relocation.kind {
         BYTE_OFFSET | BYTE_SIZE | SIGNED | LEFT_SHIFT | RIGHT_SHIFT | EXISTS => {
-            let access = follow(types, one)?;
+            let access = follow(types, relocation)?;
             let (at, field) = match find(&access) {
                 Ok(found) => found,
-                Err(_) if one.kind == EXISTS => return Ok(Answer::Number(0)),
+                Err(_) if relocation.kind == EXISTS => return Ok(Answer::Number(0)),
                 Err(name) => return Ok(Answer::Unknown(name)),
             };
-            let by_hand = one.kind == BYTE_OFFSET && access.is_bits;
-            if by_hand && !asked.shifts.contains(&(one.id, one.access.clone())) {
+            let by_hand = relocation.kind == BYTE_OFFSET && access.is_bits;
+            if by_hand
+                && !asked
+                    .shifts
+                    .contains(&(relocation.id, relocation.access.clone()))
+            {
                 let field = access.path.join(".");
                 return Err(Refusal::new(format!(
                     "reads the bit field {field} at a fixed place; read it with \
                     BPF_CORE_READ_BITFIELD"
                 )));
             }
-            about_field(one.kind, at, field)
+            about_field(relocation.kind, at, field)
         }
-        LOCAL_TYPE | KERNEL_TYPE => one.id.into(),
+        LOCAL_TYPE | KERNEL_TYPE => relocation.id.into(),
         TYPE_EXISTS | TYPE_MATCHES => {
-            let (_, found) = types.plain(one.id)?;
+            let (_, found) = types.plain(relocation.id)?;
             let structure = matches!(found.shape, Shape::Struct { .. });
-            let known = Structure::of(without_flavour(&found.name)).is_some();
-            u64::from(known || !structure)
+            let is_known = Structure::of(without_flavour(&found.name)).is_some();
+            u64::from(is_known || !structure)
         }
-        TYPE_SIZE => types.size(one.id)?.into(),
+        TYPE_SIZE => types.size(relocation.id)?.into(),
         VALUE_EXISTS => 1,
         VALUE => {
-            let (_, found) = types.plain(one.id)?;
+            let (_, found) = types.plain(relocation.id)?;
             let Shape::Enum { values, .. } = &found.shape else {
                 return Err(Refusal::new("has a damaged relocation of an enumeration"));
             };
-            let named = one.access.parse().ok().and_then(|at: usize| values.get(at));
+            let named = relocation
+                .access
+                .parse()
+                .ok()
+                .and_then(|at: usize| values.get(at));
             named.map_or(0, |(_, value)| value.cast_unsigned())
         }
         other => {

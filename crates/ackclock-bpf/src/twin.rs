@@ -266,7 +266,7 @@ impl Call {
         let valid = self.arguments[1] > 0;
         let [delivered, interval] = self
             .arguments
-            .map(|one| if valid { one.into() } else { none });
+            .map(|argument| if valid { argument.into() } else { none });
         machine.set_rate_sample(rate_sample::DELIVERED, delivered);
         machine.set_rate_sample(rate_sample::INTERVAL_US, interval);
         let rtt = i64::from(self.rtt_us).cast_unsigned();

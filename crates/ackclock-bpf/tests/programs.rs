@@ -16,8 +16,11 @@ fn machine(object: &[u8], parameters: &[(&str, i128)], records: bool) -> Machine
     let mut program = Program::read(object).unwrap();
     program.set_recording(records);
     for (name, value) in parameters {
-        let known = program.parameters().find(|one| one.name == *name).cloned();
-        program.set(&known.unwrap(), *value);
+        let parameter = program
+            .parameters()
+            .find(|parameter| parameter.name == *name)
+            .cloned();
+        program.set(&parameter.unwrap(), *value);
     }
     let mut machine = Machine::new(Arc::new(program), 1);
     if records {
@@ -46,8 +49,8 @@ fn acknowledge(machine: &mut Machine, segments: u64) {
 }
 
 fn windows(machine: &Machine) -> (u64, u64, u64) {
-    let [cwnd, count, ssthresh] =
-        [socket::SND_CWND, socket::SND_CWND_CNT, socket::SND_SSTHRESH].map(|one| machine.get(one));
+    let [cwnd, count, ssthresh] = [socket::SND_CWND, socket::SND_CWND_CNT, socket::SND_SSTHRESH]
+        .map(|field| machine.get(field));
     (cwnd, count, ssthresh)
 }
 
@@ -72,12 +75,21 @@ fn aimd_computes_what_its_source_says() {
 #[test]
 fn parameters_have_names_ranges_and_defaults() {
     let program = Program::read(AIMD).unwrap();
-    let known: Vec<_> = program
+    let described: Vec<_> = program
         .parameters()
-        .map(|one| (one.name.as_str(), one.range(), program.value(one)))
+        .map(|parameter| {
+            (
+                parameter.name.as_str(),
+                parameter.range(),
+                program.value(parameter),
+            )
+        })
         .collect();
     let range = (0, u32::MAX.into());
-    assert_eq!(known, [("alpha", range, 1), ("beta_percent", range, 50)]);
+    assert_eq!(
+        described,
+        [("alpha", range, 1), ("beta_percent", range, 50)]
+    );
     let mut machine = machine(AIMD, &[("beta_percent", 70)], false);
     assert_eq!(machine.call(Callback::Ssthresh, &[Argument::Socket]), Ok(7));
 }
@@ -117,7 +129,7 @@ fn an_event_without_a_function_is_heard_only_to_be_recorded() {
     assert!(
         [C::Init, C::CongAvoid, C::Ssthresh]
             .iter()
-            .all(|&one| machine.listens(one))
+            .all(|&callback| machine.listens(callback))
     );
     assert!(
         !machine.listens(C::CongControl),

@@ -135,8 +135,8 @@ mod tests {
             spans.sort_unstable();
             let rank = ((quantile * spans.len() as f64).ceil() as usize).max(1);
             let exact = spans[rank - 1];
-            let told = histogram.quantile(quantile).as_nanos();
-            prop_assert!(told >= exact && told - exact <= exact / 8);
+            let estimate = histogram.quantile(quantile).as_nanos();
+            prop_assert!(estimate >= exact && estimate - exact <= exact / 8);
             prop_assert_eq!(histogram.most().as_nanos(), spans[spans.len() - 1]);
             prop_assert_eq!(histogram.total(), spans.len() as u64);
             for (low, high, count) in histogram.buckets() {

@@ -169,28 +169,28 @@ mod tests {
 
     #[test]
     fn a_drop_is_told_once_and_frees_the_packet() {
-        let (mut packets, mut told) = (PacketPool::new(), Recorder::default());
+        let (mut packets, mut recorder) = (PacketPool::new(), Recorder::default());
         let id = packets.insert(packet(7, Ecn::NotCapable));
         let mut context = Context {
             packets: &mut packets,
-            observer: &mut told,
+            observer: &mut recorder,
         };
         context.drop_packet(Time::ZERO, id, DropReason::Aqm);
         assert_eq!(packets.live(), 0);
-        assert_eq!(told.drops, [(7, DropReason::Aqm)]);
+        assert_eq!(recorder.drops, [(7, DropReason::Aqm)]);
     }
 
     #[test]
     fn a_copy_is_told_with_its_original() {
-        let (mut packets, mut told) = (PacketPool::new(), Recorder::default());
+        let (mut packets, mut recorder) = (PacketPool::new(), Recorder::default());
         let id = packets.insert(packet(7, Ecn::NotCapable));
         let mut context = Context {
             packets: &mut packets,
-            observer: &mut told,
+            observer: &mut recorder,
         };
         let copy = context.duplicate_packet(id);
         assert_eq!((packets.live(), packets[copy].sequence), (2, 7));
-        assert_eq!(told.copies, [(id, copy)]);
+        assert_eq!(recorder.copies, [(id, copy)]);
     }
 
     #[test]
@@ -226,13 +226,13 @@ mod tests {
 
     #[test]
     fn only_what_is_capable_is_marked_and_told_once() {
-        let (mut packets, mut told) = (PacketPool::new(), Recorder::default());
+        let (mut packets, mut recorder) = (PacketPool::new(), Recorder::default());
         let fields = [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s, Ecn::Marked];
         for (sequence, ecn) in (0..).zip(fields) {
             let id = packets.insert(packet(sequence, ecn));
             let mut context = Context {
                 packets: &mut packets,
-                observer: &mut told,
+                observer: &mut recorder,
             };
             assert_eq!(context.mark_packet(Time::ZERO, id), ecn != Ecn::NotCapable);
             let expected = if ecn == Ecn::NotCapable {
@@ -243,7 +243,7 @@ mod tests {
             assert_eq!(packets[id].ecn(), expected);
         }
         assert_eq!(
-            told.marks,
+            recorder.marks,
             [1, 2],
             "what was marked before is not told again"
         );

@@ -180,7 +180,7 @@ fn of_host_wait(longest: Option<Span>, most: Span) -> Bound {
 }
 
 /// Returns the bound of a share of the run.
-fn of_share(name: &'static str, what: &str, share: f64, most: f64) -> Bound {
+fn of_share(name: &'static str, sentence: &str, share: f64, most: f64) -> Bound {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let (has, may) = (percent(share), percent(most));
     bound(
@@ -188,14 +188,14 @@ fn of_share(name: &'static str, what: &str, share: f64, most: f64) -> Bound {
         share,
         most,
         share <= most,
-        format!("{what} {has} (limit: {may})."),
+        format!("{sentence} {has} (limit: {may})."),
     )
 }
 
 fn of_hosts(waits: &HostWaits, base_rtt: Span) -> Vec<Bound> {
     let softirqs = waits.softirq_share.map(|share| {
-        let what = "The kernel's softirq threads waited for this share of the run:";
-        of_share("softirq_wait_share", what, share, MOST_STALLED)
+        let sentence = "The kernel's softirq threads waited for this share of the run:";
+        of_share("softirq_wait_share", sentence, share, MOST_STALLED)
     });
     let stalled = "The hosts paused longer than buffers bridge for this share of the run:";
     let missed = "Readings of tcp_info skipped:";

@@ -48,14 +48,14 @@ type Objects = HashMap<(PathBuf, Vec<u8>), Vec<u8>>;
 static COMPILED: Mutex<Option<Objects>> = Mutex::new(None);
 
 fn compiled(path: &Path, source: Vec<u8>) -> Result<Vec<u8>, String> {
-    let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_default();
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let compiled = compiled.get_or_insert_default();
     let key = (path.to_owned(), source);
-    if let Some(object) = known.get(&key) {
+    if let Some(object) = compiled.get(&key) {
         return Ok(object.clone());
     }
     let object = compile(path)?;
-    known.insert(key, object.clone());
+    compiled.insert(key, object.clone());
     Ok(object)
 }
 
@@ -109,9 +109,11 @@ fn compile(source: &Path) -> Result<Vec<u8>, String> {
 
 /// Returns the compiler's first complaint on one line: `mine.bpf.c:7:3: …`.
 fn first_error(output: &Output, source: &Path) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let line = said.lines().find(|line| line.contains("error:"));
-    let line = line.or(said.lines().next()).unwrap_or("clang says nothing");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let line = messages.lines().find(|line| line.contains("error:"));
+    let line = line
+        .or(messages.lines().next())
+        .unwrap_or("clang says nothing");
     let folder = source
         .parent()
         .map(|folder| format!("{}/", folder.display()));

@@ -255,7 +255,7 @@ fn unexpected(response: Response) -> HostError {
 }
 
 fn program_refused(program: &HostProgram, error: &io::Error) -> HostError {
-    let what = if error.kind() == io::ErrorKind::UnexpectedEof {
+    let reason = if error.kind() == io::ErrorKind::UnexpectedEof {
         "it ended at once".into()
     } else {
         error.to_string()
@@ -263,7 +263,7 @@ fn program_refused(program: &HostProgram, error: &io::Error) -> HostError {
     HostError::Refused(Refusal {
         step: Step::Program,
         reason: format!(
-            "the host's program {} did not start ({what})",
+            "the host's program {} did not start ({reason})",
             program.program.display()
         ),
         error: error.raw_os_error(),

@@ -80,9 +80,9 @@ fn run(channel: Channel, choice: DeviceChoice, entered: Entered, extension: Exte
         Ok(started) => started,
         Err(refusal) => return refuse(&channel, refusal),
     };
-    let told = channel.send(&Response::Ready(facts), Some(device.as_fd()));
+    let sent = channel.send(&Response::Ready(facts), Some(device.as_fd()));
     drop(device); // from here on the emulator holds its last descriptor
-    match told.and_then(|()| serve(&channel, &ended_children, &mut inside, extension)) {
+    match sent.and_then(|()| serve(&channel, &ended_children, &mut inside, extension)) {
         Ok(()) => 0,
         Err(_) => FAILED, // the supervisor is gone
     }
@@ -293,7 +293,7 @@ impl Inside {
         if !there {
             return;
         }
-        let found = self
+        let has = self
             .namespace
             .route_metrics(route.destination)
             .unwrap_or_default()
@@ -303,7 +303,7 @@ impl Inside {
                 .iter()
                 .find(|(refused, _)| *refused == metric)
                 .map(|(_, reason)| reason.clone());
-            let value = found
+            let value = has
                 .iter()
                 .find(|(there, ..)| *there == metric)
                 .map(|(_, value, _)| value.clone());
@@ -363,7 +363,7 @@ fn with_congestion_control(name: String) -> (String, KernelAnswer) {
     (name, outcome)
 }
 
-fn refused(step: Step, what: &str, error: &io::Error) -> Refusal {
+fn refused(step: Step, attempt: &str, error: &io::Error) -> Refusal {
     let remedy = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => "run as root",
         Some(libc::EOPNOTSUPP | libc::EAFNOSUPPORT | libc::ENODEV) => {
@@ -374,7 +374,7 @@ fn refused(step: Step, what: &str, error: &io::Error) -> Refusal {
     };
     Refusal {
         step,
-        reason: format!("{what} ({error})"),
+        reason: format!("{attempt} ({error})"),
         error: error.raw_os_error(),
         remedy: remedy.into(),
     }

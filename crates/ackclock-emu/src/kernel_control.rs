@@ -77,12 +77,12 @@ struct Running {
 
 /// Checks that this machine can load every control of these points, by loading each for a moment.
 pub(crate) fn check(points: &[Scenario], options: &Options) -> Result<(), Failure> {
-    let mut known: Vec<ControlProgram> = Vec::new();
+    let mut checked: Vec<ControlProgram> = Vec::new();
     for (field, program) in points.iter().flat_map(programs_of) {
-        if known.contains(program) {
+        if checked.contains(program) {
             continue;
         }
-        known.push(program.clone());
+        checked.push(program.clone());
         let scratch = tempfile(program, options, &field)?;
         let mut command = loader(options)?;
         command.arg("check").arg(&scratch.0).args(settings(program));

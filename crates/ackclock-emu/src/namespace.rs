@@ -93,7 +93,7 @@ fn user_namespace_refused(error: io::Error) -> Refusal {
 /// Returns the remedy that enables user namespaces, from the settings with which distributions
 /// disable them.
 fn user_namespace_remedy(setting: impl Fn(&str) -> Option<String>) -> String {
-    let is = |name: &str, value: &str| setting(name).is_some_and(|found| found.trim() == value);
+    let is = |name: &str, value: &str| setting(name).is_some_and(|actual| actual.trim() == value);
     let cure = if is("user/max_user_namespaces", "0") {
         "set the sysctl user.max_user_namespaces to 1000"
     } else if is("kernel/unprivileged_userns_clone", "0") {

@@ -334,9 +334,9 @@ mod tests {
         std::fs::File::from(descriptor.unwrap())
             .write_all(b"x")
             .unwrap();
-        let mut told = String::new();
-        read.read_to_string(&mut told).unwrap();
-        assert_eq!(told, "x");
+        let mut text = String::new();
+        read.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "x");
         let (second, none) = theirs.receive::<Response>(None).unwrap();
         assert!(second == Response::Ending && none.is_none());
     }

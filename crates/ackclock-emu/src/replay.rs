@@ -138,28 +138,28 @@ pub fn replay(
     let mut run = Run {
         graph: Graph::new(network, interval, (0, 0), Decided::default()),
         digest: ArrivalDigest::default(),
-        found: Replay::default(),
+        outcome: Replay::default(),
     };
     for chunk in chunks {
         let chunk = chunk?;
-        run.found.difference = run.compare(&chunk).err();
-        run.found.complete |= chunk.last;
-        if run.found.difference.is_some() {
+        run.outcome.difference = run.compare(&chunk).err();
+        run.outcome.complete |= chunk.last;
+        if run.outcome.difference.is_some() {
             break;
         }
-        run.found.until = chunk.until;
+        run.outcome.until = chunk.until;
         if chunk.last {
             break;
         }
     }
-    run.found.arrivals = run.graph.arrivals();
-    Ok(run.found)
+    run.outcome.arrivals = run.graph.arrivals();
+    Ok(run.outcome)
 }
 
 struct Run {
     graph: Graph<Decided>,
     digest: ArrivalDigest,
-    found: Replay,
+    outcome: Replay,
 }
 
 impl Run {
@@ -214,12 +214,12 @@ impl Run {
             }
             if pair.0 != pair.1 {
                 return Err(Difference::Decision {
-                    number: self.found.decisions,
+                    number: self.outcome.decisions,
                     recorded: pair.0,
                     replayed: pair.1,
                 });
             }
-            self.found.decisions += 1;
+            self.outcome.decisions += 1;
         }
     }
 }

@@ -130,11 +130,11 @@ pub mod networks {
     /// many of the few packets of a test.
     fn every<K: Kind>(more: Value) -> Vec<Selection<K>> {
         let of_entry = |entry: &'static Entry<K>| {
-            let mut found = samples(&(entry.schema)());
-            found
+            let mut trees = samples(&(entry.schema)());
+            trees
                 .iter_mut()
                 .for_each(|tree| tree["kind"] = entry.name.into());
-            found
+            trees
         };
         let trees = K::entries().iter().flat_map(of_entry);
         let more = more.as_array().cloned().unwrap_or_default();
@@ -236,7 +236,7 @@ pub mod networks {
         ]);
         every::<ImpairmentKind>(more)
             .into_iter()
-            .map(|one| one.resolved)
+            .map(|impairment| impairment.resolved)
             .collect()
     }
 
@@ -393,8 +393,8 @@ traffic = {{ kind = "bulk" }}
     /// Generates bursts and pauses of every flow, in both directions.
     pub fn arrivals() -> impl Strategy<Value = Vec<Coming>> {
         let gap = prop_oneof![3 => Just(0_u64), 3 => 0..500_000_u64, 1 => 0..20_000_000_u64];
-        let one = (gap, 0..FLOWS, any::<bool>(), 40..1501_u16, 0..4_u8);
-        prop::collection::vec(one, 1..80).prop_map(|rows| {
+        let arrival = (gap, 0..FLOWS, any::<bool>(), 40..1501_u16, 0..4_u8);
+        prop::collection::vec(arrival, 1..80).prop_map(|rows| {
             let mut at = Time::ZERO;
             let rows = (0..).zip(rows);
             rows.map(|(number, (gap, flow, forward, size, ecn))| {
@@ -422,8 +422,8 @@ traffic = {{ kind = "bulk" }}
     }
 
     pub fn lateness() -> impl Strategy<Value = Vec<Span>> {
-        let one = prop_oneof![Just(0_u64), 0..100_000_u64, 0..30_000_000_u64];
-        prop::collection::vec(one.prop_map(Span::from_nanos), 1..20)
+        let wait = prop_oneof![Just(0_u64), 0..100_000_u64, 0..30_000_000_u64];
+        prop::collection::vec(wait.prop_map(Span::from_nanos), 1..20)
     }
 
     /// Departures: time, flow, true if forward, bytes.

@@ -368,7 +368,7 @@ fn what_the_kernel_does_in_its_own_way_is_named() {
     let (names, asked) = (words(settings, "name"), words(settings, "asked"));
     let (has, refusals) = (words(settings, "has"), words(settings, "refusal"));
     let row = |name: &str| {
-        let at = names.iter().position(|known| known == name);
+        let at = names.iter().position(|other| other == name);
         at.map(|at| (asked[at].as_str(), has[at].as_str(), refusals[at].as_str()))
     };
     assert_eq!(row("net.ipv4.tcp_sack"), Some(("0", "0", "")));
@@ -380,9 +380,9 @@ fn what_the_kernel_does_in_its_own_way_is_named() {
         ("flows.bulk.transport.rto_initial", "6 s"),
         ("flows.file.transport.preset", "linux"),
     ] {
-        let found = row(name).unwrap_or_else(|| panic!("{name} is not among {names:?}"));
-        assert_eq!((found.0, found.1), (asked, ""), "{name}");
-        assert!(!found.2.is_empty(), "{name}");
+        let parameter = row(name).unwrap_or_else(|| panic!("{name} is not among {names:?}"));
+        assert_eq!((parameter.0, parameter.1), (asked, ""), "{name}");
+        assert!(!parameter.2.is_empty(), "{name}");
     }
     assert_eq!(row("flows.bulk.transport.mss"), None, "the sockets take it");
 }

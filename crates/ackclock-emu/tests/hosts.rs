@@ -747,7 +747,7 @@ fn wait_for_end(process: &OwnedFd) {
 /// A supervisor in a process of its own, with two hosts.
 struct Supervised {
     supervisor: Child,
-    said: BufReader<std::process::ChildStdout>,
+    stdout: BufReader<std::process::ChildStdout>,
     /// Ids of the started process and of the first process, of each host.
     hosts: Vec<[i32; 2]>,
     namespaces: [BTreeSet<PathBuf>; 2],
@@ -767,9 +767,9 @@ impl Supervised {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(supervisor.stdout.take().unwrap());
+        let mut stdout = BufReader::new(supervisor.stdout.take().unwrap());
         let mut line = String::new();
-        said.read_line(&mut line).unwrap();
+        stdout.read_line(&mut line).unwrap();
         let hosts: Vec<[i32; 2]> = serde_json::from_str(&line).unwrap();
         let held = hosts.iter().flatten().flat_map(|id| {
             NAMESPACES
@@ -786,7 +786,7 @@ impl Supervised {
         });
         Supervised {
             supervisor,
-            said,
+            stdout,
             hosts,
             namespaces,
             _held: held,
@@ -801,7 +801,7 @@ impl Supervised {
             .write_all(b"?\n")
             .unwrap();
         let mut line = String::new();
-        self.said.read_line(&mut line).unwrap();
+        self.stdout.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()
     }
 }

@@ -158,7 +158,7 @@ fn check_machine() -> Result<(), Refusal> {
 }
 
 fn version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|one: char| !one.is_ascii_digit());
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
@@ -209,13 +209,13 @@ fn set_parameters(
     for setting in given {
         let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
         let Some(variable) = variables.get(name) else {
-            let known: Vec<&str> = variables.keys().map(String::as_str).collect();
+            let names: Vec<&str> = variables.keys().map(String::as_str).collect();
             return Err(Refusal::of_parameters(format!(
                 "the control has no parameter \"{name}\"; it has {}",
-                if known.is_empty() {
+                if names.is_empty() {
                     "none".into()
                 } else {
-                    known.join(", ")
+                    names.join(", ")
                 }
             )));
         };
@@ -271,7 +271,7 @@ fn variables(open: &OpenObject, section: &str) -> BTreeMap<String, Variable> {
     let Ok(Some(types)) = types else {
         return BTreeMap::new();
     };
-    let Some(found) = types.type_by_name::<DataSec<'_>>(section) else {
+    let Some(section_type) = types.type_by_name::<DataSec<'_>>(section) else {
         return BTreeMap::new();
     };
     let integer = |id: TypeId| {
@@ -302,7 +302,7 @@ fn variables(open: &OpenObject, section: &str) -> BTreeMap<String, Variable> {
             },
         ))
     };
-    found.iter().filter_map(variable).collect()
+    section_type.iter().filter_map(variable).collect()
 }
 
 fn first_line(printed: &str, otherwise: &str) -> String {

@@ -132,15 +132,15 @@ mod tests {
             failed to resolve CO-RE relocation <byte_off> [12] struct tcp_sock.no_such \
             (0:3 @ offset 8)\n\
             processed 4 insns (limit 1000000)";
-        let found = complaint(log).unwrap();
-        assert_eq!(found.sentence, "this kernel has no field tcp_sock.no_such");
-        assert_eq!(found.line.unwrap(), "mine.bpf.c:9: tp->no_such = 1;");
+        let refused = complaint(log).unwrap();
+        assert_eq!(refused.sentence, "this kernel has no field tcp_sock.no_such");
+        assert_eq!(refused.line.unwrap(), "mine.bpf.c:9: tp->no_such = 1;");
     }
 
     #[test]
     fn nothing_is_made_up() {
         assert_eq!(complaint(""), None);
-        let found = complaint("0: (95) exit").unwrap();
-        assert_eq!((found.line, &*found.sentence), (None, "gives no reason"));
+        let refused = complaint("0: (95) exit").unwrap();
+        assert_eq!((refused.line, &*refused.sentence), (None, "gives no reason"));
     }
 }

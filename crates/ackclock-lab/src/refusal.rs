@@ -12,7 +12,7 @@ pub fn written(answer: Answer) -> Value {
         Ok(value) => return value,
         Err(error) => error,
     };
-    let one = |error: &Error| {
+    let described = |error: &Error| {
         let place = error.position().map(|place| [place.line, place.column]);
         json!({
             "code": error.code().name(),
@@ -21,11 +21,11 @@ pub fn written(answer: Answer) -> Value {
             "place": place,
         })
     };
-    json!({ "errors": error.all().map(one).collect::<Vec<_>>() })
+    json!({ "errors": error.all().map(described).collect::<Vec<_>>() })
 }
 
 /// A request that the page should not have made.
-pub fn unknown(what: &str) -> Error {
-    Error::message("", format!("the page asks for {what}, which is not there"))
+pub fn unknown(thing: &str) -> Error {
+    Error::message("", format!("the page asks for {thing}, which is not there"))
         .coded(Code::Unsupported)
 }

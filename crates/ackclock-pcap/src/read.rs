@@ -88,11 +88,11 @@ impl<R: Read> Reader<R> {
 
     /// Reads the next item of the file; `None` if it is not a packet that can be decoded.
     fn advance(&mut self) -> Result<Option<CapturedPacket>, Stop> {
-        let found = match &mut self.format {
+        let item = match &mut self.format {
             Format::Pcap(format) => format.read(&mut self.input),
             Format::Pcapng(format) => format.read(&mut self.input),
         }?;
-        match found {
+        match item {
             Found::Packet(record) => {
                 // Some writers set the original length to 0 if the packet is not cut.
                 let original_length = record.original_length.max(record.bytes.len() as u32);

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_sum_has_every_reason() {
-        let mut one = Skipped::default();
+        let mut single = Skipped::default();
         for reason in [
             Skip::NotIp,
             Skip::OtherTransport,
@@ -91,10 +91,10 @@ mod tests {
             Skip::WithoutTime,
             Skip::Damaged,
         ] {
-            one.count(reason);
+            single.count(reason);
         }
-        let mut sum = one;
-        sum += one;
-        assert_eq!((one.total(), sum.total()), (8, 16));
+        let mut sum = single;
+        sum += single;
+        assert_eq!((single.total(), sum.total()), (8, 16));
     }
 }

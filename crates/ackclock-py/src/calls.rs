@@ -29,9 +29,12 @@ pub fn twin_calls(
         let mut program = Program::read(control).map_err(|refusal| format!("object {refusal}"))?;
         program.set_recording(false);
         for (name, value) in &parameters {
-            let known = program.parameters().find(|one| one.name == *name).cloned();
-            let known = known.ok_or_else(|| format!("object has no parameter {name}"))?;
-            program.set(&known, *value);
+            let parameter = program
+                .parameters()
+                .find(|parameter| parameter.name == *name)
+                .cloned();
+            let parameter = parameter.ok_or_else(|| format!("object has no parameter {name}"))?;
+            program.set(&parameter, *value);
         }
         let compared = calls::compare(&Arc::new(program), record);
         let compared = compared.map_err(|refusal| format!("record {refusal}"))?;

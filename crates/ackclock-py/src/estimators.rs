@@ -24,7 +24,8 @@ pub fn asked(estimators: Vec<(String, String)>) -> PyResult<Vec<AskedEstimator>>
 
 #[pyfunction]
 pub fn check_estimators(estimators: Vec<(String, String)>) -> PyResult<Vec<(String, String)>> {
-    let resolved = |one: AskedEstimator| (one.name, one.chosen.resolved.to_string());
+    let resolved =
+        |estimator: AskedEstimator| (estimator.name, estimator.chosen.resolved.to_string());
     Ok(asked(estimators)?.into_iter().map(resolved).collect())
 }
 
@@ -56,16 +57,16 @@ pub fn rate_estimates<'py>(
         delivered: values(py, delivered_bytes)?,
     };
     let context = EstimatorContext { mss: Bytes(mss) };
-    let found = PyDict::new(py);
-    for one in asked {
-        let rates = py.detach(|| rates(one.chosen.build(context).as_mut(), columns.acks()));
+    let estimates = PyDict::new(py);
+    for estimator in asked {
+        let rates = py.detach(|| rates(estimator.chosen.build(context).as_mut(), columns.acks()));
         let bytes: Vec<u8> = rates
             .iter()
             .flat_map(|rate| (8.0 * rate).to_le_bytes())
             .collect();
-        found.set_item(one.name, ("f8", PyBytes::new(py, &bytes)))?;
+        estimates.set_item(estimator.name, ("f8", PyBytes::new(py, &bytes)))?;
     }
-    Ok(found)
+    Ok(estimates)
 }
 
 /// A trace, column by column.
@@ -80,13 +81,13 @@ struct Columns {
 
 impl Columns {
     fn acks(&self) -> impl Iterator<Item = TracedAck> {
-        let known = |value: f64| (!value.is_nan()).then_some(value);
+        let finite = |value: f64| (!value.is_nan()).then_some(value);
         (0..self.time.len()).map(move |row| TracedAck {
             at: Time::from_seconds(self.time[row]),
             number: self.ack[row],
-            delivered: known(self.delivered[row]).map(|bytes| Bytes(bytes as u64)),
-            rtt: known(self.rtt[row]).map(Span::from_seconds),
-            smoothed_rtt: known(self.smoothed_rtt[row]).map(Span::from_seconds),
+            delivered: finite(self.delivered[row]).map(|bytes| Bytes(bytes as u64)),
+            rtt: finite(self.rtt[row]).map(Span::from_seconds),
+            smoothed_rtt: finite(self.smoothed_rtt[row]).map(Span::from_seconds),
             cwnd: Bytes(self.cwnd[row] as u64),
         })
     }

@@ -46,7 +46,7 @@ struct Refusal(error::Error);
 
 impl PyErrArguments for Refusal {
     fn arguments(self, py: Python<'_>) -> Py<PyAny> {
-        let one = |error: &error::Error| {
+        let described = |error: &error::Error| {
             let value = error.value().and_then(|value| as_python(py, value).ok());
             (
                 error.code().name(),
@@ -57,8 +57,8 @@ impl PyErrArguments for Refusal {
             )
         };
         let Refusal(error) = self;
-        let (code, field, sentence, value, place) = one(&error);
-        let others: Vec<_> = error.all().skip(1).map(one).collect();
+        let (code, field, sentence, value, place) = described(&error);
+        let others: Vec<_> = error.all().skip(1).map(described).collect();
         (code, field, sentence, value, place, others)
             .into_pyobject(py)
             .map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())

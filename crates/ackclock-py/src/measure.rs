@@ -70,7 +70,7 @@ pub fn measure<'py>(
         }
     };
     let work = || {
-        let mut found = Vec::new();
+        let mut described = Vec::new();
         for (number, asked) in captures.iter().enumerate() {
             if !state.is_stopped() {
                 let written = runs.get(number);
@@ -81,15 +81,15 @@ pub fn measure<'py>(
                     None => Measurement::new(parameters),
                 };
                 let measurement = measurement.with_estimators(estimators.clone());
-                found.push(read(asked, measurement, &state)?);
+                described.push(read(asked, measurement, &state)?);
             }
         }
-        Ok::<_, Unreadable>(found)
+        Ok::<_, Unreadable>(described)
     };
-    let found = watch(py, || state.stop(), tell, work)?.map_err(Unreadable::raised)?;
+    let described = watch(py, || state.stop(), tell, work)?.map_err(Unreadable::raised)?;
     let result = PyDict::new(py);
     result.set_item("complete", !state.is_stopped())?;
-    result.set_item("captures", Value::from(found).to_string())?;
+    result.set_item("captures", Value::from(described).to_string())?;
     result.set_item(
         "tables",
         by_name(py, &empty_tables(segments, !estimators.is_empty()))?,

@@ -55,7 +55,7 @@ impl PythonClass {
                 }
                 Ok(class.call((), Some(&keywords))?.unbind())
             };
-            make().map_err(|error| said(py, &error))
+            make().map_err(|error| in_one_line(py, &error))
         })
     }
 }
@@ -142,7 +142,7 @@ impl Algorithm for PythonAlgorithm {
         }
         let (window, answer) = Python::attach(|py| {
             self.called(py, object.bind(py), callback, arguments)
-                .map_err(|error| format!("{}: {}", callback.name(), said(py, &error)))
+                .map_err(|error| format!("{}: {}", callback.name(), in_one_line(py, &error)))
         })?;
         let [cwnd, cwnd_cnt, ssthresh] = window;
         self.set(socket::SND_CWND, cwnd.max(1).into());
@@ -163,9 +163,9 @@ impl PythonAlgorithm {
     ) -> PyResult<([u32; 3], u32)> {
         let call = self.described(py, callback, arguments)?;
         let answer = object.call_method1(callback.name(), (&call,))?;
-        let whole = |what: &str, value: Bound<'_, PyAny>| -> PyResult<u32> {
+        let whole = |name: &str, value: Bound<'_, PyAny>| -> PyResult<u32> {
             value.extract().map_err(|_| {
-                PyValueError::new_err(format!("{what} is {value}, not a number of whole segments"))
+                PyValueError::new_err(format!("{name} is {value}, not a number of whole segments"))
             })
         };
         let field = |name: &str| whole(name, call.getattr(name)?);
@@ -229,7 +229,7 @@ impl PythonAlgorithm {
 }
 
 /// Returns an error on one line, with the last line of a file of the user's.
-fn said(py: Python<'_>, error: &PyErr) -> String {
+fn in_one_line(py: Python<'_>, error: &PyErr) -> String {
     let kind = error.get_type(py).name().map(|name| name.to_string());
     let text = error.value(py).to_string();
     let text = text.lines().next().unwrap_or_default().to_owned();
@@ -238,7 +238,7 @@ fn said(py: Python<'_>, error: &PyErr) -> String {
     while let Some(level) = next.filter(|level| !level.is_none()) {
         let frame = level
             .getattr("tb_frame")
-            .and_then(|one| one.getattr("f_code"));
+            .and_then(|frame| frame.getattr("f_code"));
         let file = frame.and_then(|code| code.getattr("co_filename")?.extract::<String>());
         let line = level
             .getattr("tb_lineno")

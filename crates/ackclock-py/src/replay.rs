@@ -23,15 +23,15 @@ pub fn replay(py: Python<'_>, points: Vec<String>, folder: &str, output: &str) -
         .map(|tree| scenario_of(tree, folder))
         .collect::<PyResult<_>>()?;
     let stop = AtomicBool::new(false);
-    let found = watch(
+    let replays = watch(
         py,
         || stop.store(true, Ordering::Relaxed),
         || Ok(()),
         || replay_all(&jobs(&scenarios), Path::new(output), &stop),
     )?;
-    match found.map_err(PyOSError::new_err)? {
+    match replays.map_err(PyOSError::new_err)? {
         _ if stop.load(Ordering::Relaxed) => Err(PyKeyboardInterrupt::new_err(())),
-        found => Ok(Value::from(found).to_string()),
+        replays => Ok(Value::from(replays).to_string()),
     }
 }
 
@@ -42,18 +42,18 @@ fn replay_all(jobs: &[Job<'_>], folder: &Path, stop: &AtomicBool) -> Result<Vec<
             break;
         }
         let file = record::file_of(folder, job);
-        let found = replay_one(job, &file)
+        let replayed = replay_one(job, &file)
             .map_err(|error| format!("{}: {error}; emulate again", file.display()))?;
-        let Some(found) = found else { continue };
+        let Some(replayed) = replayed else { continue };
         all.push(json!({
             "point": job.point,
             "replicate": job.replicate,
-            "arrivals": found.arrivals,
-            "decisions": found.decisions,
-            "until_s": found.until.as_seconds(),
+            "arrivals": replayed.arrivals,
+            "decisions": replayed.decisions,
+            "until_s": replayed.until.as_seconds(),
             "duration_s": job.scenario.duration.as_seconds(),
-            "complete": found.complete,
-            "difference": found.difference.map(|difference| difference.to_string()),
+            "complete": replayed.complete,
+            "difference": replayed.difference.map(|difference| difference.to_string()),
         }));
     }
     Ok(all)

@@ -63,11 +63,11 @@ pub fn simulate<'py>(
     let pcap_folder = pcap_folder.as_deref().map(Path::new);
     let ended = Ended::default();
     let work = || run_all(&jobs, threads, &state, &ended, packets, pcap_folder);
-    let mut told = 0;
+    let mut calls = 0;
     let tell = || {
-        told += 1;
+        calls += 1;
         if let Some(take) = &take
-            && told % HAND_OVER == 0
+            && calls % HAND_OVER == 0
         {
             let (keys, tables) = ended.take_whole(&jobs);
             if !keys.is_empty() {
@@ -135,7 +135,7 @@ fn result_of<'py>(
 
 /// Returns the scenario of each point that has jobs, and their number.
 fn left<'a>(jobs: &[Job<'a>]) -> Vec<(&'a Scenario, u32)> {
-    jobs.chunk_by(|one, other| one.point == other.point)
+    jobs.chunk_by(|job, other| job.point == other.point)
         .map(|of_point| (of_point[0].scenario, of_point.len() as u32))
         .collect()
 }

@@ -162,7 +162,7 @@ fn named(error: &io::Error, name: &str) -> PyErr {
 
 /// Reports progress: the local address, and the status of the session.
 fn tell(progress: &Bound<'_, PyAny>, local: SocketAddr, live: &Live) -> PyResult<()> {
-    let told = live.latest().map(|told| {
+    let latest = live.latest().map(|latest| {
         let SessionStatus {
             at,
             rate_bit_per_s,
@@ -170,7 +170,7 @@ fn tell(progress: &Bound<'_, PyAny>, local: SocketAddr, live: &Live) -> PyResult
             rtt_s,
             loss,
             payload,
-        } = told;
+        } = latest;
         json!({
             "at_s": at.as_seconds(),
             "rate_bit_per_s": rate_bit_per_s,
@@ -180,7 +180,7 @@ fn tell(progress: &Bound<'_, PyAny>, local: SocketAddr, live: &Live) -> PyResult
             "payload_bytes": payload,
         })
     });
-    progress.call1((json!({ "local": local.to_string(), "now": told }).to_string(),))?;
+    progress.call1((json!({ "local": local.to_string(), "now": latest }).to_string(),))?;
     Ok(())
 }
 

@@ -95,12 +95,11 @@ pub fn twin(
             })
         })
     };
-    let found = watch(py, || stop.store(true, Ordering::Relaxed), || Ok(()), work)?;
+    let twin = watch(py, || stop.store(true, Ordering::Relaxed), || Ok(()), work)?;
     if stop.load(Ordering::Relaxed) {
         return Err(PyKeyboardInterrupt::new_err(()));
     }
-    found
-        .map_err(Unreadable::raised)
+    twin.map_err(Unreadable::raised)
         .map(|value| value.to_string())
 }
 

@@ -138,8 +138,8 @@ fn check_source(hop: &HopDescription, hops: &[HopDescription]) -> Result<()> {
     };
     let field = format!("hops.{}.link.from", hop.name);
     let Some(other) = hops.iter().find(|other| other.name == *name) else {
-        let known: Vec<String> = hops.iter().map(|hop| hop.name.clone()).collect();
-        return Err(unknown_hop(&field, name, &known));
+        let names: Vec<String> = hops.iter().map(|hop| hop.name.clone()).collect();
+        return Err(unknown_hop(&field, name, &names));
     };
     let remedy = if other.link.facts.measures.is_some() {
         "follows another hop's rate itself; choose a hop with a rate of its own"
@@ -190,8 +190,8 @@ fn check_contender(hop: &HopDescription, media: &[MediumDescription]) -> Result<
         name: "check",
     };
     let Some(medium) = media.iter().find(|medium| medium.name == contention.medium) else {
-        let known = media.iter().map(|medium| medium.name.as_str());
-        return Err(unknown_medium("link.medium", &contention.medium, known));
+        let names = media.iter().map(|medium| medium.name.as_str());
+        return Err(unknown_medium("link.medium", &contention.medium, names));
     };
     let mut cell = medium.medium.build(place);
     let added = cell.add(0, contention, place.stream());
@@ -334,15 +334,15 @@ pub(super) fn check_traffic(
 }
 
 /// There is no medium of that name.
-fn unknown_medium<'a>(field: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    let known: Vec<&str> = known.collect();
-    if known.is_empty() {
+fn unknown_medium<'a>(field: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Error {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
         let message = format!("unknown medium \"{name}\"; describe it under [[shared_media]]");
         return Error::message(field, message)
             .valued(&name.into())
             .coded(Code::UnknownName);
     }
-    Error::unknown_name(field, &name.into(), "medium", known.into_iter())
+    Error::unknown_name(field, &name.into(), "medium", names.into_iter())
 }
 
 /// Refuses limits and thresholds in time: the wait of a packet in front of a medium is not known at
@@ -364,10 +364,10 @@ fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
 }
 
 /// Returns the error that there is no hop of that name.
-pub(super) fn unknown_hop(field: &str, name: &str, known: &[String]) -> Error {
-    let known = known
+pub(super) fn unknown_hop(field: &str, name: &str, names: &[String]) -> Error {
+    let names = names
         .iter()
         .map(String::as_str)
         .filter(|name| !name.is_empty());
-    Error::unknown_name(field, &name.into(), "hop", known)
+    Error::unknown_name(field, &name.into(), "hop", names)
 }

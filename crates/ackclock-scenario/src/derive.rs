@@ -108,14 +108,14 @@ fn compute(
             of_path.push((unit, amount));
         }
     }
-    let known = |name: &str| match of_path.iter().find(|(unit, _)| *unit == name) {
+    let amount_of = |name: &str| match of_path.iter().find(|(unit, _)| *unit == name) {
         Some((_, amount)) => Ok(*amount),
         None => values.get(name),
     };
     Ok(Derived {
         field: place.field.clone(),
         written: place.written.clone(),
-        value: place.quantity.written(&read.value(&known)?)?,
+        value: place.quantity.written(&read.value(&amount_of)?)?,
         sources,
     })
 }
@@ -307,13 +307,13 @@ mod tests {
             &serde_json::json!(["40 ms", "60 ms"])
         );
         assert_eq!(scenario.resolved.get("values"), None);
-        let told: Vec<(&str, &str)> = scenario
+        let derived: Vec<(&str, &str)> = scenario
             .derived
             .iter()
-            .map(|one| (one.field.as_str(), one.value.as_str()))
+            .map(|derived| (derived.field.as_str(), derived.value.as_str()))
             .collect();
         assert_eq!(
-            told,
+            derived,
             [
                 ("values.half", "20 ms"),
                 ("hops.b.delay", "20 ms"),
@@ -348,8 +348,8 @@ mod tests {
             ("hops.b.queue.limit=rtt", "\"40 ms\""),
         ] {
             let scenario = read(TWO_FLOWS, &[assignment]).unwrap();
-            let found = scenario.resolved.pointer("/hops/0/queue/limit").unwrap();
-            assert_eq!(found.to_string(), limit, "{assignment}");
+            let limit_read = scenario.resolved.pointer("/hops/0/queue/limit").unwrap();
+            assert_eq!(limit_read.to_string(), limit, "{assignment}");
         }
     }
 

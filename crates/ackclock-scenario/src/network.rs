@@ -169,7 +169,11 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
 
 /// Makes the shared hops that ask for it record the delays of packets after the warm-up.
 fn record_delays(scenario: &Scenario, network: &mut Network) {
-    let groups: Arc<[u32]> = network.instances.iter().map(|one| one.group).collect();
+    let groups: Arc<[u32]> = network
+        .instances
+        .iter()
+        .map(|instance| instance.group)
+        .collect();
     let shared = scenario
         .hops
         .iter()
@@ -374,11 +378,11 @@ impl HopBuilder<'_> {
         (name, owner): (&String, Option<u32>),
     ) -> ContenderId {
         let hop = network.hops.len() as u32;
-        let found = network
+        let number = network
             .media
             .iter()
             .position(|medium| medium.name == contention.medium);
-        let Some(number) = found else {
+        let Some(number) = number else {
             unreachable!("the scenario's check finds the medium");
         };
         let shared = &mut network.media[number];

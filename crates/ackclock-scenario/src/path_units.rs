@@ -62,7 +62,7 @@ pub(super) fn quantity(tree: &Value, steps: &[String], unit: &str, files: &dyn F
 
 fn of_hop(tree: &Value, hop: &Value, unit: &str, files: &dyn Files) -> FromPath {
     let name = text(hop, "name");
-    let crosses = |flow: &Value| path(flow).any(|one| one == name);
+    let crosses = |flow: &Value| path(flow).any(|hop_name| hop_name == name);
     let smallest = round_trips(tree, crosses).min_by_key(|(_, low, _)| *low);
     let Some((flow, low, _)) = smallest else {
         let sentence = format!(

@@ -160,8 +160,12 @@ impl Scenario {
             destination: flow.hosts[1].clone(),
             dscp: flow.dscp,
         };
-        let hops: Vec<Value> = self.hops.iter().map(|one| to_tree(&hop(one))).collect();
-        let flows: Vec<Value> = self.flows.iter().map(|one| to_tree(&flow(one))).collect();
+        let hops: Vec<Value> = self.hops.iter().map(|entry| to_tree(&hop(entry))).collect();
+        let flows: Vec<Value> = self
+            .flows
+            .iter()
+            .map(|entry| to_tree(&flow(entry)))
+            .collect();
         // Hops and flows, which are trees already, take the places of the empty lists.
         let mut written = to_tree(&Document {
             schema: VERSION,

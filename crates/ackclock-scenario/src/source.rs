@@ -43,14 +43,15 @@ impl<'a> Source<'a> {
             }
             let position = error.span().map(|span| position(text, span.start));
             let line = position.map(|position| position.line);
-            let told = |known: &Error| known.position().map(|one| one.line) == line;
+            let is_reported =
+                |error: &Error| error.position().map(|position| position.line) == line;
             let header = line.and_then(|line| repeated_header(text, line, error.message()));
             let follows =
                 error.message() == DUPLICATE && line.is_some_and(|line| repeated.contains(&line));
             if let Some((lines, mistake)) = header {
                 repeated = lines;
                 mistakes.push(mistake.coded(Code::Syntax).at(position));
-            } else if !follows && !mistakes.iter().any(told) {
+            } else if !follows && !mistakes.iter().any(is_reported) {
                 let mistake = Error::message("", error.message());
                 mistakes.push(mistake.coded(Code::Syntax).at(position));
             }
@@ -266,8 +267,8 @@ transport.kind = "tcp"
 
     fn place(field: &str, code: Code) -> Option<(usize, usize)> {
         let source = Source::read(TEXT).unwrap();
-        let found = source.place(field, code);
-        found.map(|position| (position.line, position.column))
+        let position = source.place(field, code);
+        position.map(|position| (position.line, position.column))
     }
 
     #[test]

@@ -96,7 +96,8 @@ fn line(name: &str, value: &Value) -> String {
 }
 
 fn key(name: &str) -> String {
-    let is_bare = |one: char| one.is_ascii_alphanumeric() || one == '_' || one == '-';
+    let is_bare =
+        |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
     match !name.is_empty() && name.chars().all(is_bare) {
         true => name.into(),
         false => quoted(name),

@@ -156,7 +156,7 @@ fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
         let paths: Vec<&str> = axis[0].iter().map(|(swept, _)| swept.as_str()).collect();
         let stays: Vec<bool> = paths
             .iter()
-            .map(|swept| !stated.iter().any(|one| one == swept))
+            .map(|swept| !stated.iter().any(|field| field == swept))
             .collect();
         let key: Vec<&str> = paths
             .iter()
@@ -226,8 +226,8 @@ fn enter<'a>(
 ) -> Result<&'a mut Value> {
     let may_be_missing = (last && !step.is_empty()) || TABLES_WITH_DEFAULTS.contains(&step);
     if !may_be_missing && !map.contains_key(step) {
-        let known: Vec<&str> = map.keys().map(String::as_str).collect();
-        return Err(Error::unknown_field(field, &known));
+        let names: Vec<&str> = map.keys().map(String::as_str).collect();
+        return Err(Error::unknown_field(field, &names));
     }
     let empty = if last { Value::Null } else { Map::new().into() };
     Ok(map.entry(step).or_insert(empty))
@@ -420,8 +420,10 @@ mod tests {
         ] {
             let error = from_toml(text).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
-            let found = error.position().map(|found| (found.line, found.column));
-            assert_eq!(found, Some(place), "{text}");
+            let place_found = error
+                .position()
+                .map(|place_found| (place_found.line, place_found.column));
+            assert_eq!(place_found, Some(place), "{text}");
         }
     }
 

@@ -29,7 +29,7 @@ const WORDS: [&str; 2] = ["unlimited", "end"];
 /// The quantities of the table.
 #[derive(Default)]
 pub(super) struct Values {
-    known: BTreeMap<String, Amount>,
+    computed: BTreeMap<String, Amount>,
     /// Names whose quantity could not be computed.
     broken: Vec<String>,
 }
@@ -64,8 +64,8 @@ impl Values {
             let (name, value, read) = waiting.remove(ready);
             match values.compute(&read) {
                 Ok(amount) => {
-                    derived.extend(values.told(&name, &value, &read, &amount));
-                    values.known.insert(name, amount);
+                    derived.extend(values.derived(&name, &value, &read, &amount));
+                    values.computed.insert(name, amount);
                 }
                 Err(fault) => {
                     if !values.is_spoilt(&read) {
@@ -86,14 +86,14 @@ impl Values {
 
     /// The quantity of a name, or why there is none.
     pub(super) fn get(&self, name: &str) -> Result<Amount, Fault> {
-        if let Some(amount) = self.known.get(name) {
+        if let Some(amount) = self.computed.get(name) {
             return Ok(*amount);
         }
-        let known: Vec<&str> = self.known.keys().map(String::as_str).collect();
-        let remedy = match (nearest(name, &known), &known[..]) {
+        let names: Vec<&str> = self.computed.keys().map(String::as_str).collect();
+        let remedy = match (nearest(name, &names), &names[..]) {
             (Some(near), _) => format!("did you mean \"{near}\"?"),
             (None, []) => format!("give it a quantity under [values]: {name} = \"40 ms\""),
-            (None, known) => format!("choose from {}, BDP, RTT", known.join(", ")),
+            (None, names) => format!("choose from {}, BDP, RTT", names.join(", ")),
         };
         let sentence = format!("has the unknown value \"{name}\"; {remedy}");
         Err(Fault::new(Code::UnknownName, sentence))
@@ -106,13 +106,13 @@ impl Values {
 
     /// True for text that may be the name of a value: a word, if there are values at all.
     pub(super) fn may_be(&self, text: &str) -> bool {
-        let any = !self.known.is_empty() || self.is_broken();
+        let any = !self.computed.is_empty() || self.is_broken();
         any && is_name(text) && !WORDS.contains(&text)
     }
 
     /// The quantity of each name of an expression.
     pub(super) fn sources_of(&self, read: &Expression) -> Vec<String> {
-        let of = |name: &str| Some(format!("{name} = {}", shown(self.known.get(name)?)));
+        let of = |name: &str| Some(format!("{name} = {}", shown(self.computed.get(name)?)));
         read.names().into_iter().filter_map(of).collect()
     }
 
@@ -137,7 +137,7 @@ impl Values {
     }
 
     /// A value of the table that is an expression of others.
-    fn told(
+    fn derived(
         &self,
         name: &str,
         value: &Value,
@@ -166,10 +166,10 @@ fn refusal(name: &str, value: &Value, fault: &Fault) -> Error {
 }
 
 fn is_name(text: &str) -> bool {
-    let of_name = |one: char| one.is_ascii_alphanumeric() || one == '_';
+    let of_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
     !text.is_empty()
         && text.chars().all(of_name)
-        && !text.starts_with(|one: char| one.is_ascii_digit())
+        && !text.starts_with(|character: char| character.is_ascii_digit())
 }
 
 /// Refuses a name that could be taken for something else in an expression.

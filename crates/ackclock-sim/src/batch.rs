@@ -37,16 +37,16 @@ impl BatchProgress {
 /// fits.
 struct Part<'a> {
     progress: &'a BatchProgress,
-    told: AtomicU64,
+    reported: AtomicU64,
 }
 
 impl Supervisor for Part<'_> {
     fn proceed(&self, now: Time) -> bool {
         let micros = now.as_nanos() / 1_000;
-        let told = self.told.swap(micros, Ordering::Relaxed);
+        let before = self.reported.swap(micros, Ordering::Relaxed);
         self.progress
             .done
-            .fetch_add(micros.saturating_sub(told), Ordering::Relaxed);
+            .fetch_add(micros.saturating_sub(before), Ordering::Relaxed);
         !self.progress.stopped()
     }
 }
@@ -71,7 +71,7 @@ pub fn run_each<T: Trace>(
         }
         let part = Part {
             progress,
-            told: AtomicU64::new(0),
+            reported: AtomicU64::new(0),
         };
         let topology = topology::build(job);
         let trace = trace(job, &topology);

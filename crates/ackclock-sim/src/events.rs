@@ -378,15 +378,15 @@ impl EventQueue {
         let mask = self.buckets.len() - 1;
         let start = (day as usize + 1) & mask;
         let first = self.occupied[start / 64] & (u64::MAX << (start % 64));
-        let found = |word: usize, bits: u64| {
+        let day_of = |word: usize, bits: u64| {
             let bucket = word * 64 + bits.trailing_zeros() as usize;
             day + 1 + (bucket.wrapping_sub(start) & mask) as u64
         };
         if first != 0 {
-            return found(start / 64, first);
+            return day_of(start / 64, first);
         }
         match self.next_occupied_word(start / 64) {
-            Some(word) => found(word, self.occupied[word]),
+            Some(word) => day_of(word, self.occupied[word]),
             None => u64::MAX,
         }
     }

@@ -68,7 +68,7 @@ impl MediaSeries {
             replicate,
             warm: media
                 .iter()
-                .map(|one| vec![ServiceTimes::default(); one.contenders.len()])
+                .map(|medium| vec![ServiceTimes::default(); medium.contenders.len()])
                 .collect(),
             table: MediumRow::table(),
         }
@@ -86,7 +86,7 @@ impl MediaSeries {
             let usage = channel.shared.medium.usage(now);
             let nanos = |span: Span| span.as_nanos() as i64;
             let sum = |part: fn(&ContenderCounts) -> u64| {
-                channel.counts().map(|one| part(&one)).sum::<u64>() as i64
+                channel.counts().map(|counts| part(&counts)).sum::<u64>() as i64
             };
             MediumRow {
                 point: self.point,
@@ -99,8 +99,8 @@ impl MediaSeries {
                 successes: usage.successes as i64,
                 collisions: usage.collisions as i64,
                 attempts: sum(ContenderCounts::attempts),
-                internal_collisions: sum(|one| one.internal_collisions),
-                retry_drops: sum(|one| one.retry_drops),
+                internal_collisions: sum(|counts| counts.internal_collisions),
+                retry_drops: sum(|counts| counts.retry_drops),
             }
             .push(&mut self.table);
         }

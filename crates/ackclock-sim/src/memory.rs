@@ -63,7 +63,7 @@ impl Need {
             let side_by_side = threads.min(replicates as usize);
             runs.extend(std::iter::repeat_n(run, side_by_side));
         }
-        runs.sort_by(|one, other| other.total_cmp(one));
+        runs.sort_by(|run, other| other.total_cmp(run));
         need.runs = runs.iter().take(threads).sum();
         need
     }
@@ -141,19 +141,19 @@ transport = {{ kind = "tcp", control = {{ kind = "reno" }} }}
     fn flows_take_memory_in_each_run_that_goes_on_and_rows_in_every_run() {
         let small = point(1000, "1 s");
         let (middle, large) = (point(5000, "1 s"), point(10_000, "1 s"));
-        let one = Need::of([(&small, 1)], 4);
+        let single = Need::of([(&small, 1)], 4);
         let many = Need::of([(&large, 1)], 4);
         assert_eq!(many.flows, 10_000.0);
-        assert!((many.runs / one.runs - 10.0).abs() < 1e-9);
+        assert!((many.runs / single.runs - 10.0).abs() < 1e-9);
         let replicates = Need::of([(&small, 6)], 4);
         assert_eq!(
             (replicates.runs, replicates.rows),
-            (4.0 * one.runs, 6.0 * one.rows)
+            (4.0 * single.runs, 6.0 * single.rows)
         );
         let points = Need::of([(&small, 1), (&middle, 1)], 1);
-        assert_eq!(points.runs, 5.0 * one.runs, "the largest");
-        assert_eq!(points.rows, one.rows + Need::of([(&middle, 1)], 1).rows);
+        assert_eq!(points.runs, 5.0 * single.runs, "the largest");
+        assert_eq!(points.rows, single.rows + Need::of([(&middle, 1)], 1).rows);
         let fine = Need::of([(&point(1000, "10 ms"), 1)], 4);
-        assert!(fine.rows > 50.0 * one.rows && fine.runs == one.runs);
+        assert!(fine.rows > 50.0 * single.rows && fine.runs == single.runs);
     }
 }

@@ -247,19 +247,19 @@ impl Error {
     }
     /// The errors without those that follow from another one.
     fn pruned(self) -> Self {
-        let found: Vec<&Error> = self.all().collect();
+        let errors: Vec<&Error> = self.all().collect();
         let wrong = |among: &[&Error], field: &str| {
             let mut alone = among.iter().filter(|error| error.compared.is_empty());
             alone.any(|error| is_within(&error.field, field) || is_within(field, &error.field))
         };
         let counts = |(at, error): &(usize, &&Error)| match error.compared.is_empty() {
-            true => !wrong(&found[..*at], &error.field),
+            true => !wrong(&errors[..*at], &error.field),
             false => {
                 let mut fields = error.compared.iter().chain([&error.field]);
-                fields.all(|field| !wrong(&found, field))
+                fields.all(|field| !wrong(&errors, field))
             }
         };
-        let kept = found.iter().enumerate().filter(counts);
+        let kept = errors.iter().enumerate().filter(counts);
         let kept = kept.map(|(_, error)| error.alone()).reduce(Error::and);
         kept.unwrap_or(self) // never empty: the first that compares nothing stays
     }
@@ -295,33 +295,33 @@ impl Error {
         self.value = Some(Box::new(value.clone()));
         self
     }
-    /// Returns the error that `field` does not exist, and suggests the nearest of the `known` ones.
-    pub fn unknown_field(field: &str, known: &[&str]) -> Self {
+    /// Returns the error that `field` does not exist, and suggests the nearest of the `names`.
+    pub fn unknown_field(field: &str, names: &[&str]) -> Self {
         let last = field.rsplit('.').next().unwrap_or(field);
-        let remedy = match (nearest(last, known), known) {
+        let remedy = match (nearest(last, names), names) {
             (Some(name), _) => format!("did you mean \"{name}\"?"),
             (None, []) => "there are none here".into(),
-            (None, known) => format!("choose from {}", known.join(", ")),
+            (None, names) => format!("choose from {}", names.join(", ")),
         };
         Error::message(field, format!("unknown field; {remedy}")).coded(Code::UnknownField)
     }
-    /// Returns the error that `value` names no known `what`, and suggests the nearest known name.
+    /// Returns the error that `value` names no known `noun`, and suggests the nearest known name.
     pub fn unknown_name<'a>(
         field: &str,
         value: &Value,
-        what: &str,
-        known: impl Iterator<Item = &'a str>,
+        noun: &str,
+        names: impl Iterator<Item = &'a str>,
     ) -> Self {
-        let known: Vec<&str> = known.collect();
-        let near = value.as_str().and_then(|name| nearest(name, &known));
-        let remedy = match (near, &known[..]) {
+        let names: Vec<&str> = names.collect();
+        let near = value.as_str().and_then(|name| nearest(name, &names));
+        let remedy = match (near, &names[..]) {
             (Some(name), _) => format!("did you mean \"{name}\"?"),
             (None, []) => "there are none here".into(),
-            (None, known) => format!("choose from {}", known.join(", ")),
+            (None, names) => format!("choose from {}", names.join(", ")),
         };
         Error::message(
             field,
-            format!("unknown {what} {}; {remedy}", shortened(value)),
+            format!("unknown {noun} {}; {remedy}", shortened(value)),
         )
         .valued(value)
         .coded(Code::UnknownName)
@@ -434,13 +434,13 @@ fn shortened(value: &Value) -> String {
 
 /// Returns the known name that is a typing error away from `name`, if there is one. Ignores case,
 /// `-` and `_`.
-pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if name.len() > LONGEST_VALUE {
         return None; // the time for the distance grows with the length
     }
     let name = plain(name);
-    known
+    names
         .iter()
         .map(|candidate| (plain(candidate), *candidate))
         .map(|(text, candidate)| {
@@ -473,12 +473,12 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_a_typing_error_away() {
-        let known = ["cubic", "reno", "westwood_abse"];
-        assert_eq!(nearest("CUBIC", &known), Some("cubic"));
-        assert_eq!(nearest("rneo", &known), Some("reno"));
-        assert_eq!(nearest("westwood-abse", &known), Some("westwood_abse"));
-        assert_eq!(nearest("vegas", &known), None);
-        assert_eq!(nearest(&"x".repeat(1_000_000), &known), None);
+        let names = ["cubic", "reno", "westwood_abse"];
+        assert_eq!(nearest("CUBIC", &names), Some("cubic"));
+        assert_eq!(nearest("rneo", &names), Some("reno"));
+        assert_eq!(nearest("westwood-abse", &names), Some("westwood_abse"));
+        assert_eq!(nearest("vegas", &names), None);
+        assert_eq!(nearest(&"x".repeat(1_000_000), &names), None);
         assert_eq!(nearest("x", &[]), None);
     }
 
@@ -490,8 +490,8 @@ mod tests {
             (Code::UnknownField, "link.rat")
         );
         assert!(error.sentence().contains(r#""rate""#), "{error}");
-        let known = ["droptail", "red"];
-        let error = Error::unknown_name("kind", &json!("codel"), "queue", known.into_iter());
+        let names = ["droptail", "red"];
+        let error = Error::unknown_name("kind", &json!("codel"), "queue", names.into_iter());
         assert_eq!((error.code(), error.field()), (Code::UnknownName, "kind"));
         assert_eq!(error.value(), Some(&json!("codel")));
         assert!(error.sentence().ends_with("droptail, red"), "{error}");
@@ -521,8 +521,8 @@ mod tests {
         );
         let keys = |checks: [Result<()>; 3]| -> Vec<String> {
             let error = every(checks).err();
-            let found = error.iter().flat_map(|error| error.all().map(Error::key));
-            found.collect()
+            let keys = error.iter().flat_map(|error| error.all().map(Error::key));
+            keys.collect()
         };
         assert!(keys([low(1), high(1, 2), Ok(())]).is_empty());
         assert_eq!(keys([high(5, 2), low(5), Ok(())]), ["contradiction high"]);

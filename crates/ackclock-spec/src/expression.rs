@@ -78,8 +78,8 @@ impl Amount {
 }
 
 fn entry(dimension: Dimension) -> (Dimension, f64, [i32; 3]) {
-    let found = DIMENSIONS.iter().find(|(one, ..)| *one == dimension);
-    *found.unwrap_or(&DIMENSIONS[5])
+    let entry = DIMENSIONS.iter().find(|(named, ..)| *named == dimension);
+    *entry.unwrap_or(&DIMENSIONS[5])
 }
 
 /// The error in an expression. Its sentence follows the text.
@@ -159,12 +159,15 @@ impl Expression {
         matches!(self.0[..], [Token::Amount(_)])
     }
 
-    /// Computes it; `known` has the quantities of its names.
-    pub fn value(&self, known: &dyn Fn(&str) -> Result<Amount, Fault>) -> Result<Amount, Fault> {
+    /// Computes it; `quantity_of` has the quantities of its names.
+    pub fn value(
+        &self,
+        quantity_of: &dyn Fn(&str) -> Result<Amount, Fault>,
+    ) -> Result<Amount, Fault> {
         let mut reader = Reader {
             tokens: &self.0,
             at: 0,
-            known,
+            quantity_of,
         };
         let value = reader.sum()?;
         if reader.at < self.0.len() {
@@ -246,7 +249,7 @@ fn number(text: &str) -> Result<(Token, usize), Fault> {
 struct Reader<'a> {
     tokens: &'a [Token],
     at: usize,
-    known: &'a dyn Fn(&str) -> Result<Amount, Fault>,
+    quantity_of: &'a dyn Fn(&str) -> Result<Amount, Fault>,
 }
 
 impl Reader<'_> {
@@ -304,7 +307,7 @@ impl Reader<'_> {
         self.at += 1;
         match token {
             Some(Token::Amount(amount)) => Ok(*amount),
-            Some(Token::Name(factor, name)) => Ok((self.known)(name)?.scaled(*factor)),
+            Some(Token::Name(factor, name)) => Ok((self.quantity_of)(name)?.scaled(*factor)),
             _ => Err(Fault::new(
                 Code::Syntax,
                 "lacks a quantity beside a sign; for example \"2 * 10 ms\"",
@@ -323,13 +326,13 @@ mod tests {
         fn any_text_has_a_value_or_a_fault(
             text in "([a-z0-9 .E()+*/×−%_-]|BDP|RTT|ms|Mbit/s|.){0,40}"
         ) {
-            if let Ok(found) = value(&text) {
-                prop_assert!(found.number.is_finite());
+            if let Ok(amount) = value(&text) {
+                prop_assert!(amount.number.is_finite());
             }
         }
     }
 
-    fn known(name: &str) -> Result<Amount, Fault> {
+    fn quantity(name: &str) -> Result<Amount, Fault> {
         match name {
             "rate" => Ok(Amount::of(Dimension::Rate, 1e7)),
             "rtt" | "RTT" => Ok(Amount::of(Dimension::Time, 4e7)),
@@ -339,7 +342,7 @@ mod tests {
     }
 
     fn value(text: &str) -> Result<Amount, Fault> {
-        Expression::read(text)?.value(&known)
+        Expression::read(text)?.value(&quantity)
     }
 
     #[test]
@@ -365,10 +368,10 @@ mod tests {
             ("5 % * 2", Dimension::Share, 0.1),
             ("1 MB / rate", Dimension::Time, 8e8),
         ] {
-            let found = value(text).unwrap();
-            assert_eq!(found.dimension(), Some(dimension), "{text}");
-            let relative = (found.base().unwrap() / base - 1.0).abs();
-            assert!(relative < 1e-12, "{text} gives {:?}", found.base());
+            let amount = value(text).unwrap();
+            assert_eq!(amount.dimension(), Some(dimension), "{text}");
+            let relative = (amount.base().unwrap() / base - 1.0).abs();
+            assert!(relative < 1e-12, "{text} gives {:?}", amount.base());
         }
         assert_eq!(value("rtt * rtt").unwrap().dimension(), None);
     }

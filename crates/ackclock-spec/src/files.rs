@@ -72,17 +72,17 @@ pub fn read_checked(
 /// # Errors
 /// The file has changed.
 pub fn check_digest(content: &[u8], file: &str, digest: &mut Option<String>) -> Result<()> {
-    let found = format!("{:016x}", fnv1a(content));
+    let actual = format!("{:016x}", fnv1a(content));
     if let Some(expected) = digest
-        && *expected != found
+        && *expected != actual
     {
         let remedy = format!(
-            "differs from the digest of {file}, \"{found}\": the file has changed; remove the \
+            "differs from the digest of {file}, \"{actual}\": the file has changed; remove the \
             digest to accept the file as it is now"
         );
         return Err(Error::new("digest", &json!(expected), &remedy).coded(Code::File));
     }
-    *digest = Some(found);
+    *digest = Some(actual);
     Ok(())
 }
 

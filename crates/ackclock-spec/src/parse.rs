@@ -72,17 +72,17 @@ impl Reading<'_> {
     /// # Errors
     /// All mistakes, if this one leaves nothing to read.
     fn take_out(&mut self, path: Vec<String>, message: &str, schema: &Value) -> Result<()> {
-        let found = explain(&self.tree, &path, message, schema);
-        let way: Vec<String> = match found.code() {
-            Code::Missing => found.field().split('.').map(String::from).collect(),
+        let mistake = explain(&self.tree, &path, message, schema);
+        let way: Vec<String> = match mistake.code() {
+            Code::Missing => mistake.field().split('.').map(String::from).collect(),
             _ => path,
         };
         let is_new = self
             .mistakes
             .iter()
-            .all(|known| known.field() != found.field());
-        let is_unknown = found.code() == Code::UnknownField;
-        self.mistakes.push(found);
+            .all(|earlier| earlier.field() != mistake.field());
+        let is_unknown = mistake.code() == Code::UnknownField;
+        self.mistakes.push(mistake);
         let replacement = example(schema, &way).filter(|_| !is_unknown);
         if is_new
             && self.mistakes.len() < MOST_MISTAKES
@@ -159,8 +159,8 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: &Value) -> Err
         return Error::message(&field, message); // impossible: serde has read the value
     };
     if message.starts_with("unknown variant `") {
-        let known = expected_names(message);
-        return Error::unknown_name(&field, value, &noun(steps, schema), known.into_iter());
+        let names = expected_names(message);
+        return Error::unknown_name(&field, value, &noun(steps, schema), names.into_iter());
     }
     if message.starts_with("invalid ")
         && let Some((_, expected)) = message.rsplit_once(", expected ")

@@ -313,8 +313,8 @@ impl Quantity {
     /// Formats an amount for such a field, rounded to a whole nanosecond, bit/s, byte or packet.
     pub fn written(self, amount: &Amount) -> Result<String, Fault> {
         let expected = self.expected();
-        let found = amount.dimension();
-        let Some((dimension, base)) = found.zip(amount.base()) else {
+        let dimensions = amount.dimension();
+        let Some((dimension, base)) = dimensions.zip(amount.base()) else {
             let sentence = format!("is not {}, but a product of units", expected.noun);
             return Err(Fault::new(Code::WrongUnit, sentence));
         };
@@ -333,12 +333,12 @@ impl Quantity {
             return Err(Fault::new(code, sentence));
         }
         if !(0.0..=LARGEST).contains(&base) {
-            let what = if base < 0.0 {
+            let flaw = if base < 0.0 {
                 "negative"
             } else {
                 "out of range"
             };
-            let sentence = format!("gives {}, which is {what}", shown(amount));
+            let sentence = format!("gives {}, which is {flaw}", shown(amount));
             return Err(Fault::new(Code::OutOfRange, sentence));
         }
         Ok(match dimension {

@@ -46,7 +46,7 @@ pub fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
         facts["readOnly"] = true.into();
         facts
     });
-    let mut one = |entry: &Entry<K>| {
+    let mut schema_of = |entry: &Entry<K>| {
         let mut element = tagged(adopt(generator, entry.name, (entry.schema)()), entry.name);
         if let (Some(facts), Some(properties)) = (&facts, element["properties"].as_object_mut()) {
             properties.insert(FACTS.into(), facts.clone());
@@ -57,7 +57,7 @@ pub fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
         }
         element
     };
-    let all: Vec<Value> = K::entries().iter().map(&mut one).collect();
+    let all: Vec<Value> = K::entries().iter().map(&mut schema_of).collect();
     match all.is_empty() {
         true => json_schema!({ "not": {} }), // there is no choice
         false => json_schema!({ "oneOf": all }),

@@ -100,9 +100,9 @@ fn stories() -> Vec<Vec<u8>> {
         &[7, 1, 4, 9, 7, 3, 5, 6, 7, 2, 7, 0], // from elsewhere
         &[3, 0, 0, 9, 3, 0, 10, 99, 10, 99],   // reordered
     ];
-    let told =
+    let script =
         |control: u8, ending: &[u8]| [&[control], &opened[..], &[9, 255], &on[..], ending].concat();
     (0..4)
-        .flat_map(|control| endings.map(|ending| told(control, ending)))
+        .flat_map(|control| endings.map(|ending| script(control, ending)))
         .collect()
 }

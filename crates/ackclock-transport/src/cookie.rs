@@ -61,8 +61,8 @@ impl Cookies {
     /// True if START brings that cookie back from that address, in time.
     pub fn is_met(&self, now: Time, address: SocketAddr, start: &Start) -> bool {
         let slot = slot(now);
-        let known = |slot| self.same(&self.cookie(slot, address, &start.client), &start.cookie);
-        known(slot) || slot.checked_sub(1).is_some_and(known)
+        let is_met_in = |slot| self.same(&self.cookie(slot, address, &start.client), &start.cookie);
+        is_met_in(slot) || slot.checked_sub(1).is_some_and(is_met_in)
     }
 
     fn offer_in(&self, slot: u64, address: SocketAddr, client: &Nonce) -> (u64, Cookie) {
@@ -97,8 +97,8 @@ impl Cookies {
             .digest(&[purpose, &host.octets(), &port, &slot, client])
     }
 
-    fn same(&self, one: &[u8; 16], other: &[u8; 16]) -> bool {
-        self.key.digest(&[one]) == self.key.digest(&[other])
+    fn same(&self, left: &[u8; 16], right: &[u8; 16]) -> bool {
+        self.key.digest(&[left]) == self.key.digest(&[right])
     }
 }
 

@@ -53,8 +53,8 @@ impl Live {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, told: Option<SessionStatus>) {
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = told;
+    fn tell(&self, status: Option<SessionStatus>) {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
     /// Returns the descriptor that wakes the loop to stop it; `instead` once it has done so.

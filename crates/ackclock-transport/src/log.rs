@@ -238,15 +238,15 @@ mod tests {
             prop_assume!(!lost.contains(&sequence));
             let all = u64::MAX >> (63 - sequence.min(63));
             let (vector, sum) = arrived.claim(sequence, all);
-            let told = |vector, sum| log.judge(&ack(sequence, vector, sum));
+            let claim_of = |vector, sum| log.judge(&ack(sequence, vector, sum));
             prop_assert!(matches!(
-                told(vector, sum),
+                claim_of(vector, sum),
                 Claim::True(packet) if packet.at.as_nanos() == sequence
             ));
             if let Some(back) = (0..=sequence.min(63)).find(|back| vector >> back & 1 == 0) {
-                prop_assert!(matches!(told(vector | 1 << back, sum), Claim::False));
+                prop_assert!(matches!(claim_of(vector | 1 << back, sum), Claim::False));
             }
-            prop_assert!(matches!(told(vector, sum.wrapping_add(1)), Claim::False));
+            prop_assert!(matches!(claim_of(vector, sum.wrapping_add(1)), Claim::False));
             prop_assert!(matches!(log.judge(&ack(sent, 1, sum)), Claim::False), "not sent yet");
         }
     }

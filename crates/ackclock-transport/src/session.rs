@@ -56,15 +56,15 @@ pub(crate) const fn on_wire(payload: usize) -> Bytes {
 /// The default cap. It is slow enough to do no harm by mistake.
 pub const MOST: BitRate = BitRate::from_bit_per_s(1_000_000);
 
-/// Returns the cap for packets to this address: `told`, or the default. There is no default cap to
+/// Returns the cap for packets to this address: `given`, or the default. There is no default cap to
 /// this host itself.
-fn most_to(peer: SocketAddr, told: Option<BitRate>) -> BitRate {
+fn most_to(peer: SocketAddr, given: Option<BitRate>) -> BitRate {
     let default = if peer.ip().to_canonical().is_loopback() {
         BitRate::from_bit_per_s(u64::MAX)
     } else {
         MOST
     };
-    told.unwrap_or(default)
+    given.unwrap_or(default)
 }
 
 /// True if the address belongs to this host or to a private network: loopback, link-local, RFC 1918

@@ -34,8 +34,10 @@ def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment
     """
     among = list(among)
     wanted = set(names)
-    known = {experiment.name for experiment in among} | {experiment.group for experiment in among}
-    for name in sorted(wanted - known):
-        hint = suggestion(name, sorted(known), "see ackclock reproduce --list")
+    known_names = {experiment.name for experiment in among} | {
+        experiment.group for experiment in among
+    }
+    for name in sorted(wanted - known_names):
+        hint = suggestion(name, sorted(known_names), "see ackclock reproduce --list")
         raise InputError("unknown-name", "", f'unknown experiment or group "{name}"; {hint}')
     return [experiment for experiment in among if {experiment.name, experiment.group} & wanted]

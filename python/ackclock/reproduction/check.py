@@ -66,7 +66,7 @@ class Recorded:
         keys = {key(run) for experiment in catalogue for run in simulated(experiment).values()}
         names = {experiment.name for experiment in catalogue}
         self.digests = {
-            made_of: found for made_of, found in self.digests.items() if made_of in keys
+            made_of: digest for made_of, digest in self.digests.items() if made_of in keys
         }
         self.large = {name: code for name, code in self.large.items() if name in names}
         for path in self._folder.iterdir():
@@ -87,12 +87,12 @@ def conclusion(experiment: Experiment) -> dict[str, str]:
 def changes(experiment: Experiment, recorded: Recorded) -> str:
     """Returns what changed of a conclusion whose tables are not stored; empty if nothing did."""
     before = recorded.large[experiment.name]
-    said = {
+    changes = {
         "code": "the code that concludes changed",
         "numbers": "the conclusion draws other numbers from the same brief runs",
     }
     now = conclusion(experiment)
-    return "; ".join(said[name] for name in said if now[name] != before.get(name))
+    return "; ".join(changes[name] for name in changes if now[name] != before.get(name))
 
 
 def check(
@@ -107,12 +107,12 @@ def check(
             continues.
         everything: True to run unchanged experiments in full and store them again too.
     """
-    found = _digests(catalogue)
+    fresh_digests = _digests(catalogue)
     complaints: list[str] = []
     doubtful: set[str] = set()
     for experiment in catalogue:
         runs = simulated(experiment)
-        fresh = {key(run): found[key(run)] for run in runs.values()}
+        fresh = {key(run): fresh_digests[key(run)] for run in runs.values()}
         why, failed = (
             ("is asked for" if fresh else "", "")
             if everything
@@ -137,7 +137,9 @@ def check(
         recorded.write()
     if doubtful:  # These runs may also belong to an experiment that is as documented.
         recorded.digests = {
-            made_of: one for made_of, one in recorded.digests.items() if made_of not in doubtful
+            made_of: digest
+            for made_of, digest in recorded.digests.items()
+            if made_of not in doubtful
         }
         recorded.write()
     return complaints
@@ -156,7 +158,7 @@ def _standing(experiment: Experiment, fresh: dict[str, str], recorded: Recorded)
     Both are empty if neither is the case.
     """
     changed = [
-        made_of for made_of, found in fresh.items() if recorded.digests.get(made_of) != found
+        made_of for made_of, digest in fresh.items() if recorded.digests.get(made_of) != digest
     ]
     if changed:
         return f"{len(changed)} of {len(fresh)} runs changed or are new", ""

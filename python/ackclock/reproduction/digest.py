@@ -139,13 +139,13 @@ def digest(run: Run) -> str:
 
 def columns_digest(tables: Mapping[str, engine.Columns]) -> str:
     """Returns the digest of the engine's tables: of names, types and values of their columns."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for table, columns in tables.items():
         for name, (kind, content, *words) in columns.items():
             values = _with_one_nan(content) if kind == "f8" else content
-            found.update(f"{json.dumps([table, name, kind, len(values), *words])}:".encode())
-            found.update(values)
-    return found.hexdigest()[:LENGTH]
+            digest.update(f"{json.dumps([table, name, kind, len(values), *words])}:".encode())
+            digest.update(values)
+    return digest.hexdigest()[:LENGTH]
 
 
 def _with_one_nan(content: bytes) -> bytes:
@@ -210,8 +210,8 @@ def _drawn(outcome: "Outcome") -> Iterator[str]:
     """Yields the numbers of the curves that a figure shows."""
     figure = None if outcome.draw is None else outcome.draw()
     spec = figure.spec if isinstance(figure, Drawing) else None
-    for one in () if spec is None else spec.series:
-        for values in (one.x, one.y, one.half):
+    for series in () if spec is None else spec.series:
+        for values in (series.x, series.y, series.half):
             yield from _numbers([] if values is None else values.tolist())
 
 

@@ -88,12 +88,14 @@ class Experiment:
 
     def outcome(self, results: "Mapping[str, Result]") -> Outcome:
         """Draws the conclusion, and marks each claim as documented to hold or not."""
-        found = self.conclude(results)
+        outcome = self.conclude(results)
         claims = (
-            replace(one, documented=one.said not in self.failing) if one.documented is True else one
-            for one in found.claims
+            replace(claim, documented=claim.said not in self.failing)
+            if claim.documented is True
+            else claim
+            for claim in outcome.claims
         )
-        return replace(found, claims=tuple(claims))
+        return replace(outcome, claims=tuple(claims))
 
 
 def figure(

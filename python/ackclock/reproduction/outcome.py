@@ -220,7 +220,7 @@ class Claim:
     @classmethod
     def of(
         cls,
-        said: str,
+        statement: str,
         ours: Interval,
         accepted: Band,
         unit: str = "",
@@ -235,7 +235,7 @@ class Claim:
         `found` tells if an end of the interval is not.
 
         Args:
-            said: As in the record.
+            statement: `said` in the record.
             ours: The number that we compute.
             accepted: Band of its mean.
             unit: Unit of both.
@@ -245,27 +245,33 @@ class Claim:
             why: As in the record.
         """
         holds = accepted.holds(ours.mean)
-        found = f"{written_interval(ours)} {unit}".strip()
+        measured = f"{written_interval(ours)} {unit}".strip()
         band = f"{accepted} {unit}".strip()
         if than is not None:
             band += f", all of the interval off {than:g}"
         chance = ours.half_width if isfinite(ours.half_width) else 0.0
         if holds and than is not None and abs(ours.mean - than) <= chance:
             return cls(
-                said, f"{found}; the interval holds {than:g}", False, documented, origin, band, why
+                statement,
+                f"{measured}; the interval holds {than:g}",
+                False,
+                documented,
+                origin,
+                band,
+                why,
             )
         if any(accepted.holds(end) != holds for end in (ours.low, ours.high) if isfinite(end)):
-            found += (
+            measured += (
                 "; the interval reaches beyond the band"
                 if holds
                 else "; the interval reaches into the band"
             )
-        return cls(said, found, holds, documented, origin, band, why)
+        return cls(statement, measured, holds, documented, origin, band, why)
 
     @classmethod
     def printed(
         cls,
-        said: str,
+        statement: str,
         ours: Interval,
         text: str,
         unit: str = "",
@@ -282,7 +288,7 @@ class Claim:
         holds = abs(ours.mean - float(text)) <= within * (1 + 1e-9)
         accepted = f"{text} ± {within:.2g} {unit}".strip()
         return cls(
-            said,
+            statement,
             f"{written_interval(ours)} {unit}".strip(),
             holds,
             documented,
@@ -424,7 +430,7 @@ class Outcome:
                 reasons += [cell.excepted for cell in apart]
         if not claims and not any(comparison.cells for comparison in compared):
             return Verdict(Kind.NOT, (NOTHING_PRINTED,), self.basis.why, self.basis.taken)
-        why = "; ".join(dict.fromkeys(one for one in (*reasons, self.basis.why) if one))
+        why = "; ".join(dict.fromkeys(reason for reason in (*reasons, self.basis.why) if reason))
         if failing:
             return Verdict(Kind.PARTLY if held else Kind.NOT, tuple(failing), why, self.basis.taken)
         return Verdict(
@@ -488,8 +494,8 @@ def plain(outcome: Outcome) -> dict[str, Any]:
             for claim in outcome.claims
         ],
         "settings": [
-            {"name": one.name, "value": one.value, "origin": str(one.origin)}
-            for one in outcome.settings
+            {"name": setting.name, "value": setting.value, "origin": str(setting.origin)}
+            for setting in outcome.settings
         ],
         "tables": [
             {

@@ -117,9 +117,9 @@ def reproduce(
             "announced_by": address.package(experiment.package) if experiment.package else "",
         }
     )
-    known = recorded(experiment, folder)
-    if known is not None and known["address"] == made_of:
-        return known
+    record = recorded(experiment, folder)
+    if record is not None and record["address"] == made_of:
+        return record
     if quick and any(run.method == "emulate" and run.quick is None for run in full.values()):
         real_time = Outcome.not_run(Kind.NOT_RUN, "it takes real time; run without --quick")
         return _write_record(experiment, real_time, None, folder)
@@ -145,20 +145,20 @@ def reproduce_all(
     quick: bool = False,
 ) -> list[Record]:
     """Returns the records of experiments, one after the other; fewer if it is interrupted."""
-    total, done = sum(one.cost_s for one in experiments), 0.0
+    total, done = sum(experiment.cost_s for experiment in experiments), 0.0
     records: list[Record] = []
-    for one in experiments:
+    for experiment in experiments:
 
-        def tell(share: float, before: float = done, cost: float = one.cost_s) -> None:
+        def tell(share: float, before: float = done, cost: float = experiment.cost_s) -> None:
             if progress is not None:
                 progress((before + share * cost) / total)
 
         try:
-            records.append(reproduce(one, folder, tell, quick=quick))
+            records.append(reproduce(experiment, folder, tell, quick=quick))
         except KeyboardInterrupt:
             break
         tell(1.0)
-        done += one.cost_s
+        done += experiment.cost_s
     return records
 
 
@@ -187,9 +187,13 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
     """Writes the page of all records in the folder, whenever they were made; returns its path."""
     from ackclock.reproduction.gallery import gallery
 
-    found = [(one, record) for one in experiments if (record := recorded(one, folder)) is not None]
-    shown = [(record, _shown(one, record, folder)) for one, record in found]
-    write_whole(folder / GALLERY.mark, json_text([record for _, record in found]))
+    stored = [
+        (experiment, record)
+        for experiment in experiments
+        if (record := recorded(experiment, folder)) is not None
+    ]
+    shown = [(record, _shown(experiment, record, folder)) for experiment, record in stored]
+    write_whole(folder / GALLERY.mark, json_text([record for _, record in stored]))
     write_whole(folder / "index.html", gallery(shown))
     return folder / "index.html"
 

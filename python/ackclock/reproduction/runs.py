@@ -28,8 +28,8 @@ class FailedRunError(Exception):
 
 def addresses(runs: Mapping[str, Run]) -> dict[str, str]:
     """Returns the addresses of the results of runs, by name."""
-    of = {"simulate": address.of_run, "emulate": address.of_emulation}
-    return {name: of[run.method](run.scenario) for name, run in runs.items()}
+    address_of = {"simulate": address.of_run, "emulate": address.of_emulation}
+    return {name: address_of[run.method](run.scenario) for name, run in runs.items()}
 
 
 def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str, Result]":
@@ -40,35 +40,35 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
         LackingError: A run must be emulated, and this machine cannot.
         FailedRunError: An emulation broke off.
     """
-    found: dict[str, Result] = {}
+    by_name: dict[str, Result] = {}
     part = 1 / len(runs) if runs else 0.0
     for position, ((name, run), made_of) in enumerate(
         zip(runs.items(), addresses(runs).values(), strict=True)
     ):
         place, start = folder / made_of, position * part
         running = part * (1 - _MEASURING) if run.measured else part
-        known = cache.complete_result(place, made_of)
+        result = cache.complete_result(place, made_of)
         if (
-            known is None
-            or len(known.unreliable) > run.spare
+            result is None
+            or len(result.unreliable) > run.spare
             or (run.measured and not _is_measurable(run, place))
         ):
-            known = _ran(run, place, _within(progress, start, running))
-        found[name] = known
+            result = _ran(run, place, _within(progress, start, running))
+        by_name[name] = result
         if run.measured:
-            found[measured(name)] = _measured(
+            by_name[measured(name)] = _measured(
                 run, place, _within(progress, start + running, part - running)
             )
-    return found
+    return by_name
 
 
-def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
+def distrust(runs: Mapping[str, Run], results: "Mapping[str, Result]") -> str:
     """Returns why emulations are unreliable, in one line.
 
     It is empty if they are reliable, or if no more runs are unreliable than may be spared.
     """
     lines = []
-    for name, result in found.items():
+    for name, result in results.items():
         if result.run["method"] == "emulate" and len(result.unreliable) > runs[name].spare:
             verdicts = result.tables["fidelity"].select(["reliable", "verdict"]).to_pylist()
             doubtful = [row["verdict"].removesuffix(".") for row in verdicts if not row["reliable"]]
@@ -106,9 +106,9 @@ def _is_measurable(run: Run, place: Path) -> bool:
 
 
 def _measured(run: Run, place: Path, progress: Tell) -> "Result":
-    known = _known_measurement(run, place)
-    if known is not None:
-        return known
+    stored = _known_measurement(run, place)
+    if stored is not None:
+        return stored
     result = cache.measure(place, _measurement(run, place), progress, run.estimators)
     if result.partial:
         raise KeyboardInterrupt

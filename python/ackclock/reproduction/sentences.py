@@ -23,8 +23,8 @@ def answer(record: dict[str, Any]) -> str:
 def summary(records: list[dict[str, Any]]) -> str:
     """Returns how many experiments have each verdict."""
     kinds = [record["verdict"]["kind"] for record in records]
-    told = [f"{kinds.count(kind)} {kind}" for kind in Kind if kind in kinds]
-    return f"{len(records)} experiments: {', '.join(told)}."
+    counts = [f"{kinds.count(kind)} {kind}" for kind in Kind if kind in kinds]
+    return f"{len(records)} experiments: {', '.join(counts)}."
 
 
 def failing(record: dict[str, Any]) -> list[str]:
@@ -32,7 +32,7 @@ def failing(record: dict[str, Any]) -> list[str]:
     listed = list(record["verdict"]["failing"])
     if listed:
         return listed
-    return [_found(one) for one in _claims(record, published=True) if not one["holds"]]
+    return [_sentence(claim) for claim in _claims(record, published=True) if not claim["holds"]]
 
 
 def reasons(record: dict[str, Any]) -> list[str]:
@@ -44,10 +44,10 @@ def reasons(record: dict[str, Any]) -> list[str]:
 
 def statements(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """Returns lists of the statements that are not in `failing`, each under its heading."""
-    held = [_found(one) for one in _claims(record, published=True) if one["holds"]]
+    held = [_sentence(claim) for claim in _claims(record, published=True) if claim["holds"]]
     others = [
-        f"{'holds' if one['holds'] else 'does not hold'}: {_found(one)}"
-        for one in _claims(record, published=False)
+        f"{'holds' if claim['holds'] else 'does not hold'}: {_sentence(claim)}"
+        for claim in _claims(record, published=False)
     ]
     lists = [("These hold:", held), ("Not printed, so no verdict counts them:", others)]
     return [(heading, listed) for heading, listed in lists if listed]
@@ -55,23 +55,25 @@ def statements(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
 
 def _numbers(record: dict[str, Any]) -> list[str]:
     """Returns how many published numbers agree, if there are any."""
-    counted = [one for one in record["comparisons"] if one["origin"] in PUBLISHED]
-    agree = [cell["agrees"] for one in counted for cell in one["cells"]]
+    counted = [
+        comparison for comparison in record["comparisons"] if comparison["origin"] in PUBLISHED
+    ]
+    agree = [cell["agrees"] for comparison in counted for cell in comparison["cells"]]
     return [_share(agree, "number", _origin(counted), "agree")] if agree else []
 
 
 def _statements_counted(record: dict[str, Any]) -> list[str]:
     """Returns how many published statements hold, if there are any."""
     counted = _claims(record, published=True)
-    hold = [one["holds"] for one in counted]
+    hold = [claim["holds"] for claim in counted]
     return [_share(hold, "statement", _origin(counted), "hold")] if hold else []
 
 
-def _share(found: list[bool], what: str, origin: str, verb: str) -> str:
-    if len(found) == 1:
-        return f"the {origin} {what} {f'{verb}s' if found[0] else f'does not {verb}'}"
-    count = f"all {len(found)}" if all(found) else f"{sum(found)} of {len(found)}"
-    return f"{count} {origin} {what}s {f'{verb}s' if sum(found) == 1 else verb}"
+def _share(verdicts: list[bool], noun: str, origin: str, verb: str) -> str:
+    if len(verdicts) == 1:
+        return f"the {origin} {noun} {f'{verb}s' if verdicts[0] else f'does not {verb}'}"
+    count = f"all {len(verdicts)}" if all(verdicts) else f"{sum(verdicts)} of {len(verdicts)}"
+    return f"{count} {origin} {noun}s {f'{verb}s' if sum(verdicts) == 1 else verb}"
 
 
 def _origin(counted: list[dict[str, Any]]) -> str:
@@ -79,10 +81,10 @@ def _origin(counted: list[dict[str, Any]]) -> str:
 
 
 def _claims(record: dict[str, Any], *, published: bool) -> list[dict[str, Any]]:
-    return [one for one in record["claims"] if (one["origin"] in PUBLISHED) is published]
+    return [claim for claim in record["claims"] if (claim["origin"] in PUBLISHED) is published]
 
 
-def _found(claim: dict[str, Any]) -> str:
+def _sentence(claim: dict[str, Any]) -> str:
     """Returns a statement with what was found and what is accepted."""
     accepted = f"; accepted: {claim['accepted']}" if claim["accepted"] else ""
     changed = ": FAILS" if claim["fails"] else ""

@@ -46,13 +46,13 @@ def _written(part: object) -> str:
     Empty fields are left out, as new versions of Python add some.
     """
     if isinstance(part, list):
-        return ",".join(_written(one) for one in part if not _is_docstring(one))
+        return ",".join(_written(element) for element in part if not _is_docstring(element))
     if not isinstance(part, ast.AST):
         return repr(part)
     if isinstance(part, ast.Raise):
         return "Raise"
     if isinstance(part, ast.Constant | ast.JoinedStr) and _is_prose(part):
-        return _written([one for one in ast.walk(part) if isinstance(one, ast.FormattedValue)])
+        return _written([node for node in ast.walk(part) if isinstance(node, ast.FormattedValue)])
     fields = ((name, value) for name, value in ast.iter_fields(part) if name not in _IGNORED)
     named = (
         f"{name}={_written(value)}" for name, value in fields if value is not None and value != []
@@ -76,16 +76,18 @@ def _is_docstring(statement: object) -> bool:
 def _imported(module: str) -> Iterable[Path]:
     """Returns the files of a module and of its direct and indirect imports from its package."""
     package = module.partition(".")[0]
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
         path = _file(name)
-        if name in found or path is None:
+        if name in files or path is None:
             continue
-        found[name] = path
-        waiting += [one for one in _imports(path) if one.partition(".")[0] == package]
-    return found.values()
+        files[name] = path
+        waiting += [
+            imported for imported in _imports(path) if imported.partition(".")[0] == package
+        ]
+    return files.values()
 
 
 def _imports(path: Path) -> Iterator[str]:
@@ -95,9 +97,9 @@ def _imports(path: Path) -> Iterator[str]:
     """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            inner = [f"{node.module}.{one.name}" for one in node.names]
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from (name if _file(name) is not None else node.module for name in inner)
 
 

@@ -85,7 +85,7 @@ def load(experiment: Experiment, folder: Path) -> dict[str, Result]:
     if not (folder / _DESCRIPTION).exists():
         raise NotStoredError(f"{experiment.name}: no tables are stored")
     described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
-    runs, found = experiment.runs(), {}
+    runs, results = experiment.runs(), {}
     for kind, names in _kinds(runs).items():
         stored = described.get(kind, {"runs": []})
         files = {path.stem.partition("-")[2]: path for path in folder.glob(f"{kind}-*.parquet")}
@@ -96,8 +96,8 @@ def load(experiment: Experiment, folder: Path) -> dict[str, Result]:
             number = stored["runs"].index(_key(runs, name))
             run = stored["described"][number] if kind == "measured" else _description(runs[name])
             tables = {table: _of_run(rows, number) for table, rows in whole.items()}
-            found[name] = Result(run, _StoredTables(experiment.name, tables, stored["rows"]))
-    return found
+            results[name] = Result(run, _StoredTables(experiment.name, tables, stored["rows"]))
+    return results
 
 
 def _kinds(runs: Mapping[str, Run]) -> dict[str, list[str]]:
@@ -113,7 +113,7 @@ def _key(runs: Mapping[str, Run], name: str) -> str:
     return key(
         runs[name]
         if name in runs
-        else next(run for one, run in runs.items() if measured(one) == name)
+        else next(run for other, run in runs.items() if measured(other) == name)
     )
 
 
@@ -152,12 +152,12 @@ class _Reads:
     @classmethod
     def union(cls, parts: "Iterable[_Reads]") -> "_Reads":
         """Returns the union of what was read from several results."""
-        found = cls()
+        union = cls()
         for part in parts:
             for table, selections in part.rows.items():
                 for wanted in selections:
-                    found.add(table, wanted).update(part.columns[table])
-        return found
+                    union.add(table, wanted).update(part.columns[table])
+        return union
 
 
 class _WatchedTables(Tables):

@@ -13,19 +13,25 @@ _TOGETHER = 3
 
 def tables(record: dict[str, Any]) -> list[Table]:
     """Returns every table of an experiment's record."""
-    listed = [_comparison(one) for one in record["comparisons"]]
+    listed = [_comparison(comparison) for comparison in record["comparisons"]]
     if record["claims"]:
         listed.append(_claims(record["claims"]))
-    listed += [table(one["title"], one["head"], one["rows"]) for one in record["tables"]]
+    listed += [table(extra["title"], extra["head"], extra["rows"]) for extra in record["tables"]]
     if record["settings"]:
-        rows = [[one["name"], one["value"], one["origin"]] for one in record["settings"]]
+        rows = [
+            [setting["name"], setting["value"], setting["origin"]] for setting in record["settings"]
+        ]
         listed.append(table("What went in", ["", "value", "origin"], rows))
     return listed
 
 
 def compared(record: dict[str, Any]) -> list[Table]:
     """Returns the tables of published numbers beside ours."""
-    return [_comparison(one) for one in record["comparisons"] if one["origin"] in PUBLISHED]
+    return [
+        _comparison(comparison)
+        for comparison in record["comparisons"]
+        if comparison["origin"] in PUBLISHED
+    ]
 
 
 def notes(record: dict[str, Any]) -> list[str]:
@@ -41,11 +47,11 @@ def notes(record: dict[str, Any]) -> list[str]:
 
 def _claims(claims: list[dict[str, Any]]) -> Table:
     """Returns the table of claims; it has a column of accepted ranges if a claim has one."""
-    bounded = any(one["accepted"] for one in claims)
+    bounded = any(claim["accepted"] for claim in claims)
     head = ["said", *(["accepted"] if bounded else []), "found", ""]
     rows = [
-        [one["said"], *([one["accepted"]] if bounded else []), one["found"], _standing(one)]
-        for one in claims
+        [claim["said"], *([claim["accepted"]] if bounded else []), claim["found"], _standing(claim)]
+        for claim in claims
     ]
     return table("What is said, and what is found", head, rows)
 

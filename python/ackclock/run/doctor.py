@@ -12,8 +12,8 @@ def examine() -> dict[str, Any]:
 
     Returns:
         `emulation`, true if it is possible in some form, and `findings`, most important first. A
-        finding has `name`, `label`, `state` (`yes`, `partly`, `no`), `found` and `remedy` (None if
-        nothing is missing).
+        finding has `name`, `label`, `state` (`yes`, `partly`, `no`), `description` and `remedy`
+        (None if nothing is missing).
     """
     return engine.doctor(HOST_COMMAND, loader())
 
@@ -33,7 +33,7 @@ def findings_table(examination: dict[str, Any], subject: str = "emulation") -> T
         f"{subject} on this machine: {'possible' if examination['emulation'] else 'not possible'}"
     )
     cells = (
-        [finding["label"], finding["state"], finding["found"], finding["remedy"] or ""]
+        [finding["label"], finding["state"], finding["description"], finding["remedy"] or ""]
         for finding in examination["findings"]
     )
     return table(title, ["what", "there", "found", "remedy"], cells)
@@ -46,4 +46,4 @@ def complaint(examination: dict[str, Any], subject: str = "emulation") -> str:
         for finding in examination["findings"]
         if finding["state"] == "no" and finding["remedy"]
     ]
-    return f"no {subject} on this machine: {missing[0]['found']}; {missing[0]['remedy']}"
+    return f"no {subject} on this machine: {missing[0]['description']}; {missing[0]['remedy']}"

@@ -229,7 +229,7 @@ impl State {
                     counted = next;
                 }
                 O::CallHost => {
-                    let arguments = [1, 2, 3, 4, 5].map(|one| registers[one]);
+                    let arguments = [1, 2, 3, 4, 5].map(|register| registers[register]);
                     count!();
                     counted = next;
                     match self.host(program, immediate, arguments, depth) {

@@ -260,8 +260,8 @@ mod tests {
             .kept(CongestionKind::Mark, cwnd)
             .max(2)
         };
-        let found = [(10, 1024), (100, 100), (40, 512), (3, 1024)].map(|(w, a)| kept(w, a));
-        assert_eq!(found, [5, 96, 30, 2]);
+        let windows = [(10, 1024), (100, 100), (40, 512), (3, 1024)].map(|(w, a)| kept(w, a));
+        assert_eq!(windows, [5, 96, 30, 2]);
     }
 
     #[test]
@@ -312,11 +312,11 @@ mod tests {
     fn independent_marks_give_the_window_of_their_law() {
         for p in [0.02, 0.05] {
             let mut clock = clock("exact", 40);
-            let found = clock.average_of_marked_rounds(p, 4000) * p;
+            let window = clock.average_of_marked_rounds(p, 4000) * p;
             // α varies about p, and is correlated with the marks: 5 %.
             assert!(
-                (found / (1.0 + libm::sqrt(3.0)) - 1.0).abs() < 0.05,
-                "{p}: {found}"
+                (window / (1.0 + libm::sqrt(3.0)) - 1.0).abs() < 0.05,
+                "{p}: {window}"
             );
         }
     }

@@ -225,12 +225,12 @@ mod tests {
             for w in [2, 10, 37] {
                 let mut reno = AckClock::new(&json!({ "kind": "reno" }), RTT, w, Some(1));
                 let mut high = clock(response, w);
-                for one in [&mut reno, &mut high] {
-                    (0..w / 2).for_each(|_| one.ack(MSS));
+                for clock in [&mut reno, &mut high] {
+                    (0..w / 2).for_each(|_| clock.ack(MSS));
                 }
                 assert_eq!(reno.control.cwnd(), high.control.cwnd(), "{w}");
-                for one in [&mut reno, &mut high] {
-                    one.congestion(CongestionKind::Mark);
+                for clock in [&mut reno, &mut high] {
+                    clock.congestion(CongestionKind::Mark);
                 }
                 assert!(
                     (reno.cwnd() - high.cwnd()).abs() <= 1.0,

@@ -249,8 +249,8 @@ mod tests {
             (5.0, 45.0),
             (10.0, 111.25),
         ] {
-            let found = law.growth(Span::from_seconds(seconds));
-            assert!((found - alpha).abs() < 1e-9, "{seconds}: {found}");
+            let growth = law.growth(Span::from_seconds(seconds));
+            assert!((growth - alpha).abs() < 1e-9, "{seconds}: {growth}");
         }
     }
 
@@ -258,8 +258,8 @@ mod tests {
     fn a_larger_beta_grows_more_slowly() {
         let mut law = law(Htcp::default(), 100);
         law.beta = 0.8;
-        let found = law.growth(Span::from_seconds(2.0));
-        assert!((found - 0.4 * 11.25).abs() < 1e-9, "{found}");
+        let growth = law.growth(Span::from_seconds(2.0));
+        assert!((growth - 0.4 * 11.25).abs() < 1e-9, "{growth}");
     }
 
     #[test]
@@ -272,8 +272,8 @@ mod tests {
             law(parameters, least_ms).growth(Span::from_seconds(10.0))
         };
         for (least_ms, expected) in [(50, 111.25 / 2.0), (100, 111.25), (400, 222.5), (5, 11.125)] {
-            let found = scaled(least_ms);
-            assert!((found - expected).abs() < 1e-9, "{least_ms} ms: {found}");
+            let growth = scaled(least_ms);
+            assert!((growth - expected).abs() < 1e-9, "{least_ms} ms: {growth}");
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct HyStartLinux {
     last_ack: Time,
     least: Span,
     samples: u32,
-    found: bool,
+    should_exit: bool,
     paced: bool,
 }
 
@@ -40,7 +40,7 @@ impl HyStartLinux {
             last_ack: Time::ZERO,
             least: Span::FOREVER,
             samples: 0,
-            found: false,
+            should_exit: false,
             paced,
         }
     }
@@ -60,7 +60,7 @@ impl HyStartLinux {
         delay: Span,
         least_delay: Span,
     ) -> bool {
-        if self.found {
+        if self.should_exit {
             return false;
         }
         if self.rounds.begins(ack) {
@@ -76,16 +76,16 @@ impl HyStartLinux {
             if !self.paced {
                 longest = longest / 2;
             }
-            self.found |= now.since(self.round_start) > longest;
+            self.should_exit |= now.since(self.round_start) > longest;
         }
         self.least = self.least.min(delay);
         if self.samples < LEAST_SAMPLES {
             self.samples += 1;
         } else {
             let growth = (least_delay / 8).max(LEAST_GROWTH).min(MOST_GROWTH);
-            self.found |= self.least > least_delay + growth;
+            self.should_exit |= self.least > least_delay + growth;
         }
-        self.found
+        self.should_exit
     }
 
     /// Returns the time that aggregation may add to a train, at twice the window per round trip.

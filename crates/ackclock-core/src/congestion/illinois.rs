@@ -252,9 +252,9 @@ mod tests {
             (0.090, 0.333, 0.5),
             (0.100, 0.3, 0.5),
         ] {
-            let found = (law.alpha_at(mean, 0.1), law.beta_at(mean, 0.1));
-            assert!((found.0 - alpha).abs() < 5e-4, "{mean}: {found:?}");
-            assert!((found.1 - beta).abs() < 5e-4, "{mean}: {found:?}");
+            let factors = (law.alpha_at(mean, 0.1), law.beta_at(mean, 0.1));
+            assert!((factors.0 - alpha).abs() < 5e-4, "{mean}: {factors:?}");
+            assert!((factors.1 - beta).abs() < 5e-4, "{mean}: {factors:?}");
         }
     }
 

@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn a_sliding_minimum_forgets_what_is_too_old() {
         let mut minimum = SlidingMinimum::default();
-        let found = [(0, 9), (10, 5), (20, 7), (30, 6), (61, 8), (100, 9)]
+        let smallest = [(0, 9), (10, 5), (20, 7), (30, 6), (61, 8), (100, 9)]
             .map(|(time, value)| minimum.update(at(time), ms(50), ms(value)));
-        assert_eq!(found, [9, 5, 5, 5, 6, 8].map(ms));
+        assert_eq!(smallest, [9, 5, 5, 5, 6, 8].map(ms));
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
     fn a_base_delay_is_forgotten_after_its_minutes() {
         let mut base = BaseDelay::over(2);
         let minutes = [(0, 9), (30, 5), (60, 8), (119, 7), (120, 9), (181, 9)];
-        let found = minutes.map(|(s, value)| base.update(at(s * 1000), ms(value)));
-        assert_eq!(found, [9, 5, 5, 5, 7, 9].map(ms));
+        let smallest = minutes.map(|(s, value)| base.update(at(s * 1000), ms(value)));
+        assert_eq!(smallest, [9, 5, 5, 5, 7, 9].map(ms));
     }
 }

@@ -113,9 +113,9 @@ impl Decoding {
         });
         self.average(ack.packets);
         let delta = u64::from(u32::from(ack.ace).wrapping_sub(self.ce_packets) & ACE_MASK);
-        let found = self.choose(ack, delta, marked_bytes);
-        self.ce_packets = self.ce_packets.wrapping_add(found as u32);
-        found
+        let marked = self.choose(ack, delta, marked_bytes);
+        self.ce_packets = self.ce_packets.wrapping_add(marked as u32);
+        marked
     }
 
     fn average(&mut self, packets: u64) {

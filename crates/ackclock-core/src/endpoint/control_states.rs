@@ -155,7 +155,8 @@ fn flag(value: Option<bool>) -> f64 {
 impl ControlRecord {
     /// True if window, rate and model are the same.
     fn decides_like(&self, other: &ControlRecord) -> bool {
-        let decisions = |one: &ControlRecord| (one.cwnd, one.pacing_rate, one.state, one.model);
+        let decisions =
+            |record: &ControlRecord| (record.cwnd, record.pacing_rate, record.state, record.model);
         decisions(self) == decisions(other)
     }
 

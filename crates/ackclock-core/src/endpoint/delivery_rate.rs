@@ -46,8 +46,8 @@ impl Snapshot {
     fn tx_in_flight(&self, mss: u64) -> Bytes {
         Bytes(u64::from(self.in_flight) * mss)
     }
-    fn lost_since(&self, known: &Known) -> Bytes {
-        Bytes(u64::from((known.lost as u32).wrapping_sub(self.lost)) * known.mss)
+    fn lost_since(&self, counts: &Known) -> Bytes {
+        Bytes(u64::from((counts.lost as u32).wrapping_sub(self.lost)) * counts.mss)
     }
     const fn limited(&self) -> SendLimit {
         if self.application_limited {
@@ -140,17 +140,17 @@ impl DeliveryRate {
         }
     }
 
-    /// Returns what a control is told of a lost segment of `length` bytes. In `known`, it counts as
+    /// Returns what a control is told of a lost segment of `length` bytes. In `counts`, it counts as
     /// lost.
-    pub fn loss(&self, sequence: u64, length: Bytes, known: &Known) -> Option<SegmentLost> {
+    pub fn loss(&self, sequence: u64, length: Bytes, counts: &Known) -> Option<SegmentLost> {
         let index = sequence.checked_sub(self.first)?;
         let snapshot = self.snapshots.get(usize::try_from(index).ok()?)?;
         Some(SegmentLost {
             sequence,
             bytes: length,
-            tx_in_flight: snapshot.tx_in_flight(known.mss),
-            lost: snapshot.lost_since(known),
-            delivered: Bytes(known.delivered),
+            tx_in_flight: snapshot.tx_in_flight(counts.mss),
+            lost: snapshot.lost_since(counts),
+            delivered: Bytes(counts.delivered),
             limited: snapshot.limited(),
         })
     }
@@ -184,10 +184,10 @@ impl DeliveryRate {
     pub fn sample(
         &mut self,
         now: Time,
-        known: &Known,
+        counts: &Known,
         min_rtt: Option<Span>,
     ) -> Option<RateSample> {
-        if self.limited_until != 0 && known.delivered > self.limited_until {
+        if self.limited_until != 0 && counts.delivered > self.limited_until {
             self.limited_until = 0;
         }
         let Latest {
@@ -198,7 +198,7 @@ impl DeliveryRate {
         let send_interval = sent_at.since(snapshot.first_sent_at);
         let ack_interval = now.since(snapshot.delivered_at);
         let interval = send_interval.max(ack_interval);
-        let amount = Bytes(known.delivered.saturating_sub(snapshot.delivered));
+        let amount = Bytes(counts.delivered.saturating_sub(snapshot.delivered));
         if interval == Span::ZERO || min_rtt.is_some_and(|least| interval < least) {
             return None;
         }
@@ -207,8 +207,8 @@ impl DeliveryRate {
             interval,
             send_elapsed: send_interval,
             ack_elapsed: ack_interval,
-            tx_in_flight: snapshot.tx_in_flight(known.mss),
-            lost: snapshot.lost_since(known),
+            tx_in_flight: snapshot.tx_in_flight(counts.mss),
+            lost: snapshot.lost_since(counts),
             prior_delivered: Bytes(snapshot.delivered),
             limited: snapshot.limited(),
         })
@@ -235,7 +235,7 @@ mod tests {
             idle,
         }
     }
-    fn known(delivered: u64) -> Known {
+    fn counts(delivered: u64) -> Known {
         Known {
             delivered,
             lost: 0,
@@ -254,7 +254,7 @@ mod tests {
                 delivered += MSS;
                 samples.extend(rate.sample(
                     at(millis),
-                    &known(delivered),
+                    &counts(delivered),
                     Some(Span::from_millis(10)),
                 ));
             }
@@ -293,7 +293,7 @@ mod tests {
             rate.pop(1);
             delivered += MSS;
             let sample = rate
-                .sample(at(20), &known(delivered), Some(Span::from_millis(11)))
+                .sample(at(20), &counts(delivered), Some(Span::from_millis(11)))
                 .unwrap();
             assert!(sample.rate() <= BitRate::from_mbit_per_s(8.0), "{sample:?}");
         }
@@ -308,20 +308,20 @@ mod tests {
         rate.on_delivered(0, at(0));
         rate.pop(1);
         assert_eq!(
-            rate.sample(at(10), &known(MSS), None).unwrap().limited,
+            rate.sample(at(10), &counts(MSS), None).unwrap().limited,
             SendLimit::CongestionWindow
         );
         rate.on_delivered(0, at(1));
         rate.pop(1);
         assert_eq!(
-            rate.sample(at(11), &known(2 * MSS), None).unwrap().limited,
+            rate.sample(at(11), &counts(2 * MSS), None).unwrap().limited,
             SendLimit::Application
         );
         rate.on_sent(&sending(12, 2 * MSS, true));
         rate.on_delivered(0, at(12));
         rate.pop(1);
         assert_eq!(
-            rate.sample(at(22), &known(3 * MSS), None).unwrap().limited,
+            rate.sample(at(22), &counts(3 * MSS), None).unwrap().limited,
             SendLimit::CongestionWindow
         );
     }
@@ -333,7 +333,7 @@ mod tests {
         rate.on_delivered(0, at(0));
         rate.pop(1);
         assert_eq!(
-            rate.sample(at(1), &known(MSS), Some(Span::from_millis(10))),
+            rate.sample(at(1), &counts(MSS), Some(Span::from_millis(10))),
             None
         );
     }
@@ -350,11 +350,11 @@ mod tests {
         }
         rate.on_delivered(0, at(0));
         rate.on_delivered(1, at(4));
-        let known = Known {
+        let counts = Known {
             lost: 12,
-            ..known(2 * MSS)
+            ..counts(2 * MSS)
         };
-        let sample = rate.sample(at(30), &known, None).unwrap();
+        let sample = rate.sample(at(30), &counts, None).unwrap();
         let Bytes(in_flight) = sample.tx_in_flight;
         assert_eq!((in_flight, sample.lost), (2 * MSS, Bytes(7 * MSS)));
         assert_eq!(sample.send_elapsed, Span::from_millis(4));
@@ -376,7 +376,7 @@ mod tests {
         rate.on_delivered(1, at(0));
         rate.pop(2);
         rate.on_delivered(0, at(0));
-        let sample = rate.sample(at(20), &known(2 * MSS), None).unwrap();
+        let sample = rate.sample(at(20), &counts(2 * MSS), None).unwrap();
         assert_eq!(sample.tx_in_flight, Bytes(3 * MSS));
     }
 
@@ -393,7 +393,7 @@ mod tests {
         for n in [2, 0, 1] {
             rate.on_delivered(n, at(n as u64));
         }
-        let sample = rate.sample(at(20), &known(3 * MSS), None).unwrap();
+        let sample = rate.sample(at(20), &counts(3 * MSS), None).unwrap();
         assert_eq!(sample.tx_in_flight, Bytes(3 * MSS));
     }
 }

@@ -704,7 +704,7 @@ mod tests {
         parameters.ecn.feedback = EcnFeedback::Dctcp;
         let mut receiver = Receiver::new(&parameters);
         let marks = [false, true, true, true, false, false, false, true];
-        let mut found = Vec::new();
+        let mut per_segment = Vec::new();
         for (sequence, marked) in (0..).zip(marks) {
             let ecn = if marked { Ecn::Marked } else { Ecn::Capable };
             receiver.handle_segment(at(100 + sequence), &data(sequence, 100 + sequence), ecn);
@@ -714,7 +714,7 @@ mod tests {
                 acks.push((ack.cumulative, ack.ace));
             }
             assert_eq!(owes_two, acks.len() == 2);
-            found.push(acks);
+            per_segment.push(acks);
         }
         let expected = [
             vec![],
@@ -726,7 +726,7 @@ mod tests {
             vec![(7, 0)],
             vec![(8, 1)],
         ];
-        assert_eq!(found, expected);
+        assert_eq!(per_segment, expected);
         assert_eq!(receiver.statistics().acks, 6);
     }
 

@@ -107,8 +107,8 @@ mod tests {
             Filter::Ns2Type2,
         ] {
             let mut be = be(filter);
-            let found = Stream::new(&mut be, RTT, 30).steady(GAP, 5000);
-            assert_near(found, rate_at(GAP), 1e-9);
+            let rate = Stream::new(&mut be, RTT, 30).steady(GAP, 5000);
+            assert_near(rate, rate_at(GAP), 1e-9);
         }
     }
 
@@ -130,16 +130,16 @@ mod tests {
             stream.estimator.rate() / rate_at(Span::from_millis(2))
         };
         assert_near(read(1), 1.0, 1e-6);
-        let found = [2, 4, 8, 26].map(read);
-        assert!(found.is_sorted(), "{found:?}");
+        let readings = [2, 4, 8, 26].map(read);
+        assert!(readings.is_sorted(), "{readings:?}");
         // In the sum over a period, half of the terms have their own gap: one each. The other half
         // have the next gap, of which one is long: (6 + long/short + short/long)/2.
-        for (ratio, found) in [2.0, 4.0, 8.0, 26.0].into_iter().zip(found) {
+        for (ratio, readings) in [2.0, 4.0, 8.0, 26.0].into_iter().zip(readings) {
             let spread: f64 = 8.0 * ratio - 7.0;
             let expected = (8.0 + 6.0 + spread + 1.0 / spread) / 16.0;
-            assert_near(found, expected, 0.03);
+            assert_near(readings, expected, 0.03);
         }
-        assert!(found[3] > 12.5, "13 times too much at a spacing of 1/26");
+        assert!(readings[3] > 12.5, "13 times too much at a spacing of 1/26");
     }
 
     #[test]

@@ -115,9 +115,9 @@ mod tests {
         for (gap_us, held) in [(3_200, 22.0), (3_328, 22.0), (7_000, 10.0), (23_000, 4.0)] {
             let gap = Span::from_micros(gap_us);
             let mut re = Re::default().start(&CONTEXT);
-            let found = Stream::new(&mut re, RTT, 30).steady(gap, 5000) / rate_at(gap);
-            assert_near(found, held * gap.as_seconds() / RTT.as_seconds(), 1e-9);
-            assert!((1.0 - 1e-9..=1.0 + gap.as_seconds() / RTT.as_seconds()).contains(&found));
+            let share = Stream::new(&mut re, RTT, 30).steady(gap, 5000) / rate_at(gap);
+            assert_near(share, held * gap.as_seconds() / RTT.as_seconds(), 1e-9);
+            assert!((1.0 - 1e-9..=1.0 + gap.as_seconds() / RTT.as_seconds()).contains(&share));
         }
     }
 
@@ -125,8 +125,8 @@ mod tests {
     fn the_example_reads_high_by_six_tenths_of_a_percent() {
         let mut re = Re::default().start(&CONTEXT);
         let gap = Span::from_micros(3_200);
-        let found = Stream::new(&mut re, RTT, 30).steady(gap, 5000) / rate_at(gap);
-        assert!((found - 1.0057).abs() < 1e-4, "{found}");
+        let share = Stream::new(&mut re, RTT, 30).steady(gap, 5000) / rate_at(gap);
+        assert!((share - 1.0057).abs() < 1e-4, "{share}");
     }
 
     #[test]
@@ -138,8 +138,8 @@ mod tests {
             stream.ack(Span::from_micros(16_000 - 7 * 80), 1);
         }
         // At an ACK, the interval holds up to one train more than five trains.
-        let found = stream.estimator.rate() / rate_at(Span::from_millis(2));
-        assert!((1.0 - 1e-6..1.2).contains(&found), "{found}");
+        let share = stream.estimator.rate() / rate_at(Span::from_millis(2));
+        assert!((1.0 - 1e-6..1.2).contains(&share), "{share}");
     }
 
     #[test]

@@ -126,8 +126,8 @@ mod tests {
         for gap_us in [1_000, 3_200, 3_328, 69_000, 200_000] {
             let gap = Span::from_micros(gap_us);
             let mut plus = WestwoodPlus::default().start(&CONTEXT);
-            let found = Stream::new(&mut plus, RTT, 30).steady(gap, 10_000);
-            assert_near(found, rate_at(gap), 1e-6);
+            let rate = Stream::new(&mut plus, RTT, 30).steady(gap, 10_000);
+            assert_near(rate, rate_at(gap), 1e-6);
         }
     }
 

@@ -15,7 +15,7 @@ pub struct Percentile {
     /// `"50 %"` the median.
     pub percentile: Probability,
     /// M: number of measurements in each mean, at least one.
-    #[serde(default = "one")]
+    #[serde(default = "single_measurement")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub m: u32,
     /// N: number of means in the percentile, at least one.
@@ -27,7 +27,7 @@ pub struct Percentile {
 /// them.
 const ROUNDING: f64 = 1e-6;
 
-fn one() -> u32 {
+fn single_measurement() -> u32 {
     1
 }
 
@@ -68,11 +68,11 @@ impl FeedbackAlgorithm for Ranked {
         let mean = self.mean.push(measured);
         let full = self.means.len() == self.parameters.n as usize;
         if full && let Some(oldest) = self.means.pop_front() {
-            let place = self.sorted.partition_point(|&one| one < oldest);
+            let place = self.sorted.partition_point(|&value| value < oldest);
             self.sorted.remove(place);
         }
         self.means.push_back(mean);
-        let place = self.sorted.partition_point(|&one| one < mean);
+        let place = self.sorted.partition_point(|&value| value < mean);
         self.sorted.insert(place, mean);
         let rank =
             libm::ceil(self.parameters.percentile.get() * self.sorted.len() as f64 - ROUNDING)

@@ -33,11 +33,11 @@ fn means(measured: &[u64], (m, n): (usize, usize), i: usize) -> Vec<u64> {
 /// Returns all sample parameters of all algorithms.
 fn every() -> Vec<Value> {
     let samples_of = |entry: &Entry<FeedbackKind>| {
-        let mut found = samples(&(entry.schema)());
-        found
+        let mut trees = samples(&(entry.schema)());
+        trees
             .iter_mut()
             .for_each(|tree| tree["kind"] = entry.name.into());
-        found
+        trees
     };
     FeedbackKind::entries()
         .iter()

@@ -26,7 +26,7 @@ impl Impairments {
     pub(super) fn new(impairments: Vec<Box<dyn Impairment>>) -> Self {
         let (before, after) = impairments
             .into_iter()
-            .partition(|one| one.side() == Side::BeforeQueue);
+            .partition(|impairment| impairment.side() == Side::BeforeQueue);
         Impairments {
             before,
             after,

@@ -326,7 +326,7 @@ fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
     } else {
         Just("forbidden").boxed()
     };
-    let one = prop_oneof![
+    let impairment = prop_oneof![
         (0..=100_u32, sides()).prop_map(
             |(p, side)| json!({ "kind": "iid_loss", "probability": format!("{p} %"), "side": side })
         ),
@@ -351,7 +351,7 @@ fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
             { "from": format!("{ms} ms"), "delay": "3 ms" }, { "from": "6 ms", "delay": "0 s" }
         ] })),
     ];
-    prop::collection::vec(one, 0..4)
+    prop::collection::vec(impairment, 0..4)
 }
 fn hops(with_reordering: bool) -> impl Strategy<Value = Description> {
     let delays = prop_oneof![
@@ -418,18 +418,18 @@ impl Admission for Observing {
         &mut self,
         now: Time,
         id: PacketId,
-        found: &Occupancy,
+        occupancy: &Occupancy,
         context: &mut Context<'_>,
     ) -> bool {
         let noted = self.noted.lock().unwrap();
-        let served = self.admitted - found.waiting.packets - found.in_service.packets;
+        let served = self.admitted - occupancy.waiting.packets - occupancy.in_service.packets;
         assert_eq!(
             noted.len() as u64,
             served,
             "all that has been sent, before the next is judged"
         );
         assert!(noted.last().is_none_or(|(_, until)| *until <= now));
-        let fits = found.waiting.packets < self.room;
+        let fits = occupancy.waiting.packets < self.room;
         self.admitted += u64::from(fits);
         if !fits {
             context.drop_packet(now, id, DropReason::QueueFull);

@@ -345,8 +345,8 @@ mod tests {
         };
         // The run begins with a pause.
         let at = [0, 1, 10, 20, 29, 39, 48];
-        let found: Vec<u64> = at.into_iter().filter(|&ms| late(ms)).collect();
-        assert_eq!(found, [0, 20, 39]);
+        let late_ms: Vec<u64> = at.into_iter().filter(|&ms| late(ms)).collect();
+        assert_eq!(late_ms, [0, 20, 39]);
     }
 
     #[test]

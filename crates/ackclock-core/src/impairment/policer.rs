@@ -116,8 +116,8 @@ mod tests {
         let tree = json!({ "kind": "policer", "rate": "12 kbit/s", "burst": "4500 bytes" });
         let mut policer = tests::build(tree);
         let moments = [0.0, 0.0, 0.0, 0.0, 1.0, 1.5, 2.0];
-        let found = moments.map(|at| passes(policer.as_mut(), at));
-        assert_eq!(found, [true, true, true, false, true, false, true]);
+        let passed = moments.map(|at| passes(policer.as_mut(), at));
+        assert_eq!(passed, [true, true, true, false, true, false, true]);
     }
 
     #[test]

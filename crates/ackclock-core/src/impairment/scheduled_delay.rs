@@ -108,7 +108,7 @@ mod tests {
             "reordering": "allowed"
         }));
         for ms in 0..200_u64 {
-            let found = spike.judge(Time::from_nanos(ms * 1_000_000), &packet());
+            let verdict = spike.judge(Time::from_nanos(ms * 1_000_000), &packet());
             let delay = |by| Verdict::Delay {
                 by: Span::from_millis(by),
                 overtaken: Overtaking::Allowed,
@@ -118,7 +118,7 @@ mod tests {
                 60..90 => delay(1500),
                 _ => delay(0),
             };
-            assert_eq!(found, expected, "{ms}");
+            assert_eq!(verdict, expected, "{ms}");
         }
     }
 

@@ -82,7 +82,7 @@ pub struct ConstantLink {
     remainder: u64,
     /// Serialisation time of the last size. Most packets of one direction have the same size, so
     /// this saves a division per packet.
-    known: Known,
+    last: Known,
 }
 
 impl ConstantLink {
@@ -91,16 +91,16 @@ impl ConstantLink {
             rate,
             last_finish: Time::NEVER,
             remainder: 0,
-            known: Known::new(0, rate),
+            last: Known::new(0, rate),
         }
     }
 
     #[inline(always)]
     fn serialization(&mut self, size: u64) -> Known {
-        if self.known.size != size {
-            self.known = Known::new(size, self.rate);
+        if self.last.size != size {
+            self.last = Known::new(size, self.rate);
         }
-        self.known
+        self.last
     }
 
     /// Returns the service time of a packet of `size` that does not start at the last finish, in
@@ -113,7 +113,7 @@ impl ConstantLink {
     /// started later than the last finish.
     pub(crate) const fn note_idle(&mut self, finish: Time) {
         self.last_finish = finish;
-        self.remainder = self.known.fraction;
+        self.remainder = self.last.fraction;
     }
 }
 

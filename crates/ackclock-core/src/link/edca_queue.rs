@@ -164,11 +164,11 @@ mod tests {
             ("voice", (2, 3, 7), (2, 7, 15)),
             ("dcf", (2, 15, 1023), (2, 31, 1023)),
         ] {
-            let one = contention(&json!({ "access": access })).unwrap();
+            let contention = contention(&json!({ "access": access })).unwrap();
             for (cw, expected) in [((15, 1023), ofdm), ((31, 1023), dsss)] {
-                let found = one.parameters(cw).unwrap();
+                let parameters = contention.parameters(cw).unwrap();
                 assert_eq!(
-                    (found.aifsn, found.cw_min, found.cw_max),
+                    (parameters.aifsn, parameters.cw_min, parameters.cw_max),
                     expected,
                     "{access}"
                 );
@@ -179,7 +179,8 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_in_one_line() {
         let refused = |more: Value| {
-            let parameters = contention(&more).and_then(|one| one.parameters((15, 1023)));
+            let parameters =
+                contention(&more).and_then(|contention| contention.parameters((15, 1023)));
             parameters.unwrap_err().key()
         };
         for (more, key) in [

@@ -63,7 +63,7 @@ pub struct Feedback {
     /// Length of each measurement.
     pub period: Span,
     /// Number of sessions that share the rate equally; each has its own host.
-    #[serde(default = "one")]
+    #[serde(default = "single_session")]
     #[schemars(range(min = 1))]
     pub sessions: u32,
     /// Share of the rate that is asked for, between 0 and 1. Less than 1 leaves the bottleneck room
@@ -89,7 +89,7 @@ const MINIMUM_RATE: BitRate = BitRate::from_bit_per_s(64_000);
 /// Measuring over shorter periods would cost more than the packets.
 const SHORTEST_PERIOD: Span = Span::from_micros(1);
 
-fn one() -> u32 {
+fn single_session() -> u32 {
     1
 }
 fn all() -> Probability {
@@ -288,11 +288,11 @@ impl FeedbackLink {
     /// Returns the next time after `at` at which the rate may change.
     fn next_change(&self, at: Time) -> Time {
         let Feedback { delay, period, .. } = self.parameters;
-        Time::ZERO + delay + period * (self.known(at) + 1)
+        Time::ZERO + delay + period * (self.measurements(at) + 1)
     }
 
     /// Returns the number of measurements known at that moment.
-    fn known(&self, at: Time) -> u64 {
+    fn measurements(&self, at: Time) -> u64 {
         at.since(Time::ZERO + self.parameters.delay).as_nanos() / self.parameters.period.as_nanos()
     }
 
@@ -334,7 +334,7 @@ impl Link for FeedbackLink {
     }
 
     fn rate(&self, at: Time) -> BitRate {
-        self.after(self.known(at))
+        self.after(self.measurements(at))
     }
 
     fn mean_rate(&self, from: Time, until: Time) -> BitRate {

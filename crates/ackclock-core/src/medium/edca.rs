@@ -340,7 +340,7 @@ impl EdcaCell {
         let mut on_air = self
             .transmitting
             .iter()
-            .filter(|one| !self.stations[**one].yields);
+            .filter(|number| !self.stations[**number].yields);
         let (first, second) = (on_air.next().copied(), on_air.next());
         self.phase = match (first, second) {
             (Some(only), None) => self.succeed(begin, only),
@@ -353,7 +353,7 @@ impl EdcaCell {
     /// first. For the others it is a collision.
     fn resolve_within_stations(&mut self) {
         for &number in &self.transmitting {
-            let rank = |one: usize| (self.stations[one].access, one);
+            let rank = |queue: usize| (self.stations[queue].access, queue);
             let station = self.stations[number].station;
             let yields = self.transmitting.iter().any(|&other| {
                 self.stations[other].station == station && rank(other) < rank(number)
@@ -414,39 +414,39 @@ impl EdcaCell {
             } else {
                 self.collided_frame(contender)
             };
-            let one = &mut self.stations[contender];
-            if succeeded && !one.yields {
-                one.counts.successes += 1;
-                one.counts.airtime = one.counts.airtime + until.since(begin);
-                if let Some(head) = one.head.take() {
-                    one.counts.service.push(until.since(head.since));
+            let queue = &mut self.stations[contender];
+            if succeeded && !queue.yields {
+                queue.counts.successes += 1;
+                queue.counts.airtime = queue.counts.airtime + until.since(begin);
+                if let Some(head) = queue.head.take() {
+                    queue.counts.service.push(until.since(head.since));
                 }
-                one.begin_again();
+                queue.begin_again();
                 completions.push(Completion {
                     contender,
                     sent: true,
                 });
                 continue;
             }
-            if one.yields {
-                one.counts.internal_collisions += 1;
+            if queue.yields {
+                queue.counts.internal_collisions += 1;
             } else {
-                one.counts.collisions += 1;
-                one.counts.airtime = one.counts.airtime + frame;
+                queue.counts.collisions += 1;
+                queue.counts.airtime = queue.counts.airtime + frame;
             }
-            one.retries += 1;
-            if one.retries <= self.parameters.retry_limit {
-                one.cw = one
+            queue.retries += 1;
+            if queue.retries <= self.parameters.retry_limit {
+                queue.cw = queue
                     .cw
                     .saturating_mul(2)
                     .saturating_add(1)
-                    .min(one.access.cw_max);
-                one.draw();
+                    .min(queue.access.cw_max);
+                queue.draw();
                 continue;
             }
-            one.counts.retry_drops += 1;
-            one.head = None;
-            one.begin_again();
+            queue.counts.retry_drops += 1;
+            queue.head = None;
+            queue.begin_again();
             completions.push(Completion {
                 contender,
                 sent: false,
@@ -458,9 +458,9 @@ impl EdcaCell {
     /// Makes the medium idle and determines the next transmission if no other packet comes.
     fn count_down(&mut self) {
         let mut first = u64::MAX;
-        for one in &mut self.stations {
-            let slot = one.slot();
-            if let Some(head) = &mut one.head {
+        for queue in &mut self.stations {
+            let slot = queue.slot();
+            if let Some(head) = &mut queue.head {
                 head.slot = slot;
                 first = first.min(slot);
             }
@@ -495,11 +495,11 @@ impl Medium for EdcaCell {
     fn join(&mut self, now: Time, contender: usize, size: Bytes) {
         let idle = matches!(self.phase, MediumState::Idle { .. }) && now > self.idle_since;
         let coming = if idle { self.slot_from(now) } else { 0 };
-        let one = &mut self.stations[contender];
-        if !idle && one.backoff == 0 {
-            one.draw();
+        let queue = &mut self.stations[contender];
+        if !idle && queue.backoff == 0 {
+            queue.draw();
         }
-        let slot = one.slot().max(coming);
+        let slot = queue.slot().max(coming);
         let since = now;
         self.announce(contender, Head { size, since, slot });
     }

@@ -652,8 +652,8 @@ mod tests {
     fn a_program_hears_what_the_kernel_would_tell_it_in_its_order() {
         let (mut clock, heard) = listening(None, 10);
         let hear = |expected: &[&str]| {
-            let said = std::mem::take(&mut *heard.lock().unwrap());
-            assert_eq!(said, expected);
+            let calls = std::mem::take(&mut *heard.lock().unwrap());
+            assert_eq!(calls, expected);
         };
         clock.event(&Event::Open { rtt: None });
         hear(&["init 0 in 0"]);

@@ -214,8 +214,15 @@ impl Kernel {
         program.set_recording(false);
         let mut set = |(name, value): (&String, &i64)| {
             let field = format!("parameters.{name}");
-            let names: Vec<String> = program.parameters().map(|one| one.name.clone()).collect();
-            let Some(known) = program.parameters().find(|one| one.name == *name).cloned() else {
+            let names: Vec<String> = program
+                .parameters()
+                .map(|parameter| parameter.name.clone())
+                .collect();
+            let Some(parameter) = program
+                .parameters()
+                .find(|parameter| parameter.name == *name)
+                .cloned()
+            else {
                 let names = names.iter().map(String::as_str);
                 return Err(Error::unknown_name(
                     &field,
@@ -224,10 +231,10 @@ impl Kernel {
                     names,
                 ));
             };
-            let (least, most) = known.range();
+            let (least, most) = parameter.range();
             let fits = (least..=most).contains(&i128::from(*value));
             in_range(fits, &field, value, &format!("is not {least} to {most}"))?;
-            program.set(&known, i128::from(*value));
+            program.set(&parameter, i128::from(*value));
             Ok(())
         };
         let results: Vec<Result<()>> = self.parameters.iter().map(&mut set).collect();
@@ -292,9 +299,9 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 fn find(name: &str) -> Result<&'static Shipped> {
-    let known = || SHIPPED.iter().map(|one| one.name);
-    let found = SHIPPED.iter().find(|one| one.name == name);
-    found.ok_or_else(|| Error::unknown_name("shipped", &json!(name), "program", known()))
+    let names = || SHIPPED.iter().map(|program| program.name);
+    let program = SHIPPED.iter().find(|program| program.name == name);
+    program.ok_or_else(|| Error::unknown_name("shipped", &json!(name), "program", names()))
 }
 
 fn object(files: &dyn Files, file: &str) -> Result<Vec<u8>> {
@@ -448,13 +455,13 @@ mod tests {
         let tree = json!({ "kind": "kernel", "name": "cubic" });
         let chosen = choose::<ControlKind>(&tree, &NoFiles).unwrap();
         assert!(!chosen.is_simulated());
-        let known = ControlFacts {
+        let facts = ControlFacts {
             title: Stated::Some("kernel:cubic".into()),
             linux: chosen.facts.linux.clone(),
             ..ControlFacts::default()
         };
-        assert_eq!(chosen.facts, known);
-        let linux = known.linux.some().unwrap();
+        assert_eq!(chosen.facts, facts);
+        let linux = facts.linux.some().unwrap();
         assert_eq!((&*linux.name, linux.differences.len()), ("cubic", 0));
         assert_eq!(
             (linux.slow_start_ends_early, linux.reno_friendly_speedup),

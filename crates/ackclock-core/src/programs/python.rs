@@ -75,7 +75,7 @@ impl Element<ControlKind> for Python {
         let named = self
             .class
             .chars()
-            .all(|one| one.is_alphanumeric() || one == '_');
+            .all(|character| character.is_alphanumeric() || character == '_');
         every([
             in_range(
                 self.file.ends_with(".py"),

@@ -296,10 +296,10 @@ impl Connection {
                 if call.app_limited {
                     self.tell(call, &Event::SentAfterIdle);
                 }
-                let one = Bytes(call.mss.into());
+                let segment = Bytes(call.mss.into());
                 let sent = SegmentSent {
-                    bytes: one,
-                    in_flight: one,
+                    bytes: segment,
+                    in_flight: segment,
                     limited: SendLimit::Application,
                 };
                 if self.control.needs().sent {
@@ -322,8 +322,8 @@ impl Connection {
             _ => None,
         };
         if let Some(kind) = kind {
-            let found = asked.as_ref().unwrap_or(call);
-            self.congestion(kind, found, call.before.cwnd);
+            let seen = asked.as_ref().unwrap_or(call);
+            self.congestion(kind, seen, call.before.cwnd);
         } else if next == OPEN && self.state >= CWR {
             self.tell(call, &Event::RecoveryEnd);
         }
@@ -335,16 +335,16 @@ impl Connection {
         self.state = next;
     }
 
-    fn congestion(&mut self, kind: CongestionKind, found: &Call, loss_window: u32) {
+    fn congestion(&mut self, kind: CongestionKind, call: &Call, loss_window: u32) {
         let congestion = Congestion {
             kind,
-            base: Bytes(segments(found.before.cwnd, found)),
-            in_flight: in_flight(found),
+            base: Bytes(segments(call.before.cwnd, call)),
+            in_flight: in_flight(call),
             min_rtt: self.min_rtt,
-            smoothed_rtt: smoothed(found),
-            loss_window: Bytes(segments(loss_window, found)),
+            smoothed_rtt: smoothed(call),
+            loss_window: Bytes(segments(loss_window, call)),
         };
-        self.control.on_congestion(at(found), &congestion);
+        self.control.on_congestion(at(call), &congestion);
     }
 
     /// Tells the control of the segments found lost since the last call.
@@ -496,8 +496,8 @@ fn phase(state: u32) -> RecoveryPhase {
 }
 
 fn smoothed(call: &Call) -> Option<Span> {
-    let known = call.srtt_us8 > 0;
-    known.then(|| Span::from_nanos(u64::from(call.srtt_us8) * 125))
+    let is_known = call.srtt_us8 > 0;
+    is_known.then(|| Span::from_nanos(u64::from(call.srtt_us8) * 125))
 }
 
 /// Returns segments in bytes.

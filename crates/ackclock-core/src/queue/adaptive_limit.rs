@@ -137,7 +137,7 @@ pub(super) struct IdleTimeLimit {
     /// End of the last complete interval.
     begun: Time,
     /// Moment up to which the idle time is known, and the idle time since the interval began.
-    known: Time,
+    known_until: Time,
     idle: Span,
 }
 
@@ -155,7 +155,7 @@ impl IdleTimeLimit {
             bounds: bounds.map(|bound| bound.0.into()),
             limit: initial.0.into(),
             begun: Time::ZERO,
-            known: Time::ZERO,
+            known_until: Time::ZERO,
             idle: Span::ZERO,
         }
     }
@@ -167,8 +167,8 @@ impl IdleTimeLimit {
     /// Advances to `now`, when the queue has been empty for `idle`. Before that it was not empty,
     /// as far as that was not known already.
     fn go_on(&mut self, now: Time, idle: Span) {
-        let busy = now.since(self.known) - idle;
-        self.pass(self.known + busy, false);
+        let busy = now.since(self.known_until) - idle;
+        self.pass(self.known_until + busy, false);
         self.pass(now, true);
     }
 
@@ -177,16 +177,16 @@ impl IdleTimeLimit {
         let idle = |span: Span| if is_empty { span } else { Span::ZERO };
         let end = self.begun + self.interval;
         if until < end {
-            self.idle = self.idle + idle(until.since(self.known));
+            self.idle = self.idle + idle(until.since(self.known_until));
         } else {
-            self.adapt(1, self.idle + idle(end.since(self.known)));
+            self.adapt(1, self.idle + idle(end.since(self.known_until)));
             // Further intervals are all alike, however many.
             let more = until.since(end).as_nanos() / self.interval.as_nanos();
             self.adapt(more, idle(self.interval));
             self.begun = end + self.interval * more;
             self.idle = idle(until.since(self.begun));
         }
-        self.known = until;
+        self.known_until = until;
     }
 
     /// Adapts the limit for that many intervals, in each of which the queue was empty for `idle`.

@@ -97,7 +97,7 @@ impl Classes {
             Dscp::TOS_DELAY | Dscp::VA | Dscp::EF | Dscp::CS6 | Dscp::CS7 => LATENCY,
             _ => BEST_EFFORT,
         };
-        let place = self.shifts().iter().position(|one| *one == shift);
+        let place = self.shifts().iter().position(|tin| *tin == shift);
         place.unwrap_or(0)
     }
 }

@@ -150,7 +150,7 @@ mod tests {
         ];
         for (limit, counts_packet_in_service) in limits
             .into_iter()
-            .flat_map(|one| [(one, false), (one, true)])
+            .flat_map(|limit| [(limit, false), (limit, true)])
         {
             let queue = DropTail {
                 limit,

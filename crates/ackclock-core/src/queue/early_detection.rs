@@ -325,14 +325,14 @@ pub(super) mod tests {
         let (mut queue, mut fates, mut expected) =
             (detection(0.002, false, false), Fates::default(), 0.0);
         for number in 0..2000 {
-            let found = number * 7 % 23;
+            let waits = number * 7 % 23;
             offer(
                 &mut queue,
                 (Time::ZERO, number, Ecn::NotCapable),
-                &waiting(found),
+                &waiting(waits),
                 &mut fates,
             );
-            expected += 0.002 * (found as f64 - expected);
+            expected += 0.002 * (waits as f64 - expected);
             assert_eq!(queue.average.value, expected);
         }
         assert!(expected > 10.0, "dropped packets count, too: {expected}");
@@ -356,10 +356,10 @@ pub(super) mod tests {
                 &idle,
                 &mut fates
             ));
-            let found = queue.average.value;
+            let average = queue.average.value;
             assert!(
-                (found / one_by_one - 1.0_f64).abs() < 1e-10,
-                "{found} {one_by_one}"
+                (average / one_by_one - 1.0_f64).abs() < 1e-10,
+                "{average} {one_by_one}"
             );
         }
         // A busy link with nothing waiting is not idle.
@@ -394,9 +394,9 @@ pub(super) mod tests {
             assert_eq!((curve.at(20.0), curve.at(30.0)), (at_20, at_30));
         }
         let curve = detection(1.0, true, false).curve;
-        let near = |one, other| {
+        let near = |share, other| {
             matches!(
-                (one, other),
+                (share, other),
                 (Share::Part(p), Share::Part(q)) if p < q && q - p < 1e-6
             )
         };
@@ -423,7 +423,7 @@ pub(super) mod tests {
             let n = gaps.len() as f64;
             for gap in 1..=inverse + 2 {
                 let expected = (1.0 - (gap - 1) as f64 * share).clamp(0.0, share);
-                let seen = gaps.iter().filter(|one| **one == gap).count() as f64;
+                let seen = gaps.iter().filter(|length| **length == gap).count() as f64;
                 let deviation = (n * expected * (1.0 - expected)).sqrt();
                 assert!(
                     (seen - n * expected).abs() <= 4.0 * deviation + 1e-9 * n,
@@ -445,7 +445,7 @@ pub(super) mod tests {
         let n = gaps.len() as f64;
         for gap in 1..=45 {
             let expected = if (21..=40).contains(&gap) { 0.05 } else { 0.0 };
-            let seen = gaps.iter().filter(|one| **one == gap).count() as f64;
+            let seen = gaps.iter().filter(|length| **length == gap).count() as f64;
             let deviation = (n * expected * (1.0 - expected)).sqrt();
             assert!(
                 (seen - n * expected).abs() <= 4.0 * deviation,
@@ -456,10 +456,10 @@ pub(super) mod tests {
 
     #[test]
     fn with_the_second_slope_more_are_dropped_and_beyond_it_all() {
-        let dropped = |found, gentle| {
+        let dropped = |average, gentle| {
             fates(
                 &mut detection(1.0, gentle, false),
-                found,
+                average,
                 30_000,
                 Ecn::NotCapable,
             )
@@ -529,11 +529,11 @@ pub(super) mod tests {
         for number in 0..10_000 {
             // Nine packets between the thresholds, then one below. So no gap is longer than nine,
             // and at p_b = 0.05 fewer than half of the groups have a drop.
-            let found = if number % 10 == 9 { 0 } else { 10 };
+            let length = if number % 10 == 9 { 0 } else { 10 };
             offer(
                 &mut queue,
                 (Time::ZERO, number, Ecn::NotCapable),
-                &waiting(found),
+                &waiting(length),
                 &mut fates_of,
             );
         }

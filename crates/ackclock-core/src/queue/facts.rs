@@ -199,7 +199,7 @@ impl QueueFacts {
         let thresholds = self.thresholds.some().into_iter();
         capacity
             .into_iter()
-            .chain(thresholds.flat_map(|one| [one.low, one.high]))
+            .chain(thresholds.flat_map(|thresholds| [thresholds.low, thresholds.high]))
             .chain(self.marking.some().map(|marking| marking.threshold))
     }
 }

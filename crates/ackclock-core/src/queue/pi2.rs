@@ -223,9 +223,9 @@ mod tests {
             (true, Ecn::CapableL4s, 2.0, 0.6),
             (true, Ecn::CapableL4s, 1.0, 0.3),
         ] {
-            let found = signalled(ecn, packets, coupling);
+            let share = signalled(ecn, packets, coupling);
             let tolerance = 4.0 * (expected * (1.0 - expected) / 40_000.0_f64).sqrt();
-            assert!((found - expected).abs() < tolerance, "{packets:?}: {found}");
+            assert!((share - expected).abs() < tolerance, "{packets:?}: {share}");
         }
     }
 

@@ -209,7 +209,7 @@ impl Controller {
         }
         let most = [before, state]
             .iter()
-            .all(|one| one.probability == self.most);
+            .all(|state| state.probability == self.most);
         most && state.delay > self.gains.target
     }
 }
@@ -234,8 +234,11 @@ mod tests {
             let mut controller = Controller::new(GAINS, arithmetic, 1.0);
             for (delay, expected) in [20, 30, 30, 20, 10].into_iter().zip(expected) {
                 controller.update(Span::from_millis(delay));
-                let found = controller.probability();
-                assert!((found - expected).abs() < tolerance, "{found} {expected}");
+                let probability = controller.probability();
+                assert!(
+                    (probability - expected).abs() < tolerance,
+                    "{probability} {expected}"
+                );
             }
         }
     }

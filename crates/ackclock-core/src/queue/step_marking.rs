@@ -130,12 +130,12 @@ struct Threshold {
 impl Threshold {
     /// True if a packet that finds this queue is marked.
     fn strikes(&mut self, occupancy: &Occupancy) -> bool {
-        let found = match self.threshold.measure {
+        let length = match self.threshold.measure {
             Measure::Seconds => occupancy.wait.as_seconds(),
             Measure::Packets => occupancy.waiting.packets as f64,
             Measure::Bytes => occupancy.waiting.bytes.as_f64(),
         };
-        let above = found - self.threshold.value;
+        let above = length - self.threshold.value;
         match &mut self.ramp {
             // RFC 9332 appendix A: min(max((q − lo)/w, 0), 1).
             Some((width, stream)) if above > 0.0 => stream.uniform() < above / *width,
@@ -210,8 +210,8 @@ mod tests {
         }
     }
 
-    /// Offers `n` packets that each find `found` waiting. Returns their fates.
-    fn offer(queue: &mut dyn Admission, found: u64, n: u64, ecn: Ecn) -> Fates {
+    /// Offers `n` packets that each find `length` waiting. Returns their fates.
+    fn offer(queue: &mut dyn Admission, length: u64, n: u64, ecn: Ecn) -> Fates {
         let (mut pool, mut fates) = (PacketPool::new(), Fates::default());
         for number in 0..n {
             let mut packet = Packet::new(PacketKind::Data, FlowId(0), number, 1000, Time::ZERO);
@@ -221,7 +221,7 @@ mod tests {
                 packets: &mut pool,
                 observer: &mut fates,
             };
-            if queue.admit(Time::ZERO, id, &waiting(found), &mut context) {
+            if queue.admit(Time::ZERO, id, &waiting(length), &mut context) {
                 pool.remove(id);
             }
         }
@@ -241,9 +241,9 @@ mod tests {
             ("0 packets", 1),
         ] {
             let mut queue = build(json!({ "threshold": threshold }));
-            for found in 0..60 {
-                let marks = offer(&mut *queue, found, 1, Ecn::CapableL4s).marks.len();
-                assert_eq!(marks == 1, found >= first_marked, "{threshold} {found}");
+            for length in 0..60 {
+                let marks = offer(&mut *queue, length, 1, Ecn::CapableL4s).marks.len();
+                assert_eq!(marks == 1, length >= first_marked, "{threshold} {length}");
             }
         }
     }

@@ -363,8 +363,8 @@ mod tests {
         let mut path = dialogue(&json!({ "kind": "rap" }), fate);
         path.run_until(120.0);
         let expected = libm::sqrt(1.5 * 400.0) / RTT;
-        let found = path.count(20.0, 120.0) as f64 / 100.0;
-        assert!((found / expected - 1.0).abs() < 0.1, "{found}, {expected}");
+        let rate = path.count(20.0, 120.0) as f64 / 100.0;
+        assert!((rate / expected - 1.0).abs() < 0.1, "{rate}, {expected}");
     }
 
     #[test]

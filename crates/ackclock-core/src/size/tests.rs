@@ -61,12 +61,12 @@ fn uniform_sizes_have_their_bounds_and_their_mean() {
         NUMBER,
     );
     assert!(within(share_up_to(&two, 1.0), 0.5));
-    let one = draws(
+    let constant = draws(
         &law(json!({ "kind": "uniform", "low": "7 bytes", "high": "7 bytes" })),
         2,
         100,
     );
-    assert!(one.iter().all(|size| *size == 7.0));
+    assert!(constant.iter().all(|size| *size == 7.0));
 }
 
 #[test]

@@ -316,7 +316,7 @@ impl Reading {
 
 /// Sets the ECN that a control asks for. What the file `says` stays.
 fn follow_control(parameters: &mut TcpParameters, asked: EcnUse, says: &[String]) {
-    let is_free = |field: &str| !says.iter().any(|said| said == field);
+    let is_free = |field: &str| !says.iter().any(|stated| stated == field);
     if is_free("ecn") {
         parameters.ecn.enabled = true;
     }

@@ -44,13 +44,13 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn gather(program: &HostProgram, loader: Option<&Path>) -> Facts {
-        let known = registered_controls();
+        let registered = registered_controls();
         let (mut controls, mut accurate_ecn) = (None, None);
         let mut try_host = |choice| {
             Host::start(program, choice)
                 .map_err(as_refusal)
                 .map(|(mut host, _device)| {
-                    let answered = host.congestion_controls(&known).ok();
+                    let answered = host.congestion_controls(&registered).ok();
                     controls = controls.take().or(answered);
                     accurate_ecn = accurate_ecn.take().or_else(|| ask_accurate_ecn(&mut host));
                     host.facts().clone()
@@ -74,7 +74,7 @@ impl Facts {
                 .map_err(|error| error.to_string()),
             loadable_controls: loadable_controls(
                 &Path::new("/lib/modules").join(release()),
-                &known,
+                &registered,
             ),
             controls: controls.unwrap_or_default(),
             accurate_ecn,

@@ -45,13 +45,13 @@ pub(super) fn finding(
     name: &'static str,
     label: &'static str,
     state: State,
-    found: String,
+    description: String,
 ) -> Finding {
     Finding {
         name,
         label,
         state,
-        found,
+        description,
         remedy: None,
     }
 }
@@ -80,12 +80,12 @@ fn namespaces(facts: &Facts) -> Finding {
     let (name, label) = ("namespaces", "network namespaces");
     let hosts = [&facts.tun, &facts.packet_socket];
     if let Some(host) = hosts.iter().find_map(|host| host.as_ref().ok()) {
-        let found = if host.user_namespace {
+        let how = if host.user_namespace {
             "with a user namespace, without root"
         } else {
             "with privileges"
         };
-        return finding(name, label, State::Yes, found.into());
+        return finding(name, label, State::Yes, how.into());
     }
     match hosts.map(|host| host.as_ref().err()) {
         [Some(refusal), _] | [_, Some(refusal)] if refusal.step < Step::Settings => {
@@ -120,18 +120,18 @@ fn packet_socket(facts: &Facts) -> Finding {
     else {
         return device(name, label, &facts.packet_socket);
     };
-    let found = format!(
+    let buffer = format!(
         "a host with one started; its receive buffer holds {} kB",
         bytes / 1000
     );
     if bytes >= ENOUGH_BUFFER_BYTES {
-        finding(name, label, State::Yes, found)
+        finding(name, label, State::Yes, buffer)
     } else {
         finding(
             name,
             label,
             State::Partly,
-            format!("{found}, which bursts may overflow"),
+            format!("{buffer}, which bursts may overflow"),
         )
         .with_remedy("set the sysctl net.core.rmem_max to 16777216, or run as root")
     }
@@ -141,21 +141,21 @@ fn real_time(facts: &Facts) -> Finding {
     let (name, label) = ("real_time", "real-time priority");
     match (&facts.real_time, facts.real_time_share) {
         (Err(reason), _) => {
-            let found = format!(
+            let refusal = format!(
                 "SCHED_FIFO is refused ({reason}); packets may leave milliseconds late when the \
                 machine is busy"
             );
-            finding(name, label, State::No, found).with_remedy(
+            finding(name, label, State::No, refusal).with_remedy(
                 "run as root, or give the user a limit rtprio of 1 in /etc/security/limits.conf",
             )
         }
         (Ok(()), None) => finding(name, label, State::Yes, "SCHED_FIFO".into()),
         (Ok(()), Some(share)) if share < 0.5 => {
-            let found = format!(
+            let limit = format!(
                 "SCHED_FIFO, but stopped after {:.0} % of each period",
                 share * 100.0
             );
-            finding(name, label, State::Partly, found)
+            finding(name, label, State::Partly, limit)
                 .with_remedy("set the sysctl kernel.sched_rt_runtime_us to 950000")
         }
         (Ok(()), Some(share)) => {
@@ -179,11 +179,11 @@ fn wakefulness(facts: &Facts) -> Finding {
             "by a request to /dev/cpu_dma_latency".into(),
         ),
         Err(reason) => {
-            let found = format!(
+            let refusal = format!(
                 "/dev/cpu_dma_latency: {reason}; waking a processor delays some packets, by \
                 milliseconds in a virtual machine"
             );
-            finding(name, label, State::No, found).with_remedy("run as root")
+            finding(name, label, State::No, refusal).with_remedy("run as root")
         }
     }
 }
@@ -199,9 +199,9 @@ fn controls(facts: &Facts) -> Finding {
             "not tried: no host could be started".into(),
         );
     }
-    let mut found = format!("hosts may use {}", usable.join(", "));
+    let mut list = format!("hosts may use {}", usable.join(", "));
     if !facts.loadable_controls.is_empty() {
-        found += &format!("; not loaded: {}", facts.loadable_controls.join(", "));
+        list += &format!("; not loaded: {}", facts.loadable_controls.join(", "));
     }
     let modules = |names: &[&str]| {
         names
@@ -215,14 +215,14 @@ fn controls(facts: &Facts) -> Finding {
         .collect();
     if !missing.is_empty() {
         let remedy = format!("as root: modprobe -a{}", modules(&missing));
-        finding(name, label, State::Partly, found).with_remedy(remedy)
+        finding(name, label, State::Partly, list).with_remedy(remedy)
     } else if let Some(first) = facts.loadable_controls.first() {
-        finding(name, label, State::Yes, found).with_remedy(format!(
+        finding(name, label, State::Yes, list).with_remedy(format!(
             "for more, as root: modprobe -a{} …",
             modules(&[first])
         ))
     } else {
-        finding(name, label, State::Yes, found)
+        finding(name, label, State::Yes, list)
     }
 }
 
@@ -233,15 +233,15 @@ fn kernel(facts: &Facts) -> Finding {
     } else {
         "high-resolution timers"
     };
-    let found = format!(
+    let description = format!(
         "{}, {} ticks per second, {timers}",
         facts.kernel, facts.tick_hz
     );
     if coarse {
-        finding("kernel", "kernel", State::Partly, found)
+        finding("kernel", "kernel", State::Partly, description)
             .with_remedy("use a kernel with CONFIG_HIGH_RES_TIMERS, started without highres=off")
     } else {
-        finding("kernel", "kernel", State::Yes, found)
+        finding("kernel", "kernel", State::Yes, description)
     }
 }
 
@@ -267,14 +267,14 @@ fn processors(facts: &Facts) -> Finding {
 /// Judges if controls of scenarios can be loaded into the kernel.
 fn programs(facts: &Facts) -> Finding {
     let (name, label) = ("bpf", "controls loaded into the kernel");
-    let lacking = |found: &str, remedy: &str| {
-        finding(name, label, State::No, found.into()).with_remedy(remedy)
+    let lacking = |reason: &str, remedy: &str| {
+        finding(name, label, State::No, reason.into()).with_remedy(remedy)
     };
     if release_of(&facts.kernel).is_none_or(|release| release < LEAST_RELEASE) {
         let (major, minor) = LEAST_RELEASE;
-        let found =
+        let reason =
             format!("before Linux {major}.{minor} a control outlives the run that loads it");
-        return lacking(&found, &format!("use Linux {major}.{minor} or later"));
+        return lacking(&reason, &format!("use Linux {major}.{minor} or later"));
     }
     if !facts.type_information {
         return lacking(
@@ -296,11 +296,11 @@ fn programs(facts: &Facts) -> Finding {
     }
     match &facts.compiler {
         Some(compiler) => {
-            let found = format!(
+            let compiled_by = format!(
                 "with privileges; C source is compiled by {}",
                 compiler.display()
             );
-            finding(name, label, State::Yes, found)
+            finding(name, label, State::Yes, compiled_by)
         }
         None => finding(
             name,
@@ -315,7 +315,7 @@ fn programs(facts: &Facts) -> Finding {
 /// Returns the version in "Linux 6.18.44-generic".
 fn release_of(kernel: &str) -> Option<(u32, u32)> {
     let release = kernel.rsplit(' ').next()?;
-    let mut numbers = release.split(|one: char| !one.is_ascii_digit());
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
@@ -393,11 +393,11 @@ pub(super) mod tests {
             );
         }
         assert_eq!(
-            of(&examination, "real_time").found,
+            of(&examination, "real_time").description,
             "SCHED_FIFO, for at most 95 % of each second"
         );
         assert_eq!(
-            of(&examination, "kernel").found,
+            of(&examination, "kernel").description,
             "Linux 6.18, 250 ticks per second, high-resolution timers"
         );
     }
@@ -487,10 +487,14 @@ pub(super) mod tests {
         );
         assert!(
             !of(&examination, "congestion_controls")
-                .found
+                .description
                 .contains("bbr")
         );
-        assert!(of(&examination, "packet_socket").found.contains("425 kB"));
+        assert!(
+            of(&examination, "packet_socket")
+                .description
+                .contains("425 kB")
+        );
     }
 
     #[test]
@@ -505,14 +509,14 @@ pub(super) mod tests {
         assert!(!examination.emulation);
         let namespaces = of(&examination, "namespaces");
         assert_eq!(
-            (namespaces.state, namespaces.found.as_str()),
+            (namespaces.state, namespaces.description.as_str()),
             (State::No, "the reason")
         );
         assert_eq!(namespaces.remedy.as_deref(), Some("the remedy"));
         for name in ["tun", "packet_socket", "congestion_controls"] {
             let finding = of(&examination, name);
             assert!(
-                finding.found.starts_with("not tried:") && finding.remedy.is_none(),
+                finding.description.starts_with("not tried:") && finding.remedy.is_none(),
                 "{finding:?}"
             );
         }
@@ -537,7 +541,7 @@ pub(super) mod tests {
         assert_eq!(of(&examination, "real_time").state, State::Partly);
         let controls = of(&examination, "congestion_controls");
         assert_eq!(
-            controls.found,
+            controls.description,
             "hosts may use cubic, reno; not loaded: vegas"
         );
         assert_eq!(
@@ -548,6 +552,9 @@ pub(super) mod tests {
             real_time_share: Some(1.0),
             ..good()
         });
-        assert_eq!(of(&endless, "real_time").found, "SCHED_FIFO, without limit");
+        assert_eq!(
+            of(&endless, "real_time").description,
+            "SCHED_FIFO, without limit"
+        );
     }
 }

@@ -19,7 +19,11 @@ pub(super) fn judge(facts: &Facts) -> Examination {
         own_ecn(facts),
     ];
     Examination {
-        emulation: emulation && findings.iter().take(3).all(|one| one.state == State::Yes),
+        emulation: emulation
+            && findings
+                .iter()
+                .take(3)
+                .all(|finding| finding.state == State::Yes),
         findings,
     }
 }
@@ -27,8 +31,8 @@ pub(super) fn judge(facts: &Facts) -> Examination {
 fn hosts(emulation: bool) -> Finding {
     let (name, label) = ("hosts", "hosts that keep the ECN field");
     if emulation {
-        let found = "a host started; the emulator passes ECN on, and its queues mark".into();
-        finding(name, label, State::Yes, found)
+        let started = "a host started; the emulator passes ECN on, and its queues mark".into();
+        finding(name, label, State::Yes, started)
     } else {
         finding(name, label, State::No, "no host could be started".into())
             .with_remedy("ackclock doctor says why")
@@ -43,12 +47,12 @@ fn accurate_ecn(facts: &Facts) -> Finding {
             finding(name, label, State::Yes, "a host has tcp_ecn = 3".into())
         }
         Some(refused) => {
-            let found = format!(
+            let refusal = format!(
                 "{} refuses tcp_ecn = 3 ({})",
                 facts.kernel,
                 refused.reason()
             );
-            finding(name, label, State::No, found).with_remedy(
+            finding(name, label, State::No, refusal).with_remedy(
                 "use a kernel that asks for accurate ECN, such as that of github.com/L4STeam/linux",
             )
         }
@@ -85,7 +89,11 @@ fn scalable(facts: &Facts, control: &'static str, label: &'static str) -> Result
             State::Yes,
             "hosts may use it".into(),
         ))
-    } else if facts.loadable_controls.iter().any(|one| one == control) {
+    } else if facts
+        .loadable_controls
+        .iter()
+        .any(|loadable| loadable == control)
+    {
         Ok(finding(
             control,
             label,
@@ -116,8 +124,8 @@ fn own_ecn(facts: &Facts) -> Finding {
         _ => "unknown",
     };
     let value = facts.own_ecn.as_deref().unwrap_or("?");
-    let found = format!("tcp_ecn = {value}: {meaning}; emulations have their own");
-    finding(name, label, State::Yes, found)
+    let setting = format!("tcp_ecn = {value}: {meaning}; emulations have their own");
+    finding(name, label, State::Yes, setting)
 }
 
 #[cfg(test)]
@@ -161,7 +169,7 @@ mod tests {
             );
         }
         assert_eq!(
-            of(&examination, "accurate_ecn").found,
+            of(&examination, "accurate_ecn").description,
             "Linux 6.18 refuses tcp_ecn = 3 (EINVAL)"
         );
         assert_eq!(

@@ -37,7 +37,7 @@ pub struct Finding {
     /// Availability.
     pub state: State,
     /// Description.
-    pub found: String,
+    pub description: String,
     /// Remedy, if something is missing.
     pub remedy: Option<String>,
 }
@@ -77,7 +77,7 @@ pub fn examine(_program: &HostProgram, _loader: Option<&Path>) -> Examination {
         name: "system",
         label: "system",
         state: State::No,
-        found: format!(
+        description: format!(
             "{}, but emulation needs Linux network namespaces",
             std::env::consts::OS
         ),

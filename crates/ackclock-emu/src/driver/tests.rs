@@ -21,7 +21,7 @@ struct Engine {
     events: BTreeSet<(Time, u32)>,
     routes: Routes,
     packets: PacketPool,
-    told: Recorder,
+    recorder: Recorder,
 }
 
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Engine {
             events: BTreeSet::new(),
             routes: network.routes,
             packets: PacketPool::new(),
-            told: Recorder::default(),
+            recorder: Recorder::default(),
         };
         for (number, coming) in (0..).zip(arrivals) {
             engine.proceed_until(coming.at);
@@ -76,10 +76,10 @@ impl Engine {
         }
         engine.proceed_until(END);
         for hop in 0..engine.hops.len() {
-            engine.told.hop = hop;
+            engine.recorder.hop = hop;
             let mut context = Context {
                 packets: &mut engine.packets,
-                observer: &mut engine.told,
+                observer: &mut engine.recorder,
             };
             engine.hops[hop].catch_up(END, &mut context);
         }
@@ -105,13 +105,13 @@ impl Engine {
 
     fn empty(&mut self, now: Time, hop: usize) {
         loop {
-            self.told.hop = hop;
-            let one = &mut self.hops[hop];
+            self.recorder.hop = hop;
+            let element = &mut self.hops[hop];
             let mut context = Context {
                 packets: &mut self.packets,
-                observer: &mut self.told,
+                observer: &mut self.recorder,
             };
-            let departure = one.poll_transmit(now, &mut context);
+            let departure = element.poll_transmit(now, &mut context);
             let done = departure.not_before > now;
             if done {
                 self.wake(hop, departure.not_before);
@@ -136,15 +136,15 @@ impl Engine {
             let last = (packet.position > 0).then(|| self.routes.stop(stop - 1).as_hop());
             let last = last.flatten().map_or(Decision::NOWHERE, |hop| hop as u32);
             self.packets.remove(id);
-            return self.told.tell(at, last, &packet, Fate::Departed);
+            return self.recorder.tell(at, last, &packet, Fate::Departed);
         };
-        let what = (id, packet.size);
-        self.told.hop = hop;
+        let identity = (id, packet.size);
+        self.recorder.hop = hop;
         let mut context = Context {
             packets: &mut self.packets,
-            observer: &mut self.told,
+            observer: &mut self.recorder,
         };
-        match self.hops[hop].handle_packet(at, what, None, &mut context) {
+        match self.hops[hop].handle_packet(at, identity, None, &mut context) {
             Arrival::Kept(next) | Arrival::Released(next) => self.wake(hop, next),
         }
     }
@@ -153,7 +153,14 @@ impl Engine {
 /// Sorts decisions into an order that does not depend on when hops caught up.
 fn sorted(decisions: impl IntoIterator<Item = Decision>) -> Vec<Decision> {
     let mut decisions: Vec<Decision> = decisions.into_iter().collect();
-    decisions.sort_by_key(|one| (one.at, one.hop, one.packet, one.outcome as u8));
+    decisions.sort_by_key(|decision| {
+        (
+            decision.at,
+            decision.hop,
+            decision.packet,
+            decision.outcome as u8,
+        )
+    });
     decisions
 }
 
@@ -178,7 +185,7 @@ proptest! {
 
         let record = jumping.poll_record().clone();
         prop_assert_eq!(&record, sleeping.poll_record(), "the records, in the same order");
-        prop_assert_eq!(sorted(record.decisions()), sorted(engine.told.decisions));
+        prop_assert_eq!(sorted(record.decisions()), sorted(engine.recorder.decisions));
         prop_assert_eq!(counters(jumping.hops()), counters(sleeping.hops()));
         prop_assert_eq!(counters(jumping.hops()), counters(&engine.hops));
         prop_assert_eq!(jumping.losses(), sleeping.losses());
@@ -197,12 +204,12 @@ fn packets_keep_their_bytes(
 ) -> Result<(), TestCaseError> {
     let departed: Vec<Decision> = record
         .decisions()
-        .filter(|one| one.outcome == Fate::Departed)
+        .filter(|decision| decision.outcome == Fate::Departed)
         .collect();
     let marked: BTreeMap<u64, Time> = record
         .decisions()
-        .filter(|one| one.outcome == Fate::Marked)
-        .map(|one| (one.packet, one.at))
+        .filter(|decision| decision.outcome == Fate::Marked)
+        .map(|decision| (decision.packet, decision.at))
         .collect();
     prop_assert_eq!(departed.len(), left.len());
     for (decision, (at, flow, forward, bytes)) in departed.iter().zip(&left) {
@@ -227,7 +234,7 @@ fn packets_keep_their_bytes(
         // Each copy ends once, if none is inside; another one need not be marked.
         let ends = record
             .decisions()
-            .filter(|one| one.packet == *packet && one.outcome != Fate::Marked);
+            .filter(|decision| decision.packet == *packet && decision.outcome != Fate::Marked);
         let one_copy = driver.inside() == 0 && ends.count() == 1;
         let seen = departed
             .iter()

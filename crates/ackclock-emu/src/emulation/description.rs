@@ -290,7 +290,7 @@ fn brings_ecn(flow: &FlowDescription) -> bool {
 
 /// Returns the parameters in which the kernel differs from the scenario, each once.
 fn different(scenario: &Scenario) -> Vec<Different> {
-    let mut found = BTreeSet::new();
+    let mut differences = BTreeSet::new();
     let first = tcp_flows(scenario).next();
     for (number, flow, parameters) in tcp_flows(scenario) {
         let note = |name: &str, asked: &Value, reason: &str| Different {
@@ -300,8 +300,8 @@ fn different(scenario: &Scenario) -> Vec<Different> {
                 .map_or_else(|| asked.to_string(), str::to_owned),
             reason: reason.into(),
         };
-        found.extend(of_parameters(parameters, brings_ecn(flow), &note));
-        found.extend(of_control(flow, &note));
+        differences.extend(of_parameters(parameters, brings_ecn(flow), &note));
+        differences.extend(of_control(flow, &note));
         if let Some((_, name, others)) = first
             && tcp_settings(parameters) != tcp_settings(others)
         {
@@ -309,7 +309,7 @@ fn different(scenario: &Scenario) -> Vec<Different> {
                 "SACK, timestamps, ECN and RACK are set for the whole host, as in flow {}",
                 name.name
             );
-            found.insert(note(
+            differences.insert(note(
                 "preset",
                 &scenario.resolved["flows"][number]["transport"]["preset"],
                 &reason,
@@ -318,10 +318,10 @@ fn different(scenario: &Scenario) -> Vec<Different> {
     }
     for flow in &scenario.flows {
         if let Some(Udp::Controlled { parameters, .. }) = flow.transport.parameters() {
-            found.extend(of_session(&flow.name, parameters));
+            differences.extend(of_session(&flow.name, parameters));
         }
     }
-    found.into_iter().collect()
+    differences.into_iter().collect()
 }
 
 /// Returns the differences of a session; its wire format determines the packet lengths.
@@ -334,9 +334,9 @@ fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
     let header = session_header(parameters.mss);
     let answers =
         [Acknowledgement::LENGTH, Report::LENGTH].map(|length| length as u64 + UDP_HEADER_BYTES);
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     if parameters.header != header {
-        found.push(note(
+        differences.push(note(
             "header",
             parameters.header,
             format!("the transport's has {} bytes", header.0),
@@ -345,9 +345,9 @@ fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
     if !answers.contains(&parameters.feedback_size.0) {
         let [plain, report] = answers;
         let reason = format!("the transport's feedback has {plain} bytes, {report} with a report");
-        found.push(note("feedback_size", parameters.feedback_size, reason));
+        differences.push(note("feedback_size", parameters.feedback_size, reason));
     }
-    found
+    differences
 }
 
 /// Returns the differences in the parameters of one flow.
@@ -358,16 +358,16 @@ fn of_parameters(
 ) -> Vec<Different> {
     let linux = Preset::Linux.parameters();
     let (given, kernel) = (json!(parameters), json!(linux));
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     for (name, value) in given.as_object().into_iter().flatten() {
         let taken = TAKEN.contains(&name.as_str()) || brings_ecn && OF_ECN.contains(&name.as_str());
         if !taken && *value != kernel[name] {
-            found.push(note(name, value, "the kernel has its own way"));
+            differences.push(note(name, value, "the kernel has its own way"));
         }
     }
     let mut judge = |name: &str, differs: bool, reason: String| {
         if differs {
-            found.push(note(name, &given[name], &reason));
+            differences.push(note(name, &given[name], &reason));
         }
     };
     let header = header_bytes(parameters);
@@ -411,7 +411,7 @@ fn of_parameters(
         delayed,
         "the kernel delays ACKs in its own way".into(),
     );
-    found
+    differences
 }
 
 /// Returns the differences in its congestion control: a socket takes a name, but no parameters.
@@ -540,7 +540,7 @@ transport.initial_window = "4 segments"
         let names: Vec<&str> = description
             .different
             .iter()
-            .map(|one| one.name.as_str())
+            .map(|parameter| parameter.name.as_str())
             .collect();
         assert!(
             names.contains(&"flows.bulk.transport.rto_maximum"),
@@ -564,11 +564,11 @@ transport.initial_window = "4 segments"
             .iter()
             .find(|(name, _)| name == "net.ipv4.tcp_reordering");
         assert_eq!(reordering.map(|(_, value)| value.as_str()), Some("300"));
-        let differs = |what: &str| {
+        let differs = |ending: &str| {
             description
                 .different
                 .iter()
-                .any(|one| one.name.ends_with(what))
+                .any(|parameter| parameter.name.ends_with(ending))
         };
         assert!(!differs("transport.recovery"), "its sockets see to it");
         assert!(differs("transport.rto_maximum"));
@@ -579,7 +579,10 @@ transport.initial_window = "4 segments"
         let different = |control: &str| {
             let text = BOTH_WAYS.replace(r#"{ kind = "reno" }"#, control);
             let description = of(&scenario(&text)).unwrap();
-            let names = description.different.into_iter().map(|one| one.name);
+            let names = description
+                .different
+                .into_iter()
+                .map(|parameter| parameter.name);
             names
                 .filter_map(|name| {
                     name.strip_prefix("flows.bulk.transport.control.")
@@ -607,7 +610,7 @@ traffic = { kind = "bulk" }
 
     #[test]
     fn sessions_have_the_headers_of_their_wire_format() {
-        let said = |more: &str| {
+        let reasons = |more: &str| {
             let text = CONTROLLED.replace(r#""1000 bytes" "#, &format!(r#""1000 bytes"{more} "#));
             let description = of(&scenario(&text)).unwrap();
             assert_eq!(
@@ -616,11 +619,11 @@ traffic = { kind = "bulk" }
             );
             let different = description.different.into_iter();
             different
-                .map(|one| (one.name, one.reason))
+                .map(|parameter| (parameter.name, parameter.reason))
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            said(""),
+            reasons(""),
             [
                 (
                     "flows.media.transport.feedback_size".into(),
@@ -633,7 +636,7 @@ traffic = { kind = "bulk" }
             ]
         );
         assert_eq!(
-            said(r#", header = "84 bytes", feedback_size = "128 bytes""#),
+            reasons(r#", header = "84 bytes", feedback_size = "128 bytes""#),
             []
         );
     }

@@ -137,7 +137,11 @@ impl Started {
             driven: &driven,
         };
         let fidelity_row = finished.fidelity(description.mtu, &test, pair.device());
-        let groups: Vec<&str> = scenario.flows.iter().map(|one| one.name.as_str()).collect();
+        let groups: Vec<&str> = scenario
+            .flows
+            .iter()
+            .map(|flow| flow.name.as_str())
+            .collect();
         let delays = driven.report.driver.delay_table(labels, &groups);
         let mut tables = vec![
             ("flows", finished.flows(&summaries)),

@@ -177,7 +177,12 @@ fn compare(driven: &Driven, delays: &Delays) -> SelfTest {
     let (mut unique, mut extras) = (0, Vec::new());
     for datagrams in received {
         unique += datagrams.unique;
-        extras.extend(datagrams.log.iter().filter_map(|one| extra(one, delays)));
+        extras.extend(
+            datagrams
+                .log
+                .iter()
+                .filter_map(|datagram| extra(datagram, delays)),
+        );
     }
     extras.sort_unstable();
     let came = delays.arrived.len() as u64;

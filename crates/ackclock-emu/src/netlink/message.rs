@@ -148,11 +148,11 @@ pub(crate) fn acknowledged(message: &Received<'_>) -> io::Result<()> {
     } else {
         u32_at(message.payload, 4) as usize
     };
-    let told = message
+    let extended = message
         .payload
         .get(4 + padded(request)..)
         .unwrap_or_default();
-    match attributes(told).find(|(kind, _)| *kind == ERROR_TEXT) {
+    match attributes(extended).find(|(kind, _)| *kind == ERROR_TEXT) {
         Some((_, text)) => Err(io::Error::new(
             error.kind(),
             format!("{}: {error}", as_text(text)),
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn an_error_has_the_kernels_words() {
-        let told = |flags: i32, request: &[u8]| {
+        let answer = |flags: i32, request: &[u8]| {
             let mut fixed = (-libc::EINVAL).to_ne_bytes().to_vec();
             fixed.extend_from_slice(request);
             let mut message = Message::new(libc::NLMSG_ERROR as u16, flags, &fixed);
@@ -243,8 +243,8 @@ mod tests {
         };
         let request = Message::new(24, 0, &[7; 12]).finish(3);
         for text in [
-            told(libc::NLM_F_CAPPED, &request[..HEADER]),
-            told(0, &request),
+            answer(libc::NLM_F_CAPPED, &request[..HEADER]),
+            answer(0, &request),
         ] {
             assert!(
                 text.starts_with("Unknown tcp congestion algorithm: Invalid argument"),

@@ -310,11 +310,11 @@ impl Netlink {
         let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK;
         let mut message = Message::new(libc::RTM_GETLINK, flags, &interface_part(0, 0, 0));
         message.put_text(libc::IFLA_IFNAME, name);
-        let mut found = None;
+        let mut interface = None;
         self.ask(message, |answer| {
-            found = interface_of(answer).or(found.take())
+            interface = interface_of(answer).or(interface.take())
         })?;
-        found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        interface.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
     /// Creates a pair of Ethernet interfaces: `name` here, and `other` in another network
@@ -442,14 +442,14 @@ impl Netlink {
         let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK;
         let mut message = Message::new(libc::RTM_GETROUTE, flags, &question_part(RTM_F_FIB_MATCH));
         message.put(libc::RTA_DST, &destination.octets());
-        let mut found = Metrics::default();
+        let mut route_metrics = Metrics::default();
         self.ask(message, |answer| {
-            let told = attributes(answer.payload.get(12..).unwrap_or_default());
-            for (_, metrics) in told.filter(|(kind, _)| *kind == libc::RTA_METRICS) {
-                found = Metrics::read(metrics);
+            let answered = attributes(answer.payload.get(12..).unwrap_or_default());
+            for (_, metrics) in answered.filter(|(kind, _)| *kind == libc::RTA_METRICS) {
+                route_metrics = Metrics::read(metrics);
             }
         })?;
-        Ok(found)
+        Ok(route_metrics)
     }
 }
 

@@ -238,16 +238,16 @@ fn what_goes_in_comes_out_and_replays() {
     assert!(lost.impairment > datagrams / 10 && duplicates > datagrams / 20);
 
     let chunks: io::Result<Vec<Chunk>> = Chunks::new(&record.bytes()[..]).unwrap().collect();
-    let found = replay(network(), INTERVAL, chunks.unwrap().into_iter().map(Ok)).unwrap();
+    let replayed = replay(network(), INTERVAL, chunks.unwrap().into_iter().map(Ok)).unwrap();
     let expected = Replay {
         arrivals: 2 * all + datagrams,
-        decisions: found.decisions,
+        decisions: replayed.decisions,
         until: report.driver.now(),
         complete: true,
         difference: None,
     };
-    assert_eq!(found, expected);
-    assert!(found.decisions >= traffic.written.iter().sum::<u64>() + lost.drops());
+    assert_eq!(replayed, expected);
+    assert!(replayed.decisions >= traffic.written.iter().sum::<u64>() + lost.drops());
 
     for (shared, expected) in captures.iter().zip([
         traffic.taken[0],

@@ -78,7 +78,7 @@ proptest! {
         for chunk in &chunks {
             chunk.write_to(&mut file, &mut body).unwrap();
         }
-        let found =
+        let replayed =
             replay(description.network(), INTERVAL, Chunks::new(&file[..]).unwrap()).unwrap();
         let decisions: usize = chunks.iter().map(Chunk::decisions_len).sum();
         let expected = Replay {
@@ -88,19 +88,19 @@ proptest! {
             complete: true,
             difference: None,
         };
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(replayed, expected);
         // The record of a killed run is compared as far as it goes, wherever it was cut off.
         let cut = place.index(file.len());
-        let found =
+        let replayed =
             replay(description.network(), INTERVAL, Chunks::new(&file[..cut]).unwrap()).unwrap();
-        prop_assert_eq!((found.complete, &found.difference), (false, &None));
+        prop_assert_eq!((replayed.complete, &replayed.difference), (false, &None));
         let (mut whole, mut until) = (MAGIC.len(), Time::ZERO);
         for chunk in &chunks {
             chunk.write_to(&mut Vec::new(), &mut body).unwrap();
             whole += 12 + body.len();
             until = if whole <= cut { chunk.until } else { until };
         }
-        prop_assert_eq!(found.until, until);
+        prop_assert_eq!(replayed.until, until);
     }
 
     #[test]
@@ -151,9 +151,9 @@ proptest! {
                 _ => rows.1.insert(of, rows.1[of]),
             }
         });
-        let found = replayed(&description, &chunks);
-        prop_assert!(found.difference.is_some(), "change {} of chunk {} not found", kind, number);
-        prop_assert!(!found.difference.unwrap().to_string().is_empty());
+        let outcome = replayed(&description, &chunks);
+        prop_assert!(outcome.difference.is_some(), "change {} of chunk {} not found", kind, number);
+        prop_assert!(!outcome.difference.unwrap().to_string().is_empty());
     }
 }
 

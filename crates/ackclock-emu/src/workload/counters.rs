@@ -88,7 +88,7 @@ fn read() -> Reading {
 
 /// Parses the text of the files. Each group of counters takes two lines, of names and of values.
 fn values(text: &str) -> Reading {
-    let mut found = vec![None; COUNTERS.len()];
+    let mut reading = vec![None; COUNTERS.len()];
     let mut lines = text.lines();
     while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
         let mut pairs = names.split_whitespace().zip(values.split_whitespace());
@@ -100,11 +100,11 @@ fn values(text: &str) -> Reading {
         }
         for (name, value) in pairs {
             if let Some(number) = COUNTERS.iter().position(|(known, _)| *known == name) {
-                found[number] = value.parse().ok();
+                reading[number] = value.parse().ok();
             }
         }
     }
-    found
+    reading
 }
 
 #[cfg(test)]
@@ -157,8 +157,8 @@ IpExt: 0 99
     #[test]
     fn the_run_and_the_measured_time_are_counted_apart() {
         let reading = |value| {
-            let known = |(name, _): &(&str, &str)| (*name != "TCPTSReorder").then_some(value);
-            COUNTERS.iter().map(known).collect::<Reading>()
+            let counted = |(name, _): &(&str, &str)| (*name != "TCPTSReorder").then_some(value);
+            COUNTERS.iter().map(counted).collect::<Reading>()
         };
         let before = read();
         let mut counters = Counters {
@@ -172,15 +172,15 @@ IpExt: 0 99
         assert_eq!(counters.poll_timeout(), Time::NEVER);
         counters.warm = Some(reading(u64::MAX));
         let counted = counters.finish();
-        assert!(counted.iter().all(|one| one.name != "TCPTSReorder"));
+        assert!(counted.iter().all(|counter| counter.name != "TCPTSReorder"));
         let after = read();
-        for one in &counted {
-            let bounds = (value(&before, &one.name), value(&after, &one.name));
+        for counter in &counted {
+            let bounds = (value(&before, &counter.name), value(&after, &counter.name));
             assert!(
-                bounds.0 <= Some(one.value) && Some(one.value) <= bounds.1,
-                "{one:?}"
+                bounds.0 <= Some(counter.value) && Some(counter.value) <= bounds.1,
+                "{counter:?}"
             );
-            assert_eq!(one.measured_value, 0);
+            assert_eq!(counter.measured_value, 0);
         }
     }
 

@@ -21,9 +21,9 @@ pub(super) fn read_stamp(payload: &[u8], expected: u64) -> (u64, Option<u64>) {
         word[..bytes.len()].copy_from_slice(bytes);
     }
     let [low, sent] = words.map(u64::from_le_bytes);
-    let known = payload.len().min(WORD) as u32 * 8;
+    let bits = payload.len().min(WORD) as u32 * 8;
     let sent = (payload.len() >= STAMP_BYTES).then_some(sent);
-    (nearest(low, known, expected), sent)
+    (nearest(low, bits, expected), sent)
 }
 
 /// Returns the number with these lowest bits that is nearest to `expected`.
@@ -129,12 +129,12 @@ mod tests {
     fn a_stamp_reads_as_it_is_written_and_short_ones_tell_the_number() {
         let bytes = stamp(70_123, 5_000_000_007);
         assert_eq!(read_stamp(&bytes, 0), (70_123, Some(5_000_000_007)));
-        for known in 1..STAMP_BYTES {
+        for length in 1..STAMP_BYTES {
             for expected in [70_000, 70_123, 70_200] {
                 assert_eq!(
-                    read_stamp(&bytes[..known], expected),
+                    read_stamp(&bytes[..length], expected),
                     (70_123, None),
-                    "{known} bytes"
+                    "{length} bytes"
                 );
             }
         }

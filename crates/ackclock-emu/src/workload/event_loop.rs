@@ -26,14 +26,14 @@ pub(super) struct Waiting {
     begin_ns: u64,
     end_ns: u64,
     watch: Watch,
-    told: bool,
+    told_to_end: bool,
     ready: Vec<Ready>,
 }
 
 impl Waiting {
     /// Creates a clock whose zero is the plan's beginning, without sockets except the one that
     /// tells to end. Raises the priority of the calling thread if permitted.
-    pub(super) fn new(plan: &Plan, told: Option<BorrowedFd<'_>>) -> io::Result<Self> {
+    pub(super) fn new(plan: &Plan, stop: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         let ordinary = become_real_time_host().err().map(|error| error.to_string());
         // Without this the kernel wakes up to 50 µs late, to save wake-ups (prctl(2),
         // PR_SET_TIMERSLACK).
@@ -43,11 +43,11 @@ impl Waiting {
             begin_ns: plan.begin_ns,
             end_ns: plan.begin_ns.saturating_add(plan.duration_ns),
             watch: Watch::start(plan.bridged_ns, ordinary, monotonic_ns()),
-            told: false,
+            told_to_end: false,
             ready: Vec::with_capacity(MOST_EVENTS),
         };
-        if let Some(told) = told {
-            waiting.add(told, TOLD, epoll::EventFlags::IN)?;
+        if let Some(stop) = stop {
+            waiting.add(stop, TOLD, epoll::EventFlags::IN)?;
         }
         Ok(waiting)
     }
@@ -61,8 +61,8 @@ impl Waiting {
         Time::from_nanos(instant_ns.saturating_sub(self.begin_ns))
     }
     /// True if the loop was told to end, or the other end of that descriptor is closed.
-    pub(super) const fn is_told(&self) -> bool {
-        self.told
+    pub(super) const fn is_told_to_end(&self) -> bool {
+        self.told_to_end
     }
 
     /// Adds a socket with the events in `flags`; errors and hang-ups are always included.
@@ -96,12 +96,12 @@ impl Waiting {
 
     /// Returns the delays of the thread, from the run's beginning to its end.
     pub(super) fn punctuality(&self) -> Punctuality {
-        self.watch.found().clone()
+        self.watch.measured().clone()
     }
 
     /// Waits until the run begins, or until told to end.
     pub(super) fn wait_for_begin(&mut self) -> io::Result<()> {
-        while !self.told && monotonic_ns() < self.begin_ns {
+        while !self.told_to_end && monotonic_ns() < self.begin_ns {
             self.wait_until_instant(self.begin_ns)?;
         }
         Ok(())
@@ -127,14 +127,14 @@ impl Waiting {
         // ppoll(2) takes nanoseconds on every kernel; epoll_wait(2) only milliseconds before Linux
         // 5.11.
         let mut sockets = [PollFd::new(&self.epoll, PollFlags::IN)];
-        let found = poll(&mut sockets, Some(&timeout));
+        let polled = poll(&mut sockets, Some(&timeout));
         let woken_ns = monotonic_ns();
         if woken_ns >= self.begin_ns && asked_ns < self.end_ns {
             // Lateness before the wait was requested is not the machine's fault.
             self.watch
                 .note(woken_ns, woken_ns.saturating_sub(instant_ns.max(asked_ns)));
         }
-        match found {
+        match polled {
             Ok(0) | Err(Errno::INTR) => return Ok(()),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
@@ -150,7 +150,7 @@ impl Waiting {
         for event in events {
             let (number, flags) = (event.data.u64(), event.flags);
             if number == TOLD {
-                self.told = true;
+                self.told_to_end = true;
             } else {
                 self.ready.push((number, flags));
             }

@@ -36,7 +36,7 @@ pub(super) struct Watch {
     /// Time in its run queue up to the last reading.
     waited_ns: u64,
     read_ns: u64,
-    found: Punctuality,
+    measured: Punctuality,
 }
 
 impl Watch {
@@ -48,13 +48,13 @@ impl Watch {
             bridged_ns,
             waited_ns: 0,
             read_ns: now_ns,
-            found: Punctuality {
+            measured: Punctuality {
                 ordinary,
                 ..Punctuality::default()
             },
         };
         let waited = watch.waited();
-        watch.found.is_known = waited.is_some();
+        watch.measured.is_known = waited.is_some();
         watch.waited_ns = waited.unwrap_or(0);
         watch
     }
@@ -75,12 +75,12 @@ impl Watch {
                 self.waited_ns = waited_ns;
             }
         }
-        self.found.longest_ns = self.found.longest_ns.max(wait_ns);
-        self.found.unbridged_ns += wait_ns.saturating_sub(self.bridged_ns);
+        self.measured.longest_ns = self.measured.longest_ns.max(wait_ns);
+        self.measured.unbridged_ns += wait_ns.saturating_sub(self.bridged_ns);
     }
 
-    pub(super) const fn found(&self) -> &Punctuality {
-        &self.found
+    pub(super) const fn measured(&self) -> &Punctuality {
+        &self.measured
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
             bridged_ns,
             waited_ns: 0,
             read_ns: 0,
-            found: Punctuality::default(),
+            measured: Punctuality::default(),
         }
     }
 
@@ -111,10 +111,10 @@ mod tests {
             watch.note(now_ns, late_ns);
         }
         assert_eq!(
-            (watch.found().longest_ns, watch.found().unbridged_ns),
+            (watch.measured().longest_ns, watch.measured().unbridged_ns),
             (3000, 2500)
         );
-        assert!(!watch.found().is_known);
+        assert!(!watch.measured().is_known);
     }
 
     #[test]
@@ -140,11 +140,11 @@ mod tests {
             }
             let begin = super::super::monotonic_ns();
             let mut watch = Watch::start(0, None, begin);
-            while watch.found().is_known && watch.found().longest_ns == 0 {
+            while watch.measured().is_known && watch.measured().longest_ns == 0 {
                 watch.note(super::super::monotonic_ns(), 0); // would not end otherwise
             }
             stop.store(true, Ordering::Relaxed);
-            assert_eq!(watch.found().unbridged_ns, watch.found().longest_ns);
+            assert_eq!(watch.measured().unbridged_ns, watch.measured().longest_ns);
         });
     }
 }

@@ -46,13 +46,13 @@ impl RateReading {
     pub(super) fn of(now: Time, flow: u32, report: &SenderReport) -> Self {
         let state = &report.state;
         let nanos = |span: Option<Span>| span.map(Span::as_nanos);
-        let known = |value: f64| Some(value).filter(|value| value.is_finite());
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         RateReading {
             time_ns: now.as_nanos(),
             flow,
             mode: state.mode.into(),
-            rate_byte_per_s: known(state.rate),
-            loss_event_rate: known(state.loss_event_rate),
+            rate_byte_per_s: finite(state.rate),
+            loss_event_rate: finite(state.loss_event_rate),
             rtt_ns: nanos(state.rtt),
             smoothed_rtt_ns: nanos(state.smoothed_rtt),
             timeout_ns: nanos(state.timeout),

@@ -169,15 +169,15 @@ impl Receiving {
     }
 
     /// Runs until every connection has ended, until the deadline (the end of the run and the
-    /// draining after it), or until `told` is readable or its other end is closed. Data that has
+    /// draining after it), or until `stop` is readable or its other end is closed. Data that has
     /// arrived by then still counts. Nobody can know which datagram was the last, so with UDP flows
     /// it runs until the deadline or until told.
     ///
     /// # Errors
     /// Errors of waiting. Errors of a single flow are in the report.
-    pub fn run(self, told: Option<BorrowedFd<'_>>) -> io::Result<ReceivingReport> {
+    pub fn run(self, stop: Option<BorrowedFd<'_>>) -> io::Result<ReceivingReport> {
         let Receiving { plan, mut flows } = self;
-        let mut waiting = Waiting::new(&plan, told)?;
+        let mut waiting = Waiting::new(&plan, stop)?;
         let mut due = Due::new(flows.len());
         for (index, flow) in flows.iter().enumerate() {
             flow.watch(index as u64, &waiting)?;
@@ -201,7 +201,7 @@ impl Receiving {
                 .iter()
                 .take_while(|flow| flow.has_ended())
                 .count();
-            if running == flows.len() || waiting.is_told() || waiting.now() >= deadline {
+            if running == flows.len() || waiting.is_told_to_end() || waiting.now() >= deadline {
                 break;
             }
             waiting.wait(deadline.min(due.next()).min(counters.poll_timeout()))?;
@@ -224,14 +224,14 @@ impl Receiving {
                 flows[ready.0 as usize].handle_ready(ready, &waiting, &mut buffer)?;
             }
         }
-        let ending = if waiting.is_told() {
+        let ending = if waiting.is_told_to_end() {
             Ending::Told
         } else {
             Ending::EndOfRun
         };
         Ok(ReceivingReport {
             ended_ns: waiting.now().as_nanos(),
-            told: waiting.is_told(),
+            told_to_end: waiting.is_told_to_end(),
             punctuality: waiting.punctuality(),
             counters: counters.finish(),
             flows: flows

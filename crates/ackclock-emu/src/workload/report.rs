@@ -19,7 +19,7 @@ pub struct SendingReport {
     /// Time of its end.
     pub ended_ns: u64,
     /// True if it was told to end before the end of the run.
-    pub told: bool,
+    pub told_to_end: bool,
     /// Sampling times left out because the previous sampling took longer than the interval.
     pub missed_samples: u64,
     /// Delays of its thread.
@@ -37,7 +37,7 @@ pub struct ReceivingReport {
     /// Time of its end.
     pub ended_ns: u64,
     /// True if it was told to end.
-    pub told: bool,
+    pub told_to_end: bool,
     /// Delays of its thread.
     pub punctuality: Punctuality,
 }

@@ -170,18 +170,18 @@ impl Sending {
         self.plan.begin_ns = begin_ns;
     }
 
-    /// Runs until every flow has ended, at the latest until the end of the run, or until `told` is
+    /// Runs until every flow has ended, at the latest until the end of the run, or until `stop` is
     /// readable or its other end is closed. Unsent data is then dropped.
     ///
     /// # Errors
     /// Errors of waiting, and of `take`. Errors of a single flow are in the report.
     pub fn run(
         self,
-        told: Option<BorrowedFd<'_>>,
+        stop: Option<BorrowedFd<'_>>,
         take: SampleSink<'_>,
     ) -> io::Result<SendingReport> {
         let Sending { plan, mut flows } = self;
-        let mut waiting = Waiting::new(&plan, told)?;
+        let mut waiting = Waiting::new(&plan, stop)?;
         let mut samples = Samples::new(take);
         let mut sampler = Sampler::new(plan.sample_interval_ns);
         let mut due = Due::new(flows.len());
@@ -201,7 +201,7 @@ impl Sending {
                 samples: &mut samples,
             };
             handle_timeouts(&mut flows, &mut due, &mut context)?;
-            if now >= plan.end() || waiting.is_told() {
+            if now >= plan.end() || waiting.is_told_to_end() {
                 let ending = if now >= plan.end() {
                     Ending::EndOfRun
                 } else {
@@ -219,7 +219,7 @@ impl Sending {
             let next_sample = sampler.poll(now, &flows, &mut samples)?;
             let next_own = next_sample.min(counters.poll_timeout());
             waiting.wait(due.next().min(next_own).min(plan.end()))?;
-            if waiting.is_told() {
+            if waiting.is_told_to_end() {
                 // The receiving host may have been told as well: that it closes is not a failure of
                 // a flow.
                 continue;
@@ -238,7 +238,7 @@ impl Sending {
         samples.flush()?;
         Ok(SendingReport {
             ended_ns: waiting.now().as_nanos(),
-            told: waiting.is_told(),
+            told_to_end: waiting.is_told_to_end(),
             punctuality: waiting.punctuality(),
             missed_samples: sampler.missed(),
             counters: counters.finish(),

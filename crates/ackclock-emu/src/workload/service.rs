@@ -83,7 +83,7 @@ enum Prepared {
 struct Running {
     thread: JoinHandle<io::Result<WorkloadReport>>,
     /// Closed to end the run.
-    told: Option<PipeWriter>,
+    stop: Option<PipeWriter>,
     samples: Samples,
 }
 
@@ -102,7 +102,7 @@ impl WorkloadService {
             WorkloadRequest::Begin(begin_ns) => self.begin(begin_ns)?,
             WorkloadRequest::Poll => self.poll()?,
             WorkloadRequest::End => {
-                self.running()?.told = None;
+                self.running()?.stop = None;
                 WorkloadAnswer::Ending
             }
         };
@@ -130,7 +130,7 @@ impl WorkloadService {
     fn begin(&mut self, begin_ns: u64) -> Result<WorkloadAnswer, String> {
         let prepared = self.prepared.take().ok_or("nothing is prepared")?;
         let failed = |error: io::Error| format!("the workload cannot start: {error}");
-        let (until, told) = io::pipe().map_err(failed)?;
+        let (until, stop) = io::pipe().map_err(failed)?;
         let samples = Samples::default();
         let taken = Arc::clone(&samples);
         let thread = std::thread::Builder::new()
@@ -139,7 +139,7 @@ impl WorkloadService {
             .map_err(failed)?;
         self.running = Some(Running {
             thread,
-            told: Some(told),
+            stop: Some(stop),
             samples,
         });
         Ok(WorkloadAnswer::Begun)
@@ -178,7 +178,7 @@ impl Prepared {
         until: &PipeReader,
         samples: &Samples,
     ) -> io::Result<WorkloadReport> {
-        let told = Some(until.as_fd());
+        let stop = Some(until.as_fd());
         match self {
             Prepared::Sending(mut sending) => {
                 sending.begin_at(begin_ns);
@@ -189,11 +189,11 @@ impl Prepared {
                         .append(block);
                     Ok(())
                 };
-                sending.run(told, &mut take).map(WorkloadReport::Sending)
+                sending.run(stop, &mut take).map(WorkloadReport::Sending)
             }
             Prepared::Receiving(mut receiving) => {
                 receiving.begin_at(begin_ns);
-                receiving.run(told).map(WorkloadReport::Receiving)
+                receiving.run(stop).map(WorkloadReport::Receiving)
             }
         }
     }

@@ -254,7 +254,7 @@ pub(super) fn allow_descriptors() {
 }
 
 /// Returns the refusal for a socket that cannot be created.
-pub(super) fn socket_refused(flow: u32, what: &str, error: &io::Error) -> Refused {
+pub(super) fn socket_refused(flow: u32, attempt: &str, error: &io::Error) -> Refused {
     let remedy = match error.raw_os_error() {
         Some(libc::EADDRNOTAVAIL) => "give the host this address first",
         Some(libc::EADDRINUSE) => "give each flow an address and port of its own",
@@ -263,7 +263,7 @@ pub(super) fn socket_refused(flow: u32, what: &str, error: &io::Error) -> Refuse
     };
     Refused {
         flow: Some(flow),
-        reason: format!("{what} ({error})"),
+        reason: format!("{attempt} ({error})"),
         remedy: remedy.into(),
     }
 }

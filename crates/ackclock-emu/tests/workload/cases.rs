@@ -125,8 +125,8 @@ pub(super) fn plan(scenario: &Scenario) -> Plan {
 pub(super) fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, Readings) {
     let receiving = Receiving::prepare(plan.clone()).unwrap();
     let sending = Sending::prepare(plan.clone()).unwrap();
-    let (told, teller) = io::pipe().unwrap();
-    let receiver = std::thread::spawn(move || receiving.run(Some(told.as_fd())).unwrap());
+    let (stop, teller) = io::pipe().unwrap();
+    let receiver = std::thread::spawn(move || receiving.run(Some(stop.as_fd())).unwrap());
     let mut readings = Readings::default();
     let mut take = |block: Readings| {
         readings.append(block);
@@ -154,8 +154,8 @@ fn run_until_enough(plan: &mut Plan) -> (SendingReport, ReceivingReport, Reading
     plan.sample_interval_ns = 50_000;
     let receiving = Receiving::prepare(plan.clone()).unwrap();
     let sending = Sending::prepare(plan.clone()).unwrap();
-    let (told, teller) = io::pipe().unwrap();
-    let again = told.try_clone().unwrap();
+    let (stop, teller) = io::pipe().unwrap();
+    let again = stop.try_clone().unwrap();
     let receiver = std::thread::spawn(move || receiving.run(Some(again.as_fd())).unwrap());
     let (mut teller, mut readings) = (Some(teller), Readings::default());
     let mut take = |block: Readings| {
@@ -165,9 +165,9 @@ fn run_until_enough(plan: &mut Plan) -> (SendingReport, ReceivingReport, Reading
         }
         Ok(())
     };
-    let sent = sending.run(Some(told.as_fd()), &mut take).unwrap();
+    let sent = sending.run(Some(stop.as_fd()), &mut take).unwrap();
     let received = receiver.join().unwrap();
-    assert!(sent.told && received.told);
+    assert!(sent.told_to_end && received.told_to_end);
     (sent, received, readings)
 }
 
@@ -329,16 +329,23 @@ fn datagrams_leave_on_time() {
     let start = Time::from_nanos(30 * MILLISECOND);
     plan.flows[1].start_ns = start.as_nanos();
     let (sent, received, readings) = run(&plan, true);
-    assert!(received.told && readings.is_empty());
+    assert!(received.told_to_end && readings.is_empty());
     for (group, start) in [(0, Time::ZERO), (1, start), (2, Time::ZERO)] {
         let expected = times_of_traffic(&scenario, group, start);
         let (flow, arrived) = (&sent.flows[group], &received.flows[group]);
         let datagrams = flow.datagrams.as_ref().unwrap();
-        let due: Vec<u64> = datagrams.log.iter().map(|one| one.due_ns).collect();
+        let due: Vec<u64> = datagrams
+            .log
+            .iter()
+            .map(|datagram| datagram.due_ns)
+            .collect();
         assert!(expected.len() > 10);
         assert_eq!(due, expected);
         assert!(
-            datagrams.log.iter().all(|one| one.sent_ns >= one.due_ns),
+            datagrams
+                .log
+                .iter()
+                .all(|datagram| datagram.sent_ns >= datagram.due_ns),
             "none before its time"
         );
         assert_eq!(
@@ -356,14 +363,18 @@ fn datagrams_leave_on_time() {
             (Some(0), counts.unique)
         );
         assert_eq!(arrived.received_bytes, 1000 * counts.unique);
-        let stamps: Vec<Option<u64>> = counts.log.iter().map(|one| one.sent_ns).collect();
-        let sent_at: Vec<Option<u64>> = datagrams.log.iter().map(|one| Some(one.sent_ns)).collect();
+        let stamps: Vec<Option<u64>> = counts.log.iter().map(|datagram| datagram.sent_ns).collect();
+        let sent_at: Vec<Option<u64>> = datagrams
+            .log
+            .iter()
+            .map(|datagram| Some(datagram.sent_ns))
+            .collect();
         assert_eq!(stamps, sent_at);
         assert!(
             counts
                 .log
                 .iter()
-                .all(|one| one.sent_ns <= Some(one.received_ns))
+                .all(|datagram| datagram.sent_ns <= Some(datagram.received_ns))
         );
     }
     assert_eq!(sent.flows[0].ending, Ending::EndOfRun);
@@ -394,7 +405,11 @@ fn duplicates_count_once() {
     assert_eq!(flow.received_bytes, 400);
     assert_eq!(flow.ending, Ending::EndOfRun);
     assert_eq!(
-        counts.log.iter().map(|one| one.number).collect::<Vec<_>>(),
+        counts
+            .log
+            .iter()
+            .map(|datagram| datagram.number)
+            .collect::<Vec<_>>(),
         [0, 1, 1, 4]
     );
 }
@@ -469,7 +484,7 @@ fn a_stop_ends() {
     assert!(flow.ended_ns >= Some(500 * MILLISECOND));
     assert!(received.flows[0].received_bytes <= flow.written_bytes);
     // Both hosts have ended by themselves, long before the run's end: nothing was left to do.
-    assert!(!sent.told && !received.told);
+    assert!(!sent.told_to_end && !received.told_to_end);
     assert!(sent.ended_ns < 30_000 * MILLISECOND && received.ended_ns < 30_000 * MILLISECOND);
 }
 
@@ -505,7 +520,7 @@ fn the_deadline() {
     drop(stuck);
     assert_eq!(report.flows[0].ending, Ending::EndOfRun);
     assert_eq!(report.flows[1].ending, Ending::NotStarted);
-    assert!(report.ended_ns >= 150 * MILLISECOND && !report.told);
+    assert!(report.ended_ns >= 150 * MILLISECOND && !report.told_to_end);
 }
 
 fn nobody_listening() {
@@ -573,7 +588,7 @@ fn settings() {
     let outcome = |settings: &[ackclock_emu::workload::SocketSetting]| -> Vec<(String, bool)> {
         settings
             .iter()
-            .map(|one| (one.name.clone(), one.has == Some(one.asked)))
+            .map(|setting| (setting.name.clone(), setting.has == Some(setting.asked)))
             .collect()
     };
     let expected = |names: &[&str]| {
@@ -615,15 +630,18 @@ fn without_duplicate_acks() {
     let settings = &sent.flows[0].settings;
     let filter = settings
         .iter()
-        .find(|one| one.name == "SO_ATTACH_BPF")
+        .find(|setting| setting.name == "SO_ATTACH_BPF")
         .expect("it was asked for");
     match &filter.refusal {
         None => assert_eq!(filter.has, Some(1)),
         Some(refusal) => {
             // It is not permitted, or not in this kernel. If the kernel found the program unsafe,
             // it would be our fault.
-            let known = ["(os error 1)", "(os error 38)"];
-            assert!(known.iter().any(|one| refusal.ends_with(one)), "{refusal}");
+            let endings = ["(os error 1)", "(os error 38)"];
+            assert!(
+                endings.iter().any(|ending| refusal.ends_with(ending)),
+                "{refusal}"
+            );
             eprintln!("duplicate ACKs are not kept from sockets here: {refusal}");
         }
     }

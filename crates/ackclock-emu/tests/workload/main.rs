@@ -62,10 +62,10 @@ fn passes(name: &str) -> bool {
         Some(SKIPPED) => "SKIPPED",
         _ => "FAILED",
     };
-    let said = [ended.stdout, ended.stderr].concat();
+    let output = [ended.stdout, ended.stderr].concat();
     println!(
         "{}test {name} ... {outcome}",
-        String::from_utf8_lossy(&said)
+        String::from_utf8_lossy(&output)
     );
     outcome != "FAILED"
 }

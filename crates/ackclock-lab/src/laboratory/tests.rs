@@ -61,13 +61,13 @@ fn the_first_point_of_a_sweep_runs_with_its_files() {
             include_str!("../../../../traces/swinging-downlink.mahimahi"),
         "../traces/swinging-downlink.csv": include_str!("../../../../traces/swinging-downlink.csv"),
     });
-    let found = check(&json!({ "scenario": scenario, "files": files })).unwrap();
+    let checked = check(&json!({ "scenario": scenario, "files": files })).unwrap();
     assert_eq!(
-        found["assignments"],
+        checked["assignments"],
         json!([["flows.download.transport.control.kind", "reno"]])
     );
-    assert_eq!(found["points"], 2);
-    assert!(found["scenario"]["sweep"].is_object() && found["point"]["sweep"].is_null());
+    assert_eq!(checked["points"], 2);
+    assert!(checked["scenario"]["sweep"].is_object() && checked["point"]["sweep"].is_null());
     let error = check(&json!({ "scenario": scenario })).unwrap_err();
     assert_eq!(error.key(), "file hops.downlink.link.file");
 }
@@ -123,8 +123,11 @@ fn the_page_of_a_scenario_changes_no_run() {
 
 #[test]
 fn the_page_knows_the_schema_and_the_controls_left_out() {
-    let found = describe();
-    assert_eq!(found["controls_left_out"], json!(["kernel", "python"]));
-    assert!(found["schema"]["properties"]["lab"].is_object());
-    assert_eq!(found["version"], env!("CARGO_PKG_VERSION"));
+    let description = describe();
+    assert_eq!(
+        description["controls_left_out"],
+        json!(["kernel", "python"])
+    );
+    assert!(description["schema"]["properties"]["lab"].is_object());
+    assert_eq!(description["version"], env!("CARGO_PKG_VERSION"));
 }

@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn the_accurate_ecn_option_is_read_in_either_order_and_any_length() {
         let read = |bytes: &[u8]| options_of(bytes).accurate_ecn.unwrap();
-        let found = |ect0, ce, ect1, shape| AccurateEcn {
+        let expected = |ect0, ce, ect1, shape| AccurateEcn {
             ect0,
             ce,
             ect1,
@@ -254,22 +254,22 @@ mod tests {
         let option = |kind: u8, length: u8| {
             [&[kind, length][..], &counters[..usize::from(length) - 2]].concat()
         };
-        assert_eq!(read(&option(172, 11)), found(a, b, c, listed));
-        assert_eq!(read(&option(174, 11)), found(c, b, a, listed));
-        assert_eq!(read(&option(172, 8)), found(a, b, None, listed));
-        assert_eq!(read(&option(174, 8)), found(None, b, a, listed));
-        assert_eq!(read(&option(172, 5)), found(a, None, None, listed));
-        assert_eq!(read(&option(174, 5)), found(None, None, a, listed));
-        assert_eq!(read(&option(172, 2)), found(None, None, None, listed));
+        assert_eq!(read(&option(172, 11)), expected(a, b, c, listed));
+        assert_eq!(read(&option(174, 11)), expected(c, b, a, listed));
+        assert_eq!(read(&option(172, 8)), expected(a, b, None, listed));
+        assert_eq!(read(&option(174, 8)), expected(None, b, a, listed));
+        assert_eq!(read(&option(172, 5)), expected(a, None, None, listed));
+        assert_eq!(read(&option(174, 5)), expected(None, None, a, listed));
+        assert_eq!(read(&option(172, 2)), expected(None, None, None, listed));
         // Another length: whole counters count, and the next option is found.
         let odd = AccurateEcnShape::Odd;
         let six = options_of(&[172, 6, 1, 2, 3, 9, 3, 3, 7]);
-        assert_eq!(six.accurate_ecn, Some(found(a, None, None, odd)));
+        assert_eq!(six.accurate_ecn, Some(expected(a, None, None, odd)));
         assert_eq!(six.window_scale, Some(7));
         let long = [&[174, 14][..], &counters, &[9, 9, 9]].concat();
-        assert_eq!(read(&long), found(c, b, a, odd));
+        assert_eq!(read(&long), expected(c, b, a, odd));
         // Longer than the options, or than itself.
-        let cut = found(None, None, None, AccurateEcnShape::Cut);
+        let cut = expected(None, None, None, AccurateEcnShape::Cut);
         assert_eq!(read(&[172, 30, 1, 2, 3, 4]), cut);
         assert_eq!(read(&[174, 1, 1, 2]), cut);
         assert_eq!(options_of(&[30, 4, 0, 0]).accurate_ecn, None);

@@ -26,7 +26,7 @@ impl CaptureError {
         if let Some((_, what, remedy)) = KNOWN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
             return CaptureError::Format(format!("is {what}; {remedy}"));
         }
-        let what = if bytes.is_empty() {
+        let content = if bytes.is_empty() {
             "is empty".into()
         } else if is_text(bytes) {
             "is a text file".into()
@@ -38,7 +38,7 @@ impl CaptureError {
                 .collect();
             format!("begins with the bytes {}", begin.join(" "))
         };
-        CaptureError::Format(format!("{what}, {REMEDY}"))
+        CaptureError::Format(format!("{content}, {REMEDY}"))
     }
 
     /// Returns the error for an unknown format version.
@@ -91,13 +91,16 @@ pub struct Damage {
     /// Offset of the damaged item in bytes from the beginning of the file, after decompression.
     pub offset: u64,
     /// Description of the damage.
-    pub what: String,
+    pub description: String,
 }
 
 impl Damage {
-    pub(super) fn new(offset: u64, what: impl Into<String>) -> Self {
-        let what = what.into();
-        Damage { offset, what }
+    pub(super) fn new(offset: u64, description: impl Into<String>) -> Self {
+        let description = description.into();
+        Damage {
+            offset,
+            description,
+        }
     }
 
     /// Converts damage before the first packet into an error: nothing of the file can be read.
@@ -108,7 +111,7 @@ impl Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at byte {}: {}", self.offset, self.what)
+        write!(f, "at byte {}: {}", self.offset, self.description)
     }
 }
 

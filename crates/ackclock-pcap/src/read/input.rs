@@ -50,31 +50,31 @@ impl<R: Read> Input<R> {
     }
 
     /// Returns the next `length` bytes without consuming them. If the file ends earlier, the error
-    /// says that `what` is cut.
-    pub fn need(&mut self, length: usize, what: &str) -> Result<&[u8], Stop> {
+    /// says that `part` is cut.
+    pub fn need(&mut self, length: usize, part: &str) -> Result<&[u8], Stop> {
         if self.peek(length)?.len() < length {
-            return Err(self.cut(self.offset, what));
+            return Err(self.cut(self.offset, part));
         }
         Ok(&self.buffer[self.start..self.start + length])
     }
 
     /// Consumes and returns the next `length` bytes. If the file ends earlier, the error says that
-    /// `what` is cut.
-    pub fn take(&mut self, length: usize, what: &str) -> Result<&[u8], Stop> {
-        self.need(length, what)?;
+    /// `part` is cut.
+    pub fn take(&mut self, length: usize, part: &str) -> Result<&[u8], Stop> {
+        self.need(length, part)?;
         self.advance(length);
         Ok(&self.buffer[self.start - length..self.start])
     }
 
     /// Consumes `length` bytes without keeping them; there may be any number. If the file ends
-    /// earlier, the error says that `what` is cut.
-    pub fn skip(&mut self, length: u64, what: &str) -> Result<(), Stop> {
+    /// earlier, the error says that `part` is cut.
+    pub fn skip(&mut self, length: u64, part: &str) -> Result<(), Stop> {
         let begin = self.offset;
         let mut left = length;
         while left > 0 {
             let step = self.peek(left.min(BUFFER as u64) as usize)?.len();
             if step == 0 {
-                return Err(self.cut(begin, what));
+                return Err(self.cut(begin, part));
             }
             self.advance(step);
             left -= step as u64;
@@ -93,10 +93,10 @@ impl<R: Read> Input<R> {
         })
     }
 
-    fn cut(&self, begin: u64, what: &str) -> Stop {
+    fn cut(&self, begin: u64, part: &str) -> Stop {
         match &self.broken {
             Some(broken) => self.broken_at(begin, broken),
-            None => Stop::Damage(Damage::new(begin, format!("the file ends within {what}"))),
+            None => Stop::Damage(Damage::new(begin, format!("the file ends within {part}"))),
         }
     }
 

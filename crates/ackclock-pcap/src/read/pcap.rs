@@ -38,10 +38,10 @@ impl Pcap {
         let Some(magic) = input.peek(4)?.first_chunk().copied() else {
             return Ok(None);
         };
-        let known = MAGICS.iter().find_map(|&(value, nanos, record_header)| {
+        let format = MAGICS.iter().find_map(|&(value, nanos, record_header)| {
             ByteOrder::of(magic, value).map(|order| (order, nanos, record_header))
         });
-        let Some((order, nanos_per_unit, record_header)) = known else {
+        let Some((order, nanos_per_unit, record_header)) = format else {
             return Ok(None);
         };
         let header = input.take(FILE_HEADER, "the header of a pcap file")?;
@@ -71,8 +71,8 @@ impl Pcap {
         let [seconds, fraction, held, original_length] =
             [0, 4, 8, 12].map(|at| self.order.u32(header, at));
         if held > LARGEST_PACKET {
-            let what = format!("a packet claims {held} bytes, which is more than any has");
-            return Err(Stop::Damage(Damage::new(begin, what)));
+            let damage = format!("a packet claims {held} bytes, which is more than any has");
+            return Err(Stop::Damage(Damage::new(begin, damage)));
         }
         let record = input.take(self.record_header + held as usize, "a packet")?;
         Ok(Found::Packet(Record {

@@ -80,8 +80,9 @@ impl Pcapng {
             return self.check_back(begin, length, back).map(|()| Found::Other);
         }
         if length > LARGEST_PACKET + MOST_OPTIONS {
-            let what = format!("a block claims {length} bytes, which is more than any packet has");
-            return Err(damage(begin, what));
+            let sentence =
+                format!("a block claims {length} bytes, which is more than any packet has");
+            return Err(damage(begin, sentence));
         }
         let block = input.take(length as usize, WITHIN)?;
         let (block, back) = block.split_at(block.len() - BACK);
@@ -107,8 +108,8 @@ impl Pcapng {
         let front = input.need(FRONT, WITHIN)?;
         let [kind, length] = [0, 4].map(|at| self.order.u32(front, at));
         if (length as usize) < FRONT + BACK || length % 4 != 0 {
-            let what = format!("a block claims {length} bytes, which none can have");
-            return Err(damage(begin, what));
+            let sentence = format!("a block claims {length} bytes, which none can have");
+            return Err(damage(begin, sentence));
         }
         Ok((kind, length))
     }
@@ -119,8 +120,9 @@ impl Pcapng {
         if again == length {
             return Ok(());
         }
-        let what = format!("a block has {length} bytes by its beginning and {again} by its end");
-        Err(damage(begin, what))
+        let sentence =
+            format!("a block has {length} bytes by its beginning and {again} by its end");
+        Err(damage(begin, sentence))
     }
 
     fn section(&mut self, begin: u64, content: &[u8]) -> Result<(), Stop> {
@@ -186,7 +188,7 @@ impl Pcapng {
     /// Reads an Enhanced Packet Block or an obsolete Packet Block. An error within the block does
     /// not prevent reading the next one.
     fn packet<'a>(&self, begin: u64, kind: u32, content: &'a [u8]) -> Result<Found<'a>, Stop> {
-        let flaw = |what| Ok(Found::Damaged(Damage::new(begin, what)));
+        let flaw = |sentence| Ok(Found::Damaged(Damage::new(begin, sentence)));
         let Some((fixed, behind)) = content.split_at_checked(20) else {
             return flaw("the block of a packet is too short".into());
         };
@@ -229,6 +231,6 @@ impl Pcapng {
     }
 }
 
-fn damage(begin: u64, what: impl Into<String>) -> Stop {
-    Stop::Damage(Damage::new(begin, what))
+fn damage(begin: u64, sentence: impl Into<String>) -> Stop {
+    Stop::Damage(Damage::new(begin, sentence))
 }

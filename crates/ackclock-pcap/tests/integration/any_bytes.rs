@@ -29,21 +29,21 @@ fn read(input: impl Read, most: usize) -> (Vec<CapturedPacket>, String) {
         Err(error) => return (Vec::new(), error.to_string()),
     };
     let mut packets = Vec::new();
-    let mut said = String::new();
+    let mut message = String::new();
     for packet in reader.by_ref() {
         match packet {
             Ok(packet) => packets.push(packet),
-            Err(error) => said = error.to_string(),
+            Err(error) => message = error.to_string(),
         }
         assert!(packets.len() <= most, "more packets than there is room for");
     }
     assert!(reader.next().is_none());
     let damage = reader.damage().map(ToString::to_string).unwrap_or_default();
     assert!(
-        said.is_empty() || damage.is_empty() || reader.skipped().damaged > 0,
-        "{said}, {damage}"
+        message.is_empty() || damage.is_empty() || reader.skipped().damaged > 0,
+        "{message}, {damage}"
     );
-    (packets, format!("{said}{damage}{:?}", reader.skipped()))
+    (packets, format!("{message}{damage}{:?}", reader.skipped()))
 }
 
 /// Reads any bytes as a capture. Reading ends, yields plausible packets and at most one line of

@@ -470,7 +470,7 @@ fn a_flaw_within_a_block_does_not_end_a_file() {
         assert_eq!(reader.skipped().damaged, 2);
         let damage = reader.damage().unwrap();
         assert_eq!(
-            (damage.offset, damage.what.as_str()),
+            (damage.offset, damage.description.as_str()),
             (begin, message),
             "the first flaw is told"
         );
@@ -480,10 +480,10 @@ fn a_flaw_within_a_block_does_not_end_a_file() {
 #[test]
 fn interfaces_are_not_collected_without_bound() {
     let mut file = pcapng(Order::Little, 1, &packets_on(1)[..2]);
-    let one = interface(Order::Little, 1, &[]);
-    file.extend(one.repeat(65_535));
+    let block = interface(Order::Little, 1, &[]);
+    file.extend(block.repeat(65_535));
     let message = "a section has more than 65536 interfaces";
-    assert_eq!(damage_behind(file, &one), message);
+    assert_eq!(damage_behind(file, &block), message);
 }
 
 #[test]
@@ -533,7 +533,9 @@ fn damaged_gzip_data_gives_what_could_be_unpacked() {
     );
     let damage = reader.damage().unwrap();
     assert!(
-        damage.what.starts_with("its gzip data is damaged or cut ("),
+        damage
+            .description
+            .starts_with("its gzip data is damaged or cut ("),
         "{damage}"
     );
     let mut checksum = file.clone();

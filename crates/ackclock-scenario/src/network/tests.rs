@@ -53,7 +53,7 @@ fn instances_are_numbered_as_written_and_own_hops_follow_shared_ones() {
     let places: Vec<String> = network
         .instances
         .iter()
-        .map(|one| one.place(&scenario))
+        .map(|instance| instance.place(&scenario))
         .collect();
     assert_eq!(places, ["flow/near/0", "flow/near/1", "flow/far/0"]);
     assert_eq!(network.shared, ["bottleneck"]);
@@ -86,8 +86,11 @@ fn arrivals_are_the_flows_own_draws_and_end_with_it() {
     let (scenario, network) = built(&arriving, 0);
     let (far, near) = network.instances.split_last().unwrap();
     assert_eq!(far.place(&scenario), "flow/far/0");
-    assert!(near.is_sorted_by_key(|one| one.start));
-    assert!(near.iter().all(|one| one.start < Time::from_seconds(9.0)));
+    assert!(near.is_sorted_by_key(|instance| instance.start));
+    assert!(
+        near.iter()
+            .all(|instance| instance.start < Time::from_seconds(9.0))
+    );
     // They begin somewhere in the first second: 400 to 450 on average, give or take 4·√450.
     assert!((310..540).contains(&near.len()), "{}", near.len());
     assert_eq!(
@@ -142,7 +145,7 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
         .iter()
         .map(|hop| hop.contender().is_some())
         .collect();
-    assert_eq!(contends.iter().position(|one| !one), Some(7));
+    assert_eq!(contends.iter().position(|contends| !contends), Some(7));
     assert_eq!(network.routes.shared_hops(), 7);
     let way = |flow, forward| -> Vec<usize> {
         network
@@ -160,9 +163,16 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
         (vec![9, 4, 0], vec![0, 5, 6, 10])
     );
     let contenders = &network.media[0].contenders;
-    let told: Vec<_> = contenders
+    let rows: Vec<_> = contenders
         .iter()
-        .map(|one| (one.hop, &*one.name, one.owner, one.station))
+        .map(|contender| {
+            (
+                contender.hop,
+                &*contender.name,
+                contender.owner,
+                contender.station,
+            )
+        })
         .collect();
     // Hops of one instance that name the same station share it; the shared hop's station of that
     // name is another.
@@ -175,7 +185,7 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
         (5, "acks", Some(1), 4),
         (6, "data", Some(1), 3),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(rows, expected);
     for (number, one) in (0..).zip(contenders) {
         let id = network.hops[one.hop as usize].contender();
         assert_eq!(
@@ -212,7 +222,7 @@ fn a_replicate_draws_its_own_numbers_and_always_the_same() {
     assert!(
         starts(0)[..2]
             .iter()
-            .all(|one| one.start <= Time::from_seconds(1.0))
+            .all(|instance| instance.start <= Time::from_seconds(1.0))
     );
     assert_eq!(starts(0)[2].start, Time::from_seconds(3.0));
 }

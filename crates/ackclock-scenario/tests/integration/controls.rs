@@ -515,13 +515,13 @@ fn any_signal() -> impl Strategy<Value = Signal> {
 
 /// State of a transport between signals.
 #[derive(Debug, Default)]
-struct Told {
+struct Driver {
     delivered: u64,
     min_rtt: Option<Span>,
     smoothed_rtt: Option<Span>,
 }
 
-impl Told {
+impl Driver {
     /// Takes in a round-trip time. The smoothed one lies between the smallest and the last.
     fn measure(&mut self, rtt: Option<Span>) {
         let Some(rtt) = rtt else { return };
@@ -640,11 +640,11 @@ proptest! {
     ) {
         for Choice { tree, chosen } in choices() {
             let mut control = build(chosen, mss, segments, ssthresh);
-            let (mut now, mut told) = (Time::ZERO, Told::default());
+            let (mut now, mut driver) = (Time::ZERO, Driver::default());
             for (step, signal) in &signals {
                 now = now + Span::from_nanos(*step);
                 let before = control.cwnd();
-                told.tell(control.as_mut(), now, mss, signal);
+                driver.tell(control.as_mut(), now, mss, signal);
                 let after = control.cwnd();
                 // A NaN would read as zero bytes, an infinite window as all 64 bits.
                 let numbers = || {
@@ -683,11 +683,11 @@ proptest! {
         for Choice { tree, chosen } in choices() {
             let windows = || {
                 let mut control = build(chosen, 1448, 10, None);
-                let (mut now, mut told) = (Time::ZERO, Told::default());
+                let (mut now, mut driver) = (Time::ZERO, Driver::default());
                 let mut windows = Vec::new();
                 for (step, signal) in &signals {
                     now = now + Span::from_nanos(*step);
-                    told.tell(control.as_mut(), now, 1448, signal);
+                    driver.tell(control.as_mut(), now, 1448, signal);
                     windows.push((control.cwnd(), control.state()));
                 }
                 windows

@@ -23,16 +23,16 @@ use std::path::Path;
 
 /// Returns the samples of an element, as written in a scenario.
 fn samples_of(element: &ElementRecord) -> Vec<Value> {
-    let mut found = samples(&(element.schema)());
+    let mut trees = samples(&(element.schema)());
     assert!(
-        !found.is_empty(),
+        !trees.is_empty(),
         "{}: give an example: #[schemars(example = …)] on the parameters",
         element.name
     );
-    found
+    trees
         .iter_mut()
         .for_each(|tree| tree["kind"] = element.name.into());
-    found
+    trees
 }
 
 /// Returns every registered element of a kind with each of its samples.
@@ -105,7 +105,7 @@ fn every_element_is_in_the_list_of_its_kind() {
         .map(|element| element.name)
         .collect();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../ackclock-core/src")];
-    let mut found = 0;
+    let mut count = 0;
     while let Some(folder) = folders.pop() {
         for path in folder
             .read_dir()
@@ -128,12 +128,12 @@ fn every_element_is_in_the_list_of_its_kind() {
                     listed.contains(&name),
                     "{path}: add {name} to the list in mod.rs"
                 );
-                found += 1;
+                count += 1;
             }
         }
     }
     assert!(
-        found > listed.len() / 2,
+        count > listed.len() / 2,
         "elements are written in another form"
     );
 }
@@ -217,13 +217,13 @@ proptest! {
         ),
     ) {
         for chosen in all::<LinkKind>() {
-            let [mut one, mut other] = [(); 2].map(|()| link(&chosen, seed));
+            let [mut first, mut other] = [(); 2].map(|()| link(&chosen, seed));
             let idle = link(&chosen, seed);
             let (mut now, mut finishes) = (Time::ZERO, Vec::new());
             for &(gap, size, ahead) in &services {
                 // Three in four are back to back.
                 let start = if gap % 4 == 0 { now + Span::from_nanos(gap) } else { now };
-                let finish = one.finish(start, Bytes(size));
+                let finish = first.finish(start, Bytes(size));
                 links::FINISHES_LATER.test(&chosen.name, finish >= start, || {
                     format!("{finish:?}, started at {start:?}")
                 })?;
@@ -235,12 +235,12 @@ proptest! {
                 ] {
                     let later = at + Span::from_nanos(size * 1000);
                     let (rate, mean) = (idle.rate(at), idle.mean_rate(at, later));
-                    let brief = one.mean_rate_within(at, later, 3).unwrap_or(mean);
-                    let served = (one.rate(at), one.mean_rate(at, later), brief);
+                    let brief = first.mean_rate_within(at, later, 3).unwrap_or(mean);
+                    let served = (first.rate(at), first.mean_rate(at, later), brief);
                     links::RATE_OF_TIME.test(&chosen.name, served == (rate, mean, mean), || {
                         format!("at {at:?} {served:?}, idle {rate:?} and {mean:?} until {later:?}")
                     })?;
-                    let moment = one.mean_rate(at, at);
+                    let moment = first.mean_rate(at, at);
                     links::MEAN_OF_NO_TIME.test(&chosen.name, moment == rate, || {
                         format!("{moment:?} of {rate:?} at {at:?}")
                     })?;
@@ -341,26 +341,26 @@ proptest! {
     ) {
         let packet = |kind| Packet::new(kind, FlowId(0), 0, 1500, Time::ZERO);
         for chosen in all::<ImpairmentKind>() {
-            let [mut one, mut other] = [(); 2].map(|()| impairment(&chosen, seed));
+            let [mut first, mut other] = [(); 2].map(|()| impairment(&chosen, seed));
             for (index, &ack) in acks.iter().enumerate() {
                 let now = Time::from_nanos(index as u64 * 1_000_000);
                 if ack {
-                    let verdict = one.judge(now, &packet(PacketKind::Ack));
+                    let verdict = first.judge(now, &packet(PacketKind::Ack));
                     let passes = verdict == Verdict::Pass;
                     impairments::SPARES_ACKS.test(&chosen.name, passes, || {
                         format!("{verdict:?} at packet {index}")
                     })?;
                 }
-                let verdict = one.judge(now, &packet(PacketKind::Data));
+                let verdict = first.judge(now, &packet(PacketKind::Data));
                 let again = other.judge(now, &packet(PacketKind::Data));
                 // Only the first has seen ACKs.
                 impairments::IS_REPRODUCIBLE.test(&chosen.name, verdict == again, || {
                     format!("{verdict:?} and {again:?} at packet {index}")
                 })?;
                 let delays = matches!(verdict, Verdict::Delay { .. });
-                let after = !delays || one.side() == Side::AfterLink;
+                let after = !delays || first.side() == Side::AfterLink;
                 impairments::DELAYS_AFTER_LINK.test(&chosen.name, after, || {
-                    format!("{verdict:?} {:?}", one.side())
+                    format!("{verdict:?} {:?}", first.side())
                 })?;
             }
         }
@@ -371,13 +371,13 @@ proptest! {
     #[test]
     fn sources_keep_their_contract(seed: u64, mss in 1_u64..9000) {
         for chosen in all::<TrafficKind>() {
-            let [mut one, mut other] = [(); 2].map(|()| traffic(&chosen, seed, Bytes(mss)));
+            let [mut first, mut other] = [(); 2].map(|()| traffic(&chosen, seed, Bytes(mss)));
             let (mut last, mut sum) = (Time::ZERO, Bytes::ZERO);
             for _ in 0..1000 {
-                let at = one.poll_timeout();
-                let stays = at == one.poll_timeout();
+                let at = first.poll_timeout();
+                let stays = at == first.poll_timeout();
                 let again = (other.poll_timeout(), other.poll_write());
-                let write = one.poll_write();
+                let write = first.poll_write();
                 let numbers = || format!("{write:?} at {at:?} after {last:?}, again {again:?}");
                 sources::IN_ORDER.test(&chosen.name, at >= last && stays, numbers)?;
                 sources::IS_REPRODUCIBLE.test(&chosen.name, again == (at, write), numbers)?;
@@ -386,7 +386,7 @@ proptest! {
                 match write {
                     Some(Write::Bytes(bytes)) => sum += bytes,
                     Some(Write::Unlimited) => {
-                        let controlled = one.transports() == Transports::Controlled;
+                        let controlled = first.transports() == Transports::Controlled;
                         sources::UDP_IS_FINITE.test(&chosen.name, controlled, numbers)?;
                     }
                     None => break,
@@ -395,7 +395,7 @@ proptest! {
                 sources::WRITES_SOMETHING.test(&chosen.name, writes, numbers)?;
                 last = at;
             }
-            if one.poll_timeout().is_never() && let Some(total) = one.total() {
+            if first.poll_timeout().is_never() && let Some(total) = first.total() {
                 sources::ADDS_UP.test(&chosen.name, sum == total, || {
                     format!("{sum:?} of {total:?}")
                 })?;

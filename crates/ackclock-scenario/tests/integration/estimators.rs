@@ -157,10 +157,10 @@ fn a_steady_stream_is_found() {
                 estimator.on_ack(Time::from_nanos(gap.as_nanos() * n), &sample);
             }
             let (low, high) = bias(&tree, gap, rate);
-            let found = estimator.rate() / rate - 1.0;
+            let error = estimator.rate() / rate - 1.0;
             assert!(
-                -low <= found && found <= high,
-                "{tree}: {found} at {gap_us} us"
+                -low <= error && error <= high,
+                "{tree}: {error} at {gap_us} us"
             );
         }
     }

@@ -70,13 +70,13 @@ impl Driven {
             let (now, mut over) = (self.medium.next(), Vec::new());
             self.medium.proceed(now, &mut over);
             assert!(self.medium.next() >= now, "time never runs backwards");
-            for one in over {
-                let line = &mut self.lines[one.contender];
+            for completion in over {
+                let line = &mut self.lines[completion.contender];
                 assert!(line.pop_front().is_some(), "who has nothing sends nothing");
                 if let Some(size) = line.front() {
-                    self.medium.follow(now, one.contender, *size);
+                    self.medium.follow(now, completion.contender, *size);
                 }
-                self.over.push((now, one));
+                self.over.push((now, completion));
             }
         }
     }
@@ -98,32 +98,32 @@ proptest! {
         arrivals in prop::collection::vec((0_u64..3_000_000, 0..4_usize, 40_u64..1501), 1..60),
     ) {
         for chosen in all::<MediumKind>() {
-            let [mut one, mut other] = [(); 2].map(|()| Driven::new(&chosen, seed));
+            let [mut first, mut other] = [(); 2].map(|()| Driven::new(&chosen, seed));
             let mut now = Time::ZERO;
             for &(gap, contender, size) in &arrivals {
                 now = now + Span::from_nanos(gap);
-                one.arrive(now, contender, Bytes(size));
+                first.arrive(now, contender, Bytes(size));
                 other.arrive(now, contender, Bytes(size));
-                let usage = one.medium.usage(now);
+                let usage = first.medium.usage(now);
                 prop_assert_eq!(usage.idle + usage.success + usage.collision, now - Time::ZERO);
             }
             let end = Time::from_seconds(3600.0);
-            one.run(end);
+            first.run(end);
             other.run(end);
-            prop_assert_eq!(&one.over, &other.over);
-            prop_assert_eq!(one.over.len(), arrivals.len(), "each packet is over once");
-            prop_assert!(one.medium.next().is_never(), "nobody has anything to send");
-            for contender in 0..one.lines.len() {
-                let counts = one.medium.counts(contender);
-                let told = |sent: bool| {
+            prop_assert_eq!(&first.over, &other.over);
+            prop_assert_eq!(first.over.len(), arrivals.len(), "each packet is over once");
+            prop_assert!(first.medium.next().is_never(), "nobody has anything to send");
+            for contender in 0..first.lines.len() {
+                let counts = first.medium.counts(contender);
+                let completions = |sent: bool| {
                     let of = |(_, over): &&(Time, Completion)|
                         over.contender == contender && over.sent == sent;
-                    one.over.iter().filter(of).count() as u64
+                    first.over.iter().filter(of).count() as u64
                 };
-                prop_assert_eq!((counts.successes, counts.retry_drops), (told(true), told(false)));
+                prop_assert_eq!((counts.successes, counts.retry_drops), (completions(true), completions(false)));
             }
-            let usage = one.medium.usage(end);
-            let sent = one.over.iter().filter(|(_, over)| over.sent).count() as u64;
+            let usage = first.medium.usage(end);
+            let sent = first.over.iter().filter(|(_, over)| over.sent).count() as u64;
             prop_assert_eq!(usage.successes, sent);
         }
     }

@@ -154,15 +154,15 @@ struct DrivenControl {
 impl DrivenControl {
     fn new(tree: &Value, mss: u64) -> Self {
         let Halves { sender, receiver } = build(tree, mss);
-        let mut told = DrivenControl {
+        let mut driven = DrivenControl {
             sender,
             receiver,
             mss,
             now: Time::ZERO,
             sent: Vec::new(),
         };
-        told.sender.start(told.now);
-        told
+        driven.sender.start(driven.now);
+        driven
     }
 
     fn stamp(&self, sequence: u64) -> Time {
@@ -272,17 +272,17 @@ impl DrivenControl {
 fn a_round_trip_of_no_time_leaves_timers_that_end() {
     let while_sending = Span::from_millis(1);
     for tree in trees() {
-        let mut told = DrivenControl::new(tree, 1000);
+        let mut driven = DrivenControl::new(tree, 1000);
         for _ in 0..20 {
-            told.packet_at_once();
-            let until = told.now + while_sending;
+            driven.packet_at_once();
+            let until = driven.now + while_sending;
             let most = 2 * while_sending.as_nanos() / SHORTEST_RTT.as_nanos();
-            let count = told.expirations(until, most + 1);
+            let count = driven.expirations(until, most + 1);
             assert!(
                 count <= most,
                 "{tree}: {count} times within {while_sending:?}"
             );
-            let rate = told.sender.state().rate;
+            let rate = driven.sender.state().rate;
             assert!(rate.is_finite() && rate > 0.0, "{tree}: {rate}");
         }
     }
@@ -292,10 +292,10 @@ fn a_round_trip_of_no_time_leaves_timers_that_end() {
 #[test]
 fn an_answer_to_nothing_changes_nothing() {
     for tree in trees() {
-        let mut told = DrivenControl::new(tree, 1000);
-        (0..10).for_each(|_| told.packet_at_once());
-        let shown = |told: &DrivenControl| {
-            let sender = &told.sender;
+        let mut driven = DrivenControl::new(tree, 1000);
+        (0..10).for_each(|_| driven.packet_at_once());
+        let shown = |driven: &DrivenControl| {
+            let sender = &driven.sender;
             format!(
                 "{:?} {:?} {:?}",
                 sender.state(),
@@ -303,10 +303,10 @@ fn an_answer_to_nothing_changes_nothing() {
                 sender.poll_timeout()
             )
         };
-        let before = shown(&told);
-        told.now = told.now + Span::from_millis(1);
+        let before = shown(&driven);
+        driven.now = driven.now + Span::from_millis(1);
         for back in [-1, -100, i64::MIN] {
-            told.tell(&Signal::Feedback {
+            driven.tell(&Signal::Feedback {
                 back,
                 echo: None,
                 held: 0,
@@ -320,7 +320,7 @@ fn an_answer_to_nothing_changes_nothing() {
                     loss_event_rate: 0.5,
                 }),
             });
-            assert_eq!(shown(&told), before, "{tree}");
+            assert_eq!(shown(&driven), before, "{tree}");
         }
     }
 }
@@ -329,18 +329,18 @@ fn an_answer_to_nothing_changes_nothing() {
 #[test]
 fn a_receiver_falls_silent_with_its_sender() {
     for tree in trees() {
-        let mut told = DrivenControl::new(tree, 1000);
-        (0..10).for_each(|_| told.packet_at_once());
+        let mut driven = DrivenControl::new(tree, 1000);
+        (0..10).for_each(|_| driven.packet_at_once());
         for _ in 0..10 {
-            let next = told.receiver.poll_timeout();
+            let next = driven.receiver.poll_timeout();
             if next.is_never() {
                 break;
             }
-            told.now = next;
-            told.receiver.handle_timeout(next);
-            let _ = told.receiver.poll_feedback(next);
+            driven.now = next;
+            driven.receiver.handle_timeout(next);
+            let _ = driven.receiver.poll_feedback(next);
         }
-        assert!(told.receiver.poll_timeout().is_never(), "{tree}");
+        assert!(driven.receiver.poll_timeout().is_never(), "{tree}");
     }
 }
 
@@ -372,31 +372,31 @@ proptest! {
         mss in 1..=65_000_u64,
     ) {
         for tree in trees() {
-            let mut told = DrivenControl::new(tree, mss);
+            let mut driven = DrivenControl::new(tree, mss);
             for (step, signal) in &signals {
-                told.now = told.now + Span::from_nanos(*step);
-                told.tell(signal);
-                let state = told.sender.state();
+                driven.now = driven.now + Span::from_nanos(*step);
+                driven.tell(signal);
+                let state = driven.sender.state();
                 prop_assert!(state.rate.is_finite() && state.rate > 0.0, "{}: {:?}", tree, state);
                 prop_assert!(!state.mode.is_empty());
                 let p = state.loss_event_rate;
                 prop_assert!(p.is_nan() || (0.0..=1.0).contains(&p), "{}: p = {}", tree, p);
-                let clocking = told.sender.clocking();
+                let clocking = driven.sender.clocking();
                 prop_assert!(clocking.packets_per_s.is_finite() && clocking.packets_per_s >= 0.0);
-                prop_assert!(clocking.origin <= told.now, "{}: packets never leave", tree);
+                prop_assert!(clocking.origin <= driven.now, "{}: packets never leave", tree);
                 if matches!(signal, Signal::Timers | Signal::Expire) {
                     prop_assert!(
-                        told.sender.poll_timeout() > told.now,
+                        driven.sender.poll_timeout() > driven.now,
                         "{}: a timer that stays due",
                         tree
                     );
                     prop_assert!(
-                        told.receiver.poll_timeout() > told.now,
+                        driven.receiver.poll_timeout() > driven.now,
                         "{}: a timer that stays due",
                         tree
                     );
                 }
-                let answers = std::iter::from_fn(|| told.receiver.poll_feedback(told.now))
+                let answers = std::iter::from_fn(|| driven.receiver.poll_feedback(driven.now))
                     .take(100)
                     .collect::<Vec<_>>();
                 prop_assert!(
@@ -406,7 +406,7 @@ proptest! {
                 );
                 for answer in answers {
                     prop_assert!(
-                        answer.sequence < told.sent.len() as u64,
+                        answer.sequence < driven.sent.len() as u64,
                         "{}: of a packet that was never sent",
                         tree
                     );
@@ -436,17 +436,17 @@ proptest! {
     ) {
         for tree in trees() {
             let shown = || {
-                let mut told = DrivenControl::new(tree, 1000);
+                let mut driven = DrivenControl::new(tree, 1000);
                 let mut shown = Vec::new();
                 for (step, signal) in &signals {
-                    told.now = told.now + Span::from_nanos(*step);
-                    told.tell(signal);
-                    let answer = told.receiver.poll_feedback(told.now);
+                    driven.now = driven.now + Span::from_nanos(*step);
+                    driven.tell(signal);
+                    let answer = driven.receiver.poll_feedback(driven.now);
                     // NaN is not equal to itself.
                     shown.push(format!(
                         "{:?} {:?} {answer:?}",
-                        told.sender.state(),
-                        told.sender.poll_timeout()
+                        driven.sender.state(),
+                        driven.sender.poll_timeout()
                     ));
                 }
                 shown

@@ -142,9 +142,9 @@ fn the_resolved_tree_has_everything_in_a_stable_order() {
         "delay": "35 ms",
         "impairments": [],
     });
-    let mut found = resolved["hops"][0].clone();
+    let mut hop = resolved["hops"][0].clone();
     for element in ["link", "queue"] {
-        let element = found[element].as_object_mut().unwrap();
+        let element = hop[element].as_object_mut().unwrap();
         assert_eq!(
             element.keys().next_back().unwrap(),
             "facts",
@@ -152,7 +152,7 @@ fn the_resolved_tree_has_everything_in_a_stable_order() {
         );
         element.remove("facts");
     }
-    assert_eq!(found.to_string(), wired.to_string(), "the order too");
+    assert_eq!(hop.to_string(), wired.to_string(), "the order too");
     assert_eq!(
         resolved["hops"][1]["impairments"][0]["probability"],
         "0.5 %"
@@ -235,10 +235,10 @@ fn odd_but_possible_scenarios_are_allowed() {
 fn the_time_series_stays_small_whatever_the_number_of_flows() {
     for (count, seconds) in [(1, 0.1), (900, 0.1), (10_000, 1.0), (1_000_000, 10.0)] {
         let scenario = read(&changed("flows.abse.count", json!(count))).unwrap();
-        let found = scenario.sample_interval.as_seconds();
+        let interval = scenario.sample_interval.as_seconds();
         assert!(
-            (found / seconds - 1.0).abs() < 0.02,
-            "{count} flows: {found} s"
+            (interval / seconds - 1.0).abs() < 0.02,
+            "{count} flows: {interval} s"
         );
     }
     let short = read(&json!({ "schema": 1, "duration": "5 ns" })).unwrap();
@@ -774,13 +774,13 @@ fn every_example_is_a_scenario() {
 }
 
 /// Collects all references of a schema.
-fn references<'a>(part: &'a Value, found: &mut Vec<&'a str>) {
+fn references<'a>(part: &'a Value, collected: &mut Vec<&'a str>) {
     match part {
         Value::Object(map) => {
-            found.extend(map.get("$ref").and_then(Value::as_str));
-            map.values().for_each(|value| references(value, found));
+            collected.extend(map.get("$ref").and_then(Value::as_str));
+            map.values().for_each(|value| references(value, collected));
         }
-        Value::Array(list) => list.iter().for_each(|value| references(value, found)),
+        Value::Array(list) => list.iter().for_each(|value| references(value, collected)),
         _ => {}
     }
 }
@@ -792,10 +792,10 @@ fn the_schema_is_whole() {
         schema["$schema"],
         "https://json-schema.org/draft/2020-12/schema"
     );
-    let mut found = Vec::new();
-    references(&schema, &mut found);
-    assert!(found.len() > 20);
-    for reference in found {
+    let mut all = Vec::new();
+    references(&schema, &mut all);
+    assert!(all.len() > 20);
+    for reference in all {
         let pointer = reference.strip_prefix('#').unwrap();
         assert!(
             schema.pointer(pointer).is_some(),
@@ -1099,12 +1099,12 @@ fn mistakes_in_media_and_contenders_have_a_code_and_a_field() {
             "contradiction hops.up.link.from",
         ),
     ];
-    let told = mistakes.map(|(assignment, _)| {
+    let keys = mistakes.map(|(assignment, _)| {
         Scenario::from_toml(CELL, &[assignment], &NoFiles)
             .unwrap_err()
             .key()
     });
-    assert_eq!(told, mistakes.map(|(_, key)| key));
+    assert_eq!(keys, mistakes.map(|(_, key)| key));
 }
 
 const TWO_HOPS: &str = r#"

@@ -130,11 +130,11 @@ impl Windows {
     fn sort_coming(&mut self, begin: Time) {
         let share = self.length.as_nanos() / (self.coming.len() as u64 + 1);
         let shift = share.max(1).ilog2();
-        let slice = |one: &Coming| (one.at.since(begin).as_nanos() >> shift) as usize;
+        let slice = |coming: &Coming| (coming.at.since(begin).as_nanos() >> shift) as usize;
         let slices = (self.length.as_nanos() >> shift) as usize + 1;
         self.by_time.sort(&mut self.coming, slices, slice);
         for together in self.coming.chunk_by_mut(|a, b| slice(a) == slice(b)) {
-            together.sort_by_key(|one| (one.at, one.hop));
+            together.sort_by_key(|coming| (coming.at, coming.hop));
         }
     }
 }
@@ -219,7 +219,7 @@ impl<T: Trace> Run<T> {
     #[inline(never)]
     fn take_turns(&mut self) {
         let mut waiting = std::mem::take(&mut self.windows.waiting);
-        let flow = |one: &Waiting| one.leg.flow();
+        let flow = |turn: &Waiting| turn.leg.flow();
         self.windows
             .by_flow
             .sort(&mut waiting, self.flows.len(), flow);

@@ -147,8 +147,8 @@ fn startup_finds_the_bandwidth_and_drain_its_product() {
     let excess = tables.states("in_flight_bytes")[drain] - rate * MIN_RTT;
     let longest = excess / (0.505 * rate) + 0.005;
     assert!(end - begin <= longest, "{} of {longest}", end - begin);
-    let found = tables.states("max_bw_bit_per_s")[drain] / (10e6 * PAYLOAD);
-    assert!((0.98..=1.02).contains(&found), "{found}");
+    let bandwidth = tables.states("max_bw_bit_per_s")[drain] / (10e6 * PAYLOAD);
+    assert!((0.98..=1.02).contains(&bandwidth), "{bandwidth}");
     assert_eq!(tables.states("full_bw_count")[drain], 3.0);
     let cruise = modes.iter().position(|mode| *mode == "probe_bw_cruise");
     assert_eq!(

@@ -19,8 +19,12 @@ fn simulate(scenario: &Scenario, replicate: u32) -> SimulationOutcome<NoTrace> {
 }
 
 fn column<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -> &'a Column {
-    let (_, Table(columns)) = outcome.tables.iter().find(|one| one.0 == table).unwrap();
-    &columns.iter().find(|one| one.0 == name).unwrap().1
+    let (_, Table(columns)) = outcome
+        .tables
+        .iter()
+        .find(|entry| entry.0 == table)
+        .unwrap();
+    &columns.iter().find(|column| column.0 == name).unwrap().1
 }
 fn numbers<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -> &'a [f64] {
     match column(outcome, table, name) {
@@ -39,7 +43,7 @@ fn words<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -
         Column::Text(words) => words
             .indices
             .iter()
-            .map(|one| words.values[*one as usize].as_str())
+            .map(|index| words.values[*index as usize].as_str())
             .collect(),
         other => panic!("{name}: {other:?}"),
     }
@@ -153,7 +157,11 @@ fn the_same_run_gives_the_same_bytes_and_another_replicate_others() {
 #[test]
 fn a_run_without_media_has_no_tables_of_them() {
     let names = |outcome: &SimulationOutcome<NoTrace>| {
-        outcome.tables.iter().map(|one| one.0).collect::<Vec<_>>()
+        outcome
+            .tables
+            .iter()
+            .map(|table| table.0)
+            .collect::<Vec<_>>()
     };
     let without = simulate(&scenario(DUMBBELL, &["duration=\"2 s\""]), 0);
     let always = ["flows", "samples", "hops", "events", "counters"];
@@ -186,14 +194,14 @@ fn download_mbit_per_s(runs: u32, more: &[&str]) -> f64 {
         "sample_interval=\"10 s\"",
     ];
     let scenario = scenario(CELL, &[&sensitive, more].concat());
-    let one = |replicate| {
+    let rate = |replicate| {
         numbers(
             &simulate(&scenario, replicate),
             "flows",
             "throughput_bit_per_s",
         )[0] / 1e6
     };
-    (0..runs).map(one).sum::<f64>() / f64::from(runs)
+    (0..runs).map(rate).sum::<f64>() / f64::from(runs)
 }
 
 const ALONE: &str = "flows.upload.start=\"1000 s\"";
@@ -215,11 +223,11 @@ fn a_download_gets_what_the_study_reports() {
         (&[], TEN, 3, 1.35),
         (&one_class, ALONE, 1, 14.4),
     ] {
-        let found = download_mbit_per_s(runs, &[&[who], reading].concat());
-        println!("{reading:?} {who}: {found:.3}");
+        let rate = download_mbit_per_s(runs, &[&[who], reading].concat());
+        println!("{reading:?} {who}: {rate:.3}");
         assert!(
-            (found / expected - 1.0).abs() < 0.05,
-            "{found} beside {expected}, {reading:?} {who}"
+            (rate / expected - 1.0).abs() < 0.05,
+            "{rate} beside {expected}, {reading:?} {who}"
         );
     }
 }

@@ -84,12 +84,12 @@ fn records_agree_with_samples() {
 /// BBR states its model; CUBIC has none.
 #[test]
 fn what_a_control_does_not_have_is_unknown() {
-    let known = |control: &str, name: &str| {
+    let count_known = |control: &str, name: &str| {
         let tables = tables(control, true);
         let values = numbers(&tables, name);
         values.iter().filter(|value| !value.is_nan()).count()
     };
-    assert!(known("bbr1", "max_bw_bit_per_s") > 1000);
-    assert_eq!(known("cubic", "max_bw_bit_per_s"), 0);
-    assert!(known("cubic", "ssthresh_bytes") > 1000);
+    assert!(count_known("bbr1", "max_bw_bit_per_s") > 1000);
+    assert_eq!(count_known("cubic", "max_bw_bit_per_s"), 0);
+    assert!(count_known("cubic", "ssthresh_bytes") > 1000);
 }

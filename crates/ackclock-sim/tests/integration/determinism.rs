@@ -60,10 +60,10 @@ fn the_number_of_threads_changes_nothing() {
     let lossy = lossy(&["replicates=7"]);
     let cell = scenario(CELL, &["replicates=2", "duration=\"3 s\""]);
     let points = [lossy.clone(), lossy, cell];
-    let one = batch(&points, 1);
-    assert_eq!(one.len(), 16);
+    let alone = batch(&points, 1);
+    assert_eq!(alone.len(), 16);
     for threads in [2, 5] {
-        assert!(one == batch(&points, threads), "{threads} threads");
+        assert!(alone == batch(&points, threads), "{threads} threads");
     }
 }
 

@@ -87,9 +87,9 @@ impl Expected {
         format!("for example \"{number} {unit}\"")
     }
 
-    pub(super) fn problem(&self, code: Code, what: &str) -> Problem {
+    pub(super) fn problem(&self, code: Code, sentence: &str) -> Problem {
         let example = self.example;
-        Problem::new(code, format!("{what}; for example \"{example}\""))
+        Problem::new(code, format!("{sentence}; for example \"{example}\""))
     }
 
     /// `value` has a unit that does not fit: a misspelled one, one of another dimension, none.
@@ -106,11 +106,11 @@ impl Expected {
                 format!("{value} has an unknown unit; did you mean \"{digits} {name}\"?");
             return Problem::new(Code::WrongUnit, sentence);
         }
-        let what = if is_unit(unit) {
+        let sentence = if is_unit(unit) {
             format!("{value} is not {}", self.noun)
         } else {
             format!("{value} has an unknown unit")
         };
-        self.problem(Code::WrongUnit, &what)
+        self.problem(Code::WrongUnit, &sentence)
     }
 }

@@ -15,8 +15,8 @@ use serde_json::Value;
 /// Reads a quantity in one of several units and returns a multiple of the base unit.
 fn read(value: &Value, units: &[Units], expected: &Expected) -> Read<f64> {
     let not_one = || {
-        let what = format!("{value} is not {}", expected.noun);
-        expected.problem(Code::WrongType, &what)
+        let sentence = format!("{value} is not {}", expected.noun);
+        expected.problem(Code::WrongType, &sentence)
     };
     let no_unit = |number: &str| {
         let example = expected.with_number(number);
@@ -34,18 +34,18 @@ fn read(value: &Value, units: &[Units], expected: &Expected) -> Read<f64> {
     if unit.is_empty() {
         return Err(no_unit(&digits));
     }
-    let mut known = units.iter().flat_map(|list| list.iter());
-    let Some((_, size)) = known.find(|(name, _)| *name == unit) else {
+    let mut listed = units.iter().flat_map(|list| list.iter());
+    let Some((_, size)) = listed.find(|(name, _)| *name == unit) else {
         return Err(expected.wrong_unit(value, &digits, unit));
     };
     let amount = number * size;
     if !(0.0..=LARGEST).contains(&amount) {
-        let what = if number < 0.0 {
+        let sentence = if number < 0.0 {
             format!("{value} is negative")
         } else {
             format!("{value} is out of range")
         };
-        return Err(expected.problem(Code::OutOfRange, &what));
+        return Err(expected.problem(Code::OutOfRange, &sentence));
     }
     Ok(amount)
 }

@@ -340,7 +340,7 @@ impl Receiver {
             return false;
         };
         let delivered = self.datagrams.statistics().delivered;
-        let message = session.told(&feedback, delivered);
+        let message = session.message(&feedback, delivered);
         let number = session.next_feedback;
         session.next_feedback += 1;
         wire::write(
@@ -481,7 +481,7 @@ impl Session {
     }
 
     /// Builds the message for feedback; it claims only arrivals that can be proved.
-    fn told(&self, feedback: &Feedback, Bytes(delivered): Bytes) -> Message<'static> {
+    fn message(&self, feedback: &Feedback, Bytes(delivered): Bytes) -> Message<'static> {
         let (vector, nonces) = self
             .nonces
             .claim(feedback.sequence, feedback.received.bits | 1);

@@ -101,8 +101,9 @@ impl ControlName {
             .iter()
             .position(|byte| *byte == 0)
             .unwrap_or(bytes.len());
-        let known = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
-        let is_name = length > 0 && bytes[..length].iter().all(known);
+        let is_allowed =
+            |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
+        let is_name = length > 0 && bytes[..length].iter().all(is_allowed);
         (is_name && bytes[length..].iter().all(|byte| *byte == 0)).then_some(ControlName(bytes))
     }
 
@@ -290,8 +291,8 @@ impl<'a> Message<'a> {
 }
 
 fn numbered<T: Copy>(all: &[T], number: impl Fn(&T) -> u32, wanted: u32) -> Result<T, Malformed> {
-    let found = all.iter().find(|one| number(one) == wanted);
-    found.copied().ok_or(Malformed::Unknown)
+    let value = all.iter().find(|candidate| number(candidate) == wanted);
+    value.copied().ok_or(Malformed::Unknown)
 }
 
 impl Start {

@@ -127,13 +127,13 @@ fn a_policer_is_found_after_two_intervals_that_agree_and_for_48_rounds() {
         verdict
     });
     let verdicts: Vec<_> = verdicts.collect();
-    let found = verdicts
+    let peak = verdicts
         .iter()
         .position(|verdict| *verdict == Verdict::Found);
     let expired = verdicts
         .iter()
         .position(|verdict| *verdict == Verdict::Expired);
-    assert_eq!(expired.unwrap() - found.unwrap(), 48);
+    assert_eq!(expired.unwrap() - peak.unwrap(), 48);
 }
 
 #[test]

@@ -411,7 +411,7 @@ fn bit_rate(bytes_per_s: f64) -> BitRate {
 }
 
 /// Returns a finite bound.
-fn known(bound: f64) -> Option<f64> {
+fn finite(bound: f64) -> Option<f64> {
     bound.is_finite().then_some(bound)
 }
 
@@ -503,13 +503,13 @@ impl CongestionControl for Control {
     }
 
     fn model(&self) -> PathModel {
-        let bytes = |bound: f64| known(bound).map(|bytes| Bytes(bytes as u64));
+        let bytes = |bound: f64| finite(bound).map(|bytes| Bytes(bytes as u64));
         PathModel {
             phase: self.cycle.ack_phase.name(),
             previous_mode: self.previous.map_or("", State::name),
             max_bw: Some(bit_rate(self.max_bw)),
             bw: Some(bit_rate(self.bw)),
-            bw_shortterm: known(self.bounds.bw_shortterm).map(bit_rate),
+            bw_shortterm: finite(self.bounds.bw_shortterm).map(bit_rate),
             inflight_longterm: bytes(self.bounds.inflight_longterm),
             inflight_shortterm: bytes(self.bounds.inflight_shortterm),
             min_rtt: self.min_rtt.value,

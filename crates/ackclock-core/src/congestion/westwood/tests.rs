@@ -223,8 +223,8 @@ fn the_estimate_of_a_control_is_that_of_the_trace() {
             };
             clock.control.on_ack(clock.now, &signal);
             alone.on_ack(clock.now, &follower.follow(&traced).unwrap());
-            let said = clock.control.state().rate_estimate.unwrap().as_bit_per_s();
-            assert_eq!(said, (8.0 * alone.rate()) as u64, "{control}");
+            let estimate = clock.control.state().rate_estimate.unwrap().as_bit_per_s();
+            assert_eq!(estimate, (8.0 * alone.rate()) as u64, "{control}");
             alone.window()
         };
         for n in 0..400 {

@@ -104,15 +104,15 @@ impl Connection {
     /// Counts segments that were just found lost, and tells a control that samples the delivery
     /// rate of each.
     pub fn count_lost(&mut self, now: Time, lost: &[u64]) {
-        let mut known = self.meter.known(self.mss);
+        let mut counts = self.meter.counts(self.mss);
         self.meter.statistics.lost_segments += lost.len() as u64;
         let Some(rate) = self.meter.rate.as_ref().filter(|_| !lost.is_empty()) else {
             return;
         };
         for &sequence in lost {
-            known.lost += 1;
+            counts.lost += 1;
             let length = Bytes(self.scoreboard.length(sequence));
-            if let Some(loss) = rate.loss(sequence, length, &known) {
+            if let Some(loss) = rate.loss(sequence, length, &counts) {
                 self.control.on_event(now, &Event::Lost(loss));
             }
         }
@@ -129,9 +129,9 @@ impl Connection {
             news = self.mss.min(beyond_first.saturating_sub(*ahead));
             *ahead += news;
         } else if *ahead > 0 {
-            let known = news.min(*ahead);
-            *ahead -= known;
-            news -= known;
+            let counted = news.min(*ahead);
+            *ahead -= counted;
+            news -= counted;
         }
         self.meter.delivered += news;
         news

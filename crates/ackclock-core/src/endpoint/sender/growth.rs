@@ -39,7 +39,7 @@ impl Connection {
         let acked = advance.acked;
         let meter = &mut self.meter;
         let min_rtt = meter.rtt.minimum();
-        let counts = meter.known(self.mss);
+        let counts = meter.counts(self.mss);
         let alone = |sample: &RateSample| sample.prior_delivered.0 + acked == counts.delivered;
         let rate = match &mut meter.rate {
             Some(rate) if RATED => {

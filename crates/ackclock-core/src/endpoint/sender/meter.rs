@@ -177,7 +177,7 @@ impl Meter {
     }
 
     /// Returns the counts that rate samples need.
-    pub fn known(&self, mss: u64) -> Known {
+    pub fn counts(&self, mss: u64) -> Known {
         Known {
             delivered: self.delivered,
             lost: self.statistics.lost_segments,

@@ -106,10 +106,10 @@ impl Admission for Noting {
         &mut self,
         now: Time,
         id: PacketId,
-        found: &Occupancy,
+        occupancy: &Occupancy,
         context: &mut Context<'_>,
     ) -> bool {
-        let fits = found.waiting.packets < self.room;
+        let fits = occupancy.waiting.packets < self.room;
         if !fits {
             context.drop_packet(now, id, DropReason::QueueFull);
         }
@@ -192,7 +192,7 @@ proptest! {
             &sent
         );
         let noted = noted.lock().unwrap().clone();
-        let given_up = bench.drops.0.iter().filter(|one| one.2 == DropReason::Retries).count();
+        let given_up = bench.drops.0.iter().filter(|drop| drop.2 == DropReason::Retries).count();
         let served = arrivals.len() - bench.drops.0.len() + given_up;
         let expected = sent.iter().cycle().take(served).filter(|sent| !**sent).count();
         prop_assert_eq!(given_up, expected);

@@ -192,10 +192,10 @@ proptest! {
         let link = build(&feedback(&more), Some(build(&tree, None, seed)), seed);
         let measured = build(&tree, None, seed);
         for ms in times {
-            let known = ms.saturating_sub(delay_ms) / period_ms;
-            let expected = match known {
+            let measurements = ms.saturating_sub(delay_ms) / period_ms;
+            let expected = match measurements {
                 0 => kbit(1000),
-                _ => measured.mean_rate(at((known - 1) * period_ms), at(known * period_ms)),
+                _ => measured.mean_rate(at((measurements - 1) * period_ms), at(measurements * period_ms)),
             };
             prop_assert_eq!(link.rate(at(ms)), expected, "at {} ms", ms);
         }

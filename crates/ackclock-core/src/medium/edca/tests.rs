@@ -70,8 +70,8 @@ fn saturate(cell: &mut EdcaCell, end: Time) {
     }
     while cell.next() <= end {
         let (now, over) = act(cell);
-        for one in over {
-            cell.follow(now, one.contender, SIZE);
+        for done in over {
+            cell.follow(now, done.contender, SIZE);
         }
     }
 }
@@ -212,8 +212,8 @@ fn windows_double_up_to_the_largest_and_packets_are_given_up() {
     }
     let mut windows = Vec::new();
     for attempt in 0..8 {
-        for one in &mut cell.stations {
-            one.backoff = 0;
+        for station in &mut cell.stations {
+            station.backoff = 0;
         }
         cell.count_down();
         let begin = act(&mut cell).0;
@@ -394,15 +394,15 @@ proptest! {
         eifs in any::<bool>(),
         retry_limit in 0..4_u32
     ) {
-        let classes: Vec<Class> = loads.iter().map(|one| one.0).collect();
+        let classes: Vec<Class> = loads.iter().map(|load| load.0).collect();
         let mut cell = cell(&json!({ "eifs": eifs, "retry_limit": retry_limit }), &classes);
-        let mut coming: Vec<Time> = loads.iter().map(|one| at(one.1)).collect();
+        let mut coming: Vec<Time> = loads.iter().map(|load| at(load.1)).collect();
         let mut waiting = vec![0_u64; loads.len()];
         let (mut come, mut over, mut gone) = (0_u64, Vec::new(), 0_u64);
         let mut now = Time::ZERO;
         while now < at(300_000) {
             let (first, arrival) =
-                coming.iter().copied().enumerate().min_by_key(|one| one.1).unwrap();
+                coming.iter().copied().enumerate().min_by_key(|entry| entry.1).unwrap();
             if arrival <= cell.next() {
                 now = arrival;
                 (coming[first], come) = (now + Span::from_micros(loads[first].1), come + 1);
@@ -414,23 +414,23 @@ proptest! {
                 prop_assert!(cell.next() >= now);
                 now = cell.next();
                 cell.proceed(now, &mut over);
-                for one in over.drain(..) {
+                for done in over.drain(..) {
                     gone += 1;
-                    waiting[one.contender] -= 1;
-                    if waiting[one.contender] > 0 {
-                        cell.follow(now, one.contender, Bytes(loads[one.contender].2));
+                    waiting[done.contender] -= 1;
+                    if waiting[done.contender] > 0 {
+                        cell.follow(now, done.contender, Bytes(loads[done.contender].2));
                     }
                 }
             }
             let usage = cell.usage(now);
             prop_assert_eq!(usage.idle + usage.success + usage.collision, now - Time::ZERO);
         }
-        let counts: Vec<ContenderCounts> = (0..loads.len()).map(|one| cell.counts(one)).collect();
+        let counts: Vec<ContenderCounts> = (0..loads.len()).map(|contender| cell.counts(contender)).collect();
         let sum = |part: fn(&ContenderCounts) -> u64| counts.iter().map(part).sum::<u64>();
         let usage = cell.usage(now);
-        prop_assert_eq!(sum(|one| one.successes), usage.successes);
-        prop_assert!(sum(|one| one.collisions) >= 2 * usage.collisions);
-        prop_assert_eq!(sum(|one| one.successes + one.retry_drops), gone);
+        prop_assert_eq!(sum(|count| count.successes), usage.successes);
+        prop_assert!(sum(|count| count.collisions) >= 2 * usage.collisions);
+        prop_assert_eq!(sum(|count| count.successes + count.retry_drops), gone);
         prop_assert_eq!(come, gone + waiting.iter().sum::<u64>());
         // Time on the air, computed from the packets: all have the same size.
         let mut succeeded = Span::ZERO;

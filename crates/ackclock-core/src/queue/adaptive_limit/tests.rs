@@ -37,12 +37,12 @@ fn built(tree: &Value) -> Box<dyn Admission> {
 
 /// Returns true if a packet is admitted that comes at that moment and finds that many waiting
 /// behind the one in service.
-fn admits(queue: &mut dyn Admission, now: Time, found: u64) -> bool {
+fn admits(queue: &mut dyn Admission, now: Time, count: u64) -> bool {
     let mut fates = Fates::default();
     let admitted = offer(
         queue,
         (now, 0, Ecn::NotCapable),
-        &waiting(found),
+        &waiting(count),
         &mut fates,
     );
     let expected = if admitted {
@@ -209,16 +209,16 @@ proptest! {
             "over_provision": "0 packets",
             "target_delay": "20 ms"
         });
-        let [mut one, mut other] = [(); 2].map(|()| built(&tree));
+        let [mut queue, mut other] = [(); 2].map(|()| built(&tree));
         let mut now = Time::ZERO;
         for (gap, look) in times {
             other.limit(now + ms(look.min(gap)), ms(look.min(gap)));
             now = now + ms(gap);
-            for queue in [&mut one, &mut other] {
-                admits(&mut **queue, now, 10);
-                queue.note_service(now, now + ms(look));
+            for each in [&mut queue, &mut other] {
+                admits(&mut **each, now, 10);
+                each.note_service(now, now + ms(look));
             }
-            prop_assert_eq!(one.limit(now, Span::ZERO), other.limit(now, Span::ZERO));
+            prop_assert_eq!(queue.limit(now, Span::ZERO), other.limit(now, Span::ZERO));
         }
     }
 }
@@ -235,7 +235,7 @@ fn as_many_are_let_in_as_the_limit_says_and_the_packet_in_service_counts_if_told
         let mut queue = built(&tree);
         queue.note_service(Time::ZERO, at(0.01)); // 200 ms / 10 ms + 10
         assert_eq!(queue.limit(at(0.01), Span::ZERO), Some(30.0));
-        let fits = (0..100).filter(|found| admits(&mut *queue, at(0.01), *found));
+        let fits = (0..100).filter(|count| admits(&mut *queue, at(0.01), *count));
         assert!(fits.eq(0..room), "{counts}");
         // Whatever the limit, an idle link takes a packet.
         queue.note_service(at(1.0), at(1e6));
@@ -284,14 +284,14 @@ fn the_smaller_of_both_counts() {
         let now = now + ms(1000);
         let mut limits = [0.0; 3];
         for (queue, limit) in queues.iter_mut().zip(&mut limits) {
-            let found = Occupancy {
+            let occupancy = Occupancy {
                 idle,
                 ..Occupancy::default()
             };
             offer(
                 &mut **queue,
                 (now, 0, Ecn::NotCapable),
-                &found,
+                &occupancy,
                 &mut Fates::default(),
             );
             *limit = queue.limit(now, idle).unwrap();

@@ -102,13 +102,13 @@ fn hosts_share_the_link_equally_whatever_their_flows() {
         let mut bench = labelled(&parameters, labels.clone(), 1);
         greedy(&mut bench, 10);
         let sent = sent(&bench, 10, 1.0);
-        let found = sent[0] / sent.iter().sum::<f64>();
+        let first = sent[0] / sent.iter().sum::<f64>();
         // One in fifty: dither of the quanta.
-        assert!((found - share).abs() < 0.02, "{sent:?}");
+        assert!((first - share).abs() < 0.02, "{sent:?}");
         let rest = &sent[1..];
         let mean = rest.iter().sum::<f64>() / 9.0;
         assert!(
-            rest.iter().all(|one| (one / mean - 1.0).abs() < 0.1),
+            rest.iter().all(|rate| (rate / mean - 1.0).abs() < 0.1),
             "{sent:?}"
         );
     }
@@ -124,10 +124,10 @@ fn classes_share_the_rate_by_their_weights() {
         greedy(&mut bench, codepoints.len() as u32);
         let sent = sent(&bench, codepoints.len() as u32, 1.0);
         let all: f64 = sent.iter().sum();
-        sent.iter().map(|one| one / all).collect::<Vec<f64>>()
+        sent.iter().map(|rate| rate / all).collect::<Vec<f64>>()
     };
-    let near = |found: &[f64], expected: &[f64]| {
-        let pairs = found.iter().zip(expected);
+    let near = |actual: &[f64], expected: &[f64]| {
+        let pairs = actual.iter().zip(expected);
         pairs.clone().all(|(one, other)| (one - other).abs() < 0.01)
     };
     let shaped = shares(&at_rate(10.0), &codepoints);
@@ -141,11 +141,11 @@ fn classes_share_the_rate_by_their_weights() {
         "{turns:?}"
     );
     assert_eq!(shares(&at_rate(10.0), &[Dscp::EF]), [1.0]);
-    let one = Cake {
+    let single = Cake {
         classes: Classes::Besteffort,
         ..at_rate(10.0)
     };
-    let equal = shares(&one, &codepoints);
+    let equal = shares(&single, &codepoints);
     assert!(near(&equal, &[1.0 / 3.0; 3]), "{equal:?}");
 }
 
@@ -226,7 +226,7 @@ fn flows_of_one_set_have_places_of_their_own() {
     (0..100).for_each(|flow| bench.arrive_of(0.0, FlowId(flow), 1500));
     let queues = bench.queue.tins[0].queues.iter();
     let used = queues
-        .filter(|one| one.waiting.backlog().packets > 0)
+        .filter(|queue| queue.waiting.backlog().packets > 0)
         .count();
     // One is in service. A hash without sets would lead to five pairs (100 · 99/2/1024).
     assert_eq!(used, 99);
@@ -247,7 +247,9 @@ fn everything_comes_to_rest() {
     }
     bench.serve_until(Time::from_seconds(200.0));
     let queues = bench.queue.tins[0].queues.iter();
-    let active = queues.filter(|one| one.rotation != Rotation::Rest).count();
+    let active = queues
+        .filter(|queue| queue.rotation != Rotation::Rest)
+        .count();
     let loads: i64 = bench.queue.tins[0].loads.bulk.values().sum();
     assert!(active <= 1 && loads <= 2, "{active} {loads}");
 }

@@ -84,9 +84,9 @@ fn the_classic_queue_has_its_share_while_both_wait() {
         let mut bench = loaded(arithmetic, 0.0);
         bench.serve_until(Time::from_seconds(10.0));
         let classic = bench.served.iter().filter(|(flow, ..)| flow.0 == 0).count();
-        let found = classic as f64 / bench.served.len() as f64;
+        let classic_share = classic as f64 / bench.served.len() as f64;
         // The credit at the beginning is worth a few packets of 10,000.
-        assert!((found - share).abs() < 2e-3, "{found}");
+        assert!((classic_share - share).abs() < 2e-3, "{classic_share}");
     }
 }
 

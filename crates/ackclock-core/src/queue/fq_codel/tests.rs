@@ -77,15 +77,15 @@ fn a_single_flow_has_codel() {
             arithmetic,
             ..unlimited()
         };
-        let mut one = Bench::new(CodelQueue::new(&codel), 1);
+        let mut single = Bench::new(CodelQueue::new(&codel), 1);
         let mut other = bench(&fq_codel, 1);
-        (one.ecn, other.ecn) = (Ecn::Capable, Ecn::Capable);
-        load(&mut one, &[1500], 3.0, 0.000_7);
+        (single.ecn, other.ecn) = (Ecn::Capable, Ecn::Capable);
+        load(&mut single, &[1500], 3.0, 0.000_7);
         load(&mut other, &[1500], 3.0, 0.000_7);
-        assert!(one.early().len() + one.log.marks.len() > 100);
-        assert_eq!(one.log.drops, other.log.drops);
-        assert_eq!(one.log.marks, other.log.marks);
-        assert_eq!(one.waits, other.waits);
+        assert!(single.early().len() + single.log.marks.len() > 100);
+        assert_eq!(single.log.drops, other.log.drops);
+        assert_eq!(single.log.marks, other.log.marks);
+        assert_eq!(single.waits, other.waits);
     }
 }
 

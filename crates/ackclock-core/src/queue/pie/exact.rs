@@ -230,7 +230,7 @@ impl Exact {
         if self.delay(self.next_update, line) == delay {
             return state == before;
         }
-        let everything = [before, state].iter().all(|one| one.probability == 1.0);
+        let everything = [before, state].iter().all(|state| state.probability == 1.0);
         everything && state.burst == Span::ZERO && delay > self.controller.target
     }
 }

@@ -327,13 +327,13 @@ fn the_departure_rate_is_that_of_the_link() {
     let mut bench = bench(&parameters, 1);
     (0..100).for_each(|_| bench.arrive(0.0));
     bench.serve_until(Time::from_seconds(0.05));
-    let found = bench
+    let delay = bench
         .queue
         .control
         .delay(Time::from_seconds(0.05), bench.queue.line());
     let waiting = bench.queue.backlog().bytes.as_f64();
     // A sample ends with the packet that reaches it, as in RFC 8033; its excess is not counted.
-    near(found, waiting * 0.011 / 16_384.0, 1e-9);
+    near(delay, waiting * 0.011 / 16_384.0, 1e-9);
 }
 
 #[test]

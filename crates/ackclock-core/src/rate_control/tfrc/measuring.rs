@@ -94,8 +94,8 @@ impl Measuring {
         self.highest += ahead;
         self.arrived = shifted(self.arrived, ahead);
         let Received { bits, width } = feedback.received;
-        let told = u128::from(bits) & ((1 << width.min(MOST)) - 1);
-        let news = shifted(told, self.highest - feedback.sequence) & !self.arrived;
+        let arrived = u128::from(bits) & ((1 << width.min(MOST)) - 1);
+        let news = shifted(arrived, self.highest - feedback.sequence) & !self.arrived;
         self.arrived |= news;
         news
     }
@@ -137,23 +137,23 @@ mod tests {
             answers in prop::collection::vec((0..400_u64, any::<u64>(), 0..=64_u8), 1..60),
         ) {
             let mut measuring = Measuring::new(&Tfrc::default());
-            let mut known = BTreeSet::new();
+            let mut before = BTreeSet::new();
             let mut highest = 0;
             for (sequence, bits, width) in answers {
                 highest = highest.max(sequence);
                 let received = Received { bits, width };
-                let told = received
+                let answered = received
                     .numbers(sequence)
                     .filter(|number| number + REMEMBERED > highest);
                 let expected: BTreeSet<u64> =
-                    told.filter(|number| !known.contains(number)).collect();
+                    answered.filter(|number| !before.contains(number)).collect();
                 let news = measuring.news(&Feedback { sequence, received, ..Feedback::default() });
                 let is_news = |number: &u64| news >> (highest - number) & 1 == 1;
-                let found: BTreeSet<u64> = (highest.saturating_sub(REMEMBERED - 1)..=highest)
+                let fresh: BTreeSet<u64> = (highest.saturating_sub(REMEMBERED - 1)..=highest)
                     .filter(is_news)
                     .collect();
-                prop_assert_eq!(&found, &expected);
-                known.extend(expected);
+                prop_assert_eq!(&fresh, &expected);
+                before.extend(expected);
             }
         }
     }

@@ -32,8 +32,8 @@ impl SessionSink {
         counting: Counting,
     ) -> Result<Self, Refused> {
         let refused = |error: io::Error| {
-            let what = format!("cannot receive at {}", flow.receiver);
-            socket_refused(flow.number, &what, &error)
+            let attempt = format!("cannot receive at {}", flow.receiver);
+            socket_refused(flow.number, &attempt, &error)
         };
         let port = Port::bind(SocketAddr::V4(flow.receiver), None).map_err(refused)?;
         let start = Time::from_nanos(flow.start_ns);

@@ -231,13 +231,18 @@ impl Connection {
         Ok(())
     }
 
-    fn fail(&mut self, what: &str, error: Errno, context: &mut Context<'_, '_>) -> io::Result<()> {
-        let what = if self.phase == ConnectionPhase::Connecting {
+    fn fail(
+        &mut self,
+        attempt: &str,
+        error: Errno,
+        context: &mut Context<'_, '_>,
+    ) -> io::Result<()> {
+        let attempt = if self.phase == ConnectionPhase::Connecting {
             "cannot connect"
         } else {
-            what
+            attempt
         };
-        let reason = format!("{what}: {}", io::Error::from(error));
+        let reason = format!("{attempt}: {}", io::Error::from(error));
         self.end(Ending::Failed(reason), context)
     }
 

@@ -41,8 +41,8 @@ impl DatagramSource {
         logged: u32,
     ) -> Result<Self, Refused> {
         let refused = |error: io::Error| {
-            let what = format!("cannot send from {} to {}", flow.sender, flow.receiver);
-            socket_refused(flow.number, &what, &error)
+            let attempt = format!("cannot send from {} to {}", flow.sender, flow.receiver);
+            socket_refused(flow.number, &attempt, &error)
         };
         let socket = udp_socket().map_err(refused)?;
         set_codepoint(&socket, flow.dscp).map_err(refused)?;

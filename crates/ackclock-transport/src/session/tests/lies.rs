@@ -86,10 +86,10 @@ fn who_acknowledges_what_has_not_arrived_is_found_out() {
             let sent = path.data().len();
             path.run_for(1.0);
             assert_eq!(path.data().len(), sent, "{name}: nothing more is sent");
-            let told = Some(Ending::Refused(wire::ErrorCode::Dishonest));
+            let refused = Some(Ending::Refused(wire::ErrorCode::Dishonest));
             assert_eq!(
                 path.receiver.ending(),
-                told,
+                refused,
                 "{name}: and the receiver knows why"
             );
         }
@@ -138,14 +138,14 @@ fn nobody_receives_faster_than_is_sent() {
         };
         let sent: usize = path.data().iter().map(|(_, length)| length).sum();
         say(&mut path, &Message::Report(greedy));
-        let told = path.sender.report().unwrap();
-        assert_eq!((told.clamped, path.sender.ending()), (1, None), "{name}");
+        let report = path.sender.report().unwrap();
+        assert_eq!((report.clamped, path.sender.ending()), (1, None), "{name}");
         // TFRC at most doubles the receive rate, and that is at most what was sent in all that
         // time.
         assert!(
-            told.state.rate <= 2.0 * sent as f64 / 0.04,
+            report.state.rate <= 2.0 * sent as f64 / 0.04,
             "{name}: {}",
-            told.state.rate
+            report.state.rate
         );
     }
 }

@@ -209,7 +209,7 @@ fn a_segment_lost_twice_waits_for_probe_and_timeout() {
         (2.0, Answer(7, &[]), &[12, 13], Some((7, 7))),
         (2.0, Answer(8, &[]), &[14], None),
     ];
-    let one: [&[u64]; 14] = [
+    let single: [&[u64]; 14] = [
         &[15],
         &[16],
         &[17],
@@ -228,7 +228,7 @@ fn a_segment_lost_twice_waits_for_probe_and_timeout() {
     let waits = [
         98.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 98.0, 3.0, 2.0, 2.0, 2.0, 2.0, 2.0,
     ];
-    for (n, (&wait, &sent)) in (9..).zip(waits.iter().zip(&one)) {
+    for (n, (&wait, &sent)) in (9..).zip(waits.iter().zip(&single)) {
         steps.push((wait, Answer(n, &[]), sent, Some((7, 7))));
     }
     steps.push((98.0, Answer(23, &[]), &[29, 30], Some((8, 7))));

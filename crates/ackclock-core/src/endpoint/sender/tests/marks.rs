@@ -90,9 +90,12 @@ fn the_marked_share_is_exact_with_the_feedback_made_for_it() {
     for marked in [1, 3, 8, 15] {
         for every in [1, 2, 4] {
             for feedback in [EcnFeedback::Dctcp, EcnFeedback::Accurate] {
-                let found = totals(feedback, (every, marked));
-                assert_eq!(found.heard, found.marks, "{feedback:?} {every} {found:?}");
-                assert_eq!(found.delivered, 2000);
+                let totals = totals(feedback, (every, marked));
+                assert_eq!(
+                    totals.heard, totals.marks,
+                    "{feedback:?} {every} {totals:?}"
+                );
+                assert_eq!(totals.delivered, 2000);
             }
         }
         let classic = totals(EcnFeedback::Classic, (2, marked));

@@ -82,11 +82,14 @@ fn each_lost_segment_is_told_with_what_was_in_flight() {
     dialogue.send();
     dialogue.wait(50).sack(0, &[(3, 6)]);
     let log = dialogue.log.lock().unwrap();
-    let told = log.lost.iter().map(|lost| {
+    let losses = log.lost.iter().map(|lost| {
         assert_eq!((lost.bytes, lost.delivered), (Bytes(MSS), Bytes(3 * MSS)));
         (lost.sequence, lost.tx_in_flight.0 / MSS, lost.lost.0 / MSS)
     });
-    assert_eq!(told.collect::<Vec<_>>(), [(0, 1, 1), (1, 2, 2), (2, 3, 3)]);
+    assert_eq!(
+        losses.collect::<Vec<_>>(),
+        [(0, 1, 1), (1, 2, 2), (2, 3, 3)]
+    );
 }
 
 /// The rules of RFC 6675 and of NewReno find segment 0 lost, once.
@@ -100,8 +103,8 @@ fn each_recovery_tells_of_its_first_loss() {
             dialogue.wait(5).sack(0, &[(1, n)]);
         }
         let log = dialogue.log.lock().unwrap();
-        let told: Vec<u64> = log.lost.iter().map(|lost| lost.sequence).collect();
-        assert_eq!(told, [0], "{recovery:?}");
+        let lost_sequences: Vec<u64> = log.lost.iter().map(|lost| lost.sequence).collect();
+        assert_eq!(lost_sequences, [0], "{recovery:?}");
     }
 }
 
@@ -117,8 +120,8 @@ fn a_timeout_tells_of_each_loss() {
         dialogue.send();
     }
     let log = dialogue.log.lock().unwrap();
-    let told: Vec<u64> = log.lost.iter().map(|lost| lost.sequence).collect();
-    assert_eq!(told, [0, 1, 2, 3]);
+    let lost_sequences: Vec<u64> = log.lost.iter().map(|lost| lost.sequence).collect();
+    assert_eq!(lost_sequences, [0, 1, 2, 3]);
 }
 
 /// The first segment after a pause of the application is told, and the others are not.
@@ -132,7 +135,7 @@ fn sending_after_a_pause_is_told() {
     dialogue.send();
     dialogue.wait(50).ack(3);
     dialogue.wait(50).ack(8);
-    let told = dialogue.log.lock().unwrap().after_idle.clone();
+    let pauses = dialogue.log.lock().unwrap().after_idle.clone();
     let millis = |millis| Time::ZERO + Span::from_millis(millis);
-    assert_eq!(told, [millis(0), millis(550)]);
+    assert_eq!(pauses, [millis(0), millis(550)]);
 }

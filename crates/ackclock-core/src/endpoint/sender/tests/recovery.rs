@@ -268,7 +268,7 @@ fn a_rescue_saves_a_lost_tail_from_the_timer_once() {
 fn a_lost_retransmission_needs_the_timer() {
     for recovery in RECOVERIES
         .into_iter()
-        .filter(|one| *one != LossRecovery::TimeoutOnly)
+        .filter(|recovery| *recovery != LossRecovery::TimeoutOnly)
     // it sends nothing at duplicates
     {
         let mut d = Dialogue::bulk(plain(recovery), 10);

@@ -112,18 +112,18 @@ fn the_equation_has_the_values_of_an_exact_evaluation() {
             ],
         ),
     ] {
-        let one = Pftk {
+        let single = Pftk {
             window: 64.0,
             ..UNLIMITED
         };
         let two = Pftk {
             packets_per_ack: 2.0,
-            ..one
+            ..single
         };
         close(two.full(p), full_2);
         close(two.approximate(p), approximate_2);
-        close(one.full(p), full_1);
-        close(one.square_root(p), square_root_1);
+        close(single.full(p), full_1);
+        close(single.square_root(p), square_root_1);
     }
 }
 
