@@ -34,8 +34,8 @@ DOCUMENTS = [
     ROOT / "README.md",
     *sorted(path for kind in ("guides", "notes") for path in (ROOT / "docs" / kind).glob("*.md")),
 ]
-#: Guides whose commands take the most time, four and eleven seconds of a processor.
-LONG = ("sweeps", "sizing-a-buffer")
+#: What a newcomer reads first. The commands of all other pages run in the long lane.
+FIRST = ("README", "first-scenario")
 _FENCE = re.compile(r"^```(\w+)(?:[ \t]+(\S+))?[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -77,7 +77,7 @@ def as_parameter(path: Path) -> object:
         block.mark in ("emulation", "loading") for block in blocks(path.read_text(encoding="utf-8"))
     )
     marks = [pytest.mark.real_time if in_real_time else pytest.mark.slow]
-    if path.stem in LONG:
+    if path.stem not in FIRST:
         marks.append(pytest.mark.long)
     return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
 

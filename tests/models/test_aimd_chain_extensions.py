@@ -86,7 +86,7 @@ def test_highspeed(p: float, mean: float, rfc: float) -> None:
     assert ours == pytest.approx(rfc, rel=0.14 if p == 1e-3 else 0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("p", "lives"), [(1e-2, 4_000), (1e-3, 10_000), (1e-4, 20_000)])
 def test_highspeed_against_lives_round_by_round(p: float, lives: int) -> None:
     draw, w, total, rounds = (
@@ -150,7 +150,7 @@ def simulated(control: cubic.Cubic, p: float, w_max: int, R: float) -> float:
     return total / (rounds - rounds // 3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "control", [cubic.Cubic(), cubic.Cubic(fast_convergence=True), cubic.Cubic(reno_friendly=False)]
 )

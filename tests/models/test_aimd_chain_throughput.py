@@ -68,7 +68,7 @@ def quad(f: Any, low: float, law: Any) -> float:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", CONTINUOUS)
 @pytest.mark.parametrize("rate", [20, 150, 900])
 def test_continuous_laws_against_quadrature_of_the_density(name: str, rate: float) -> None:

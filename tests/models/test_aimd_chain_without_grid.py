@@ -40,7 +40,7 @@ def mean_by_rounds(p: float, kept: float, increase: float = 1.0) -> tuple[float,
     return windows.sum() / rounds.sum(), float(each.std() * np.sqrt(LIVES) / rounds.sum())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("p", [1e-6, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2])
 @pytest.mark.parametrize("kept", [0.3, 0.5, 0.6, 0.7, 0.8, 0.875, 0.9, 0.95])
 def test_every_decrease_at_every_loss_rate(p: float, kept: float) -> None:
@@ -62,7 +62,7 @@ def test_any_increase(p: float, increase: float, kept: float) -> None:
     assert said["round_window"] == pytest.approx(expected, rel=0.005)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("window", "increase", "kept"), [(8.5, 1, 0.9), (11, 4, 0.7), (20, 3, 0.5), (300.7, 1, 0.9)]
 )

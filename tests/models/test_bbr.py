@@ -352,7 +352,7 @@ GRID = tuple(product((1, 2, 4, 8), (2, 8, 32)))
 MEDIAN_ERROR = 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_simulated_share_is_within_the_stated_error() -> None:
     errors = []
     for bbr, products in GRID:

@@ -83,7 +83,7 @@ def values_of(one: models.Input) -> list[float]:
     return sorted({float(value) for value in every if one.domain.holds(value)})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @every_model
 def test_every_input_at_every_size(model: Model) -> None:
     base = given_of(model)

@@ -42,7 +42,7 @@ def mean_window(p: float, response: str) -> Interval:
     return interval(goodput(result) / 800 * ROUND_TRIP / hstcp_response.rounded_window(lost / sent))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("p", LOSSES)
 def test_the_mean_window_is_that_of_the_response_function(p: float) -> None:
     """Within 4 %: w(p) is for evenly spaced losses; for independent ones it is within 1 %."""
@@ -51,7 +51,7 @@ def test_the_mean_window_is_that_of_the_response_function(p: float) -> None:
     assert found.mean == pytest.approx(1, abs=0.04)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_table_rounds_growth_up() -> None:
     by_table = mean_window(1e-4, "table")
     by_formula = mean_window(1e-4, "formula")

@@ -83,7 +83,7 @@ def timeouts(result: Result) -> float:
     return float(column(result, "flows", "timeouts").mean()) * ROUND_TRIP_S / DURATION_S
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("psi", "algorithm", "expected", "timeouts_expected"),
     [
@@ -104,7 +104,7 @@ def test_the_loop_of_the_renewal_model(
     assert column(result, "flows", "fast_retransmits").sum() == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("psi", "duration_s", "expected"),
     [

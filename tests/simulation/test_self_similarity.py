@@ -129,7 +129,7 @@ def exact(hurst: float) -> list[Array]:
     return [gaussian(hurst, INTERVALS, 1000 + number) for number in range(60)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("shape", [1.2, 1.5])
 def test_many_sources_with_heavy_tails_are_self_similar(shape: float) -> None:
     """H = (3 - shape)/2: both estimators give what they give for exact noise of that H.
@@ -149,7 +149,7 @@ def test_many_sources_with_heavy_tails_are_self_similar(shape: float) -> None:
     assert by_wavelet.low > 0.5, "and not without memory"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_sources_without_heavy_tails_are_not() -> None:
     for ours, theirs in zip(
         estimates(aggregate("exponential"), SMALLEST, LARGEST),
@@ -161,7 +161,7 @@ def test_many_sources_without_heavy_tails_are_not() -> None:
         assert ours.mean() == pytest.approx(0.5, abs=0.06)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_light_tail_shows_its_own_parameter_at_very_large_scales_only() -> None:
     """With a shape near 2, H is 0.6; the slope approaches it slowly from above."""
     series = aggregate("pareto", 1.8, 2 * SOURCES)

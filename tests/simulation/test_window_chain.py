@@ -122,7 +122,7 @@ def distance(p: float, cap: int | None, growth: str = PER_WINDOW) -> float:
     return float(np.abs(found).sum() / 2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_the_chains_rate_is_that_of_congestion_avoidance(p: float, cap: int | None) -> None:
@@ -135,14 +135,14 @@ def test_the_chains_rate_is_that_of_congestion_avoidance(p: float, cap: int | No
     assert abs(ratio.mean - 1) < 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_windows_are_distributed_as_the_chain_says(p: float, cap: int | None) -> None:
     assert distance(p, cap) < 0.03
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("p", [0.0005, 0.02])
 def test_the_distance_tells_laws_apart(p: float) -> None:
     """With a tenth more loss, or the law of segments, the distance exceeds the simulation's."""
@@ -152,7 +152,7 @@ def test_the_distance_tells_laws_apart(p: float) -> None:
         assert np.abs(of.law("round") - other).sum() / 2 > 1.3 * distance(p, None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("p", [0.002, 0.01, 0.05])
 def test_growth_by_single_acks_is_worth_up_to_half_a_segment_less(p: float) -> None:
     """Equation 3 of RFC 5681 adds MSS/cwnd per ACK while cwnd grows: less than a segment per round.
@@ -169,7 +169,7 @@ def test_growth_by_single_acks_is_worth_up_to_half_a_segment_less(p: float) -> N
     assert distance(p, None, PER_ACK) > distance(p, None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
     """A loss costs one or two rounds with less than the mean window, or silence before a timeout.
@@ -191,7 +191,7 @@ def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
     assert found > lower / segments_per_round(p, None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_the_guide_says_what_is_measured(p: float) -> None:
     text = GUIDE.read_text(encoding="utf-8")
@@ -238,7 +238,7 @@ def steps(p: float) -> Steps:
     return Steps(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("p", [0.002, 0.01, 0.02])
 def test_what_is_left_between_the_two(p: float) -> None:
     """The chain's steps are the engine's, except for one in a thousand and after a reaction.
@@ -258,7 +258,7 @@ def test_what_is_left_between_the_two(p: float) -> None:
     assert timed_out.mean() < 2 * p
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
@@ -317,7 +317,7 @@ def with_timeouts(p: float) -> float:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("recovery", ["reno", "sack"])
 @pytest.mark.parametrize("p", LOSSY)
 def test_where_timeouts_matter_the_chain_with_and_without_them_encloses_the_rate(
@@ -334,14 +334,14 @@ def test_where_timeouts_matter_the_chain_with_and_without_them_encloses_the_rate
     assert sent.high < without * account(chain(p, None), p, 1.0 / ROUND_TRIP).ratio
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("recovery", ["reno", "sack"])
 def test_without_timeouts_the_chain_is_ever_farther_off(recovery: str) -> None:
     off = [segments_per_round(p, None) / sent_with_timeouts(p, recovery).mean for p in LOSSY]
     assert off == sorted(off)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("p", LOSSY)
 def test_pftk_is_about_renos_recovery(p: float) -> None:
     """Checks PFTK within the error in the guide.
