@@ -15,46 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "calls_beside",
-    "check_estimators",
-    "check_simulation",
-    "climbing_chain_with_channel",
-    "climbing_chains",
-    "control_object",
-    "derived",
-    "doctor",
-    "doctor_l4s",
-    "emulate",
-    "epoch_chain",
-    "expand",
-    "has_sockets",
-    "is_checking",
-    "jumping_chain",
-    "kernel_control",
-    "measure",
-    "parse_assignment",
-    "parse_scenario",
-    "places",
-    "prepare_emulation",
-    "rate_estimates",
-    "receive",
-    "registry",
-    "replace",
-    "replay",
-    "resolve",
-    "schema",
-    "send",
-    "simulate",
-    "to_toml",
-    "trace_rates",
-    "twin",
-    "twin_calls",
-    "twin_of_kernel",
-    "unit_remedy",
-    "version",
-]
-
 Tree = dict[str, Any]
 #: A table from the engine. Each column maps to a type, its bytes and, if it holds indices, the
 #: words that they stand for.

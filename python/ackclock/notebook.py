@@ -13,8 +13,6 @@ from typing import Any
 
 from ackclock.table import Table
 
-__all__ = ["block", "progress"]
-
 #: Takes the share done, or a mapping that has it as `fraction`; None if unknown.
 Tell = Callable[[Any], None]
 

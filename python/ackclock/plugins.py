@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["Announced", "ByName", "PluginWarning", "Records", "announced", "packages"]
-
 
 class PluginWarning(UserWarning):
     """A package's records cannot be used; one line with the remedy."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ackclock.advice import BufferAdvice, FeedbackAdvice
     from ackclock.advice.buffer.confirmation import Confirmation
 
-__all__ = ["advise"]
-
 
 @click.group(cls=Commands)
 def advise() -> None:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ackclock.cli.progress import Tell
     from ackclock.comparison import Comparison
 
-__all__ = ["compare", "is_comparison", "read"]
-
 # The table that is printed by default; the page has all.
 _PRINTED = "goodput"
 

@@ -13,8 +13,6 @@ from ackclock.errors import InputError
 if TYPE_CHECKING:
     from ackclock.controls import Checked
 
-__all__ = ["controls"]
-
 #: Exit code of a check that could not ask the kernel, as of a test that is skipped.
 SKIPPED = 77
 

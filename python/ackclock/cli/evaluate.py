@@ -16,8 +16,6 @@ from ackclock.errors import InputError
 if TYPE_CHECKING:
     from ackclock.controls.evaluation import Plan, Suite
 
-__all__ = ["evaluate"]
-
 # Seeds of each case by default: our choice, so that no verdict rests on one draw.
 _SEEDS = 5
 

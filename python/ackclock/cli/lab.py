@@ -13,8 +13,6 @@ from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, LackingError
 from ackclock.result.folder import refuse_unwritable_folder
 
-__all__ = ["lab"]
-
 #: Template of the page without a scenario.
 _TEMPLATE = "one-link"
 _OPEN = "open"

@@ -17,8 +17,6 @@ from ackclock.cli.place import REMEDY, claim, force_option
 if TYPE_CHECKING:
     from ackclock.result.result import Result
 
-__all__ = ["is_capture", "measure", "measured_for_page"]
-
 
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE")

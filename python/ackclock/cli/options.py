@@ -14,20 +14,6 @@ from ackclock.scenario import Scenario, load
 if TYPE_CHECKING:
     from ackclock.result.result import Result
 
-__all__ = [
-    "changed_scenario",
-    "checked_time",
-    "json_option",
-    "models_option",
-    "output_option",
-    "paper_options",
-    "read_result",
-    "read_scenario",
-    "scenario_options",
-    "side_by_side_option",
-    "unreliable_option",
-]
-
 _Command = Callable[..., Any]
 
 

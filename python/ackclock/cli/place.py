@@ -15,8 +15,6 @@ from ackclock.result.folder import (
     refuse_unwritable_folder,
 )
 
-__all__ = ["REMEDY", "claim", "force_option", "is_simulation"]
-
 force_option = click.option("--force", is_flag=True, help="Replace another result in the folder.")
 
 #: What to do about a result that is not replaced.

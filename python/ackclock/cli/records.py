@@ -9,8 +9,6 @@ from ackclock.elements.registry import kinds, registry, schema
 if TYPE_CHECKING:
     from ackclock.reproduction import Experiment
 
-__all__ = ["SCHEMA", "Records", "experiment", "records", "shown"]
-
 #: Plain data, by name.
 Records = dict[str, dict[str, Any]]
 

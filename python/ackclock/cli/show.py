@@ -14,8 +14,6 @@ from ackclock.errors import InputError, suggestion
 if TYPE_CHECKING:
     from ackclock.table import Table
 
-__all__ = ["show"]
-
 
 class _KindOrName(click.Choice[str]):
     """A kind, or a name that is looked up among all kinds; help lists the kinds."""

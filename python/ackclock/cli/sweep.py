@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ackclock.sweeps.where import GoOn
     from ackclock.table import Cell, Table
 
-__all__ = ["sweep"]
-
 # Failures that a table shows; --json has all.
 _SHOWN_FAILURES = 20
 

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from ackclock.report.sweep import Swept
     from ackclock.sweeps.store import Store
 
-__all__ = ["is_sweep", "page"]
-
 # With more points the page does not draw the path, for which each has to be resolved.
 _MOST_DRAWN = 100
 

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from ackclock.capture import calls
     from ackclock.capture.twin import Comparison
 
-__all__ = ["twin"]
-
-
 # A threshold that was never set, in Linux.
 _INFINITE_SSTHRESH = 0x7FFFFFFF
 

@@ -12,8 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["INFINITE_SSTHRESH", "Control", "load"]
-
 #: A threshold that is not set yet.
 INFINITE_SSTHRESH = 0x7FFFFFFF
 

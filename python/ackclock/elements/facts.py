@@ -11,25 +11,6 @@ from collections.abc import Iterable, Mapping
 from math import nan
 from typing import Any, Final, Literal
 
-__all__ = [
-    "NONE",
-    "Facts",
-    "Nothing",
-    "constant_rates",
-    "control",
-    "element",
-    "impairments",
-    "kind",
-    "link",
-    "media",
-    "mss_bytes",
-    "packet_bytes",
-    "queue",
-    "traffic",
-    "transport",
-    "whole",
-]
-
 Tree = Mapping[str, Any]
 
 

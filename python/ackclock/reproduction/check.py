@@ -26,8 +26,6 @@ from ackclock.reproduction.sources import own_code
 from ackclock.result.folder import write_whole
 from ackclock.table import json_text
 
-__all__ = ["Recorded", "check", "main"]
-
 #: Largest size of an experiment's stored tables, in bytes.
 MOST_BYTES = 300_000
 

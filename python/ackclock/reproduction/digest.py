@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from ackclock.reproduction.outcome import Outcome
     from ackclock.scenario import Scenario
 
-__all__ = [
-    "Named",
-    "brief",
-    "columns_digest",
-    "digest",
-    "key",
-    "outcome_digest",
-    "owned",
-    "shortened",
-]
-
 #: Duration of the short replicate as a share of the run's, and its largest: tens of round trips.
 SHARE, MOST_S = 1 / 20, 10.0
 #: Samples of the shortest measured time of a brief run.

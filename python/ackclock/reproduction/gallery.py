@@ -10,8 +10,6 @@ from ackclock.report.section import Live
 from ackclock.reproduction import sentences, tables
 from ackclock.reproduction.outcome import Kind
 
-__all__ = ["gallery"]
-
 # Sign and colour of each verdict. Beside them stands the word: colour is never the only sign.
 _SIGNS = {
     Kind.REPRODUCED: ("✓", "good"),

@@ -39,17 +39,6 @@ from ackclock.table import compact_json, json_text
 if TYPE_CHECKING:
     from ackclock.report.section import Live
 
-__all__ = [
-    "QUICK",
-    "Record",
-    "figure_path",
-    "prepare",
-    "recorded",
-    "reproduce",
-    "reproduce_all",
-    "write_gallery",
-]
-
 # An experiment and its outcome as plain data, as in `NAME/outcome.json`.
 Record = dict[str, Any]
 

@@ -14,8 +14,6 @@ from ackclock.run import address, cache
 if TYPE_CHECKING:
     from ackclock.result.result import Result
 
-__all__ = ["FailedRunError", "addresses", "distrust", "results"]
-
 Tell = Callable[[float], None]
 
 # Share of the time that the measurement of a run takes. Guessed: it is for a progress bar.

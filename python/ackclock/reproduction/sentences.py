@@ -4,8 +4,6 @@ from typing import Any
 
 from ackclock.reproduction.outcome import PUBLISHED, Kind, Origin
 
-__all__ = ["answer", "failing", "reasons", "statements", "summary"]
-
 #: Verdicts that follow from numbers and statements; of others the reason is told.
 _JUDGED = (Kind.REPRODUCED, Kind.READING, Kind.PARTLY, Kind.NOT)
 

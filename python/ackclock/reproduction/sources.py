@@ -13,8 +13,6 @@ from pathlib import Path
 from ackclock.reproduction.digest import LENGTH
 from ackclock.reproduction.experiment import Experiment
 
-__all__ = ["code", "own_code"]
-
 #: A longer string is prose.
 _WORDS_OF_A_NAME = 4
 #: Fields that repeat what the rest of the tree says, and the module that a name is imported from.

@@ -25,8 +25,6 @@ from ackclock.run.description import conclude, describe
 if TYPE_CHECKING:
     from ackclock.reproduction.outcome import Outcome
 
-__all__ = ["NotStoredError", "load", "outcome_of", "save"]
-
 #: Column with the run of each row of a stored table: an index into `runs` of `stored.json`.
 _RUN = "stored_run"
 _DESCRIPTION = "stored.json"

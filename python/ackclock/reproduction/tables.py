@@ -5,8 +5,6 @@ from typing import Any
 from ackclock.reproduction.outcome import PUBLISHED
 from ackclock.table import Column, Table, fixed, table
 
-__all__ = ["compared", "notes", "tables"]
-
 # Columns of each quantity: published, computed, difference.
 _TOGETHER = 3
 

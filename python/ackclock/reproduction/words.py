@@ -11,19 +11,6 @@ from decimal import Decimal
 
 from ackclock.reproduction.outcome import Band
 
-__all__ = [
-    "A_FEW_PERCENT",
-    "MUCH_LESS",
-    "MUCH_MORE",
-    "SAME",
-    "SAME_PERCENT",
-    "SLIGHT_PERCENT",
-    "STRONG_PERCENT",
-    "TWICE",
-    "about",
-    "from_to",
-]
-
 #: Share of a number that "about" allows, and around, near, close to, roughly, accurate, on target.
 ABOUT = 0.10
 #: Largest difference that counts as the same: very close to, equal, fair, flat, no effect,

@@ -15,24 +15,6 @@ from typing import Any, NamedTuple
 
 from ackclock.errors import InputError
 
-__all__ = [
-    "ADDRESS",
-    "RESULT",
-    "UNFINISHED",
-    "Contents",
-    "link_or_copy",
-    "naming",
-    "read_object",
-    "refuse_foreign_folder",
-    "refuse_other_result",
-    "refuse_unwritable_folder",
-    "scratch",
-    "staged",
-    "whole",
-    "with_article",
-    "write_whole",
-]
-
 # File in a result's folder that states the inputs of the result: see `ackclock.run.cache`.
 ADDRESS = "address"
 

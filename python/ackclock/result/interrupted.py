@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ackclock.result.result import Result
 
-__all__ = ["Interrupted", "partly"]
-
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, the stop button of a notebook, or a signal ended a run.

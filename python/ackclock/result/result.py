@@ -28,8 +28,6 @@ from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
 from ackclock.result.tables import Tables, TablesInFolder, matching, repeated, written_as
 from ackclock.table import Column, table
 
-__all__ = ["Result"]
-
 # Metrics that a notebook shows of a result.
 _SHOWN = ("goodput", "rtt")
 # Tables of a long capture that may be larger than memory: they are read on demand.

@@ -6,8 +6,6 @@ from typing import Any
 
 from ackclock.errors import InputError
 
-__all__ = ["MORE", "SCHEMA", "TABLES", "read_run", "run_again", "run_json"]
-
 #: Schema version of run.json. It increases when a reader of an older one would misunderstand it.
 #: 2: scenarios state facts, and `way` is `method`.
 SCHEMA = 2

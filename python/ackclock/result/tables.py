@@ -8,8 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-__all__ = ["COMPRESSION", "Tables", "TablesInFolder", "matching", "repeated", "written_as"]
-
 # Compression of tables.
 COMPRESSION = "zstd"
 

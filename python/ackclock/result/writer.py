@@ -15,8 +15,6 @@ from ackclock.result.result import Result
 from ackclock.result.run_json import run_json
 from ackclock.result.tables import written_as
 
-__all__ = ["GrowingResult"]
-
 # Rows in a row group. Fewer make a file slow to read, more take memory: this many take about 20 MB.
 _ROWS = 65_536
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ackclock.capture.estimators import Estimators
     from ackclock.scenario import Scenario
 
-__all__ = ["engine", "of_content", "of_emulation", "of_measurement", "of_run", "package"]
-
 # Libraries whose versions may change a result or a figure.
 _LIBRARIES = ("numpy", "scipy", "matplotlib")
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ackclock.result.result import Result
     from ackclock.scenario import Scenario
 
-__all__ = ["Simulation", "complete_result", "emulate", "has_captures", "keep", "measure"]
-
 Tell = Callable[[float], None]
 
 

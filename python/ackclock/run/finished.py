@@ -18,8 +18,6 @@ from ackclock.result.folder import ADDRESS, UNFINISHED, link_or_copy, naming, wr
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FOLDER", "FinishedRuns", "is_kept"]
-
 #: Name of the folder within that of the result.
 FOLDER = f"{UNFINISHED}runs"
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from ackclock import engine
 
-__all__ = ["HOST_COMMAND", "loader"]
-
 # A host is the installed engine, whatever the current folder holds. It needs nothing else of the
 # package, whose imports would take most of the time in which it starts.
 _HOST = "import sys; sys.path.append(sys.argv[1]); import _native; sys.exit(_native.serve_host())"

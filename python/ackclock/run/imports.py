@@ -4,8 +4,6 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import FrameType
 
-__all__ = ["spare_pandas"]
-
 _HERE = ("ackclock", "ackclock_papers", "pyarrow")
 
 

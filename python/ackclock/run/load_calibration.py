@@ -17,8 +17,6 @@ from ackclock.scenario import Scenario
 if TYPE_CHECKING:
     from ackclock.result.result import Result
 
-__all__ = ["Calibrated", "hold_active"]
-
 #: An interval changes by at most this factor while one side of it is unknown. Chosen here: near
 #: saturation the number of active flows runs away, and a step by Little's law alone would be far
 #: too long.

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-__all__ = ["free_bytes"]
-
 _FILES = Path("/")
 
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 from ackclock import units
 from ackclock.scenario import Point, Scenario
 
-__all__ = ["Part", "duration_s", "part_within"]
-
 
 class Part(NamedTuple):
     """The part of a scenario that is emulated.

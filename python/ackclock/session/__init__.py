@@ -21,8 +21,6 @@ from ackclock.result.folder import scratch
 from ackclock.result.result import Result
 from ackclock.result.run_json import SCHEMA
 
-__all__ = ["PORT", "Data", "Security", "receive", "send"]
-
 # Default port of a sender. Chosen here; we know of no other registration of it at IANA.
 PORT = 7400
 

@@ -5,8 +5,6 @@ from typing import Any
 from ackclock.result.result import Result
 from ackclock.table import Cell, Column, Table, Written, scaled, table
 
-__all__ = ["broken_off", "ended", "flow_table"]
-
 # Reasons for each irregular ending, as seen from the side that reports it.
 _BROKEN_OFF = {
     "no_answer": "no answer from {peer} in time: nothing waits there, or it has another key",

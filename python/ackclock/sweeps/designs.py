@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from ackclock.errors import InputError, suggestion
 from ackclock.sweeps.parameters import Parameter
 
-__all__ = ["DESIGNS", "Design", "parse", "within_most"]
-
 # Levels of a range in a grid that does not say: a first look at a curve.
 _LEVELS = 5
 

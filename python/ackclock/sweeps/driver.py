@@ -12,8 +12,6 @@ from ackclock.sweeps.schedule import Schedule
 from ackclock.sweeps.store import WHOLE, Shard, Store
 from ackclock.sweeps.worker import Failure, Report
 
-__all__ = ["Progress", "go_on", "progress", "restored"]
-
 #: Point, replicate, metric, subject and value.
 Value = tuple[int, int, str, str, float]
 

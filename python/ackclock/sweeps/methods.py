@@ -20,8 +20,6 @@ from ackclock.run.host import HOST_COMMAND, loader
 from ackclock.scenario import Point
 from ackclock.sweeps.plan import Key, Plan
 
-__all__ = ["MetricValue", "Runs", "Simulated", "Watch", "execute", "least_s", "values"]
-
 
 @dataclass(frozen=True)
 class Runs:

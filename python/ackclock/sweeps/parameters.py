@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from ackclock import engine, units
 from ackclock.errors import InputError
 
-__all__ = ["Choice", "Column", "Parameter", "Range", "columns", "field", "of_each", "parse"]
-
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\s*({_NUMBER})\s*([^\d\s.]\S*)?\s*\.\.\s*({_NUMBER})\s*(.*?)\s*")
 _QUANTITY = re.compile(rf"\s*({_NUMBER})\s*(.*?)\s*")

@@ -22,18 +22,6 @@ from ackclock.scenario import Scenario
 from ackclock.sweeps import designs, parameters
 from ackclock.sweeps.precision import Precision
 
-__all__ = [
-    "METHODS",
-    "METRICS_BY_DEFAULT",
-    "RUN_LIMIT_S",
-    "TABLES",
-    "Asked",
-    "Batch",
-    "Key",
-    "Plan",
-    "asked",
-]
-
 # Version of `sweep.json`.
 _SCHEMA = 2
 

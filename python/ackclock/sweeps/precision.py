@@ -16,8 +16,6 @@ from ackclock.errors import InputError
 from ackclock.metrics.confidence import interval
 from ackclock.table import Interval
 
-__all__ = ["FIRST", "Precision", "look_sizes", "parse", "parse_replicates"]
-
 #: Replicates at the first look.
 FIRST = 5
 

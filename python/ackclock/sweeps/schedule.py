@@ -14,8 +14,6 @@ from statistics import median
 from ackclock.sweeps.plan import RUN_LIMIT_S, Key
 from ackclock.sweeps.precision import Precision
 
-__all__ = ["AIM_S", "Schedule"]
-
 #: Duration that a batch aims at: long beside the milliseconds that it costs, and short to lose.
 AIM_S = 5.0
 

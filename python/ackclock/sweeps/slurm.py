@@ -15,8 +15,6 @@ from ackclock.sweeps.driver import Progress
 from ackclock.sweeps.places.here import Here
 from ackclock.sweeps.store import WHOLE, Shard, Store
 
-__all__ = ["go_on", "parse"]
-
 # Jobs of the array, unless `max` says otherwise: many sites allow a hundred at a time.
 _JOBS = 100
 

@@ -44,8 +44,6 @@ from ackclock.sweeps import parameters
 from ackclock.sweeps.plan import TABLES, Key, Plan
 from ackclock.sweeps.worker import Report
 
-__all__ = ["SWEEP", "WHOLE", "Shard", "Store"]
-
 _PLAN, _POINTS, _RUNS, _METRICS = "sweep.json", "points.parquet", "runs", "metrics"
 
 _TABLES = (_RUNS, _METRICS, "predictions", *TABLES)

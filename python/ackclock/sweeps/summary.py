@@ -17,9 +17,6 @@ from ackclock.sweeps.store import Store
 from ackclock.table import Cell, Column, Interval, Table, Written, short, table, text
 from ackclock.validity.stationarity import starred
 
-__all__ = ["ONE", "bottleneck", "column_of", "frame", "shown", "where", "without_copies"]
-
-
 #: Meaning of the word at a number of replicates.
 ONE = "identical: nothing random affects these replicates, so that they count as one"
 

@@ -15,8 +15,6 @@ from ackclock.sweeps.driver import Progress
 from ackclock.sweeps.plan import METRICS_BY_DEFAULT, Plan, asked
 from ackclock.sweeps.store import WHOLE, Store, is_begun
 
-__all__ = ["Sweep", "sweep"]
-
 
 @dataclass(frozen=True)
 class Sweep:

@@ -5,8 +5,6 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-__all__ = ["TOO_LONG", "TimeLimit"]
-
 #: Exit code of a process that ended itself because it took too long.
 TOO_LONG = 86
 

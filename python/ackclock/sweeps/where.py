@@ -12,8 +12,6 @@ from ackclock.sweeps.places import Open
 from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.store import Shard, Store
 
-__all__ = ["GoOn", "parse", "place"]
-
 #: Runs what is left of a sweep or of a shard. Takes what hears of the progress, and the longest
 #: duration of a run in seconds, None for the one that follows from the runs that have ended.
 GoOn = Callable[[Store, Shard, Callable[[Progress], None], float | None], Progress]

@@ -32,8 +32,6 @@ from ackclock.sweeps.plan import Batch, Key, Plan
 from ackclock.sweeps.time_limit import TimeLimit
 from ackclock.validity.stationarity import judge
 
-__all__ = ["Failure", "Report", "execute", "too_long"]
-
 # A batch may take this many times its expected duration, and the limit of one run in addition.
 _PATIENCE = 3.0
 

@@ -12,8 +12,6 @@ from ackclock.controls.evaluation.moments import Moment
 from ackclock.controls.evaluation.trace import DERIVED, PATH_VALUES, VARIABLES, Trace
 from ackclock.errors import InputError, suggestion
 
-__all__ = ["Amount", "unit_of", "variable", "written"]
-
 
 def variable(fields: Fields, name: str) -> str:
     """Takes the name of a variable."""

@@ -17,8 +17,6 @@ from ackclock.controls.evaluation.fields import Fields
 from ackclock.controls.evaluation.moments import Duration, Moment, Span, Visits
 from ackclock.controls.evaluation.trace import Trace, Visit
 
-__all__ = ["KINDS", "Check", "Finding", "Kind"]
-
 
 @dataclass(frozen=True)
 class Finding:

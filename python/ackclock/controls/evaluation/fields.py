@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 
 from ackclock.errors import InputError, suggestion
 
-__all__ = ["Fields"]
-
 Read = TypeVar("Read")
 
 

@@ -19,8 +19,6 @@ from ackclock.controls.evaluation.fields import Fields
 from ackclock.controls.evaluation.trace import Trace, Visit
 from ackclock.errors import InputError
 
-__all__ = ["NO_TIME", "Duration", "Moment", "Rows", "Span", "Visits"]
-
 #: Rows of a trace: from the first to before the second.
 Rows = tuple[int, int]
 

@@ -9,8 +9,6 @@ from ackclock.report.environment import data_of, environment
 from ackclock.report.section import Live
 from ackclock.table import Column, Table, table
 
-__all__ = ["answer", "checks_table", "page", "verdicts_table"]
-
 Record = dict[str, Any]
 
 # A verdict is a sign and a word: colour is never the only sign.

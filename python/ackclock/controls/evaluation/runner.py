@@ -39,8 +39,6 @@ from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario
 from ackclock.table import compact_json, json_text
 
-__all__ = ["EVALUATION", "MOST_PACKETS", "SCHEMA", "Plan", "continues", "control_of", "evaluate"]
-
 Record = dict[str, Any]
 
 #: Version of the form of `evaluation.json`.

@@ -12,8 +12,6 @@ from ackclock.metrics.tables import column
 from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
-__all__ = ["FLOW", "Cell", "trace_of"]
-
 FLOW = "flow"
 _BOTTLENECK, _RETURN = "bottleneck", "return"
 # The return path is never congested.

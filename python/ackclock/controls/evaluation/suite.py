@@ -20,22 +20,6 @@ from ackclock.controls.evaluation.fields import Fields
 from ackclock.controls.evaluation.moments import NO_TIME, Duration, Moment
 from ackclock.errors import InputError, suggestion
 
-__all__ = [
-    "ANY",
-    "Assertion",
-    "Case",
-    "Dialect",
-    "Event",
-    "Origin",
-    "Policer",
-    "Setup",
-    "Share",
-    "Suite",
-    "TestPath",
-    "load",
-    "names",
-]
-
 #: The name of a dialect that every control speaks: checks that need no states.
 ANY = "any"
 

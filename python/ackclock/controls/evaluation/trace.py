@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DERIVED", "VARIABLES", "PathValues", "Trace", "Visit", "of_rows"]
-
 Array = NDArray[Any]
 
 #: Every variable that a check may name: its unit and its meaning. Names are those of the draft

@@ -8,8 +8,6 @@ from ackclock.controls.evaluation.checks import Finding
 from ackclock.controls.evaluation.suite import ANY, Assertion, Dialect, Origin, Setup
 from ackclock.controls.evaluation.trace import DERIVED, PATH_VALUES, Trace
 
-__all__ = ["Judged", "RunVerdict", "Verdict", "applying", "judge", "together"]
-
 
 class Verdict(StrEnum):
     """A verdict on a run or a case."""

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from ackclock.errors import InputError, suggestion
 from ackclock.scenario import Scenario
 
-__all__ = ["Template", "names", "template"]
-
 _SUFFIX = ".toml"
 
 

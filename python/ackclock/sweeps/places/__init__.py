@@ -9,8 +9,6 @@ from typing import NamedTuple, Protocol
 from ackclock.sweeps.plan import Batch, Plan
 from ackclock.sweeps.worker import Report
 
-__all__ = ["Lost", "Open", "Place"]
-
 
 class Lost(NamedTuple):
     """A batch whose process ended before it answered.

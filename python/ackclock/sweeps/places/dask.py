@@ -13,8 +13,6 @@ from ackclock.sweeps.places import Lost
 from ackclock.sweeps.plan import Batch, Plan
 from ackclock.sweeps.worker import Report
 
-__all__ = ["Cluster"]
-
 # Batches for each thread: one is under way and one waits, so that no thread is idle while the
 # driver writes.
 _BATCHES_PER_THREAD = 2

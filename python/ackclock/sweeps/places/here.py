@@ -22,8 +22,6 @@ from ackclock.sweeps.plan import Batch, Plan
 from ackclock.sweeps.time_limit import TOO_LONG
 from ackclock.sweeps.worker import Report, too_long
 
-__all__ = ["Here"]
-
 _COMMAND = (sys.executable, "-m", "ackclock.sweeps.worker")
 
 # Longest part of a dead process's last line that a message repeats.

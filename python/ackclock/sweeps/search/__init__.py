@@ -33,8 +33,6 @@ from ackclock.sweeps.search.optimiser import OPTIMISERS, Spent
 from ackclock.sweeps.search.shrinking import shrink
 from ackclock.table import Interval, json_text
 
-__all__ = ["SEARCH", "Outcome", "Search", "is_begun", "run"]
-
 #: What the folder of a search may hold.
 SEARCH = Contents(
     "search", "search.json", re.compile(r"search\.json|evaluations\.jsonl|found\.(toml|json)")

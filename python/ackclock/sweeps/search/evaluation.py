@@ -16,8 +16,6 @@ from ackclock.sweeps.plan import Batch, Plan
 from ackclock.sweeps.search.objective import Measure, Objective
 from ackclock.sweeps.worker import Report
 
-__all__ = ["Evaluator"]
-
 # Runs of a batch: a search waits for the slowest of a generation.
 _RUNS = 8
 

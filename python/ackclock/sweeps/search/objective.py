@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS
 
-__all__ = ["Measure", "Objective", "parse"]
-
 #: Name of a metric, and of a flow or hop.
 Measure = tuple[str, str]
 

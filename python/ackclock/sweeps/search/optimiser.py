@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from ackclock.errors import LackingError
 
-__all__ = ["OPTIMISERS", "Evaluate", "Spent"]
-
 Evaluate = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 #: Points that are evaluated together, about. Our choice: 500 runs of 3 replicates are then ten

@@ -13,8 +13,6 @@ from ackclock import units
 from ackclock.errors import InputError
 from ackclock.sweeps.parameters import Parameter, Range
 
-__all__ = ["shrink"]
-
 # Halvings of the distance to the base value: the value is then within a sixteenth of the nearest.
 _HALVINGS = 4
 
