@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 def version() -> str:
-    """Returns the version of the engine."""
+    """Returns the version of the engine, which is ackclock's."""
 
 def is_checking() -> bool:
-    """Returns True if the engine was built with debug assertions."""
+    """Returns True if the engine was built with debug assertions.
+
+    It then checks the physics as it runs, and is slower.
+    """
 
 def parse_scenario(text: str) -> str:
     """Returns the JSON tree of a scenario's text, TOML or JSON."""
@@ -19,10 +22,17 @@ def to_toml(tree_json: str) -> str:
     """Returns a tree as TOML, without facts."""
 
 def places(text: str, fields: list[tuple[str, str]]) -> list[str]:
-    """Line and column ("12:9") of fields, each with the code of its error; empty if unknown."""
+    """Returns line and column (`12:9`) of fields in a scenario's text; empty if unknown.
+
+    A field is the code of its error and its path.
+    """
 
 def unit_remedy(number: str, unit: str, dimensions: list[str]) -> str | None:
-    """A remedy for an unknown unit; dimensions are the base units of `units`."""
+    """Returns a remedy for an unknown unit, `did you mean "10 Mbit/s"?`; None if no unit is near.
+
+    `number` has the digits as written. `dimensions` are the base units of the quantities that fit:
+    `s`, `bit/s`, `bytes`, `packets`, `packets/s`, or empty for a share.
+    """
 
 def parse_assignment(text: str) -> tuple[str, str]:
     """Splits `path=value` into the path and the value as JSON."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ackclock import _native
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 Tree = dict[str, Any]
@@ -20,18 +19,16 @@ Tree = dict[str, Any]
 #: words that they stand for.
 Columns = dict[str, tuple[Any, ...]]
 
-
-def version() -> str:
-    """Returns the version of the engine, which is ackclock's."""
-    return _native.version()
-
-
-def is_checking() -> bool:
-    """Returns True if the engine was built with debug assertions.
-
-    It then checks the physics as it runs, and is slower.
-    """
-    return _native.is_checking()
+# Functions whose arguments and results are the engine's own; `_native` describes them.
+climbing_chain_with_channel = _native.climbing_chain_with_channel
+climbing_chains = _native.climbing_chains
+epoch_chain = _native.epoch_chain
+is_checking = _native.is_checking
+jumping_chain = _native.jumping_chain
+kernel_control = _native.kernel_control
+places = _native.places
+unit_remedy = _native.unit_remedy
+version = _native.version
 
 
 def parse_scenario(text: str) -> Tree:
@@ -42,26 +39,6 @@ def parse_scenario(text: str) -> Tree:
 def to_toml(tree: Tree) -> str:
     """Returns a tree as TOML, without the facts of elements, which are computed."""
     return _native.to_toml(_dumped(tree))
-
-
-def places(text: str, fields: list[tuple[str, str]]) -> list[str]:
-    """Returns line and column (`12:9`) of fields in a scenario's text; empty if unknown.
-
-    A field is the code of its error and its path.
-    """
-    return _native.places(text, fields)
-
-
-def unit_remedy(number: str, unit: str, dimensions: list[str]) -> str | None:
-    """Returns a remedy for an unknown unit, `did you mean "10 Mbit/s"?`; None if no unit is near.
-
-    Args:
-        number: The digits as written.
-        unit: The unit as written.
-        dimensions: Base units of the quantities that fit: `s`, `bit/s`, `bytes`, `packets`,
-            `packets/s`, or empty for a share.
-    """
-    return _native.unit_remedy(number, unit, dimensions)
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
@@ -277,11 +254,6 @@ def twin_of_kernel(tree: Tree, folder: Path, draws: str | None, record: bytes) -
     return _loaded(_native.twin_of_kernel(_dumped(tree), str(folder), draws, record))
 
 
-def kernel_control(control: bytes) -> str | None:
-    """Returns the name of the kernel's control whose functions an object calls; None for others."""
-    return _native.kernel_control(control)
-
-
 def calls_beside(tree: Tree, folder: Path, record: bytes) -> Tree:
     """Gives the recorded calls of a program to the control of a scenario's first flow.
 
@@ -394,37 +366,6 @@ def trace_rates(link: Tree, folder: Path, interval_ns: int | None = None) -> tup
     """
     parameters = {name: value for name, value in link.items() if name != "kind"}
     return _native.trace_rates(json.dumps(parameters), str(folder), interval_ns=interval_ns)
-
-
-def climbing_chains(
-    survive: "NDArray[np.float64]",
-    lose: "NDArray[np.float64]",
-    down: "NDArray[np.int64]",
-    above: "NDArray[np.float64]",
-) -> bytes:
-    """Returns the float64 stationary laws of chains that climb one state per step."""
-    return _native.climbing_chains(survive, lose, down, above)
-
-
-def jumping_chain(
-    offsets: "NDArray[np.int64]", targets: "NDArray[np.int64]", probabilities: "NDArray[np.float64]"
-) -> bytes:
-    """Returns the float64 stationary law of a chain that climbs by a few states at once."""
-    return _native.jumping_chain(offsets, targets, probabilities)
-
-
-def climbing_chain_with_channel(
-    survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]"
-) -> bytes:
-    """Returns the float64 stationary law of a climbing chain with a channel of two states."""
-    return _native.climbing_chain_with_channel(survive, lose, down)
-
-
-def epoch_chain(
-    offsets: "NDArray[np.int64]", targets: "NDArray[np.int64]", probabilities: "NDArray[np.float64]"
-) -> bytes:
-    """Returns the float64 stationary law of a chain with sparse rows."""
-    return _native.epoch_chain(offsets, targets, probabilities)
 
 
 def has_sockets() -> bool:
