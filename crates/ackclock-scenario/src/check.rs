@@ -5,6 +5,7 @@ use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scena
 use ackclock_core::queue::QueueKind;
 use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
 use ackclock_core::transport::{Tcp, TransportKind};
+use ackclock_spec::bounds::check_above_zero;
 use ackclock_spec::error::{Code, Error, Result, consistent, every, in_range};
 use ackclock_spec::quantity::QueueLimit;
 use ackclock_spec::quantity::Range;
@@ -89,12 +90,7 @@ pub(super) fn check_run(name: &str, duration: Span, warmup: Span, replicates: u3
     let many = format!("is not between 1 and {MOST_REPLICATES}");
     every([
         in_range(named, "name", name, "is empty; for example \"leaky pipe\""),
-        in_range(
-            duration != Span::ZERO,
-            "duration",
-            &duration,
-            "is too short; for example \"100 s\"",
-        ),
+        check_above_zero("duration", duration, "100 s"),
         consistent(warmup < duration, "warmup", &warmup, &["duration"], leaves),
         in_range(
             (1..=MOST_REPLICATES).contains(&replicates),

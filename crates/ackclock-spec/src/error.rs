@@ -160,24 +160,6 @@ pub fn in_range(
     }
 }
 
-/// Refuses a number that is not positive and finite; `example` is one that is.
-///
-/// # Errors
-/// Unless it is positive and finite.
-pub fn check_positive(field: &str, value: f64, example: &str) -> Result<()> {
-    let remedy = format!("is not positive; for example {example}");
-    in_range(value > 0.0 && value.is_finite(), field, &value, &remedy)
-}
-
-/// Refuses a number that is not a factor between 0 and 1; `example` is one that is.
-///
-/// # Errors
-/// Unless it is between 0 and 1, both excluded.
-pub fn check_factor(field: &str, value: f64, example: &str) -> Result<()> {
-    let remedy = format!("is not between 0 and 1 (both excluded); for example {example}");
-    in_range(value > 0.0 && value < 1.0, field, &value, &remedy)
-}
-
 /// Refuses a value that contradicts the fields `others`; `remedy` as for [`Error::new`].
 ///
 /// # Errors

@@ -3,7 +3,8 @@
 //!
 //! * [`units`] are quantities with their unit in the type; [`quantity`] reads and writes them
 //!   (`"45 Mbit/s"`), [`expression`] computes with them, [`unit_spelling`] guesses what was meant.
-//! * [`parse`] reads a struct of parameters from a tree and names every mistake in it ([`error`]).
+//! * [`parameters`] defines a struct of parameters with their defaults. [`parse`] reads one from a
+//!   tree and names every mistake in it ([`error`]), [`bounds`] checks values.
 //!   [`tree`] finds values in trees, [`schema`] describes valid ones, [`files`] gives the text of
 //!   the files that they name.
 //! * A [`registry`] lists the elements of one kind. An element states facts, each of which may be
@@ -12,9 +13,11 @@
 //!
 //! Nothing here knows a packet, a hop or a scenario.
 
+pub mod bounds;
 pub mod error;
 pub mod expression;
 pub mod files;
+pub mod parameters;
 pub mod parse;
 pub mod prelude;
 pub mod quantity;

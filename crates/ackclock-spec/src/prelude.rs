@@ -4,8 +4,12 @@
 //! use ackclock_spec::prelude::*;
 //! ```
 
-pub use crate::error::{Result, check_factor, check_positive, consistent, every, in_range};
+pub use crate::bounds::{
+    check_above_zero, check_between, check_factor, check_not_negative, check_positive, check_weight,
+};
+pub use crate::error::{Result, consistent, every, in_range};
 pub use crate::files::Files;
+pub use crate::parameters;
 pub use crate::registry::{Element, Factory, StreamScope};
 pub use crate::stated::Stated;
 pub use crate::streams::Stream;

@@ -8,6 +8,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+use crate::bounds::HasZero;
 use crate::error::Code;
 use crate::expression::{Amount, Fault};
 use crate::unit_spelling::Dimension;
@@ -41,6 +42,13 @@ pub struct Segments(pub u32);
 /// A rate in packets per second.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct PacketRate(pub f64);
+
+impl HasZero for PacketRate {
+    const TOO_SMALL: &'static str = "low";
+    fn is_zero(&self) -> bool {
+        self.0 <= 0.0
+    }
+}
 
 /// A window: segments, bytes, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,22 +25,13 @@ use super::{
 };
 use ackclock_spec::prelude::*;
 
-/// Parameters. The defaults are those of the paper.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Copa {
-    /// δ: a flow alone keeps 1/δ segments in the queue. Above 0.
-    pub delta: f64,
-    /// Time over which the smallest round-trip time counts.
-    pub min_rtt_window: Span,
-}
-
-impl Default for Copa {
-    fn default() -> Self {
-        Copa {
-            delta: 0.5,
-            min_rtt_window: Span::from_millis(10_000),
-        }
+parameters! {
+    /// Parameters. The defaults are those of the paper.
+    pub struct Copa {
+        /// δ: a flow alone keeps 1/δ segments in the queue. Above 0.
+        pub delta: f64 = 0.5,
+        /// Time over which the smallest round-trip time counts.
+        pub min_rtt_window: Span = Span::from_millis(10_000),
     }
 }
 

@@ -11,47 +11,33 @@ use super::{
 use crate::endpoint::parameters::Arithmetic;
 use ackclock_spec::prelude::*;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Cubic {
-    /// C: steepness of the window growth, in segments per cubic second. Larger than 0.
-    pub c: f64,
-    /// β: factor by which the congestion window is multiplied after a loss. Between 0 and 1.
-    pub beta: f64,
-    /// β after an ECN mark; absent: that after a loss. Between 0 and 1. RFC 8511 (ABE) has 0.85,
-    /// for queues that mark early.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub beta_after_mark: Option<f64>,
-    /// True if a flow with a loss below its last maximum lowers the maximum further, to make room
-    /// for others.
-    pub fast_convergence: bool,
-    /// True if the Reno-friendly window grows as fast as Reno's once it reaches the window before
-    /// the last loss (RFC 9438). Otherwise its slower growth continues (RFC 8312, Linux). The
-    /// default is true with exact arithmetic, and false with that of Linux, which has no other.
-    pub friendly_speedup: Option<bool>,
-    /// The sign that ends the first slow start before a loss. The default is `"none"` with exact
-    /// arithmetic, and `"hystart"` with that of Linux, which has no HyStart++.
-    pub slow_start_exit: Option<SlowStartExit>,
-    /// Tick of the kernel's clock, with the arithmetic of Linux: 4 ms if the kernel was built with
-    /// `CONFIG_HZ=250`, the default there and here, and 1 ms with 1000. At most 30 ms.
-    pub tick: Option<Span>,
-    /// Arithmetic of the window; the default is the transport's.
-    pub arithmetic: Arithmetic,
-}
-
-impl Default for Cubic {
-    fn default() -> Self {
-        Cubic {
-            c: 0.4,
-            beta: 0.7,
-            beta_after_mark: None,
-            fast_convergence: true,
-            friendly_speedup: None,
-            slow_start_exit: None,
-            tick: None,
-            arithmetic: Arithmetic::Exact,
-        }
+parameters! {
+    /// Parameters.
+    pub struct Cubic {
+        /// C: steepness of the window growth, in segments per cubic second. Larger than 0.
+        pub c: f64 = 0.4,
+        /// β: factor by which the congestion window is multiplied after a loss. Between 0 and 1.
+        pub beta: f64 = 0.7,
+        /// β after an ECN mark; absent: that after a loss. Between 0 and 1. RFC 8511 (ABE) has
+        /// 0.85, for queues that mark early.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub beta_after_mark: Option<f64> = None,
+        /// True if a flow with a loss below its last maximum lowers the maximum further, to make
+        /// room for others.
+        pub fast_convergence: bool = true,
+        /// True if the Reno-friendly window grows as fast as Reno's once it reaches the window
+        /// before the last loss (RFC 9438). Otherwise its slower growth continues (RFC 8312,
+        /// Linux). The default is true with exact arithmetic, and false with that of Linux, which
+        /// has no other.
+        pub friendly_speedup: Option<bool> = None,
+        /// The sign that ends the first slow start before a loss. The default is `"none"` with
+        /// exact arithmetic, and `"hystart"` with that of Linux, which has no HyStart++.
+        pub slow_start_exit: Option<SlowStartExit> = None,
+        /// Tick of the kernel's clock, with the arithmetic of Linux: 4 ms if the kernel was built
+        /// with `CONFIG_HZ=250`, the default there and here, and 1 ms with 1000. At most 30 ms.
+        pub tick: Option<Span> = None,
+        /// Arithmetic of the window; the default is the transport's.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
 }
 

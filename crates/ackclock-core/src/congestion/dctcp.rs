@@ -22,27 +22,17 @@ use ackclock_spec::prelude::*;
 /// Linux).
 const FLOOR: f64 = 2.0;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Dctcp {
-    /// g: weight of the last round trip in the average share of marks. Above 0, at most 1. RFC 8257
-    /// section 4.2 recommends 1/16.
-    pub gain: f64,
-    /// α before the first round trip, from 0 to 1. RFC 8257 section 3.3 recommends 1.
-    pub initial_alpha: f64,
-    /// Arithmetic of the window and of α; the default is the transport's. Linux has α in 1024ths, a
-    /// gain of 1/16, and drops α below 1/64 to 0 in a round trip without marks.
-    pub arithmetic: Arithmetic,
-}
-
-impl Default for Dctcp {
-    fn default() -> Self {
-        Dctcp {
-            gain: 1.0 / 16.0,
-            initial_alpha: 1.0,
-            arithmetic: Arithmetic::Exact,
-        }
+parameters! {
+    /// Parameters.
+    pub struct Dctcp {
+        /// g: weight of the last round trip in the average share of marks. Above 0, at most 1. RFC
+        /// 8257 section 4.2 recommends 1/16.
+        pub gain: f64 = 1.0 / 16.0,
+        /// α before the first round trip, from 0 to 1. RFC 8257 section 3.3 recommends 1.
+        pub initial_alpha: f64 = 1.0,
+        /// Arithmetic of the window and of α; the default is the transport's. Linux has α in
+        /// 1024ths, a gain of 1/16, and drops α below 1/64 to 0 in a round trip without marks.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
 }
 
@@ -56,18 +46,8 @@ impl Element<ControlKind> for Dctcp {
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let is_linux = self.arithmetic == Arithmetic::Linux;
         every([
-            in_range(
-                self.gain > 0.0 && self.gain <= 1.0,
-                "gain",
-                &self.gain,
-                "is not between 0 (excluded) and 1; for example 0.0625",
-            ),
-            in_range(
-                (0.0..=1.0).contains(&self.initial_alpha),
-                "initial_alpha",
-                &self.initial_alpha,
-                "is not between 0 and 1; for example 1",
-            ),
+            check_weight("gain", self.gain, "0.0625"),
+            check_between("initial_alpha", self.initial_alpha, 0.0..=1.0, "1"),
             consistent(
                 !is_linux || self.gain == Dctcp::default().gain,
                 "gain",

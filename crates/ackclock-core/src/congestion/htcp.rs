@@ -19,33 +19,21 @@ use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind};
 use ackclock_spec::prelude::*;
 
-/// Parameters. The defaults are those of the draft.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Htcp {
-    /// Δ_L: time after congestion for which the window grows as Reno's.
-    pub low_speed_period: Span,
-    /// Smallest β, the share of the window that is kept. Between 0 and 1.
-    pub minimum_beta: f64,
-    /// Largest β, at least the smallest. Between 0 and 1.
-    pub maximum_beta: f64,
-    /// Relative change of the throughput between two congestion epochs above which β is the
-    /// smallest. Above 0.
-    pub bandwidth_switch: f64,
-    /// True if α is divided by 100 ms over the shortest round-trip time, from 0.5 to 10, so that
-    /// growth per second depends less on the round trip. Linux does so.
-    pub rtt_scaling: bool,
-}
-
-impl Default for Htcp {
-    fn default() -> Self {
-        Htcp {
-            low_speed_period: Span::from_millis(1000),
-            minimum_beta: 0.5,
-            maximum_beta: 0.8,
-            bandwidth_switch: 0.2,
-            rtt_scaling: false,
-        }
+parameters! {
+    /// Parameters. The defaults are those of the draft.
+    pub struct Htcp {
+        /// Δ_L: time after congestion for which the window grows as Reno's.
+        pub low_speed_period: Span = Span::from_millis(1000),
+        /// Smallest β, the share of the window that is kept. Between 0 and 1.
+        pub minimum_beta: f64 = 0.5,
+        /// Largest β, at least the smallest. Between 0 and 1.
+        pub maximum_beta: f64 = 0.8,
+        /// Relative change of the throughput between two congestion epochs above which β is the
+        /// smallest. Above 0.
+        pub bandwidth_switch: f64 = 0.2,
+        /// True if α is divided by 100 ms over the shortest round-trip time, from 0.5 to 10, so
+        /// that growth per second depends less on the round trip. Linux does so.
+        pub rtt_scaling: bool = false,
     }
 }
 

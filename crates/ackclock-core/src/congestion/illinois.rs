@@ -20,34 +20,21 @@ use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, 
 use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::Segments;
 
-/// Parameters. The defaults are those of the paper and of Linux.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Illinois {
-    /// α_max: growth per round trip while the queue is short, in segments.
-    pub maximum_alpha: f64,
-    /// α_min: growth per round trip at the longest queue, in segments. At most α_max.
-    pub minimum_alpha: f64,
-    /// β_min: share of the window that a loss takes while the queue is short.
-    pub minimum_beta: f64,
-    /// β_max: share that a loss takes while the queue is long. At least β_min.
-    pub maximum_beta: f64,
-    /// θ: round trips with a short queue after which α returns to α_max.
-    pub patience: u32,
-    /// W_thresh: window below which the control is Reno.
-    pub reno_below: Segments,
-}
-
-impl Default for Illinois {
-    fn default() -> Self {
-        Illinois {
-            maximum_alpha: 10.0,
-            minimum_alpha: 0.3,
-            minimum_beta: 0.125,
-            maximum_beta: 0.5,
-            patience: 5,
-            reno_below: Segments(15),
-        }
+parameters! {
+    /// Parameters. The defaults are those of the paper and of Linux.
+    pub struct Illinois {
+        /// α_max: growth per round trip while the queue is short, in segments.
+        pub maximum_alpha: f64 = 10.0,
+        /// α_min: growth per round trip at the longest queue, in segments. At most α_max.
+        pub minimum_alpha: f64 = 0.3,
+        /// β_min: share of the window that a loss takes while the queue is short.
+        pub minimum_beta: f64 = 0.125,
+        /// β_max: share that a loss takes while the queue is long. At least β_min.
+        pub maximum_beta: f64 = 0.5,
+        /// θ: round trips with a short queue after which α returns to α_max.
+        pub patience: u32 = 5,
+        /// W_thresh: window below which the control is Reno.
+        pub reno_below: Segments = Segments(15),
     }
 }
 

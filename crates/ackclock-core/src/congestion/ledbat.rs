@@ -21,37 +21,24 @@ use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Eve
 use super::{ControlState, RecoveryPhase};
 use ackclock_spec::prelude::*;
 
-/// Parameters. The defaults are those of RFC 6817.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Ledbat {
-    /// TARGET: queueing delay that is aimed at. Above 0, at most 100 ms (section 2.5).
-    pub target: Span,
-    /// GAIN: growth per round trip of an empty queue, in segments. Above 0, at most 1.
-    pub gain: f64,
-    /// ALLOWED_INCREASE: segments by which the window may exceed what is in flight.
-    pub allowed_increase: f64,
-    /// MIN_CWND: smallest window after an ACK, in segments.
-    pub minimum_window: f64,
-    /// BASE_HISTORY: minutes after which a smallest delay is forgotten.
-    pub base_history: u32,
-    /// CURRENT_FILTER: last measurements whose smallest counts.
-    pub current_filter: u32,
-    /// True if the window doubles until the queueing delay is half of the target, or until a loss.
-    pub slow_start: bool,
-}
-
-impl Default for Ledbat {
-    fn default() -> Self {
-        Ledbat {
-            target: Span::from_millis(100),
-            gain: 1.0,
-            allowed_increase: 1.0,
-            minimum_window: 2.0,
-            base_history: 10,
-            current_filter: 4,
-            slow_start: false,
-        }
+parameters! {
+    /// Parameters. The defaults are those of RFC 6817.
+    pub struct Ledbat {
+        /// TARGET: queueing delay that is aimed at. Above 0, at most 100 ms (section 2.5).
+        pub target: Span = Span::from_millis(100),
+        /// GAIN: growth per round trip of an empty queue, in segments. Above 0, at most 1.
+        pub gain: f64 = 1.0,
+        /// ALLOWED_INCREASE: segments by which the window may exceed what is in flight.
+        pub allowed_increase: f64 = 1.0,
+        /// MIN_CWND: smallest window after an ACK, in segments.
+        pub minimum_window: f64 = 2.0,
+        /// BASE_HISTORY: minutes after which a smallest delay is forgotten.
+        pub base_history: u32 = 10,
+        /// CURRENT_FILTER: last measurements whose smallest counts.
+        pub current_filter: u32 = 4,
+        /// True if the window doubles until the queueing delay is half of the target, or until a
+        /// loss.
+        pub slow_start: bool = false,
     }
 }
 
@@ -70,12 +57,7 @@ impl Element<ControlKind> for Ledbat {
                 &self.target,
                 "is not between 0 (excluded) and 100 ms; for example \"100 ms\"",
             ),
-            in_range(
-                self.gain > 0.0 && self.gain <= 1.0,
-                "gain",
-                &self.gain,
-                "is not between 0 (excluded) and 1; for example 1",
-            ),
+            check_weight("gain", self.gain, "1"),
             check_positive("allowed_increase", self.allowed_increase, "1"),
             in_range(
                 self.minimum_window >= 1.0 && self.minimum_window.is_finite(),

@@ -25,36 +25,24 @@ use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
 use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::Segments;
 
-/// Parameters. The defaults are those of version 0.7.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Prague {
-    /// g: weight of the last round trip in the average share of marks. Above 0, at most 1.
-    pub gain: f64,
-    /// α before the first mark, from 0 to 1. With 0 the first mark halves the window; version 0.6
-    /// had 1.
-    pub initial_alpha: f64,
-    /// Round-trip time that flows with a shorter one act as if they had; `"0 s"` for none.
-    pub target_rtt: Span,
-    /// Round trips after slow start from which on they do so. Version 0.6 had 500.
-    pub transition_rounds: u32,
-    /// Window, in segments, up to which the state is the rate instead of the window, once a flow is
-    /// independent of its round-trip time. The rate then varies by 3 % within a round trip.
-    pub rate_mode_below: Segments,
-    /// Lowest rate.
-    pub minimum_rate: BitRate,
-}
-
-impl Default for Prague {
-    fn default() -> Self {
-        Prague {
-            gain: 1.0 / 16.0,
-            initial_alpha: 0.0,
-            target_rtt: Span::from_millis(25),
-            transition_rounds: 4,
-            rate_mode_below: Segments(4),
-            minimum_rate: BitRate::from_bit_per_s(100_000),
-        }
+parameters! {
+    /// Parameters. The defaults are those of version 0.7.
+    pub struct Prague {
+        /// g: weight of the last round trip in the average share of marks. Above 0, at most 1.
+        pub gain: f64 = 1.0 / 16.0,
+        /// α before the first mark, from 0 to 1. With 0 the first mark halves the window; version
+        /// 0.6 had 1.
+        pub initial_alpha: f64 = 0.0,
+        /// Round-trip time that flows with a shorter one act as if they had; `"0 s"` for none.
+        pub target_rtt: Span = Span::from_millis(25),
+        /// Round trips after slow start from which on they do so. Version 0.6 had 500.
+        pub transition_rounds: u32 = 4,
+        /// Window, in segments, up to which the state is the rate instead of the window, once a
+        /// flow is independent of its round-trip time. The rate then varies by 3 % within a round
+        /// trip.
+        pub rate_mode_below: Segments = Segments(4),
+        /// Lowest rate.
+        pub minimum_rate: BitRate = BitRate::from_bit_per_s(100_000),
     }
 }
 
@@ -75,18 +63,8 @@ impl Element<ControlKind> for Prague {
                 &self.gain,
                 "is more than 1; for example 0.0625",
             ),
-            in_range(
-                (0.0..=1.0).contains(&self.initial_alpha),
-                "initial_alpha",
-                &self.initial_alpha,
-                "is not between 0 and 1; for example 0",
-            ),
-            in_range(
-                self.minimum_rate != BitRate::ZERO,
-                "minimum_rate",
-                &self.minimum_rate,
-                "is too low; for example \"100 kbit/s\"",
-            ),
+            check_between("initial_alpha", self.initial_alpha, 0.0..=1.0, "0"),
+            check_above_zero("minimum_rate", self.minimum_rate, "100 kbit/s"),
         ])
     }
 

@@ -31,41 +31,28 @@ use super::{Congestion, CongestionControl, CongestionKind, ControlContext, Contr
 use crate::endpoint::parameters::Arithmetic;
 use ackclock_spec::prelude::*;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Reno {
-    /// α: growth of the congestion window in congestion avoidance, in segments per round trip.
-    /// Larger than 0.
-    pub alpha: f64,
-    /// β: factor by which the congestion window is multiplied after a loss (0.5 keeps half of it;
-    /// some papers call this 1 − β). Between 0 and 1.
-    pub beta: f64,
-    /// β after an ECN mark; absent: that after a loss. Between 0 and 1. RFC 8511 (ABE) has 0.8, for
-    /// queues that mark early.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub beta_after_mark: Option<f64>,
-    /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1). The
-    /// default is `"per_ack"` with exact arithmetic, and `"per_window"` with that of Linux, which
-    /// has no other.
-    pub growth: Option<Growth>,
-    /// The sign that ends the first slow start before a loss. Needs exact arithmetic: Linux's Reno
-    /// has nothing of the kind.
-    pub slow_start_exit: SlowStartExit,
-    /// Arithmetic of the window; the default is the transport's.
-    pub arithmetic: Arithmetic,
-}
-
-impl Default for Reno {
-    fn default() -> Self {
-        Reno {
-            alpha: 1.0,
-            beta: 0.5,
-            beta_after_mark: None,
-            growth: None,
-            slow_start_exit: SlowStartExit::None,
-            arithmetic: Arithmetic::Exact,
-        }
+parameters! {
+    /// Parameters.
+    pub struct Reno {
+        /// α: growth of the congestion window in congestion avoidance, in segments per round trip.
+        /// Larger than 0.
+        pub alpha: f64 = 1.0,
+        /// β: factor by which the congestion window is multiplied after a loss (0.5 keeps half of
+        /// it; some papers call this 1 − β). Between 0 and 1.
+        pub beta: f64 = 0.5,
+        /// β after an ECN mark; absent: that after a loss. Between 0 and 1. RFC 8511 (ABE) has 0.8,
+        /// for queues that mark early.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub beta_after_mark: Option<f64> = None,
+        /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1).
+        /// The default is `"per_ack"` with exact arithmetic, and `"per_window"` with that of Linux,
+        /// which has no other.
+        pub growth: Option<Growth> = None,
+        /// The sign that ends the first slow start before a loss. Needs exact arithmetic: Linux's
+        /// Reno has nothing of the kind.
+        pub slow_start_exit: SlowStartExit = SlowStartExit::None,
+        /// Arithmetic of the window; the default is the transport's.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
 }
 

@@ -34,27 +34,17 @@ use super::{Ack, Congestion, CongestionControl, ControlContext, ControlKind, Eve
 use super::{ControlState, RecoveryPhase};
 use ackclock_spec::prelude::*;
 
-/// Parameters. The defaults are Linux's, which the paper calls Vegas-2,4; its other setting is 1
-/// and 3.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Vegas {
-    /// α: the congestion window grows while fewer segments than this are queued at the bottleneck.
-    /// Larger than 0.
-    pub alpha: f64,
-    /// β: the congestion window shrinks while more segments than this are queued. At least α.
-    pub beta: f64,
-    /// γ: slow start ends once more segments than this are queued. Larger than 0.
-    pub gamma: f64,
-}
-
-impl Default for Vegas {
-    fn default() -> Self {
-        Vegas {
-            alpha: 2.0,
-            beta: 4.0,
-            gamma: 1.0,
-        }
+parameters! {
+    /// Parameters. The defaults are Linux's, which the paper calls Vegas-2,4; its other setting is
+    /// 1 and 3.
+    pub struct Vegas {
+        /// α: the congestion window grows while fewer segments than this are queued at the
+        /// bottleneck. Larger than 0.
+        pub alpha: f64 = 2.0,
+        /// β: the congestion window shrinks while more segments than this are queued. At least α.
+        pub beta: f64 = 4.0,
+        /// γ: slow start ends once more segments than this are queued. Larger than 0.
+        pub gamma: f64 = 1.0,
     }
 }
 

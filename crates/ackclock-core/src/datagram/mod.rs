@@ -6,10 +6,9 @@
 //! data until the control's clock releases it, and the receiver answers.
 
 use crate::rate_control::Arrived;
+use ackclock_spec::parameters;
 use ackclock_spec::quantity::Segments;
 use ackclock_spec::units::{Bytes, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 mod clock;
 mod once;
@@ -20,40 +19,27 @@ pub use once::Once;
 pub use receiver::{DatagramReceiver, DatagramReceiverStatistics};
 pub use sender::{DatagramSender, DatagramSenderStatistics};
 
-/// Parameters of a UDP flow under rate control, in addition to those of the control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DatagramParameters {
-    /// Payload of a full datagram.
-    pub mss: Bytes,
-    /// Size of the headers of each datagram: IP, UDP and everything else before the payload.
-    pub header: Bytes,
-    /// Size of the receiver's answers, headers included.
-    pub feedback_size: Bytes,
-    /// True if datagrams are ECN-capable: ECT(0) (RFC 3168).
-    pub ecn: bool,
-    /// Largest random delay of a packet before it leaves (uniform from zero, order is kept). Breaks
-    /// the phase effects of simulated paths.
-    pub send_jitter: Span,
-    /// Tick of the sender's timer, for systems without fine timers: all packets that are due leave
-    /// at a whole tick. Zero is exact.
-    pub granularity: Span,
-    /// Packets that may leave together at a tick even if fewer are due in one tick. All packets
-    /// that are due in a tick may always leave.
-    pub burst: Segments,
-}
-
-impl Default for DatagramParameters {
-    fn default() -> Self {
-        DatagramParameters {
-            mss: Bytes(1000),
-            header: Bytes(28),        // IPv4 20, UDP 8
-            feedback_size: Bytes(40), // what ns-2 gives its acknowledgements
-            ecn: false,
-            send_jitter: Span::ZERO,
-            granularity: Span::ZERO,
-            burst: Segments(2),
-        }
+parameters! {
+    /// Parameters of a UDP flow under rate control, in addition to those of the control.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct DatagramParameters {
+        /// Payload of a full datagram.
+        pub mss: Bytes = Bytes(1000),
+        /// Size of the headers of each datagram: IP, UDP and everything else before the payload.
+        pub header: Bytes = Bytes(28), // IPv4 20, UDP 8
+        /// Size of the receiver's answers, headers included.
+        pub feedback_size: Bytes = Bytes(40), // what ns-2 gives its acknowledgements
+        /// True if datagrams are ECN-capable: ECT(0) (RFC 3168).
+        pub ecn: bool = false,
+        /// Largest random delay of a packet before it leaves (uniform from zero, order is kept).
+        /// Breaks the phase effects of simulated paths.
+        pub send_jitter: Span = Span::ZERO,
+        /// Tick of the sender's timer, for systems without fine timers: all packets that are due
+        /// leave at a whole tick. Zero is exact.
+        pub granularity: Span = Span::ZERO,
+        /// Packets that may leave together at a tick even if fewer are due in one tick. All packets
+        /// that are due in a tick may always leave.
+        pub burst: Segments = Segments(2),
     }
 }
 

@@ -10,32 +10,32 @@ use std::collections::VecDeque;
 const REFERENCE: &str = "Wang, Valla, Sanadidi, Gerla (2002), Using Adaptive Rate Estimation to \
     Provide Enhanced and Robust Transport over Heterogeneous Networks, ICNP, equations 1 to 6";
 
-/// Parameters. Symbols of the paper: ŝ is the estimate, s a sample, Δ the time between two ACKs, T
-/// the sampling interval, τ the time constant, and U the variation of the samples.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Abse {
-    /// Rate that, times RTTmin, gives the part of the congestion window that the path holds
-    /// (equation 2).
-    pub compared: Compared,
-    /// Start of the sampling interval (equation 4).
-    pub edge: Edge,
-    /// Choice of T.
-    pub sampling: Sampling,
-    /// Constant τ; by default it adapts.
-    pub tau: Option<Span>,
-    /// Number of ACKs over which the largest U is taken (equation 6); ten in the paper.
-    pub horizon: u32,
-    /// Step of the filter (equation 1, which does not define Δ).
-    pub step: Step,
-    /// The round-trip time of equations 2 and 6.
-    pub round_trip: RoundTrip,
-    /// β: share of U that a sample keeps (equation 5).
-    pub beta: f64,
-    /// N: τ is between one and 1 + N round-trip times (equation 6).
-    pub stretch: f64,
-    /// Quantities taken from each ACK.
-    pub observation: Observation,
+parameters! {
+    /// Parameters. Symbols of the paper: ŝ is the estimate, s a sample, Δ the time between two
+    /// ACKs, T the sampling interval, τ the time constant, and U the variation of the samples.
+    pub struct Abse {
+        /// Rate that, times RTTmin, gives the part of the congestion window that the path holds
+        /// (equation 2).
+        pub compared: Compared = Compared::Throughput,
+        /// Start of the sampling interval (equation 4).
+        pub edge: Edge = Edge::Aligned,
+        /// Choice of T.
+        pub sampling: Sampling = Sampling::Adaptive,
+        /// Constant τ; by default it adapts.
+        pub tau: Option<Span> = None,
+        /// Number of ACKs over which the largest U is taken (equation 6); ten in the paper.
+        pub horizon: u32 = 10,
+        /// Step of the filter (equation 1, which does not define Δ).
+        pub step: Step = Step::AckInterval,
+        /// The round-trip time of equations 2 and 6.
+        pub round_trip: RoundTrip = RoundTrip::Smoothed,
+        /// β: share of U that a sample keeps (equation 5).
+        pub beta: f64 = 0.6,
+        /// N: τ is between one and 1 + N round-trip times (equation 6).
+        pub stretch: f64 = 10.0,
+        /// Quantities taken from each ACK.
+        pub observation: Observation = Observation::default(),
+    }
 }
 
 /// Rates that equation 2 can compare with the congestion window.
@@ -91,23 +91,6 @@ pub enum RoundTrip {
     Latest,
 }
 
-impl Default for Abse {
-    fn default() -> Self {
-        Abse {
-            compared: Compared::Throughput,
-            edge: Edge::Aligned,
-            sampling: Sampling::Adaptive,
-            tau: None,
-            horizon: 10,
-            step: Step::AckInterval,
-            round_trip: RoundTrip::Smoothed,
-            beta: 0.6,
-            stretch: 10.0,
-            observation: Observation::default(),
-        }
-    }
-}
-
 impl Element<EstimatorKind> for Abse {
     const NAME: &'static str = "abse";
     const LABEL: &'static str = "ABSE";
@@ -135,12 +118,7 @@ impl Element<EstimatorKind> for Abse {
                 &self.beta,
                 "is not between 0 and 1 (excluded); for example 0.6",
             ),
-            in_range(
-                self.stretch >= 0.0 && self.stretch.is_finite(),
-                "stretch",
-                &self.stretch,
-                "is negative; for example 10",
-            ),
+            check_not_negative("stretch", self.stretch, "10"),
             self.observation.check(),
         ])
     }

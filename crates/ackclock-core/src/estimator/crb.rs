@@ -6,23 +6,25 @@ use super::re::{RateEstimate, Re};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use ackclock_spec::prelude::*;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Crb {
-    /// θ: a loss means congestion if the congestion window is more than θ times the amount that the
-    /// path is estimated to hold. The value 1.4 is from memory, without a source. With a full
-    /// buffer of b bandwidth-delay products the ratio at a loss is 1 + b. Congestion with b below
-    /// 0.4 therefore looks like an error.
-    pub theta: f64,
-    /// Estimate of the amount that the path holds, for the comparison with the congestion window.
-    pub compared: Estimate,
-    /// Estimate used after a timeout (from memory; the congestion window is then meaningless).
-    pub after_timeout: Estimate,
-    /// Parameters of the bandwidth estimate.
-    pub be: Be,
-    /// Parameters of the rate estimate.
-    pub re: Re,
+parameters! {
+    /// Parameters.
+    pub struct Crb {
+        /// θ: a loss means congestion if the congestion window is more than θ times the amount that
+        /// the path is estimated to hold. The value 1.4 is from memory, without a source. With a
+        /// full buffer of b bandwidth-delay products the ratio at a loss is 1 + b. Congestion with
+        /// b below
+        /// 0.4 therefore looks like an error.
+        pub theta: f64 = 1.4,
+        /// Estimate of the amount that the path holds, for the comparison with the congestion
+        /// window.
+        pub compared: Estimate = Estimate::Re,
+        /// Estimate used after a timeout (from memory; the congestion window is then meaningless).
+        pub after_timeout: Estimate = Estimate::Be,
+        /// Parameters of the bandwidth estimate.
+        pub be: Be = Be::default(),
+        /// Parameters of the rate estimate.
+        pub re: Re = Re::default(),
+    }
 }
 
 /// The estimates.
@@ -33,18 +35,6 @@ pub enum Estimate {
     Be,
     /// The rate estimate.
     Re,
-}
-
-impl Default for Crb {
-    fn default() -> Self {
-        Crb {
-            theta: 1.4,
-            compared: Estimate::Re,
-            after_timeout: Estimate::Be,
-            be: Be::default(),
-            re: Re::default(),
-        }
-    }
 }
 
 impl Element<EstimatorKind> for Crb {

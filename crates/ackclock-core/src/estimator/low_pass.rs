@@ -1,31 +1,33 @@
 //! The low-pass filters of TCP Westwood, which smooth samples of a rate.
 
 use super::seconds;
+use ackclock_spec::bounds::check_above_zero;
 use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::parameters;
 use ackclock_spec::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Smoothing of rate samples.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LowPass {
-    /// Type of filter.
-    pub filter: Filter,
-    /// τ: time constant of `tustin`; its cut-off frequency is 1/τ. The early papers have 0.5 s
-    /// (from memory), the constructor of the ns-2 module 1 s.
-    pub tau: Span,
-    /// m: `tustin` takes a sample of zero whenever τ/m has passed without an ACK. At least 2, since
-    /// a step of 2τ would remove all weight.
-    pub virtual_samples: u32,
-    /// Shortest step of a sample after virtual samples. A shorter remainder of the silence is
-    /// dropped: the sample then replaces the last virtual one, with a step of τ/m (as in the ns-2
-    /// module, with 10 ms).
-    pub shortest_step: Span,
-    /// True if a retransmission timeout adds the zeros of the silence at once, not only the next
-    /// ACK. The ns-2 module waits for the ACK, so that ssthresh comes from the rate before the
-    /// silence.
-    pub zeros_at_timeout: bool,
+parameters! {
+    /// Smoothing of rate samples.
+    pub struct LowPass {
+        /// Type of filter.
+        pub filter: Filter = Filter::Tustin,
+        /// τ: time constant of `tustin`; its cut-off frequency is 1/τ. The early papers have 0.5 s
+        /// (from memory), the constructor of the ns-2 module 1 s.
+        pub tau: Span = Span::from_millis(500),
+        /// m: `tustin` takes a sample of zero whenever τ/m has passed without an ACK. At least 2,
+        /// since a step of 2τ would remove all weight.
+        pub virtual_samples: u32 = 2,
+        /// Shortest step of a sample after virtual samples. A shorter remainder of the silence is
+        /// dropped: the sample then replaces the last virtual one, with a step of τ/m (as in the
+        /// ns-2 module, with 10 ms).
+        pub shortest_step: Span = Span::from_millis(10),
+        /// True if a retransmission timeout adds the zeros of the silence at once, not only the
+        /// next ACK. The ns-2 module waits for the ACK, so that ssthresh comes from the rate before
+        /// the silence.
+        pub zeros_at_timeout: bool = false,
+    }
 }
 
 /// Type of low-pass filter. b is the sample, b⁻ the one before, b̂ the estimate, and Δ the time
@@ -50,39 +52,17 @@ pub enum Filter {
     Ns2Type2,
 }
 
-impl Default for LowPass {
-    fn default() -> Self {
-        LowPass {
-            filter: Filter::Tustin,
-            tau: Span::from_millis(500),
-            virtual_samples: 2,
-            shortest_step: Span::from_millis(10),
-            zeros_at_timeout: false,
-        }
-    }
-}
-
 impl LowPass {
     pub(super) fn check(&self) -> Result<()> {
         every([
-            in_range(
-                self.tau != Span::ZERO,
-                "low_pass.tau",
-                &self.tau,
-                "is too short; for example \"0.5 s\"",
-            ),
+            check_above_zero("low_pass.tau", self.tau, "0.5 s"),
             in_range(
                 self.virtual_samples >= 2,
                 "low_pass.virtual_samples",
                 &self.virtual_samples,
                 "is less than 2",
             ),
-            in_range(
-                self.shortest_step != Span::ZERO,
-                "low_pass.shortest_step",
-                &self.shortest_step,
-                "is too short; for example \"10 ms\"",
-            ),
+            check_above_zero("low_pass.shortest_step", self.shortest_step, "10 ms"),
         ])
     }
 }

@@ -4,18 +4,12 @@ use super::observation::AckedCount;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use ackclock_spec::prelude::*;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WestwoodLinux {
-    /// HZ: jiffies per second of the kernel to compare with (`CONFIG_HZ`). Truncation to whole
-    /// bytes per jiffy lowers the estimate by up to 14 HZ bytes per second.
-    pub hz: u32,
-}
-
-impl Default for WestwoodLinux {
-    fn default() -> Self {
-        WestwoodLinux { hz: 1000 }
+parameters! {
+    /// Parameters.
+    pub struct WestwoodLinux {
+        /// HZ: jiffies per second of the kernel to compare with (`CONFIG_HZ`). Truncation to whole
+        /// bytes per jiffy lowers the estimate by up to 14 HZ bytes per second.
+        pub hz: u32 = 1000,
     }
 }
 

@@ -5,26 +5,16 @@ use super::observation::{Observation, Observer};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
 use ackclock_spec::prelude::*;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WestwoodPlus {
-    /// Share of the estimate that each sample keeps.
-    pub kept: f64,
-    /// Minimum interval of a sample, which is otherwise the last round-trip time. Linux has 50 ms;
-    /// the papers have no such limit.
-    pub shortest: Span,
-    /// Quantities taken from each ACK.
-    pub observation: Observation,
-}
-
-impl Default for WestwoodPlus {
-    fn default() -> Self {
-        WestwoodPlus {
-            kept: 0.9,
-            shortest: Span::ZERO,
-            observation: Observation::default(),
-        }
+parameters! {
+    /// Parameters.
+    pub struct WestwoodPlus {
+        /// Share of the estimate that each sample keeps.
+        pub kept: f64 = 0.9,
+        /// Minimum interval of a sample, which is otherwise the last round-trip time. Linux has 50
+        /// ms; the papers have no such limit.
+        pub shortest: Span = Span::ZERO,
+        /// Quantities taken from each ACK.
+        pub observation: Observation = Observation::default(),
     }
 }
 

@@ -32,12 +32,7 @@ impl Element<ImpairmentKind> for Aggregation {
         with a clock in place of their schedulers";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        in_range(
-            self.interval != Span::ZERO,
-            "interval",
-            &self.interval,
-            "is too short; for example \"20 ms\"",
-        )
+        check_above_zero("interval", self.interval, "20 ms")
     }
 
     fn facts(&self) -> ImpairmentFacts {

@@ -127,12 +127,7 @@ impl Element<LinkKind> for Feedback {
                 &self.sessions,
                 "is less than 1",
             ),
-            in_range(
-                self.target_utilisation != Probability::ZERO,
-                "target_utilisation",
-                &self.target_utilisation,
-                "is too low; for example \"98 %\"",
-            ),
+            check_above_zero("target_utilisation", self.target_utilisation, "98 %"),
             with_rate("minimum_rate", Some(self.minimum_rate)),
             with_rate("initial_rate", self.initial_rate),
         ]);

@@ -146,18 +146,8 @@ impl Element<MediumKind> for Edca {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         every([
-            in_range(
-                self.slot != Some(Span::ZERO),
-                "slot",
-                &self.slot,
-                "is too short; for example \"9 us\"",
-            ),
-            in_range(
-                self.basic_rate != Some(BitRate::ZERO),
-                "basic_rate",
-                &self.basic_rate,
-                "is too low; for example \"6 Mbit/s\"",
-            ),
+            check_above_zero("slot", self.slot, "9 us"),
+            check_above_zero("basic_rate", self.basic_rate, "6 Mbit/s"),
         ])?;
         self.write_out();
         Ok(())

@@ -9,70 +9,52 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::{PacketRate, Segments};
 use serde_json::json;
 
-/// Parameters: those of `ebdp` and of `alt`, whose `maximum` is `tuned_maximum` here. eBDP bounds
-/// the delay. ALT removes the buffer that several flows do not need, since they do not halve their
-/// windows at the same time.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "target_delay": "5 ms",
-    "over_provision": "2 packets",
-    "weight": 0.1,
-    "maximum": "9 packets",
-    "interval": "7 ms",
-    "increase": "900 packets/s",
-    "decrease": "200 packets/s",
-    "minimum": "2 packets",
-    "initial": "3 packets",
-    "tuned_maximum": "12 packets"
-}))]
-pub struct AStar {
-    /// Target queueing delay of eBDP. Inferred: 200 ms is the round-trip time of the publication's
-    /// path, and twice that is the delay that it reports.
-    pub target_delay: Span,
-    /// Packets added to those that are sent within the target delay. From memory of the
-    /// publication.
-    pub over_provision: Segments,
-    /// Weight of the latest service in the average service time; above 0, at most 1.
-    pub weight: f64,
-    /// Upper bound of eBDP's limit.
-    pub maximum: Segments,
-    /// Interval at which ALT adapts its limit. This and the following are from memory of the
-    /// publication, except `initial`.
-    pub interval: Span,
-    /// Increase of ALT's limit per second in which the queue is empty. Above 0.
-    pub increase: PacketRate,
-    /// Decrease of ALT's limit per second in which the queue is not empty. Above 0.
-    pub decrease: PacketRate,
-    /// Lower bound of ALT's limit; eBDP's may be lower.
-    pub minimum: Segments,
-    /// Upper bound of ALT's limit. From there, at the default `decrease`, the limit falls to eBDP's
-    /// by one packet per second.
-    pub tuned_maximum: Segments,
-    /// Initial limit of ALT. Our own choice, and low, because the limit rises ten times as fast as
-    /// it falls.
-    pub initial: Segments,
-    /// True if the packet in service counts towards the limit, as at an 802.11 station, which may
-    /// have to send it again.
-    pub counts_packet_in_service: bool,
-}
-
-impl Default for AStar {
-    fn default() -> Self {
-        AStar {
-            target_delay: Span::from_millis(200),
-            over_provision: Segments(5),
-            weight: 0.001,
-            maximum: Segments(400),
-            interval: Span::from_millis(1000),
-            increase: PacketRate(10.0),
-            decrease: PacketRate(1.0),
-            minimum: Segments(5),
-            tuned_maximum: Segments(1600),
-            initial: Segments(50),
-            counts_packet_in_service: true,
-        }
+parameters! {
+    /// Parameters: those of `ebdp` and of `alt`, whose `maximum` is `tuned_maximum` here. eBDP
+    /// bounds the delay. ALT removes the buffer that several flows do not need, since they do not
+    /// halve their windows at the same time.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "target_delay": "5 ms",
+        "over_provision": "2 packets",
+        "weight": 0.1,
+        "maximum": "9 packets",
+        "interval": "7 ms",
+        "increase": "900 packets/s",
+        "decrease": "200 packets/s",
+        "minimum": "2 packets",
+        "initial": "3 packets",
+        "tuned_maximum": "12 packets"
+    }))]
+    pub struct AStar {
+        /// Target queueing delay of eBDP. Inferred: 200 ms is the round-trip time of the
+        /// publication's path, and twice that is the delay that it reports.
+        pub target_delay: Span = Span::from_millis(200),
+        /// Packets added to those that are sent within the target delay. From memory of the
+        /// publication.
+        pub over_provision: Segments = Segments(5),
+        /// Weight of the latest service in the average service time; above 0, at most 1.
+        pub weight: f64 = 0.001,
+        /// Upper bound of eBDP's limit.
+        pub maximum: Segments = Segments(400),
+        /// Interval at which ALT adapts its limit. This and the following are from memory of the
+        /// publication, except `initial`.
+        pub interval: Span = Span::from_millis(1000),
+        /// Increase of ALT's limit per second in which the queue is empty. Above 0.
+        pub increase: PacketRate = PacketRate(10.0),
+        /// Decrease of ALT's limit per second in which the queue is not empty. Above 0.
+        pub decrease: PacketRate = PacketRate(1.0),
+        /// Lower bound of ALT's limit; eBDP's may be lower.
+        pub minimum: Segments = Segments(5),
+        /// Upper bound of ALT's limit. From there, at the default `decrease`, the limit falls to
+        /// eBDP's by one packet per second.
+        pub tuned_maximum: Segments = Segments(1600),
+        /// Initial limit of ALT. Our own choice, and low, because the limit rises ten times as fast
+        /// as it falls.
+        pub initial: Segments = Segments(50),
+        /// True if the packet in service counts towards the limit, as at an 802.11 station, which
+        /// may have to send it again.
+        pub counts_packet_in_service: bool = true,
     }
 }
 

@@ -4,6 +4,7 @@
 use super::{Admission, Occupancy};
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
+use ackclock_spec::bounds::{check_above_zero, check_weight};
 use ackclock_spec::error::{Result, consistent, every, in_range};
 use ackclock_spec::quantity::{PacketRate, Segments};
 use ackclock_spec::units::{Span, Time};
@@ -200,18 +201,8 @@ impl IdleTimeLimit {
 
 pub(super) fn check_service_time(target_delay: Span, weight: f64, maximum: Segments) -> Result<()> {
     every([
-        in_range(
-            target_delay != Span::ZERO,
-            "target_delay",
-            &target_delay,
-            "is too short; for example \"200 ms\"",
-        ),
-        in_range(
-            weight > 0.0 && weight <= 1.0,
-            "weight",
-            &weight,
-            "is not between 0 (excluded) and 1; for example 0.001",
-        ),
+        check_above_zero("target_delay", target_delay, "200 ms"),
+        check_weight("weight", weight, "0.001"),
         check_room("maximum", maximum),
     ])
 }
@@ -233,24 +224,9 @@ pub(super) fn check_idle_time(
         json!(maximum)
     );
     every([
-        in_range(
-            interval != Span::ZERO,
-            "interval",
-            &interval,
-            "is too short; for example \"1 s\"",
-        ),
-        in_range(
-            increase.0 > 0.0,
-            "increase",
-            &increase,
-            "is too low; for example \"10 packets/s\"",
-        ),
-        in_range(
-            decrease.0 > 0.0,
-            "decrease",
-            &decrease,
-            "is too low; for example \"1 packet/s\"",
-        ),
+        check_above_zero("interval", interval, "1 s"),
+        check_above_zero("increase", increase, "10 packets/s"),
+        check_above_zero("decrease", decrease, "1 packet/s"),
         check_room("minimum", minimum),
         consistent(minimum <= maximum, "minimum", &minimum, &[named], &too_much),
         consistent(

@@ -98,12 +98,7 @@ impl Element<QueueKind> for AdaptiveRed {
                 "is less than the upper threshold, which is at least 15 packets; for example \
                 \"100 packets\"",
             ),
-            in_range(
-                self.target_delay != Span::ZERO,
-                "target_delay",
-                &self.target_delay,
-                "is too short; for example \"5 ms\"",
-            ),
+            check_above_zero("target_delay", self.target_delay, "5 ms"),
             check_probability("initial_probability", probability),
             in_range(
                 (SMALLEST..=LARGEST).contains(&probability.get()),

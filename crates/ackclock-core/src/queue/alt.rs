@@ -8,52 +8,38 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::{PacketRate, Segments};
 use serde_json::json;
 
-/// Parameters. In the letters of the publication: t is `interval`, a1 `increase`, b1 `decrease`,
-/// q_min `minimum`, q_max `maximum`. Where the limit settles, the queue is empty for b1/(a1 + b1)
-/// of the time, 9 %. All values but `initial` are quoted from memory.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "interval": "7 ms",
-    "increase": "900 packets/s",
-    "decrease": "200 packets/s",
-    "minimum": "2 packets",
-    "initial": "3 packets",
-    "maximum": "9 packets",
-    "counts_packet_in_service": false
-}))]
-pub struct Alt {
-    /// Interval at which the limit is adapted.
-    pub interval: Span,
-    /// Increase of the limit per second in which the queue is empty: nothing waits and nothing is
-    /// sent. Above 0.
-    pub increase: PacketRate,
-    /// Decrease of the limit per second in which the queue is not empty. Above 0.
-    pub decrease: PacketRate,
-    /// Lower bound of the limit.
-    pub minimum: Segments,
-    /// Upper bound of the limit.
-    pub maximum: Segments,
-    /// Initial limit. Our own choice, and low, because it rises by ten packets in a second and
-    /// falls by one. From 1600 packets it would take 25 minutes.
-    pub initial: Segments,
-    /// True if the packet in service counts towards the limit, as at an 802.11 station, which may
-    /// have to send it again.
-    pub counts_packet_in_service: bool,
-}
-
-impl Default for Alt {
-    fn default() -> Self {
-        Alt {
-            interval: Span::from_millis(1000),
-            increase: PacketRate(10.0),
-            decrease: PacketRate(1.0),
-            minimum: Segments(5),
-            maximum: Segments(1600),
-            initial: Segments(50),
-            counts_packet_in_service: true,
-        }
+parameters! {
+    /// Parameters. In the letters of the publication: t is `interval`, a1 `increase`, b1
+    /// `decrease`, q_min `minimum`, q_max `maximum`. Where the limit settles, the queue is empty
+    /// for b1/(a1 + b1) of the time, 9 %. All values but `initial` are quoted from memory.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "interval": "7 ms",
+        "increase": "900 packets/s",
+        "decrease": "200 packets/s",
+        "minimum": "2 packets",
+        "initial": "3 packets",
+        "maximum": "9 packets",
+        "counts_packet_in_service": false
+    }))]
+    pub struct Alt {
+        /// Interval at which the limit is adapted.
+        pub interval: Span = Span::from_millis(1000),
+        /// Increase of the limit per second in which the queue is empty: nothing waits and nothing
+        /// is sent. Above 0.
+        pub increase: PacketRate = PacketRate(10.0),
+        /// Decrease of the limit per second in which the queue is not empty. Above 0.
+        pub decrease: PacketRate = PacketRate(1.0),
+        /// Lower bound of the limit.
+        pub minimum: Segments = Segments(5),
+        /// Upper bound of the limit.
+        pub maximum: Segments = Segments(1600),
+        /// Initial limit. Our own choice, and low, because it rises by ten packets in a second and
+        /// falls by one. From 1600 packets it would take 25 minutes.
+        pub initial: Segments = Segments(50),
+        /// True if the packet in service counts towards the limit, as at an 802.11 station, which
+        /// may have to send it again.
+        pub counts_packet_in_service: bool = true,
     }
 }
 

@@ -16,40 +16,41 @@ use std::cmp::Reverse;
 mod cobalt;
 mod tin;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "rate": "1 Mbit/s",
-    "overhead": "18 bytes",
-    "least_size": "64 bytes",
-    "limit": "60 kB",
-    "isolation": "flows"
-}))]
-pub struct Cake {
-    /// Rate of the shaper, below that of the link. Without it, the link alone limits the queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "BitRate")]
-    pub rate: Option<BitRate>,
-    /// Bytes that the shaper adds to each packet, for headers of the link behind it.
-    pub overhead: Bytes,
-    /// Least size of a packet, with overhead, for the shaper.
-    pub least_size: Bytes,
-    /// A usual round-trip time of the longest paths. The interval of the control law follows from
-    /// it, and the target is a twentieth. At least 1 ms.
-    pub rtt: Span,
-    /// Most packets or bytes that may wait in all queues, without the packet in service. Beyond
-    /// it, the queue with the most bytes drops its first packet.
-    pub limit: QueueLimit,
-    /// True if ECN-capable packets are marked instead of dropped. Linux has no choice.
-    pub ecn: bool,
-    /// The parties that get equal shares.
-    pub isolation: Isolation,
-    /// The classes of service that packets are sorted into.
-    pub classes: Classes,
-    /// Size of a full packet on the wire. Above 0.
-    pub mtu: Bytes,
+parameters! {
+    /// Parameters.
+    // Defaults: the values of Linux; the limit is the least that it chooses itself.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "rate": "1 Mbit/s",
+        "overhead": "18 bytes",
+        "least_size": "64 bytes",
+        "limit": "60 kB",
+        "isolation": "flows"
+    }))]
+    pub struct Cake {
+        /// Rate of the shaper, below that of the link. Without it, the link alone limits the queue.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "BitRate")]
+        pub rate: Option<BitRate> = None,
+        /// Bytes that the shaper adds to each packet, for headers of the link behind it.
+        pub overhead: Bytes = Bytes::ZERO,
+        /// Least size of a packet, with overhead, for the shaper.
+        pub least_size: Bytes = Bytes::ZERO,
+        /// A usual round-trip time of the longest paths. The interval of the control law follows
+        /// from it, and the target is a twentieth. At least 1 ms.
+        pub rtt: Span = Span::from_millis(100),
+        /// Most packets or bytes that may wait in all queues, without the packet in service. Beyond
+        /// it, the queue with the most bytes drops its first packet.
+        pub limit: QueueLimit = QueueLimit::Bytes(Bytes(4 << 20)),
+        /// True if ECN-capable packets are marked instead of dropped. Linux has no choice.
+        pub ecn: bool = true,
+        /// The parties that get equal shares.
+        pub isolation: Isolation = Isolation::Triple,
+        /// The classes of service that packets are sorted into.
+        pub classes: Classes = Classes::Diffserv3,
+        /// Size of a full packet on the wire. Above 0.
+        pub mtu: Bytes = Bytes(1514),
+    }
 }
 
 /// The parties that get equal shares.
@@ -102,23 +103,6 @@ impl Classes {
     }
 }
 
-impl Default for Cake {
-    /// The values of Linux; the limit is the least that it chooses itself.
-    fn default() -> Self {
-        Cake {
-            rate: None,
-            overhead: Bytes::ZERO,
-            least_size: Bytes::ZERO,
-            rtt: Span::from_millis(100),
-            limit: QueueLimit::Bytes(Bytes(4 << 20)),
-            ecn: true,
-            isolation: Isolation::Triple,
-            classes: Classes::Diffserv3,
-            mtu: Bytes(1514),
-        }
-    }
-}
-
 impl Element<QueueKind> for Cake {
     const NAME: &'static str = "cake";
     const LABEL: &'static str = "CAKE";
@@ -141,12 +125,7 @@ impl Element<QueueKind> for Cake {
                 &self.rtt,
                 "is shorter than 1 ms; for example \"100 ms\"",
             ),
-            in_range(
-                self.mtu != Bytes::ZERO,
-                "mtu",
-                &self.mtu,
-                "is too small; for example \"1514 bytes\"",
-            ),
+            check_above_zero("mtu", self.mtu, "1514 bytes"),
             check_limit("limit", self.limit),
         ])
     }

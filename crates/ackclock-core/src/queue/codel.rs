@@ -13,47 +13,34 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
 use serde_json::json;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "target": "2 ms",
-    "interval": "20 ms",
-    "limit": "60 kB",
-    "ecn": true
-}))]
-pub struct Codel {
-    /// Allowed standing queueing delay. Above 0 and below the interval (RFC 8289 section 4.3).
-    pub target: Span,
-    /// Time for which the delay may exceed the target before the first drop: about the longest
-    /// usual round-trip time (RFC 8289 section 4.2).
-    pub interval: Span,
-    /// Most packets or bytes that may wait, without the packet in service. RFC 8289 leaves it open;
-    /// 1000 packets is the value of Linux.
-    pub limit: QueueLimit,
-    /// True if ECN-capable packets are marked instead of dropped. Packets that find the buffer full
-    /// are still dropped.
-    pub ecn: bool,
-    /// Size of a full packet on the wire. With at most this many bytes waiting, nothing is dropped
-    /// (RFC 8289 section 5.6).
-    pub mtu: Bytes,
-    /// Arithmetic of the control law. That of Linux has a clock of 1.024 µs and halves the second
-    /// interval between drops, instead of dividing it by the square root of 2.
-    pub arithmetic: Arithmetic,
-}
-
-impl Default for Codel {
-    /// Target and interval of RFC 8289 section 5.3; the rest is as in Linux.
-    fn default() -> Self {
-        Codel {
-            target: Span::from_millis(5),
-            interval: Span::from_millis(100),
-            limit: QueueLimit::Packets(1000),
-            ecn: false,
-            mtu: Bytes(1500),
-            arithmetic: Arithmetic::Exact,
-        }
+parameters! {
+    /// Parameters.
+    // Defaults: target and interval of RFC 8289 section 5.3; the rest is as in Linux.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "target": "2 ms",
+        "interval": "20 ms",
+        "limit": "60 kB",
+        "ecn": true
+    }))]
+    pub struct Codel {
+        /// Allowed standing queueing delay. Above 0 and below the interval (RFC 8289 section 4.3).
+        pub target: Span = Span::from_millis(5),
+        /// Time for which the delay may exceed the target before the first drop: about the longest
+        /// usual round-trip time (RFC 8289 section 4.2).
+        pub interval: Span = Span::from_millis(100),
+        /// Most packets or bytes that may wait, without the packet in service. RFC 8289 leaves it
+        /// open; 1000 packets is the value of Linux.
+        pub limit: QueueLimit = QueueLimit::Packets(1000),
+        /// True if ECN-capable packets are marked instead of dropped. Packets that find the buffer
+        /// full are still dropped.
+        pub ecn: bool = false,
+        /// Size of a full packet on the wire. With at most this many bytes waiting, nothing is
+        /// dropped (RFC 8289 section 5.6).
+        pub mtu: Bytes = Bytes(1500),
+        /// Arithmetic of the control law. That of Linux has a clock of 1.024 µs and halves the
+        /// second interval between drops, instead of dividing it by the square root of 2.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
 }
 

@@ -3,7 +3,8 @@
 use super::arithmetic::Arithmetic;
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
-use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::bounds::check_above_zero;
+use ackclock_spec::error::{Result, consistent, every};
 use ackclock_spec::units::{Bytes, Span, Time};
 use serde_json::json;
 
@@ -268,12 +269,7 @@ pub(super) fn check_times(target: Span, interval: Span) -> Result<()> {
         json!(target)
     );
     every([
-        in_range(
-            target != Span::ZERO,
-            "target",
-            &target,
-            "is too short; for example \"5 ms\"",
-        ),
+        check_above_zero("target", target, "5 ms"),
         consistent(
             interval > target,
             "interval",

@@ -13,42 +13,30 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
 use serde_json::json;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "limit": "60 kB",
-    "flow_limit": "20 kB",
-    "queues": 3,
-    "quantum": "300 bytes",
-    "first_quantum": "600 bytes"
-}))]
-pub struct Drr {
-    /// Most packets or bytes that may wait in all queues, without the packet in service. Packets
-    /// that arrive beyond it are dropped.
-    pub limit: QueueLimit,
-    /// Most packets or bytes that may wait in one queue.
-    pub flow_limit: QueueLimit,
-    /// Number of queues, from 1 to 65,536. A hash of flow and direction, with a random number of
-    /// the run, chooses the queue. So flows may share one; those of Linux do not.
-    pub queues: u32,
-    /// Bytes that a queue may send in its turn. From 256 bytes to 1 MiB.
-    pub quantum: Bytes,
-    /// Bytes that a queue may send in its first turn after it was empty. At least a quantum.
-    pub first_quantum: Bytes,
-}
-
-impl Default for Drr {
-    /// The values of `fq` in Linux, for packets of 1514 bytes.
-    fn default() -> Self {
-        Drr {
-            limit: QueueLimit::Packets(10_000),
-            flow_limit: QueueLimit::Packets(100),
-            queues: 1024,
-            quantum: Bytes(3028),
-            first_quantum: Bytes(15_140),
-        }
+parameters! {
+    /// Parameters.
+    // Defaults: the values of `fq` in Linux, for packets of 1514 bytes.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "limit": "60 kB",
+        "flow_limit": "20 kB",
+        "queues": 3,
+        "quantum": "300 bytes",
+        "first_quantum": "600 bytes"
+    }))]
+    pub struct Drr {
+        /// Most packets or bytes that may wait in all queues, without the packet in service.
+        /// Packets that arrive beyond it are dropped.
+        pub limit: QueueLimit = QueueLimit::Packets(10_000),
+        /// Most packets or bytes that may wait in one queue.
+        pub flow_limit: QueueLimit = QueueLimit::Packets(100),
+        /// Number of queues, from 1 to 65,536. A hash of flow and direction, with a random number
+        /// of the run, chooses the queue. So flows may share one; those of Linux do not.
+        pub queues: u32 = 1024,
+        /// Bytes that a queue may send in its turn. From 256 bytes to 1 MiB.
+        pub quantum: Bytes = Bytes(3028),
+        /// Bytes that a queue may send in its first turn after it was empty. At least a quantum.
+        pub first_quantum: Bytes = Bytes(15_140),
     }
 }
 

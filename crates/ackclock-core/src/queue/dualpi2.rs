@@ -14,77 +14,57 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
 use serde_json::json;
 
-/// Parameters. Defaults: RFC 9332 appendix A for `exact` arithmetic, Linux for `linux`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({ "arithmetic": "linux", "limit": "60 kB" }))]
-pub struct DualPi2 {
-    /// Queueing delay of the classic queue to which the base probability p′ is adapted. Above 0.
-    pub target: Span,
-    /// Time from one update of p′ to the next. At least 1 ms.
-    pub update_interval: Span,
-    /// Weight of the delay's distance from the target, per second. Above 0.
-    pub alpha: f64,
-    /// Weight of the delay's change since the last update, per second. Above 0.
-    pub beta: f64,
-    /// Ratio of the coupled marking probability to p′, k. Above 0. With 2, a scalable and a Reno
-    /// flow of equal round-trip time have windows of 0.82 to 1.
-    pub coupling: f64,
-    /// Delay in the low-latency queue above which it marks by itself. By default 800 µs with exact
-    /// arithmetic and 1 ms with that of Linux.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Span")]
-    pub threshold: Option<Span>,
-    /// Range of delays above the threshold over which its marking probability rises to 1; with 0,
-    /// it is 1 above the threshold. By default 400 µs with exact arithmetic. Linux has 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Span")]
-    pub range: Option<Span>,
-    /// Packets that must wait behind a packet in the low-latency queue for it to be marked by that
-    /// queue itself. By default 1 with exact arithmetic and 0 with that of Linux.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
-    pub marks_from: Option<u64>,
-    /// Share of the link that the classic queue has while packets wait in both. Above 0, below 1.
-    /// By default 1/16 with exact arithmetic and 10 % with that of Linux.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Probability")]
-    pub classic_share: Option<Probability>,
-    /// Most packets or bytes that may wait in both queues, without the packet in service. RFC 9332
-    /// has 250 ms of the link's highest rate.
-    pub limit: QueueLimit,
-    /// Packets that join the low-latency queue.
-    pub low_latency: Classifier,
-    /// True if overload, a coupled probability of 1, leads to drops in both queues, whatever the
-    /// ECN field. Otherwise p′ is at most 1/k, and the queues fill up.
-    pub drops_on_overload: bool,
-    /// Size of a full packet on the wire. With less than two of them waiting in both queues,
-    /// nothing is dropped, and only the low-latency queue marks by itself.
-    pub mtu: Bytes,
-    /// Arithmetic of p′. That of Linux adapts it to the longer delay of both queues, and marks at
-    /// random where RFC 9332 adds up probabilities.
-    pub arithmetic: Arithmetic,
-}
-
-impl Default for DualPi2 {
-    fn default() -> Self {
-        DualPi2 {
-            target: Span::from_millis(15),
-            update_interval: Span::from_millis(16),
-            alpha: 0.16,
-            beta: 3.2,
-            coupling: 2.0,
-            threshold: None,
-            range: None,
-            marks_from: None,
-            classic_share: None,
-            limit: QueueLimit::Packets(10_000),
-            low_latency: Classifier::L4s,
-            drops_on_overload: true,
-            mtu: Bytes(1500),
-            arithmetic: Arithmetic::Exact,
-        }
+parameters! {
+    /// Parameters. Defaults: RFC 9332 appendix A for `exact` arithmetic, Linux for `linux`.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({ "arithmetic": "linux", "limit": "60 kB" }))]
+    pub struct DualPi2 {
+        /// Queueing delay of the classic queue to which the base probability p′ is adapted. Above
+        /// 0.
+        pub target: Span = Span::from_millis(15),
+        /// Time from one update of p′ to the next. At least 1 ms.
+        pub update_interval: Span = Span::from_millis(16),
+        /// Weight of the delay's distance from the target, per second. Above 0.
+        pub alpha: f64 = 0.16,
+        /// Weight of the delay's change since the last update, per second. Above 0.
+        pub beta: f64 = 3.2,
+        /// Ratio of the coupled marking probability to p′, k. Above 0. With 2, a scalable and a
+        /// Reno flow of equal round-trip time have windows of 0.82 to 1.
+        pub coupling: f64 = 2.0,
+        /// Delay in the low-latency queue above which it marks by itself. By default 800 µs with
+        /// exact arithmetic and 1 ms with that of Linux.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Span")]
+        pub threshold: Option<Span> = None,
+        /// Range of delays above the threshold over which its marking probability rises to 1; with
+        /// 0, it is 1 above the threshold. By default 400 µs with exact arithmetic. Linux has 0.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Span")]
+        pub range: Option<Span> = None,
+        /// Packets that must wait behind a packet in the low-latency queue for it to be marked by
+        /// that queue itself. By default 1 with exact arithmetic and 0 with that of Linux.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u64")]
+        pub marks_from: Option<u64> = None,
+        /// Share of the link that the classic queue has while packets wait in both. Above 0, below
+        /// 1. By default 1/16 with exact arithmetic and 10 % with that of Linux.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Probability")]
+        pub classic_share: Option<Probability> = None,
+        /// Most packets or bytes that may wait in both queues, without the packet in service. RFC
+        /// 9332 has 250 ms of the link's highest rate.
+        pub limit: QueueLimit = QueueLimit::Packets(10_000),
+        /// Packets that join the low-latency queue.
+        pub low_latency: Classifier = Classifier::L4s,
+        /// True if overload, a coupled probability of 1, leads to drops in both queues, whatever
+        /// the ECN field. Otherwise p′ is at most 1/k, and the queues fill up.
+        pub drops_on_overload: bool = true,
+        /// Size of a full packet on the wire. With less than two of them waiting in both queues,
+        /// nothing is dropped, and only the low-latency queue marks by itself.
+        pub mtu: Bytes = Bytes(1500),
+        /// Arithmetic of p′. That of Linux adapts it to the longer delay of both queues, and marks
+        /// at random where RFC 9332 adds up probabilities.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
 }
 

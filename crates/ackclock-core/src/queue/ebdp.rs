@@ -8,48 +8,36 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::Segments;
 use serde_json::json;
 
-/// Parameters. The limit is the target delay over the average service time, plus `over_provision`,
-/// but at most `maximum`. A service lasts from the moment at which a packet is the first of the
-/// queue until it has been sent; its wait for other packets does not count. There is no lower bound
-/// other than `over_provision`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "target_delay": "5 ms",
-    "over_provision": "2 packets",
-    "weight": 0.1,
-    "maximum": "9 packets",
-    "counts_packet_in_service": false
-}))]
-pub struct Ebdp {
-    /// Target queueing delay. Inferred: 200 ms is the round-trip time of the publication's path,
-    /// and twice that is the delay that it reports.
-    pub target_delay: Span,
-    /// Packets added to the limit, since a link with random service times needs more than its
-    /// bandwidth-delay product. 40 fits the publication's results; its later version has 5, from
-    /// memory.
-    pub over_provision: Segments,
-    /// Weight of the latest service in the average service time; above 0, at most 1. The
-    /// publication's value: a memory of a thousand packets, however long they take.
-    pub weight: f64,
-    /// Upper bound of the limit, and the limit until a packet has been served. Inferred: the buffer
-    /// of the publication's stations.
-    pub maximum: Segments,
-    /// True if the packet in service counts towards the limit, as at an 802.11 station, which may
-    /// have to send it again.
-    pub counts_packet_in_service: bool,
-}
-
-impl Default for Ebdp {
-    fn default() -> Self {
-        Ebdp {
-            target_delay: Span::from_millis(200),
-            over_provision: Segments(40),
-            weight: 0.001,
-            maximum: Segments(400),
-            counts_packet_in_service: true,
-        }
+parameters! {
+    /// Parameters. The limit is the target delay over the average service time, plus
+    /// `over_provision`, but at most `maximum`. A service lasts from the moment at which a packet
+    /// is the first of the queue until it has been sent; its wait for other packets does not count.
+    /// There is no lower bound other than `over_provision`.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "target_delay": "5 ms",
+        "over_provision": "2 packets",
+        "weight": 0.1,
+        "maximum": "9 packets",
+        "counts_packet_in_service": false
+    }))]
+    pub struct Ebdp {
+        /// Target queueing delay. Inferred: 200 ms is the round-trip time of the publication's
+        /// path, and twice that is the delay that it reports.
+        pub target_delay: Span = Span::from_millis(200),
+        /// Packets added to the limit, since a link with random service times needs more than its
+        /// bandwidth-delay product. 40 fits the publication's results; its later version has 5,
+        /// from memory.
+        pub over_provision: Segments = Segments(40),
+        /// Weight of the latest service in the average service time; above 0, at most 1. The
+        /// publication's value: a memory of a thousand packets, however long they take.
+        pub weight: f64 = 0.001,
+        /// Upper bound of the limit, and the limit until a packet has been served. Inferred: the
+        /// buffer of the publication's stations.
+        pub maximum: Segments = Segments(400),
+        /// True if the packet in service counts towards the limit, as at an 802.11 station, which
+        /// may have to send it again.
+        pub counts_packet_in_service: bool = true,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::observe::Context;
 use crate::packet::{Backlog, Packet, PacketId, TimedFifo};
+use ackclock_spec::bounds::check_between;
 use ackclock_spec::error::{Result, every, in_range};
 use ackclock_spec::quantity::QueueLimit;
 use ackclock_spec::streams::{Stream, mix};
@@ -231,12 +232,7 @@ impl<S> FlowQueues<S> {
 /// With the name of the field, `queues` or `quantum`.
 pub(super) fn check_queues(queues: u32, quantum: Bytes) -> Result<()> {
     every([
-        in_range(
-            (1..=MOST_QUEUES).contains(&queues),
-            "queues",
-            &queues,
-            "is not between 1 and 65536; for example 1024",
-        ),
+        check_between("queues", queues, 1..=MOST_QUEUES, "1024"),
         in_range(
             (LEAST_QUANTUM..=MOST_QUANTUM).contains(&quantum),
             "quantum",

@@ -13,58 +13,42 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
 use serde_json::json;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "target": "2 ms",
-    "interval": "20 ms",
-    "limit": "60 kB",
-    "ecn": false,
-    "queues": 3,
-    "quantum": "300 bytes"
-}))]
-pub struct FqCodel {
-    /// Allowed standing queueing delay in a queue. Above 0 and below the interval.
-    pub target: Span,
-    /// Time for which the delay in a queue may exceed the target before the first drop.
-    pub interval: Span,
-    /// Most packets or bytes that may wait in all queues, without the packet in service. Beyond
-    /// it, the queue with the most bytes drops from its head.
-    pub limit: QueueLimit,
-    /// True if ECN-capable packets are marked instead of dropped. Packets beyond the limit are
-    /// still dropped.
-    pub ecn: bool,
-    /// Number of queues, from 1 to 65,536, the most of Linux. A hash of flow and direction, with a
-    /// random number of the run, chooses the queue. So flows may share one.
-    pub queues: u32,
-    /// Bytes that a queue may send in its turn. From 256 bytes to 1 MiB, as in Linux.
-    pub quantum: Bytes,
-    /// Most packets dropped at a time when the limit is exceeded. Above 0.
-    pub drop_batch: u32,
-    /// Size of a full packet on the wire. With at most this many bytes waiting in all queues,
-    /// nothing is dropped. Linux counts all queues as well; RFC 8289 knows only one.
-    pub mtu: Bytes,
-    /// Arithmetic of the control law. That of Linux has a clock of 1.024 µs and halves the second
-    /// interval between drops, instead of dividing it by the square root of 2.
-    pub arithmetic: Arithmetic,
-}
-
-impl Default for FqCodel {
-    /// The values of RFC 8290, as Linux has them.
-    fn default() -> Self {
-        FqCodel {
-            target: Span::from_millis(5),
-            interval: Span::from_millis(100),
-            limit: QueueLimit::Packets(10_240),
-            ecn: true,
-            queues: 1024,
-            quantum: Bytes(1514),
-            drop_batch: 64,
-            mtu: Bytes(1500),
-            arithmetic: Arithmetic::Exact,
-        }
+parameters! {
+    /// Parameters.
+    // Defaults: the values of RFC 8290, as Linux has them.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "target": "2 ms",
+        "interval": "20 ms",
+        "limit": "60 kB",
+        "ecn": false,
+        "queues": 3,
+        "quantum": "300 bytes"
+    }))]
+    pub struct FqCodel {
+        /// Allowed standing queueing delay in a queue. Above 0 and below the interval.
+        pub target: Span = Span::from_millis(5),
+        /// Time for which the delay in a queue may exceed the target before the first drop.
+        pub interval: Span = Span::from_millis(100),
+        /// Most packets or bytes that may wait in all queues, without the packet in service. Beyond
+        /// it, the queue with the most bytes drops from its head.
+        pub limit: QueueLimit = QueueLimit::Packets(10_240),
+        /// True if ECN-capable packets are marked instead of dropped. Packets beyond the limit are
+        /// still dropped.
+        pub ecn: bool = true,
+        /// Number of queues, from 1 to 65,536, the most of Linux. A hash of flow and direction,
+        /// with a random number of the run, chooses the queue. So flows may share one.
+        pub queues: u32 = 1024,
+        /// Bytes that a queue may send in its turn. From 256 bytes to 1 MiB, as in Linux.
+        pub quantum: Bytes = Bytes(1514),
+        /// Most packets dropped at a time when the limit is exceeded. Above 0.
+        pub drop_batch: u32 = 64,
+        /// Size of a full packet on the wire. With at most this many bytes waiting in all queues,
+        /// nothing is dropped. Linux counts all queues as well; RFC 8289 knows only one.
+        pub mtu: Bytes = Bytes(1500),
+        /// Arithmetic of the control law. That of Linux has a clock of 1.024 µs and halves the
+        /// second interval between drops, instead of dividing it by the square root of 2.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
 }
 

@@ -14,69 +14,48 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
 use serde_json::json;
 
-/// Parameters. Those of the control are explained at `pie`; each queue has its own.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "target": "5 ms",
-    "limit": "60 kB",
-    "ecn": true,
-    "queues": 3,
-    "quantum": "300 bytes",
-    "arithmetic": "linux"
-}))]
-pub struct FqPie {
-    /// Queueing delay in a queue to which its drop probability is adapted. Above 0.
-    pub target: Span,
-    /// Time from one update of the drop probabilities to the next. At least 1 ms.
-    pub update_interval: Span,
-    /// Weight of the delay's distance from the target, per second. Above 0.
-    pub alpha: f64,
-    /// Weight of the delay's change since the last update, per second. At least 0.
-    pub beta: f64,
-    /// Time for which a queue drops nothing after it has been short.
-    pub burst_allowance: Span,
-    /// Most packets or bytes that may wait in all queues, without the packet in service. Packets
-    /// that arrive beyond it are dropped.
-    pub limit: QueueLimit,
-    /// True if ECN-capable packets are marked instead of dropped, up to `mark_up_to`.
-    pub ecn: bool,
-    /// Drop probability above which ECN-capable packets are dropped as well.
-    pub mark_up_to: Probability,
-    /// Size of a usual packet on the wire. With at most two of them waiting in its queue, a packet
-    /// is not dropped at random.
-    pub mean_packet: Bytes,
-    /// True if random drops are spaced.
-    pub derandomise: bool,
-    /// Number of queues, from 1 to 65,536. A hash of flow and direction, with a random number of
-    /// the run, chooses the queue. So flows may share one.
-    pub queues: u32,
-    /// Bytes that a queue may send in its turn. From 256 bytes to 1 MiB, as for `fq_codel`.
-    pub quantum: Bytes,
-    /// Arithmetic of the drop probabilities.
-    pub arithmetic: Arithmetic,
-}
-
-impl Default for FqPie {
-    /// The values of Linux; the control has those of `pie`.
-    fn default() -> Self {
-        let pie = Pie::default();
-        FqPie {
-            target: pie.target,
-            update_interval: pie.update_interval,
-            alpha: pie.alpha,
-            beta: pie.beta,
-            burst_allowance: pie.burst_allowance,
-            limit: QueueLimit::Packets(10_240),
-            ecn: pie.ecn,
-            mark_up_to: pie.mark_up_to,
-            mean_packet: pie.mean_packet,
-            derandomise: pie.derandomise,
-            queues: 1024,
-            quantum: Bytes(1514),
-            arithmetic: pie.arithmetic,
-        }
+parameters! {
+    /// Parameters. Those of the control are explained at `pie`; each queue has its own.
+    // Defaults: the values of Linux; the control has those of `pie`.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "target": "5 ms",
+        "limit": "60 kB",
+        "ecn": true,
+        "queues": 3,
+        "quantum": "300 bytes",
+        "arithmetic": "linux"
+    }))]
+    pub struct FqPie {
+        /// Queueing delay in a queue to which its drop probability is adapted. Above 0.
+        pub target: Span = Pie::default().target,
+        /// Time from one update of the drop probabilities to the next. At least 1 ms.
+        pub update_interval: Span = Pie::default().update_interval,
+        /// Weight of the delay's distance from the target, per second. Above 0.
+        pub alpha: f64 = Pie::default().alpha,
+        /// Weight of the delay's change since the last update, per second. At least 0.
+        pub beta: f64 = Pie::default().beta,
+        /// Time for which a queue drops nothing after it has been short.
+        pub burst_allowance: Span = Pie::default().burst_allowance,
+        /// Most packets or bytes that may wait in all queues, without the packet in service.
+        /// Packets that arrive beyond it are dropped.
+        pub limit: QueueLimit = QueueLimit::Packets(10_240),
+        /// True if ECN-capable packets are marked instead of dropped, up to `mark_up_to`.
+        pub ecn: bool = Pie::default().ecn,
+        /// Drop probability above which ECN-capable packets are dropped as well.
+        pub mark_up_to: Probability = Pie::default().mark_up_to,
+        /// Size of a usual packet on the wire. With at most two of them waiting in its queue, a
+        /// packet is not dropped at random.
+        pub mean_packet: Bytes = Pie::default().mean_packet,
+        /// True if random drops are spaced.
+        pub derandomise: bool = Pie::default().derandomise,
+        /// Number of queues, from 1 to 65,536. A hash of flow and direction, with a random number
+        /// of the run, chooses the queue. So flows may share one.
+        pub queues: u32 = 1024,
+        /// Bytes that a queue may send in its turn. From 256 bytes to 1 MiB, as for `fq_codel`.
+        pub quantum: Bytes = Bytes(1514),
+        /// Arithmetic of the drop probabilities.
+        pub arithmetic: Arithmetic = Pie::default().arithmetic,
     }
 }
 

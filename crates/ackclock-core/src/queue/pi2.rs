@@ -12,54 +12,39 @@ use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
 use serde_json::json;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "target": "5 ms",
-    "limit": "60 kB",
-    "ecn": true,
-    "arithmetic": "linux"
-}))]
-pub struct Pi2 {
-    /// Queueing delay to which the probability is adapted. Above 0.
-    pub target: Span,
-    /// Time from one update of the probability to the next. At least 1 ms.
-    pub update_interval: Span,
-    /// Weight of the delay's distance from the target, per second: the probability that a second
-    /// above the target adds at an update. Above 0.
-    pub alpha: f64,
-    /// Weight of the delay's change since the last update, per second. Above 0.
-    pub beta: f64,
-    /// Ratio of the marking probability of ECT(1) packets to the base probability, k. Above 0.
-    pub coupling: f64,
-    /// Most packets or bytes that may wait, without the packet in service.
-    pub limit: QueueLimit,
-    /// True if ECN-capable packets are marked instead of dropped, and ECT(1) packets by their own
-    /// law. Packets that find the buffer full are still dropped.
-    pub ecn: bool,
-    /// Size of a full packet on the wire. With less than two of them waiting, nothing is dropped
-    /// or marked.
-    pub mtu: Bytes,
-    /// Arithmetic of the probability.
-    pub arithmetic: Arithmetic,
-}
-
-impl Default for Pi2 {
-    /// Constants of RFC 9332 appendix A.1 for its classic queue; the limit is that of PIE in Linux.
-    fn default() -> Self {
-        Pi2 {
-            target: Span::from_millis(15),
-            update_interval: Span::from_millis(16),
-            alpha: 0.16,
-            beta: 3.2,
-            coupling: 2.0,
-            limit: QueueLimit::Packets(1000),
-            ecn: false,
-            mtu: Bytes(1500),
-            arithmetic: Arithmetic::Exact,
-        }
+parameters! {
+    /// Parameters.
+    // Defaults: constants of RFC 9332 appendix A.1 for its classic queue; the limit is that of PIE
+    // in Linux.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "target": "5 ms",
+        "limit": "60 kB",
+        "ecn": true,
+        "arithmetic": "linux"
+    }))]
+    pub struct Pi2 {
+        /// Queueing delay to which the probability is adapted. Above 0.
+        pub target: Span = Span::from_millis(15),
+        /// Time from one update of the probability to the next. At least 1 ms.
+        pub update_interval: Span = Span::from_millis(16),
+        /// Weight of the delay's distance from the target, per second: the probability that a
+        /// second above the target adds at an update. Above 0.
+        pub alpha: f64 = 0.16,
+        /// Weight of the delay's change since the last update, per second. Above 0.
+        pub beta: f64 = 3.2,
+        /// Ratio of the marking probability of ECT(1) packets to the base probability, k. Above 0.
+        pub coupling: f64 = 2.0,
+        /// Most packets or bytes that may wait, without the packet in service.
+        pub limit: QueueLimit = QueueLimit::Packets(1000),
+        /// True if ECN-capable packets are marked instead of dropped, and ECT(1) packets by their
+        /// own law. Packets that find the buffer full are still dropped.
+        pub ecn: bool = false,
+        /// Size of a full packet on the wire. With less than two of them waiting, nothing is
+        /// dropped or marked.
+        pub mtu: Bytes = Bytes(1500),
+        /// Arithmetic of the probability.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
 }
 

@@ -2,7 +2,8 @@
 //! base probability p′ until the queueing delay meets a target.
 
 use super::arithmetic::Arithmetic;
-use ackclock_spec::error::{Result, check_positive, consistent, every, in_range};
+use ackclock_spec::bounds::{check_above_zero, check_positive};
+use ackclock_spec::error::{Result, consistent, every, in_range};
 use ackclock_spec::units::{Span, Time};
 
 /// Shortest interval between updates, which bounds the work for a link that stands still; our own
@@ -21,12 +22,7 @@ const ONE: u64 = u32::MAX as u64;
 /// With the name of the field.
 pub(super) fn check_times(target: Span, update_interval: Span) -> Result<()> {
     every([
-        in_range(
-            target != Span::ZERO,
-            "target",
-            &target,
-            "is too short; for example \"15 ms\"",
-        ),
+        check_above_zero("target", target, "15 ms"),
         in_range(
             update_interval >= LEAST_INTERVAL,
             "update_interval",

@@ -20,56 +20,59 @@ pub(super) use linux::Linux;
 mod exact;
 mod linux;
 
-/// Parameters. In the letters of RFC 8033: `QDELAY_REF` is `target`, `T_UPDATE` `update_interval`,
-/// `MAX_BURST` `burst_allowance`, `MEAN_PKTSIZE` `mean_packet`, `mark_ecnth` `mark_up_to`,
-/// `DQ_THRESHOLD` `rate_sample`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(example = json!({}))]
-#[schemars(example = json!({
-    "target": "5 ms",
-    "limit": "60 kB",
-    "ecn": true,
-    "burst_allowance": "0 s",
-    "delay_measure": "departure_rate"
-}))]
-pub struct Pie {
-    /// Queueing delay to which the drop probability is adapted. Above 0.
-    pub target: Span,
-    /// Time from one update of the drop probability to the next. At least 1 ms, which bounds the
-    /// work for a link that stands still; the bound is our own choice.
-    pub update_interval: Span,
-    /// Weight of the delay's distance from the target, per second: the drop probability that a
-    /// second above the target adds at an update. Above 0.
-    pub alpha: f64,
-    /// Weight of the delay's change since the last update, per second. At least 0.
-    pub beta: f64,
-    /// Time for which nothing is dropped after the queue has been short. It counts down from the
-    /// first packet of a run or of a new busy period, update by update.
-    pub burst_allowance: Span,
-    /// Most packets or bytes that may wait, without the packet in service. RFC 8033 leaves it open;
-    /// 1000 packets is the value of Linux.
-    pub limit: QueueLimit,
-    /// True if ECN-capable packets are marked instead of dropped, up to `mark_up_to`. Packets that
-    /// find the buffer full are still dropped.
-    pub ecn: bool,
-    /// Drop probability above which ECN-capable packets are dropped as well (RFC 8033 section 5.1).
-    pub mark_up_to: Probability,
-    /// Size of a usual packet on the wire. With at most two of them waiting, nothing is dropped
-    /// (RFC 8033 section 4.1).
-    pub mean_packet: Bytes,
-    /// True if random drops are spaced (RFC 8033 section 5.4). The drop probabilities of the
-    /// packets since the last drop are added up. Below a sum of 0.85 nothing is dropped, and from
-    /// 8.5 on the next packet is.
-    pub derandomise: bool,
-    /// Source of the queueing delay at an update (RFC 8033 section 5.2).
-    pub delay_measure: DelayMeasure,
-    /// Bytes of a measurement of the departure rate; used with `departure_rate`. Above 0.
-    pub rate_sample: Bytes,
-    /// Arithmetic of the drop probability. That of Linux measures the delay by the last packet that
-    /// left, updates first after half a second, and counts the burst allowance down between
-    /// departures. It has `derandomise` and timestamps only.
-    pub arithmetic: Arithmetic,
+parameters! {
+    /// Parameters. In the letters of RFC 8033: `QDELAY_REF` is `target`, `T_UPDATE`
+    /// `update_interval`, `MAX_BURST` `burst_allowance`, `MEAN_PKTSIZE` `mean_packet`, `mark_ecnth`
+    /// `mark_up_to`, `DQ_THRESHOLD` `rate_sample`.
+    // Defaults: the values of RFC 8033 sections 4 and 5; the limit is that of Linux.
+    #[schemars(example = json!({}))]
+    #[schemars(example = json!({
+        "target": "5 ms",
+        "limit": "60 kB",
+        "ecn": true,
+        "burst_allowance": "0 s",
+        "delay_measure": "departure_rate"
+    }))]
+    pub struct Pie {
+        /// Queueing delay to which the drop probability is adapted. Above 0.
+        pub target: Span = Span::from_millis(15),
+        /// Time from one update of the drop probability to the next. At least 1 ms, which bounds
+        /// the work for a link that stands still; the bound is our own choice.
+        pub update_interval: Span = Span::from_millis(15),
+        /// Weight of the delay's distance from the target, per second: the drop probability that a
+        /// second above the target adds at an update. Above 0.
+        pub alpha: f64 = 0.125,
+        /// Weight of the delay's change since the last update, per second. At least 0.
+        pub beta: f64 = 1.25,
+        /// Time for which nothing is dropped after the queue has been short. It counts down from
+        /// the first packet of a run or of a new busy period, update by update.
+        pub burst_allowance: Span = Span::from_millis(150),
+        /// Most packets or bytes that may wait, without the packet in service. RFC 8033 leaves it
+        /// open; 1000 packets is the value of Linux.
+        pub limit: QueueLimit = QueueLimit::Packets(1000),
+        /// True if ECN-capable packets are marked instead of dropped, up to `mark_up_to`. Packets
+        /// that find the buffer full are still dropped.
+        pub ecn: bool = false,
+        /// Drop probability above which ECN-capable packets are dropped as well (RFC 8033 section
+        /// 5.1).
+        pub mark_up_to: Probability = Probability::new(0.1).unwrap_or(Probability::ONE),
+        /// Size of a usual packet on the wire. With at most two of them waiting, nothing is dropped
+        /// (RFC 8033 section 4.1).
+        pub mean_packet: Bytes = Bytes(1500),
+        /// True if random drops are spaced (RFC 8033 section 5.4). The drop probabilities of the
+        /// packets since the last drop are added up. Below a sum of 0.85 nothing is dropped, and
+        /// from
+        /// 8.5 on the next packet is.
+        pub derandomise: bool = true,
+        /// Source of the queueing delay at an update (RFC 8033 section 5.2).
+        pub delay_measure: DelayMeasure = DelayMeasure::Timestamps,
+        /// Bytes of a measurement of the departure rate; used with `departure_rate`. Above 0.
+        pub rate_sample: Bytes = Bytes(16_384),
+        /// Arithmetic of the drop probability. That of Linux measures the delay by the last packet
+        /// that left, updates first after half a second, and counts the burst allowance down
+        /// between departures. It has `derandomise` and timestamps only.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
+    }
 }
 
 /// Source of the queueing delay.
@@ -81,27 +84,6 @@ pub enum DelayMeasure {
     /// Waiting bytes over the average departure rate; zero until the first measurement. A
     /// measurement begins while at least `rate_sample` wait.
     DepartureRate,
-}
-
-impl Default for Pie {
-    /// The values of RFC 8033 sections 4 and 5; the limit is that of Linux.
-    fn default() -> Self {
-        Pie {
-            target: Span::from_millis(15),
-            update_interval: Span::from_millis(15),
-            alpha: 0.125,
-            beta: 1.25,
-            burst_allowance: Span::from_millis(150),
-            limit: QueueLimit::Packets(1000),
-            ecn: false,
-            mark_up_to: Probability::new(0.1).unwrap_or(Probability::ONE),
-            mean_packet: Bytes(1500),
-            derandomise: true,
-            delay_measure: DelayMeasure::Timestamps,
-            rate_sample: Bytes(16_384),
-            arithmetic: Arithmetic::Exact,
-        }
-    }
 }
 
 impl Element<QueueKind> for Pie {
@@ -127,24 +109,9 @@ impl Pie {
         every([
             check_times(self.target, self.update_interval),
             check_positive("alpha", self.alpha, "0.125"),
-            in_range(
-                self.beta >= 0.0 && self.beta.is_finite(),
-                "beta",
-                &self.beta,
-                "is negative; for example 1.25",
-            ),
-            in_range(
-                self.mean_packet != Bytes::ZERO,
-                "mean_packet",
-                &self.mean_packet,
-                "is too small; for example \"1500 bytes\"",
-            ),
-            in_range(
-                self.rate_sample != Bytes::ZERO,
-                "rate_sample",
-                &self.rate_sample,
-                "is too small; for example \"16384 bytes\"",
-            ),
+            check_not_negative("beta", self.beta, "1.25"),
+            check_above_zero("mean_packet", self.mean_packet, "1500 bytes"),
+            check_above_zero("rate_sample", self.rate_sample, "16384 bytes"),
             self.check_arithmetic(),
         ])
     }

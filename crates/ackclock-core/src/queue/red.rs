@@ -100,12 +100,7 @@ impl Element<QueueKind> for Red {
             check_level("maximum_threshold", self.maximum_threshold),
             self.check_thresholds(),
             check_probability("maximum_probability", self.maximum_probability),
-            in_range(
-                self.weight > 0.0 && self.weight <= 1.0,
-                "weight",
-                &self.weight,
-                "is not between 0 (excluded) and 1; for example 0.002",
-            ),
+            check_weight("weight", self.weight, "0.002"),
             check_early_from(self.early_from),
             check_typical(self.typical_packet, self.rate),
         ])
@@ -203,18 +198,8 @@ pub(super) fn check_early_from(early_from: QueueLimit) -> Result<()> {
 /// Refuses a packet of zero bytes and a link of rate zero.
 pub(super) fn check_typical(packet: Bytes, rate: Option<BitRate>) -> Result<()> {
     every([
-        in_range(
-            packet != Bytes::ZERO,
-            "typical_packet",
-            &packet,
-            "is too small; for example \"1500 bytes\"",
-        ),
-        in_range(
-            rate != Some(BitRate::ZERO),
-            "rate",
-            &rate,
-            "is too low; for example \"10 Mbit/s\"",
-        ),
+        check_above_zero("typical_packet", packet, "1500 bytes"),
+        check_above_zero("rate", rate, "10 Mbit/s"),
     ])
 }
 

@@ -13,38 +13,27 @@ use crate::endpoint::RttEstimator;
 use crate::endpoint::parameters::TimerParameters;
 use ackclock_spec::prelude::*;
 
-/// Parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Rap {
-    /// Additive increase: growth of the rate per round-trip time, in packets per round-trip time; 1
-    /// in TCP and RAP.
-    pub increase: f64,
-    /// Multiplicative decrease: share of the rate that is kept after a loss; 1/2 in TCP and RAP.
-    pub decrease: f64,
-    /// Number of later packets that must arrive before a missing one is deemed lost.
-    #[schemars(range(min = 1, max = 63))]
-    pub duplicate_threshold: u8,
-    /// Round-trip time assumed before the first sample: the first rate is one packet in this time.
-    /// The default is our choice.
-    pub initial_rtt: Span,
-    /// Minimum timeout of an unacknowledged packet.
-    pub rto_minimum: Span,
-    /// Number of bits of the receiver's vector.
-    #[schemars(range(min = 1, max = 64))]
-    pub vector: u8,
-}
-
-impl Default for Rap {
-    fn default() -> Self {
-        Rap {
-            increase: 1.0,
-            decrease: 0.5,
-            duplicate_threshold: 3,
-            initial_rtt: Span::from_millis(500),
-            rto_minimum: Span::from_millis(200),
-            vector: 8,
-        }
+parameters! {
+    /// Parameters.
+    #[derive(PartialEq)]
+    pub struct Rap {
+        /// Additive increase: growth of the rate per round-trip time, in packets per round-trip
+        /// time; 1 in TCP and RAP.
+        pub increase: f64 = 1.0,
+        /// Multiplicative decrease: share of the rate that is kept after a loss; 1/2 in TCP and
+        /// RAP.
+        pub decrease: f64 = 0.5,
+        /// Number of later packets that must arrive before a missing one is deemed lost.
+        #[schemars(range(min = 1, max = 63))]
+        pub duplicate_threshold: u8 = 3,
+        /// Round-trip time assumed before the first sample: the first rate is one packet in this
+        /// time. The default is our choice.
+        pub initial_rtt: Span = Span::from_millis(500),
+        /// Minimum timeout of an unacknowledged packet.
+        pub rto_minimum: Span = Span::from_millis(200),
+        /// Number of bits of the receiver's vector.
+        #[schemars(range(min = 1, max = 64))]
+        pub vector: u8 = 8,
     }
 }
 

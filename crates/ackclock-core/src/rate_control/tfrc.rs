@@ -23,38 +23,39 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-/// Parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Tfrc {
-    /// Side that keeps the loss history.
-    pub loss_measured_by: LossMeasured,
-    /// b of the equation: packets that one ACK of the equation's TCP acknowledges.
-    pub b: f64,
-    /// t_RTO of the equation: retransmission timeout of the equation's TCP.
-    pub t_rto: TimeoutRule,
-    /// NDUPACK: number of later packets that must arrive before a missing one is deemed lost.
-    #[schemars(range(min = 1, max = 63))]
-    pub duplicate_threshold: u8,
-    /// n: number of loss intervals in the mean. The RFC warns against more than 8 in competition
-    /// with TCP.
-    #[schemars(range(min = 1, max = 64))]
-    pub intervals: u8,
-    /// True if older intervals weigh less once the current one is more than twice as long as their
-    /// mean (section 5.5).
-    pub discounting: bool,
-    /// THRESHOLD: smallest share of their weight that discounting leaves older intervals.
-    pub discount_floor: f64,
-    /// True if the rate falls as the round-trip time rises above its mean (section 4.5).
-    pub damping: bool,
-    /// q and q2: share of the mean round-trip time, and of the mean of its square root, that
-    /// remains after a sample.
-    pub rtt_filter: f64,
-    /// W_init: data that may be sent in the first measured round trip. By default that of RFC 3390,
-    /// two to four segments.
-    pub initial_window: Option<Bytes>,
-    /// s: source of the segment size.
-    pub segment_size: SegmentSize,
+parameters! {
+    /// Parameters.
+    #[derive(PartialEq)]
+    pub struct Tfrc {
+        /// Side that keeps the loss history.
+        pub loss_measured_by: LossMeasured = LossMeasured::Receiver,
+        /// b of the equation: packets that one ACK of the equation's TCP acknowledges.
+        pub b: f64 = 1.0,
+        /// t_RTO of the equation: retransmission timeout of the equation's TCP.
+        pub t_rto: TimeoutRule = TimeoutRule::FourRtt,
+        /// NDUPACK: number of later packets that must arrive before a missing one is deemed lost.
+        #[schemars(range(min = 1, max = 63))]
+        pub duplicate_threshold: u8 = 3,
+        /// n: number of loss intervals in the mean. The RFC warns against more than 8 in
+        /// competition with TCP.
+        #[schemars(range(min = 1, max = 64))]
+        pub intervals: u8 = 8,
+        /// True if older intervals weigh less once the current one is more than twice as long as
+        /// their mean (section 5.5).
+        pub discounting: bool = true, // optional in the RFC
+        /// THRESHOLD: smallest share of their weight that discounting leaves older intervals.
+        pub discount_floor: f64 = 0.25,
+        /// True if the rate falls as the round-trip time rises above its mean (section 4.5).
+        pub damping: bool = true,
+        /// q and q2: share of the mean round-trip time, and of the mean of its square root, that
+        /// remains after a sample.
+        pub rtt_filter: f64 = 0.9,
+        /// W_init: data that may be sent in the first measured round trip. By default that of RFC
+        /// 3390, two to four segments.
+        pub initial_window: Option<Bytes> = None,
+        /// s: source of the segment size.
+        pub segment_size: SegmentSize = SegmentSize::Mss,
+    }
 }
 
 /// The side that keeps the loss history.
@@ -75,24 +76,6 @@ pub enum SegmentSize {
     Mss,
     /// The mean payload of about the last four loss intervals.
     Mean,
-}
-
-impl Default for Tfrc {
-    fn default() -> Self {
-        Tfrc {
-            loss_measured_by: LossMeasured::Receiver,
-            b: 1.0,
-            t_rto: TimeoutRule::FourRtt,
-            duplicate_threshold: 3,
-            intervals: 8,
-            discounting: true, // optional in the RFC
-            discount_floor: 0.25,
-            damping: true,
-            rtt_filter: 0.9,
-            initial_window: None,
-            segment_size: SegmentSize::Mss,
-        }
-    }
 }
 
 impl Tfrc {
@@ -124,37 +107,17 @@ impl Element<RateControlKind> for Tfrc {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         every([
-            in_range(
-                (1.0..=1000.0).contains(&self.b),
-                "b",
-                &self.b,
-                "is not between 1 and 1000; for example 1",
-            ),
+            check_between("b", self.b, 1.0..=1000.0, "1"),
             check::duplicate_threshold(self.duplicate_threshold),
-            in_range(
-                (1..=64).contains(&self.intervals),
-                "intervals",
-                &self.intervals,
-                "is not between 1 and 64; for example 8",
-            ),
-            in_range(
-                self.discount_floor > 0.0 && self.discount_floor <= 1.0,
-                "discount_floor",
-                &self.discount_floor,
-                "is not between 0 (excluded) and 1; for example 0.25",
-            ),
+            check_between("intervals", self.intervals, 1..=64, "8"),
+            check_weight("discount_floor", self.discount_floor, "0.25"),
             in_range(
                 (0.0..1.0).contains(&self.rtt_filter),
                 "rtt_filter",
                 &self.rtt_filter,
                 "is not between 0 and 1 (excluded); for example 0.9",
             ),
-            in_range(
-                self.initial_window != Some(Bytes::ZERO),
-                "initial_window",
-                &self.initial_window,
-                "is too small; for example \"4380 bytes\"",
-            ),
+            check_above_zero("initial_window", self.initial_window, "4380 bytes"),
         ])
     }
 

@@ -18,47 +18,48 @@ mod sender;
 use rounds::SHORTEST;
 use sender::TfrcpSender;
 
-/// Parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Tfrcp {
-    /// Rule for the length of a round.
-    pub strategy: Strategy,
-    /// M: length of each round, for `constant`. By default 2 s, the shortest in the paper: longer
-    /// rounds follow competing traffic later.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round: Option<Span>,
-    /// K: length of a round in smoothed round-trip times at its start, for `round_trips`; 10 by
-    /// default. The first round waits for the first sample.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trips: Option<f64>,
-    /// c: length of the shortest round, for `random`; 1.5 s by default, as in the paper.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_minimum: Option<Span>,
-    /// d: largest random addition to the length of a round (uniform from zero), for `random`; 3 s
-    /// by default, as in the paper.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_spread: Option<Span>,
-    /// r0: rate of the first round. The default is a guess: the paper's value is lost, and it says
-    /// that long flows are insensitive to it.
-    pub initial_rate: PacketRate,
-    /// b of the equation: packets that one ACK of the competing TCP acknowledges; 2 if it delays
-    /// ACKs.
-    pub packets_per_ack: f64,
-    /// Wmax of the equation: receive window of the competing TCP.
-    pub receive_window: OptionalWindow,
-    /// Limit on the growth from round to round, after a round without loss and by the equation.
-    pub growth_limit: GrowthLimit,
-    /// Round-trip times used for the estimate.
-    pub rtt_samples: RttSamples,
-    /// Timeout before the first sample; by default that of TCP when the paper was written (RFC
-    /// 1122).
-    pub rto_initial: Span,
-    /// Minimum timeout: that of the competing TCP, 200 ms for Linux.
-    pub rto_minimum: Span,
-    /// Number of bits of the receiver's vector.
-    #[schemars(range(min = 1, max = 64))]
-    pub vector: u8,
+parameters! {
+    /// Parameters.
+    #[derive(PartialEq)]
+    pub struct Tfrcp {
+        /// Rule for the length of a round.
+        pub strategy: Strategy = Strategy::Constant,
+        /// M: length of each round, for `constant`. By default 2 s, the shortest in the paper:
+        /// longer rounds follow competing traffic later.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub round: Option<Span> = None,
+        /// K: length of a round in smoothed round-trip times at its start, for `round_trips`; 10 by
+        /// default. The first round waits for the first sample.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub round_trips: Option<f64> = None,
+        /// c: length of the shortest round, for `random`; 1.5 s by default, as in the paper.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub round_minimum: Option<Span> = None,
+        /// d: largest random addition to the length of a round (uniform from zero), for `random`; 3
+        /// s by default, as in the paper.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub round_spread: Option<Span> = None,
+        /// r0: rate of the first round. The default is a guess: the paper's value is lost, and it
+        /// says that long flows are insensitive to it.
+        pub initial_rate: PacketRate = PacketRate(40.0),
+        /// b of the equation: packets that one ACK of the competing TCP acknowledges; 2 if it
+        /// delays ACKs.
+        pub packets_per_ack: f64 = 1.0,
+        /// Wmax of the equation: receive window of the competing TCP.
+        pub receive_window: OptionalWindow = OptionalWindow::Unlimited,
+        /// Limit on the growth from round to round, after a round without loss and by the equation.
+        pub growth_limit: GrowthLimit = GrowthLimit::Acknowledged,
+        /// Round-trip times used for the estimate.
+        pub rtt_samples: RttSamples = RttSamples::EveryAck,
+        /// Timeout before the first sample; by default that of TCP when the paper was written (RFC
+        /// 1122).
+        pub rto_initial: Span = Span::from_millis(3000),
+        /// Minimum timeout: that of the competing TCP, 200 ms for Linux.
+        pub rto_minimum: Span = Span::from_millis(1000),
+        /// Number of bits of the receiver's vector.
+        #[schemars(range(min = 1, max = 64))]
+        pub vector: u8 = 8,
+    }
 }
 
 /// Rule for the length of a round.
@@ -98,26 +99,6 @@ pub enum RttSamples {
     OncePerRtt,
 }
 
-impl Default for Tfrcp {
-    fn default() -> Self {
-        Tfrcp {
-            strategy: Strategy::Constant,
-            round: None,
-            round_trips: None,
-            round_minimum: None,
-            round_spread: None,
-            initial_rate: PacketRate(40.0),
-            packets_per_ack: 1.0,
-            receive_window: OptionalWindow::Unlimited,
-            growth_limit: GrowthLimit::Acknowledged,
-            rtt_samples: RttSamples::EveryAck,
-            rto_initial: Span::from_millis(3000),
-            rto_minimum: Span::from_millis(1000),
-            vector: 8,
-        }
-    }
-}
-
 impl Element<RateControlKind> for Tfrcp {
     const NAME: &'static str = "tfrcp";
     const LABEL: &'static str = "TFRCP";
@@ -129,12 +110,7 @@ impl Element<RateControlKind> for Tfrcp {
         let acks = self.packets_per_ack;
         every([
             self.check_rounds(),
-            in_range(
-                self.initial_rate.0 > 0.0,
-                "initial_rate",
-                &self.initial_rate,
-                "is too low; for example \"40 packets/s\"",
-            ),
+            check_above_zero("initial_rate", self.initial_rate, "40 packets/s"),
             in_range(
                 acks >= 1.0 && acks.is_finite(),
                 "packets_per_ack",

@@ -8,6 +8,7 @@
 //! no change of the engine. It may come from another crate, chosen by [`Selection::of`].
 
 use crate::endpoint::{Receiver, Sender, TcpParameters};
+use ackclock_spec::bounds::check_above_zero;
 use ackclock_spec::error::{Result, every, in_range};
 use ackclock_spec::registry::{Entry, Kind, Selection, StreamScope};
 use ackclock_spec::units::Bytes;
@@ -96,12 +97,7 @@ fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
         {LARGEST_PACKET} bytes"
     );
     every([
-        in_range(
-            mss != Bytes::ZERO,
-            "mss",
-            &mss,
-            "is too small; for example \"1000 bytes\"",
-        ),
+        check_above_zero("mss", mss, "1000 bytes"),
         in_range(packet <= LARGEST_PACKET, "mss", &mss, &too_large),
     ])
 }

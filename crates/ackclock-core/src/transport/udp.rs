@@ -38,20 +38,14 @@ pub enum Udp {
     },
 }
 
-/// Parameters without a rate control.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PlainUdp {
-    /// Payload of a full datagram.
-    pub mss: Bytes,
-    /// IP and UDP headers on the wire, per datagram.
-    pub header: Bytes,
-}
-
-impl Default for PlainUdp {
-    fn default() -> Self {
-        let DatagramParameters { mss, header, .. } = DatagramParameters::default();
-        PlainUdp { mss, header }
+parameters! {
+    /// Parameters without a rate control.
+    #[derive(Copy)]
+    pub struct PlainUdp {
+        /// Payload of a full datagram.
+        pub mss: Bytes = DatagramParameters::default().mss,
+        /// IP and UDP headers on the wire, per datagram.
+        pub header: Bytes = DatagramParameters::default().header,
     }
 }
 

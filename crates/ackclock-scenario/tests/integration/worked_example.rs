@@ -2,17 +2,11 @@ use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::*;
 use ackclock_spec::prelude::*;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Gentle {
-    /// Share of the window that is kept after a loss or a mark.
-    pub kept: f64,
-}
-
-impl Default for Gentle {
-    fn default() -> Self {
-        Gentle { kept: 0.75 }
+parameters! {
+    /// Parameters.
+    pub struct Gentle {
+        /// Share of the window that is kept after a loss or a mark.
+        pub kept: f64 = 0.75,
     }
 }
 

@@ -8,87 +8,59 @@ use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
 use ackclock_spec::prelude::*;
 
-/// Parameters. The defaults are the constants of `tcp_bbr.c` in Linux 6, named in brackets. Gains
-/// and shares are in 256ths, as there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Bbr1 {
-    /// Gain of rate and window in startup: 2/ln 2, in 256ths (`bbr_high_gain`).
-    pub startup_gain: u64,
-    /// Gain of the rate in drain: the inverse, in 256ths (`bbr_drain_gain`).
-    pub drain_gain: u64,
-    /// Gain of the window when probing for bandwidth, in 256ths (`bbr_cwnd_gain`).
-    pub cwnd_gain: u64,
-    /// Gains of the rate in the phases of a cycle that probes for bandwidth, in 256ths
-    /// (`bbr_pacing_gain`).
-    pub cycle_gains: [u64; 8],
-    /// Phases at which the cycle begins, one for each time that it does. Linux draws them, and so
-    /// does this control after the last (`bbr_reset_probe_bw_mode`).
-    pub cycle_starts: Vec<usize>,
-    /// Rounds for which the largest bandwidth is kept (`bbr_bw_rtts`).
-    pub bandwidth_rounds: u64,
-    /// Tick of the kernel's clock, in which the next two times count: 4 ms if the kernel was built
-    /// with `CONFIG_HZ=250`, the default there, and 1 ms with 1000. At most 30 ms.
-    pub tick: Span,
-    /// Time for which the smallest round-trip time is kept (`bbr_min_rtt_win_sec`).
-    pub min_rtt_window: Span,
-    /// Time for which the window stays small to measure it again (`bbr_probe_rtt_mode_ms`).
-    pub probe_rtt_time: Span,
-    /// Smallest window, in segments, and the one in that time (`bbr_cwnd_min_target`).
-    pub least_window: u64,
-    /// Growth of the bandwidth that keeps startup going, in 256ths (`bbr_full_bw_thresh`).
-    pub full_growth: u64,
-    /// Rounds without such growth that end startup (`bbr_full_bw_cnt`).
-    pub full_rounds: u64,
-    /// Part of the estimated rate that is not used, in percent (`bbr_pacing_margin_percent`).
-    pub pacing_margin: u64,
-    /// Rate below which a burst is one segment instead of two (`bbr_min_tso_rate`).
-    pub least_burst_rate: BitRate,
-    /// Least rounds of an interval of policer detection (`bbr_lt_intvl_min_rtts`). It is given up
-    /// after four times as many.
-    pub policer_rounds: u64,
-    /// Loss over delivery that indicates a policer, in 256ths (`bbr_lt_loss_thresh`).
-    pub policer_loss: u64,
-    /// Relative difference of two intervals that agree, in 256ths (`bbr_lt_bw_ratio`).
-    pub policer_ratio: u64,
-    /// Difference of two intervals that agree (`bbr_lt_bw_diff`).
-    pub policer_difference: BitRate,
-    /// Rounds for which the rate of a policer is used (`bbr_lt_bw_max_rtts`).
-    pub policer_use_rounds: u64,
-    /// Gain of the excess by ACK aggregation, in 256ths; 0 for none (`bbr_extra_acked_gain`).
-    pub aggregation_gain: u64,
-    /// Rounds for which the largest excess is kept at least (`bbr_extra_acked_win_rtts`).
-    pub aggregation_rounds: u64,
-    /// Longest time for which the excess may provide (`bbr_extra_acked_max_us`).
-    pub aggregation_limit: Span,
-}
-
-impl Default for Bbr1 {
-    fn default() -> Self {
-        Bbr1 {
-            startup_gain: 256 * 2885 / 1000 + 1,
-            drain_gain: 256 * 1000 / 2885,
-            cwnd_gain: 512,
-            cycle_gains: [320, 192, 256, 256, 256, 256, 256, 256],
-            cycle_starts: Vec::new(),
-            bandwidth_rounds: 10,
-            tick: USUAL_TICK,
-            min_rtt_window: Span::from_millis(10_000),
-            probe_rtt_time: Span::from_millis(200),
-            least_window: 4,
-            full_growth: 320,
-            full_rounds: 3,
-            pacing_margin: 1,
-            least_burst_rate: BitRate::from_bit_per_s(1_200_000),
-            policer_rounds: 4,
-            policer_loss: 50,
-            policer_ratio: 32,
-            policer_difference: BitRate::from_bit_per_s(4000),
-            policer_use_rounds: 48,
-            aggregation_gain: 256,
-            aggregation_rounds: 5,
-            aggregation_limit: Span::from_millis(100),
-        }
+parameters! {
+    /// Parameters. The defaults are the constants of `tcp_bbr.c` in Linux 6, named in brackets.
+    /// Gains and shares are in 256ths, as there.
+    #[derive(PartialEq)]
+    pub struct Bbr1 {
+        /// Gain of rate and window in startup: 2/ln 2, in 256ths (`bbr_high_gain`).
+        pub startup_gain: u64 = 256 * 2885 / 1000 + 1,
+        /// Gain of the rate in drain: the inverse, in 256ths (`bbr_drain_gain`).
+        pub drain_gain: u64 = 256 * 1000 / 2885,
+        /// Gain of the window when probing for bandwidth, in 256ths (`bbr_cwnd_gain`).
+        pub cwnd_gain: u64 = 512,
+        /// Gains of the rate in the phases of a cycle that probes for bandwidth, in 256ths
+        /// (`bbr_pacing_gain`).
+        pub cycle_gains: [u64; 8] = [320, 192, 256, 256, 256, 256, 256, 256],
+        /// Phases at which the cycle begins, one for each time that it does. Linux draws them, and
+        /// so does this control after the last (`bbr_reset_probe_bw_mode`).
+        pub cycle_starts: Vec<usize> = Vec::new(),
+        /// Rounds for which the largest bandwidth is kept (`bbr_bw_rtts`).
+        pub bandwidth_rounds: u64 = 10,
+        /// Tick of the kernel's clock, in which the next two times count: 4 ms if the kernel was
+        /// built with `CONFIG_HZ=250`, the default there, and 1 ms with 1000. At most 30 ms.
+        pub tick: Span = USUAL_TICK,
+        /// Time for which the smallest round-trip time is kept (`bbr_min_rtt_win_sec`).
+        pub min_rtt_window: Span = Span::from_millis(10_000),
+        /// Time for which the window stays small to measure it again (`bbr_probe_rtt_mode_ms`).
+        pub probe_rtt_time: Span = Span::from_millis(200),
+        /// Smallest window, in segments, and the one in that time (`bbr_cwnd_min_target`).
+        pub least_window: u64 = 4,
+        /// Growth of the bandwidth that keeps startup going, in 256ths (`bbr_full_bw_thresh`).
+        pub full_growth: u64 = 320,
+        /// Rounds without such growth that end startup (`bbr_full_bw_cnt`).
+        pub full_rounds: u64 = 3,
+        /// Part of the estimated rate that is not used, in percent (`bbr_pacing_margin_percent`).
+        pub pacing_margin: u64 = 1,
+        /// Rate below which a burst is one segment instead of two (`bbr_min_tso_rate`).
+        pub least_burst_rate: BitRate = BitRate::from_bit_per_s(1_200_000),
+        /// Least rounds of an interval of policer detection (`bbr_lt_intvl_min_rtts`). It is given
+        /// up after four times as many.
+        pub policer_rounds: u64 = 4,
+        /// Loss over delivery that indicates a policer, in 256ths (`bbr_lt_loss_thresh`).
+        pub policer_loss: u64 = 50,
+        /// Relative difference of two intervals that agree, in 256ths (`bbr_lt_bw_ratio`).
+        pub policer_ratio: u64 = 32,
+        /// Difference of two intervals that agree (`bbr_lt_bw_diff`).
+        pub policer_difference: BitRate = BitRate::from_bit_per_s(4000),
+        /// Rounds for which the rate of a policer is used (`bbr_lt_bw_max_rtts`).
+        pub policer_use_rounds: u64 = 48,
+        /// Gain of the excess by ACK aggregation, in 256ths; 0 for none (`bbr_extra_acked_gain`).
+        pub aggregation_gain: u64 = 256,
+        /// Rounds for which the largest excess is kept at least (`bbr_extra_acked_win_rtts`).
+        pub aggregation_rounds: u64 = 5,
+        /// Longest time for which the excess may provide (`bbr_extra_acked_max_us`).
+        pub aggregation_limit: Span = Span::from_millis(100),
     }
 }
 

@@ -5,97 +5,99 @@ use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
 use ackclock_spec::prelude::*;
 
-/// Parameters. The defaults are the constants of draft-ietf-ccwg-bbr-06, whose names are in
-/// brackets. The draft contradicts itself in places: there, a parameter chooses the reading.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Bbr3 {
-    /// Gain of the rate in Startup: 4 ln 2 (`BBR.StartupPacingGain`).
-    pub startup_pacing_gain: f64,
-    /// Gain of the rate in Drain (`BBR.DrainPacingGain`).
-    pub drain_pacing_gain: f64,
-    /// Gain of the window, except when probing up and in ProbeRTT (`BBR.DefaultCwndGain`).
-    pub default_cwnd_gain: f64,
-    /// Gain of the rate when probing up (section 5.6.1).
-    pub probe_up_pacing_gain: f64,
-    /// Gain of the window when probing up (section 5.6.1).
-    pub probe_up_cwnd_gain: f64,
-    /// Gain of the rate after a probe (`BBR.ProbeDownPacingGain` of the test cases).
-    pub probe_down_pacing_gain: f64,
-    /// Gain of the window in ProbeRTT (`BBR.ProbeRTTCwndGain`).
-    pub probe_rtt_cwnd_gain: f64,
-    /// Growth of the delivery rate per round that keeps a probe going (section 5.3.1.2).
-    pub full_bw_growth: f64,
-    /// Rounds without such growth that end it (section 5.3.1.2).
-    pub full_bw_rounds: u64,
-    /// Ranges of lost segments in a round that end Startup (`BBRStartupFullLossCnt`).
-    pub startup_full_loss_count: u64,
-    /// Rounds after which Drain ends, whatever is in flight (section 5.3.2).
-    pub drain_rounds: u64,
-    /// Loss rate over a round that a probe may cause (`BBR.LossThresh`).
-    pub loss_threshold: f64,
-    /// Share that a bound keeps at least after losses (`BBR.Beta`).
-    pub beta: f64,
-    /// Share of the long-term bound that is left to others (`BBR.Headroom`).
-    pub headroom: f64,
-    /// Smallest window, in segments (`BBR.MinPipeCwnd`).
-    pub min_pipe_cwnd: u64,
-    /// Cycles of ProbeBW, the present one included, for which the largest bandwidth is kept
-    /// (`BBR.MaxBwFilterLen`).
-    pub max_bw_filter_len: u64,
-    /// Time for which the smallest round-trip time is kept (`BBR.MinRTTFilterLen`).
-    pub min_rtt_filter_len: Span,
-    /// Age of the smallest round-trip time at which ProbeRTT begins (`BBR.ProbeRTTInterval`).
-    pub probe_rtt_interval: Span,
-    /// Shortest time with little in flight in ProbeRTT (`BBR.ProbeRTTDuration`).
-    pub probe_rtt_duration: Span,
-    /// Rounds, the present one included, for which the largest excess by ACK aggregation is kept
-    /// (`BBR.ExtraAckedFilterLen`); in Startup it is one round.
-    pub extra_acked_filter_len: u64,
-    /// Shortest time from one probe for bandwidth to the next (section 5.3.3.8, T_bbr).
-    pub probe_wait: Span,
-    /// Range of the random time that is added to it (section 5.3.3.8).
-    pub probe_wait_range: Span,
-    /// Most rounds from one probe to the next (section 5.3.3.8, T_reno_bound).
-    pub probe_rounds: u64,
-    /// Largest exponent of the growth of the long-term bound in a round when probing up
-    /// (`BBR.bw_probe_up_rounds`).
-    pub probe_up_rounds: u32,
-    /// Part of the estimated rate that is not used, in percent (`BBR.PacingMarginPercent`).
-    pub pacing_margin: f64,
-    /// Round-trip time assumed before the first is known (section 5.6.2).
-    pub assumed_rtt: Span,
-    /// Time at the pacing rate that makes a burst (`C.send_quantum`, section 5.6.3).
-    pub send_quantum_time: Span,
-    /// Largest burst (section 5.6.3).
-    pub send_quantum_most: Bytes,
-    /// Smallest burst, in segments (section 5.6.3).
-    pub send_quantum_least: u64,
-    /// Bursts that must fit into the window: 3 with TCP, 1 with QUIC (`BBR.offload_budget`).
-    pub offload_budget: u64,
-    /// Window after a retransmission timeout.
-    pub timeout_window: TimeoutWindow,
-    /// Window in ProbeRTT.
-    pub probe_rtt_window: ProbeRttWindow,
-    /// Round-trip times that count as a new minimum before the old one expires.
-    pub min_rtt_refresh: MinRttRefresh,
-    /// Flags that an exit from Startup on losses sets.
-    pub startup_loss_flags: StartupLossFlags,
-    /// Volume bounds in Drain.
-    pub drain_bounds: DrainBounds,
-    /// Events that may show too much in flight after a probe.
-    pub too_high: TooHigh,
-    /// Data in flight at which a lost segment crossed the loss threshold.
-    pub inflight_at_loss: InflightAtLoss,
-    /// Effect of too much loss on the long-term bound if the application limited the lost segment.
-    pub limited_loss: LimitedLoss,
-    /// Unit of the data in flight that bounds the rounds between probes.
-    pub probe_rounds_unit: ProbeRoundsUnit,
-    /// Time at which the state is saved to which an undo returns.
-    pub undo_state: UndoState,
-    /// Reaction to an ECN echo, at most one per window of data. The draft demands one and
-    /// specifies none: both choices are guesses.
-    pub ecn: EcnReaction,
+parameters! {
+    /// Parameters. The defaults are the constants of draft-ietf-ccwg-bbr-06, whose names are in
+    /// brackets. The draft contradicts itself in places: there, a parameter chooses the reading.
+    #[derive(PartialEq)]
+    pub struct Bbr3 {
+        /// Gain of the rate in Startup: 4 ln 2 (`BBR.StartupPacingGain`).
+        pub startup_pacing_gain: f64 = 2.77,
+        /// Gain of the rate in Drain (`BBR.DrainPacingGain`).
+        pub drain_pacing_gain: f64 = 0.5,
+        /// Gain of the window, except when probing up and in ProbeRTT (`BBR.DefaultCwndGain`).
+        pub default_cwnd_gain: f64 = 2.0,
+        /// Gain of the rate when probing up (section 5.6.1).
+        pub probe_up_pacing_gain: f64 = 1.25,
+        /// Gain of the window when probing up (section 5.6.1).
+        pub probe_up_cwnd_gain: f64 = 2.25,
+        /// Gain of the rate after a probe (`BBR.ProbeDownPacingGain` of the test cases).
+        pub probe_down_pacing_gain: f64 = 0.9,
+        /// Gain of the window in ProbeRTT (`BBR.ProbeRTTCwndGain`).
+        pub probe_rtt_cwnd_gain: f64 = 0.5,
+        /// Growth of the delivery rate per round that keeps a probe going (section 5.3.1.2).
+        pub full_bw_growth: f64 = 1.25,
+        /// Rounds without such growth that end it (section 5.3.1.2).
+        pub full_bw_rounds: u64 = 3,
+        /// Ranges of lost segments in a round that end Startup (`BBRStartupFullLossCnt`).
+        pub startup_full_loss_count: u64 = 6,
+        /// Rounds after which Drain ends, whatever is in flight (section 5.3.2).
+        pub drain_rounds: u64 = 3,
+        /// Loss rate over a round that a probe may cause (`BBR.LossThresh`).
+        pub loss_threshold: f64 = 0.02,
+        /// Share that a bound keeps at least after losses (`BBR.Beta`).
+        pub beta: f64 = 0.7,
+        /// Share of the long-term bound that is left to others (`BBR.Headroom`).
+        pub headroom: f64 = 0.15,
+        /// Smallest window, in segments (`BBR.MinPipeCwnd`).
+        pub min_pipe_cwnd: u64 = 4,
+        /// Cycles of ProbeBW, the present one included, for which the largest bandwidth is kept
+        /// (`BBR.MaxBwFilterLen`).
+        pub max_bw_filter_len: u64 = 2,
+        /// Time for which the smallest round-trip time is kept (`BBR.MinRTTFilterLen`).
+        pub min_rtt_filter_len: Span = Span::from_millis(10_000),
+        /// Age of the smallest round-trip time at which ProbeRTT begins (`BBR.ProbeRTTInterval`).
+        pub probe_rtt_interval: Span = Span::from_millis(5000),
+        /// Shortest time with little in flight in ProbeRTT (`BBR.ProbeRTTDuration`).
+        pub probe_rtt_duration: Span = Span::from_millis(200),
+        /// Rounds, the present one included, for which the largest excess by ACK aggregation is
+        /// kept (`BBR.ExtraAckedFilterLen`); in Startup it is one round.
+        pub extra_acked_filter_len: u64 = 10,
+        /// Shortest time from one probe for bandwidth to the next (section 5.3.3.8, T_bbr).
+        pub probe_wait: Span = Span::from_millis(2000),
+        /// Range of the random time that is added to it (section 5.3.3.8).
+        pub probe_wait_range: Span = Span::from_millis(1000),
+        /// Most rounds from one probe to the next (section 5.3.3.8, T_reno_bound).
+        pub probe_rounds: u64 = 63,
+        /// Largest exponent of the growth of the long-term bound in a round when probing up
+        /// (`BBR.bw_probe_up_rounds`).
+        pub probe_up_rounds: u32 = 30,
+        /// Part of the estimated rate that is not used, in percent (`BBR.PacingMarginPercent`).
+        pub pacing_margin: f64 = 1.0,
+        /// Round-trip time assumed before the first is known (section 5.6.2).
+        pub assumed_rtt: Span = Span::from_millis(1),
+        /// Time at the pacing rate that makes a burst (`C.send_quantum`, section 5.6.3).
+        pub send_quantum_time: Span = Span::from_millis(1),
+        /// Largest burst (section 5.6.3).
+        pub send_quantum_most: Bytes = Bytes(65_536),
+        /// Smallest burst, in segments (section 5.6.3).
+        pub send_quantum_least: u64 = 2,
+        /// Bursts that must fit into the window: 3 with TCP, 1 with QUIC (`BBR.offload_budget`).
+        pub offload_budget: u64 = 3,
+        /// Window after a retransmission timeout.
+        pub timeout_window: TimeoutWindow = TimeoutWindow::default(),
+        /// Window in ProbeRTT.
+        pub probe_rtt_window: ProbeRttWindow = ProbeRttWindow::default(),
+        /// Round-trip times that count as a new minimum before the old one expires.
+        pub min_rtt_refresh: MinRttRefresh = MinRttRefresh::default(),
+        /// Flags that an exit from Startup on losses sets.
+        pub startup_loss_flags: StartupLossFlags = StartupLossFlags::default(),
+        /// Volume bounds in Drain.
+        pub drain_bounds: DrainBounds = DrainBounds::default(),
+        /// Events that may show too much in flight after a probe.
+        pub too_high: TooHigh = TooHigh::default(),
+        /// Data in flight at which a lost segment crossed the loss threshold.
+        pub inflight_at_loss: InflightAtLoss = InflightAtLoss::default(),
+        /// Effect of too much loss on the long-term bound if the application limited the lost
+        /// segment.
+        pub limited_loss: LimitedLoss = LimitedLoss::default(),
+        /// Unit of the data in flight that bounds the rounds between probes.
+        pub probe_rounds_unit: ProbeRoundsUnit = ProbeRoundsUnit::default(),
+        /// Time at which the state is saved to which an undo returns.
+        pub undo_state: UndoState = UndoState::default(),
+        /// Reaction to an ECN echo, at most one per window of data. The draft demands one and
+        /// specifies none: both choices are guesses.
+        pub ecn: EcnReaction = EcnReaction::default(),
+    }
 }
 
 /// The window after a retransmission timeout, beyond what is in flight.
@@ -221,54 +223,6 @@ pub enum EcnReaction {
     Loss,
     /// The reaction to more losses than the threshold.
     ExcessLoss,
-}
-
-impl Default for Bbr3 {
-    fn default() -> Self {
-        Bbr3 {
-            startup_pacing_gain: 2.77,
-            drain_pacing_gain: 0.5,
-            default_cwnd_gain: 2.0,
-            probe_up_pacing_gain: 1.25,
-            probe_up_cwnd_gain: 2.25,
-            probe_down_pacing_gain: 0.9,
-            probe_rtt_cwnd_gain: 0.5,
-            full_bw_growth: 1.25,
-            full_bw_rounds: 3,
-            startup_full_loss_count: 6,
-            drain_rounds: 3,
-            loss_threshold: 0.02,
-            beta: 0.7,
-            headroom: 0.15,
-            min_pipe_cwnd: 4,
-            max_bw_filter_len: 2,
-            min_rtt_filter_len: Span::from_millis(10_000),
-            probe_rtt_interval: Span::from_millis(5000),
-            probe_rtt_duration: Span::from_millis(200),
-            extra_acked_filter_len: 10,
-            probe_wait: Span::from_millis(2000),
-            probe_wait_range: Span::from_millis(1000),
-            probe_rounds: 63,
-            probe_up_rounds: 30,
-            pacing_margin: 1.0,
-            assumed_rtt: Span::from_millis(1),
-            send_quantum_time: Span::from_millis(1),
-            send_quantum_most: Bytes(65_536),
-            send_quantum_least: 2,
-            offload_budget: 3,
-            timeout_window: TimeoutWindow::default(),
-            probe_rtt_window: ProbeRttWindow::default(),
-            min_rtt_refresh: MinRttRefresh::default(),
-            startup_loss_flags: StartupLossFlags::default(),
-            drain_bounds: DrainBounds::default(),
-            too_high: TooHigh::default(),
-            inflight_at_loss: InflightAtLoss::default(),
-            limited_loss: LimitedLoss::default(),
-            probe_rounds_unit: ProbeRoundsUnit::default(),
-            undo_state: UndoState::default(),
-            ecn: EcnReaction::default(),
-        }
-    }
 }
 
 /// Checks that a gain is usable.
