@@ -1,8 +1,8 @@
 //! Duplication: a packet arrives twice.
 
 use super::facts::ImpairmentFacts;
+use super::scheduled_loss::{Step, Trials};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
-use crate::packet::Packet;
 use ackclock_spec::prelude::*;
 
 /// Parameters.
@@ -38,29 +38,13 @@ impl Element<ImpairmentKind> for Duplicate {
 
 impl Factory<ImpairmentKind> for Duplicate {
     fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
-        Box::new(DuplicateImpairment {
-            parameters: self.clone(),
+        Box::new(Trials {
+            steps: vec![Step::always(self.probability)],
+            success: Verdict::Duplicate,
+            applies: self.applies,
+            side: self.side,
             stream: place.stream(),
         })
-    }
-}
-
-#[derive(Debug)]
-struct DuplicateImpairment {
-    parameters: Duplicate,
-    stream: Stream,
-}
-
-impl Impairment for DuplicateImpairment {
-    fn judge(&mut self, _now: Time, packet: &Packet) -> Verdict {
-        if self.parameters.applies.to(packet) && self.stream.chance(self.parameters.probability) {
-            Verdict::Duplicate
-        } else {
-            Verdict::Pass
-        }
-    }
-    fn side(&self) -> Side {
-        self.parameters.side
     }
 }
 

@@ -1,8 +1,8 @@
 //! Independent loss: every packet is lost with the same probability.
 
 use super::facts::ImpairmentFacts;
+use super::scheduled_loss::{Step, Trials};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
-use crate::packet::Packet;
 use ackclock_spec::prelude::*;
 
 /// Parameters.
@@ -36,29 +36,13 @@ impl Element<ImpairmentKind> for IidLoss {
 
 impl Factory<ImpairmentKind> for IidLoss {
     fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
-        Box::new(IidLossImpairment {
-            parameters: self.clone(),
+        Box::new(Trials {
+            steps: vec![Step::always(self.probability)],
+            success: Verdict::Drop,
+            applies: self.applies,
+            side: self.side,
             stream: place.stream(),
         })
-    }
-}
-
-#[derive(Debug)]
-struct IidLossImpairment {
-    parameters: IidLoss,
-    stream: Stream,
-}
-
-impl Impairment for IidLossImpairment {
-    fn judge(&mut self, _now: Time, packet: &Packet) -> Verdict {
-        if self.parameters.applies.to(packet) && self.stream.chance(self.parameters.probability) {
-            Verdict::Drop
-        } else {
-            Verdict::Pass
-        }
-    }
-    fn side(&self) -> Side {
-        self.parameters.side
     }
 }
 

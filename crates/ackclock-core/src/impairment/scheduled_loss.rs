@@ -40,6 +40,16 @@ pub struct Step {
     pub probability: Probability,
 }
 
+impl Step {
+    /// Returns the only step of a probability that does not change.
+    pub(super) const fn always(probability: Probability) -> Self {
+        Step {
+            from: Span::ZERO,
+            probability,
+        }
+    }
+}
+
 impl Element<ImpairmentKind> for ScheduledLoss {
     const NAME: &'static str = "scheduled_loss";
     const LABEL: &'static str = "scheduled loss";
@@ -69,39 +79,49 @@ impl Element<ImpairmentKind> for ScheduledLoss {
 
 impl Factory<ImpairmentKind> for ScheduledLoss {
     fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
-        Box::new(ScheduledLossImpairment {
-            parameters: self.clone(),
+        Box::new(Trials {
+            steps: self.steps.clone(),
+            success: Verdict::Drop,
+            applies: self.applies,
+            side: self.side,
             stream: place.stream(),
         })
     }
 }
 
+/// Bernoulli trials: each packet independently meets `success` with the probability of its time.
+///
+/// There is one draw for every packet, whatever the probabilities, so that runs with different ones
+/// share them.
 #[derive(Debug)]
-struct ScheduledLossImpairment {
-    parameters: ScheduledLoss,
-    stream: Stream,
+pub(super) struct Trials {
+    /// Probabilities in the order of their times; zero before the first.
+    pub steps: Vec<Step>,
+    pub success: Verdict,
+    pub applies: Applies,
+    pub side: Side,
+    pub stream: Stream,
 }
 
-impl Impairment for ScheduledLossImpairment {
+impl Impairment for Trials {
     fn judge(&mut self, now: Time, packet: &Packet) -> Verdict {
-        if !self.parameters.applies.to(packet) {
+        if !self.applies.to(packet) {
             return Verdict::Pass;
         }
-        let steps = &self.parameters.steps;
-        let begun = steps.partition_point(|step| Time::ZERO + step.from <= now);
+        let begun = self
+            .steps
+            .partition_point(|step| Time::ZERO + step.from <= now);
         let probability = begun
             .checked_sub(1)
-            .map_or(Probability::ZERO, |last| steps[last].probability);
-        // One draw for every packet, whatever the schedule, so that runs with different schedules
-        // share them.
+            .map_or(Probability::ZERO, |last| self.steps[last].probability);
         if self.stream.chance(probability) {
-            Verdict::Drop
+            self.success
         } else {
             Verdict::Pass
         }
     }
     fn side(&self) -> Side {
-        self.parameters.side
+        self.side
     }
 }
 
