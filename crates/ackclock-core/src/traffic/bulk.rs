@@ -1,7 +1,8 @@
 //! Bulk traffic: there is always more to send.
 
 use super::facts::TrafficFacts;
-use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
+use super::transfer::SingleWrite;
+use super::{Traffic, TrafficContext, TrafficKind, Write};
 use ackclock_spec::prelude::*;
 
 /// Bulk traffic has no parameters.
@@ -22,33 +23,7 @@ impl Element<TrafficKind> for Bulk {
 
 impl Factory<TrafficKind> for Bulk {
     fn build(&self, _: TrafficContext<'_>) -> Box<dyn Traffic> {
-        Box::new(BulkTraffic { written: false })
-    }
-}
-
-#[derive(Debug)]
-struct BulkTraffic {
-    written: bool,
-}
-
-impl Traffic for BulkTraffic {
-    fn transports(&self) -> Transports {
-        Transports::Controlled
-    }
-    fn poll_timeout(&self) -> Time {
-        if self.written {
-            Time::NEVER
-        } else {
-            Time::ZERO
-        }
-    }
-    fn poll_write(&mut self) -> Option<Write> {
-        let first = !self.written;
-        self.written = true;
-        first.then_some(Write::Unlimited)
-    }
-    fn total(&self) -> Option<Bytes> {
-        None
+        Box::new(SingleWrite::of(Write::Unlimited))
     }
 }
 

@@ -77,20 +77,27 @@ impl Factory<TrafficKind> for Transfer {
             Some(Size::Law(law)) => law.build(&mut context.place.stream()),
             None => unreachable!("the check reads the size"),
         };
-        Box::new(TransferTraffic {
-            size,
-            written: false,
-        })
+        Box::new(SingleWrite::of(Write::Bytes(size)))
     }
 }
 
+/// A source that writes once, at its start.
 #[derive(Debug)]
-struct TransferTraffic {
-    size: Bytes,
+pub(super) struct SingleWrite {
+    write: Write,
     written: bool,
 }
 
-impl Traffic for TransferTraffic {
+impl SingleWrite {
+    pub const fn of(write: Write) -> Self {
+        SingleWrite {
+            write,
+            written: false,
+        }
+    }
+}
+
+impl Traffic for SingleWrite {
     fn transports(&self) -> Transports {
         Transports::Controlled
     }
@@ -104,10 +111,13 @@ impl Traffic for TransferTraffic {
     fn poll_write(&mut self) -> Option<Write> {
         let first = !self.written;
         self.written = true;
-        first.then_some(Write::Bytes(self.size))
+        first.then_some(self.write)
     }
     fn total(&self) -> Option<Bytes> {
-        Some(self.size)
+        match self.write {
+            Write::Bytes(size) => Some(size),
+            Write::Unlimited => None,
+        }
     }
 }
 
