@@ -254,15 +254,7 @@ impl CongestionControl for CopaControl {
     }
 
     fn state(&self) -> ControlState {
-        ControlState {
-            ssthresh: None,
-            mode: if self.in_slow_start {
-                "slow_start"
-            } else {
-                "congestion_avoidance"
-            },
-            rate_estimate: None,
-        }
+        ControlState::of_phase(self.in_slow_start, None)
     }
 }
 

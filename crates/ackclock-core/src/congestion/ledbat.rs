@@ -192,15 +192,7 @@ impl CongestionControl for LedbatControl {
     }
 
     fn state(&self) -> ControlState {
-        ControlState {
-            ssthresh: None,
-            mode: if self.in_slow_start {
-                "slow_start"
-            } else {
-                "congestion_avoidance"
-            },
-            rate_estimate: None,
-        }
+        ControlState::of_phase(self.in_slow_start, None)
     }
 }
 

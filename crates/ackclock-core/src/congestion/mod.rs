@@ -331,6 +331,20 @@ pub struct ControlState {
     pub rate_estimate: Option<BitRate>,
 }
 
+impl ControlState {
+    /// Returns the state of a control with the two phases of RFC 5681.
+    pub fn of_phase(in_slow_start: bool, ssthresh: Option<Bytes>) -> Self {
+        ControlState {
+            ssthresh,
+            mode: match in_slow_start {
+                true => "slow_start",
+                false => "congestion_avoidance",
+            },
+            rate_estimate: None,
+        }
+    }
+}
+
 /// The model of the path by which a control decides, for the table `control_states`. `None` or an
 /// empty name if the control has no such quantity, or does not know it yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -93,14 +93,6 @@ impl<D: SegmentDecrease> CongestionControl for RenoLinux<D> {
     }
 
     fn state(&self) -> ControlState {
-        ControlState {
-            ssthresh: self.window.ssthresh(),
-            mode: if self.window.in_slow_start() {
-                "slow_start"
-            } else {
-                "congestion_avoidance"
-            },
-            rate_estimate: None,
-        }
+        ControlState::of_phase(self.window.in_slow_start(), self.window.ssthresh())
     }
 }

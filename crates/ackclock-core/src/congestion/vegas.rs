@@ -180,16 +180,7 @@ impl CongestionControl for VegasControl {
     }
 
     fn state(&self) -> ControlState {
-        let slow_start = self.window.in_slow_start();
-        ControlState {
-            ssthresh: self.window.ssthresh(),
-            mode: if slow_start {
-                "slow_start"
-            } else {
-                "congestion_avoidance"
-            },
-            rate_estimate: None,
-        }
+        ControlState::of_phase(self.window.in_slow_start(), self.window.ssthresh())
     }
 }
 
