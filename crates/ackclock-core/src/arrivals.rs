@@ -2,11 +2,7 @@
 //! independent of the progress of earlier instances. A random stream of the flow fixes all arrival
 //! times before the run, so every method has the same arrivals.
 
-use ackclock_spec::error::{Result, in_range};
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// Arrival process of instances. The number active at a time is not set but follows from Little's

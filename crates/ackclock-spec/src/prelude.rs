@@ -1,4 +1,4 @@
-//! Names that the file of almost every element uses.
+//! Names that files of elements, and of the facts that they state, use.
 //!
 //! ```text
 //! use ackclock_spec::prelude::*;

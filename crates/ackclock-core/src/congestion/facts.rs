@@ -2,9 +2,7 @@
 //! controls.
 
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback};
-use ackclock_spec::stated::Stated;
-use schemars::JsonSchema;
-use serde::Serialize;
+use ackclock_spec::prelude::*;
 use std::collections::BTreeMap;
 
 /// Facts that a congestion control states about itself for its parameters. A field that is not

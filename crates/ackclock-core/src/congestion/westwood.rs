@@ -6,12 +6,8 @@ use super::facts::{ControlFacts, KeptShare};
 use super::slow_start::SlowStartExit;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use ackclock_spec::error::Result;
-use ackclock_spec::files::Files;
-use ackclock_spec::registry::{Element, Factory};
-use ackclock_spec::units::{Bytes, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use ackclock_spec::prelude::*;
+use serde::de::DeserializeOwned;
 
 // Parameters of the controls that add none to those of their estimator. The reference page shows
 // any text after "Parameters." in the docs below.

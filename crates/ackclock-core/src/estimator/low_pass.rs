@@ -1,12 +1,7 @@
 //! The low-pass filters of TCP Westwood, which smooth samples of a rate.
 
 use super::seconds;
-use ackclock_spec::bounds::check_above_zero;
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::parameters;
-use ackclock_spec::units::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 parameters! {
     /// Smoothing of rate samples.

@@ -2,10 +2,7 @@
 //! time.
 
 use super::{AckSample, seconds};
-use ackclock_spec::error::{Result, every, in_range};
-use ackclock_spec::units::{Bytes, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 
 /// Quantities taken from each ACK.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,10 +1,6 @@
 //! Contention parameters of a link at a medium.
 
-use ackclock_spec::error::{Result, consistent, every, in_range};
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::BitRate;
-use schemars::JsonSchema;
-use serde::Serialize;
+use ackclock_spec::prelude::*;
 
 /// Contention of a link for a medium of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -1,9 +1,7 @@
 //! The facts of a link.
 
 use super::contention::Contention;
-use ackclock_spec::stated::Stated;
-use schemars::JsonSchema;
-use serde::Serialize;
+use ackclock_spec::prelude::*;
 
 /// The facts that a link states about itself. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

@@ -1,8 +1,6 @@
 //! The facts of a medium.
 
-use ackclock_spec::stated::Stated;
-use schemars::JsonSchema;
-use serde::Serialize;
+use ackclock_spec::prelude::*;
 
 /// The facts that a medium states about itself. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

@@ -4,9 +4,7 @@
 
 use crate::congestion::{CongestionControl, ControlContext, ControlKind};
 use ackclock_spec::error::{Code, Error};
-use ackclock_spec::registry::{Element, Factory};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
 use serde_json::{Map, Value};
 
 macro_rules! stub {

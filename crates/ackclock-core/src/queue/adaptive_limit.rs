@@ -4,10 +4,8 @@
 use super::{Admission, Occupancy};
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
-use ackclock_spec::bounds::{check_above_zero, check_weight};
-use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::{PacketRate, Segments};
-use ackclock_spec::units::{Span, Time};
 use serde_json::json;
 
 /// A FIFO queue that drops a packet that finds at least as many packets as the limit. Packets that

@@ -3,9 +3,7 @@
 use super::arithmetic::Arithmetic;
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
-use ackclock_spec::bounds::check_above_zero;
-use ackclock_spec::error::{Result, consistent, every};
-use ackclock_spec::units::{Bytes, Span, Time};
+use ackclock_spec::prelude::*;
 use serde_json::json;
 
 /// The constants of the law.

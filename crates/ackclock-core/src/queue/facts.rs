@@ -1,10 +1,7 @@
 //! The facts of a queue.
 
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// The facts that a queue states about itself. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

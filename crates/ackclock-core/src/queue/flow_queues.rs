@@ -3,11 +3,9 @@
 
 use crate::observe::Context;
 use crate::packet::{Backlog, Packet, PacketId, TimedFifo};
-use ackclock_spec::bounds::check_between;
-use ackclock_spec::error::{Result, every, in_range};
+use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::QueueLimit;
-use ackclock_spec::streams::{Stream, mix};
-use ackclock_spec::units::{Bytes, Time};
+use ackclock_spec::streams::mix;
 use std::collections::VecDeque;
 
 /// Most queues, as in Linux.

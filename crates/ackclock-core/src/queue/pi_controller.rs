@@ -2,9 +2,7 @@
 //! base probability p′ until the queueing delay meets a target.
 
 use super::arithmetic::Arithmetic;
-use ackclock_spec::bounds::{check_above_zero, check_positive};
-use ackclock_spec::error::{Result, consistent, every, in_range};
-use ackclock_spec::units::{Span, Time};
+use ackclock_spec::prelude::*;
 
 /// Shortest interval between updates, which bounds the work for a link that stands still; our own
 /// choice.

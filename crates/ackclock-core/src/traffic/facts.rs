@@ -1,9 +1,6 @@
 //! The facts of a source.
 
-use ackclock_spec::stated::Stated;
-use ackclock_spec::units::Bytes;
-use schemars::JsonSchema;
-use serde::Serialize;
+use ackclock_spec::prelude::*;
 
 /// The facts that a source states about itself. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

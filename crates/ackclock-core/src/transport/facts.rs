@@ -1,9 +1,7 @@
 //! Facts that a transport states about itself.
 
 use crate::endpoint::parameters::{EcnCodepoint, EcnFeedback, LossRecovery, RtoFloor};
-use ackclock_spec::stated::Stated;
-use schemars::JsonSchema;
-use serde::Serialize;
+use ackclock_spec::prelude::*;
 
 /// Facts that a transport states about itself for its parameters. A field that is not known is
 /// null.
