@@ -123,7 +123,7 @@ fn packets(criterion: &mut Criterion) {
     group
         .sample_size(10)
         .throughput(Throughput::Elements(PACKETS));
-    for entry in RateControlKind::entries() {
+    for entry in RateControlKind::ENTRIES {
         let mut pair = Pair::new(entry.name);
         group.bench_function(entry.name, |bencher| {
             bencher.iter(|| {

@@ -211,7 +211,7 @@ impl Connection {
 /// Returns every simulated control with its defaults, and variants of the Westwood family that the
 /// defaults do not cover.
 fn controls() -> Vec<Value> {
-    let defaults = ControlKind::entries()
+    let defaults = ControlKind::ENTRIES
         .iter()
         .filter(|entry| entry.simulated)
         .map(|entry| json!({ "kind": entry.name }));

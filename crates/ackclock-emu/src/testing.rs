@@ -136,7 +136,7 @@ pub mod networks {
                 .for_each(|tree| tree["kind"] = entry.name.into());
             trees
         };
-        let trees = K::entries().iter().flat_map(of_entry);
+        let trees = K::ENTRIES.iter().flat_map(of_entry);
         let more = more.as_array().cloned().unwrap_or_default();
         let choose = |tree: Value| {
             choose::<K>(&tree, &Traces).unwrap_or_else(|error| panic!("{tree}: {error}"))

@@ -128,7 +128,7 @@ impl Laboratory {
 /// Returns the version of the engine, the JSON schema of scenarios, and the names of the congestion
 /// controls that a page does not offer, as they need a kernel or a program.
 pub fn describe() -> Value {
-    let controls = ControlKind::entries().iter();
+    let controls = ControlKind::ENTRIES.iter();
     let left_out = controls.filter(|entry| !entry.simulated);
     json!({
         "version": env!("CARGO_PKG_VERSION"),

@@ -86,5 +86,5 @@ fn elements<K: Kind>() -> Vec<ElementRecord> {
         simulated: entry.simulated,
         schema: entry.schema,
     };
-    K::entries().iter().map(record).collect()
+    K::ENTRIES.iter().map(record).collect()
 }

@@ -35,7 +35,7 @@ impl<T: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static
 pub struct NoFacts {}
 
 /// A kind of element: the type that its factories make, and the context that they need.
-pub trait Kind: 'static {
+pub trait Kind: Sized + 'static {
     /// Type that a factory makes.
     type Product;
     /// Context that a factory needs.
@@ -46,10 +46,8 @@ pub trait Kind: 'static {
     const NAME: &'static str;
     /// Name in the catalogue and on the command line: "links", "queues".
     const PLURAL: &'static str;
-    /// Returns all registered elements, in reading order.
-    fn entries() -> &'static [Entry<Self>]
-    where
-        Self: Sized;
+    /// All registered elements, in reading order.
+    const ENTRIES: &'static [Entry<Self>];
 }
 
 /// The parameters of one element, which can make it.
@@ -254,7 +252,7 @@ fn resolved(name: &str, parameters: Value, facts: Value) -> Value {
 /// Every field that is missing, unknown or invalid, relative to `tree`; and facts that differ from
 /// the computed ones.
 pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> {
-    let names = || K::entries().iter().map(|entry| entry.name);
+    let names = || K::ENTRIES.iter().map(|entry| entry.name);
     let Value::Object(map) = tree else {
         return Err(Error::new(
             "",
@@ -276,7 +274,7 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> 
     })?;
     let entry = kind
         .as_str()
-        .and_then(|name| K::entries().iter().find(|entry| entry.name == name))
+        .and_then(|name| K::ENTRIES.iter().find(|entry| entry.name == name))
         .ok_or_else(|| Error::unknown_name("kind", &kind, K::NAME, names()))?;
     let chosen = entry.read(Value::Object(map), files)?;
     if stated.is_some() && stated.as_ref() != chosen.resolved.get(FACTS) {

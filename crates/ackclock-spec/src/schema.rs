@@ -57,7 +57,7 @@ pub fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
         }
         element
     };
-    let all: Vec<Value> = K::entries().iter().map(&mut schema_of).collect();
+    let all: Vec<Value> = K::ENTRIES.iter().map(&mut schema_of).collect();
     match all.is_empty() {
         true => json_schema!({ "not": {} }), // there is no choice
         false => json_schema!({ "oneOf": all }),

@@ -94,7 +94,7 @@ impl SendOptions {
     /// An invalid control.
     pub fn settings(&self, key: SharedKey, seed: u64) -> Result<(SenderSettings, Source)> {
         let default = || {
-            RateControlKind::entries()
+            RateControlKind::ENTRIES
                 .iter()
                 .map(|entry| json!({ "kind": entry.name }))
                 .collect()
@@ -271,7 +271,7 @@ mod tests {
                 .map(|control| control.name)
                 .collect::<Vec<_>>()
         };
-        let all: Vec<_> = RateControlKind::entries()
+        let all: Vec<_> = RateControlKind::ENTRIES
             .iter()
             .map(|entry| entry.name)
             .collect();

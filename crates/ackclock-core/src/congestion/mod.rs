@@ -466,29 +466,26 @@ impl Kind for ControlKind {
     type Facts = ControlFacts;
     const NAME: &'static str = "congestion control";
     const PLURAL: &'static str = "controls";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<ControlKind>] = &[
-            Entry::of::<reno::Reno>(),
-            Entry::of::<cubic::Cubic>(),
-            Entry::of::<highspeed::HighSpeed>(),
-            Entry::of::<htcp::Htcp>(),
-            Entry::of::<illinois::Illinois>(),
-            Entry::of::<vegas::Vegas>(),
-            Entry::of::<copa::Copa>(),
-            Entry::of::<ledbat::Ledbat>(),
-            Entry::of::<ledbat_plus_plus::LedbatPlusPlus>(),
-            Entry::of::<dctcp::Dctcp>(),
-            Entry::of::<prague::Prague>(),
-            Entry::of::<bbr1::parameters::Bbr1>(),
-            Entry::of::<bbr3::parameters::Bbr3>(),
-            Entry::of::<westwood_be::WestwoodBe>(),
-            Entry::of::<westwood_re::WestwoodRe>(),
-            Entry::of::<westwood_crb::WestwoodCrb>(),
-            Entry::of::<westwood_abse::WestwoodAbse>(),
-            Entry::of::<westwood_plus::WestwoodPlus>(),
-            Entry::of_optional::<Kernel>(),
-            Entry::of_optional::<Python>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<reno::Reno>(),
+        Entry::of::<cubic::Cubic>(),
+        Entry::of::<highspeed::HighSpeed>(),
+        Entry::of::<htcp::Htcp>(),
+        Entry::of::<illinois::Illinois>(),
+        Entry::of::<vegas::Vegas>(),
+        Entry::of::<copa::Copa>(),
+        Entry::of::<ledbat::Ledbat>(),
+        Entry::of::<ledbat_plus_plus::LedbatPlusPlus>(),
+        Entry::of::<dctcp::Dctcp>(),
+        Entry::of::<prague::Prague>(),
+        Entry::of::<bbr1::parameters::Bbr1>(),
+        Entry::of::<bbr3::parameters::Bbr3>(),
+        Entry::of::<westwood_be::WestwoodBe>(),
+        Entry::of::<westwood_re::WestwoodRe>(),
+        Entry::of::<westwood_crb::WestwoodCrb>(),
+        Entry::of::<westwood_abse::WestwoodAbse>(),
+        Entry::of::<westwood_plus::WestwoodPlus>(),
+        Entry::of_optional::<Kernel>(),
+        Entry::of_optional::<Python>(),
+    ];
 }

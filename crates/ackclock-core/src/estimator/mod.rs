@@ -79,18 +79,15 @@ impl Kind for EstimatorKind {
     type Facts = NoFacts;
     const NAME: &'static str = "rate estimator";
     const PLURAL: &'static str = "estimators";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<EstimatorKind>] = &[
-            Entry::of::<be::Be>(),
-            Entry::of::<re::Re>(),
-            Entry::of::<crb::Crb>(),
-            Entry::of::<abse::Abse>(),
-            Entry::of::<abse::AbseLiteral>(),
-            Entry::of::<westwood_plus::WestwoodPlus>(),
-            Entry::of::<westwood_linux::WestwoodLinux>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<be::Be>(),
+        Entry::of::<re::Re>(),
+        Entry::of::<crb::Crb>(),
+        Entry::of::<abse::Abse>(),
+        Entry::of::<abse::AbseLiteral>(),
+        Entry::of::<westwood_plus::WestwoodPlus>(),
+        Entry::of::<westwood_linux::WestwoodLinux>(),
+    ];
 }
 
 /// Converts to seconds with a multiplication, since this runs for every ACK.

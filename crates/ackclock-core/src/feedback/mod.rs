@@ -38,15 +38,12 @@ impl Kind for FeedbackKind {
     type Facts = NoFacts;
     const NAME: &'static str = "feedback algorithm";
     const PLURAL: &'static str = "feedback";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<FeedbackKind>] = &[
-            Entry::of::<instcap::Instcap>(),
-            Entry::of::<effcap::Effcap>(),
-            Entry::of::<percentile::Percentile>(),
-            Entry::of::<mean::Mean>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<instcap::Instcap>(),
+        Entry::of::<effcap::Effcap>(),
+        Entry::of::<percentile::Percentile>(),
+        Entry::of::<mean::Mean>(),
+    ];
 }
 
 /// Most measurements that an algorithm may keep: about a day at 100 ms.

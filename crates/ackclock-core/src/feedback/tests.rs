@@ -39,10 +39,7 @@ fn every() -> Vec<Value> {
             .for_each(|tree| tree["kind"] = entry.name.into());
         trees
     };
-    FeedbackKind::entries()
-        .iter()
-        .flat_map(samples_of)
-        .collect()
+    FeedbackKind::ENTRIES.iter().flat_map(samples_of).collect()
 }
 
 fn rates() -> impl Strategy<Value = Vec<u64>> {

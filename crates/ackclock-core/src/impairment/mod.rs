@@ -2,10 +2,8 @@
 
 use self::facts::ImpairmentFacts;
 use crate::packet::Packet;
-use ackclock_spec::registry::{Entry, Kind, StreamScope};
-use ackclock_spec::units::{Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ackclock_spec::prelude::*;
+use ackclock_spec::registry::{Entry, Kind};
 use std::fmt::Debug;
 
 pub mod aggregation;
@@ -109,20 +107,17 @@ impl Kind for ImpairmentKind {
     type Facts = ImpairmentFacts;
     const NAME: &'static str = "impairment";
     const PLURAL: &'static str = "impairments";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<ImpairmentKind>] = &[
-            Entry::of::<iid_loss::IidLoss>(),
-            Entry::of::<gilbert_elliott::GilbertElliott>(),
-            Entry::of::<scheduled_loss::ScheduledLoss>(),
-            Entry::of::<periodic_loss::PeriodicLoss>(),
-            Entry::of::<policer::Policer>(),
-            Entry::of::<jitter::Jitter>(),
-            Entry::of::<scheduled_delay::ScheduledDelay>(),
-            Entry::of::<aggregation::Aggregation>(),
-            Entry::of::<duplicate::Duplicate>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<iid_loss::IidLoss>(),
+        Entry::of::<gilbert_elliott::GilbertElliott>(),
+        Entry::of::<scheduled_loss::ScheduledLoss>(),
+        Entry::of::<periodic_loss::PeriodicLoss>(),
+        Entry::of::<policer::Policer>(),
+        Entry::of::<jitter::Jitter>(),
+        Entry::of::<scheduled_delay::ScheduledDelay>(),
+        Entry::of::<aggregation::Aggregation>(),
+        Entry::of::<duplicate::Duplicate>(),
+    ];
 }
 
 #[cfg(test)]

@@ -86,15 +86,12 @@ impl Kind for LinkKind {
     type Facts = LinkFacts;
     const NAME: &'static str = "link";
     const PLURAL: &'static str = "links";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<LinkKind>] = &[
-            Entry::of::<constant::Constant>(),
-            Entry::of::<scheduled::Scheduled>(),
-            Entry::of::<markov::Markov>(),
-            Entry::of::<trace::Trace>(),
-            Entry::of::<feedback::Feedback>(),
-            Entry::of::<edca_queue::EdcaQueue>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<constant::Constant>(),
+        Entry::of::<scheduled::Scheduled>(),
+        Entry::of::<markov::Markov>(),
+        Entry::of::<trace::Trace>(),
+        Entry::of::<feedback::Feedback>(),
+        Entry::of::<edca_queue::EdcaQueue>(),
+    ];
 }

@@ -153,10 +153,7 @@ impl Kind for MediumKind {
     type Facts = MediumFacts;
     const NAME: &'static str = "medium";
     const PLURAL: &'static str = "media";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<MediumKind>] = &[Entry::of::<edca::Edca>()];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[Entry::of::<edca::Edca>()];
 }
 
 #[cfg(test)]

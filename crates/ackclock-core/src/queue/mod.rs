@@ -182,26 +182,23 @@ impl Kind for QueueKind {
     type Facts = QueueFacts;
     const NAME: &'static str = "queue";
     const PLURAL: &'static str = "queues";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<QueueKind>] = &[
-            Entry::of::<droptail::DropTail>(),
-            Entry::of::<headdrop::HeadDrop>(),
-            Entry::of::<red::Red>(),
-            Entry::of::<adaptive_red::AdaptiveRed>(),
-            Entry::of::<step_marking::StepMarking>(),
-            Entry::of::<codel::Codel>(),
-            Entry::of::<pie::Pie>(),
-            Entry::of::<pi2::Pi2>(),
-            Entry::of::<dualpi2::DualPi2>(),
-            Entry::of::<drr::Drr>(),
-            Entry::of::<fq_codel::FqCodel>(),
-            Entry::of::<fq_pie::FqPie>(),
-            Entry::of::<cake::Cake>(),
-            Entry::of::<tbf::Tbf>(),
-            Entry::of::<ebdp::Ebdp>(),
-            Entry::of::<alt::Alt>(),
-            Entry::of::<a_star::AStar>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<droptail::DropTail>(),
+        Entry::of::<headdrop::HeadDrop>(),
+        Entry::of::<red::Red>(),
+        Entry::of::<adaptive_red::AdaptiveRed>(),
+        Entry::of::<step_marking::StepMarking>(),
+        Entry::of::<codel::Codel>(),
+        Entry::of::<pie::Pie>(),
+        Entry::of::<pi2::Pi2>(),
+        Entry::of::<dualpi2::DualPi2>(),
+        Entry::of::<drr::Drr>(),
+        Entry::of::<fq_codel::FqCodel>(),
+        Entry::of::<fq_pie::FqPie>(),
+        Entry::of::<cake::Cake>(),
+        Entry::of::<tbf::Tbf>(),
+        Entry::of::<ebdp::Ebdp>(),
+        Entry::of::<alt::Alt>(),
+        Entry::of::<a_star::AStar>(),
+    ];
 }

@@ -7,7 +7,7 @@ use ackclock_spec::units::{Span, Time};
 use serde_json::{Value, json};
 
 fn controls() -> impl Iterator<Item = Value> {
-    RateControlKind::entries()
+    RateControlKind::ENTRIES
         .iter()
         .map(|entry| json!({ "kind": entry.name }))
 }

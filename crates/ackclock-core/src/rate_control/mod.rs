@@ -221,12 +221,9 @@ impl Kind for RateControlKind {
     type Facts = RateControlFacts;
     const NAME: &'static str = "rate control";
     const PLURAL: &'static str = "rate_controls";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<RateControlKind>] = &[
-            Entry::of::<tfrcp::Tfrcp>(),
-            Entry::of::<tfrc::Tfrc>(),
-            Entry::of::<rap::Rap>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<tfrcp::Tfrcp>(),
+        Entry::of::<tfrc::Tfrc>(),
+        Entry::of::<rap::Rap>(),
+    ];
 }

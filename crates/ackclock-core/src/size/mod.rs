@@ -2,11 +2,9 @@
 //! instance's own stream. Each distribution has one file and one line in the list below. A plain
 //! amount of data is not one of them: it draws nothing.
 
-use ackclock_spec::error::{Result, in_range};
+use ackclock_spec::prelude::*;
 use ackclock_spec::registry::{Entry, Kind, NoFacts};
 use ackclock_spec::schema::one_of;
-use ackclock_spec::streams::Stream;
-use ackclock_spec::units::Bytes;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 pub mod empirical;
@@ -24,15 +22,12 @@ impl Kind for SizeKind {
     type Facts = NoFacts;
     const NAME: &'static str = "size law";
     const PLURAL: &'static str = "sizes";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<SizeKind>] = &[
-            Entry::of::<uniform::Uniform>(),
-            Entry::of::<lognormal::Lognormal>(),
-            Entry::of::<pareto::Pareto>(),
-            Entry::of::<empirical::Empirical>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<uniform::Uniform>(),
+        Entry::of::<lognormal::Lognormal>(),
+        Entry::of::<pareto::Pareto>(),
+        Entry::of::<empirical::Empirical>(),
+    ];
 }
 
 /// Returns the schema of a size: a plain amount of data, or a distribution.

@@ -66,16 +66,13 @@ impl Kind for TrafficKind {
     type Facts = TrafficFacts;
     const NAME: &'static str = "traffic";
     const PLURAL: &'static str = "traffic";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<TrafficKind>] = &[
-            Entry::of::<bulk::Bulk>(),
-            Entry::of::<transfer::Transfer>(),
-            Entry::of::<cbr::Cbr>(),
-            Entry::of::<on_off::OnOff>(),
-            Entry::of::<scheduled::Scheduled>(),
-        ];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of::<bulk::Bulk>(),
+        Entry::of::<transfer::Transfer>(),
+        Entry::of::<cbr::Cbr>(),
+        Entry::of::<on_off::OnOff>(),
+        Entry::of::<scheduled::Scheduled>(),
+    ];
 }
 
 #[cfg(test)]

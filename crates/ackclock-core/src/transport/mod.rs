@@ -73,11 +73,8 @@ impl Kind for TransportKind {
     type Facts = TransportFacts;
     const NAME: &'static str = "transport";
     const PLURAL: &'static str = "transports";
-    fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<TransportKind>] =
-            &[Entry::of_reading::<Tcp>(), Entry::of_reading::<Udp>()];
-        LIST
-    }
+    const ENTRIES: &'static [Entry<Self>] =
+        &[Entry::of_reading::<Tcp>(), Entry::of_reading::<Udp>()];
 }
 
 /// Name in tables of the control of a transport; that of the transport if it has no control.

@@ -39,7 +39,7 @@ pub struct Tcp {
 /// Controls that offer a choice of arithmetic. Their schemas never change.
 static WITH_ARITHMETIC: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let offers = |schema: Value| schema["properties"].get("arithmetic").is_some();
-    ControlKind::entries()
+    ControlKind::ENTRIES
         .iter()
         .filter(|entry| offers((entry.schema)()))
         .map(|entry| entry.name)

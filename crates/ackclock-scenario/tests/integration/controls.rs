@@ -25,9 +25,7 @@ use crate::worked_example::Gentle;
 use testing::{AckClock, Bottleneck, MSS, context};
 
 fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
-    ControlKind::entries()
-        .iter()
-        .filter(|entry| entry.simulated)
+    ControlKind::ENTRIES.iter().filter(|entry| entry.simulated)
 }
 
 /// The worked example of CONTRIBUTING.md.

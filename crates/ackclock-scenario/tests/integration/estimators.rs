@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn entries() -> impl Iterator<Item = &'static Entry<EstimatorKind>> {
-    EstimatorKind::entries().iter()
+    EstimatorKind::ENTRIES.iter()
 }
 
 fn build(tree: &Value, mss: u64) -> Box<dyn RateEstimator> {

@@ -44,7 +44,7 @@ fn all<K: Kind>() -> Vec<Selection<K>> {
         let samples = samples(&(entry.schema)()).into_iter();
         samples.map(|sample| entry.read(sample, &SampleFiles).unwrap())
     };
-    K::entries().iter().flat_map(samples_of).collect()
+    K::ENTRIES.iter().flat_map(samples_of).collect()
 }
 
 /// Returns every sample of every element that has facts, resolved.

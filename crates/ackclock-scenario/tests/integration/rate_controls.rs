@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use crate::variants::variants;
 
 fn entries() -> impl Iterator<Item = &'static Entry<RateControlKind>> {
-    RateControlKind::entries().iter()
+    RateControlKind::ENTRIES.iter()
 }
 
 /// Returns the variants of every control. They come from the schemas, which takes longer than to

@@ -44,7 +44,7 @@ fn address(port: u16) -> SocketAddr {
 }
 
 fn control(which: u8) -> Selection<RateControlKind> {
-    let entries = RateControlKind::entries();
+    let entries = RateControlKind::ENTRIES;
     let name = entries[usize::from(which) % entries.len()].name;
     choose(&serde_json::json!({ "kind": name }), &NoFiles).expect("its defaults are good")
 }

@@ -38,7 +38,7 @@ fn held(clock: &AckClock) -> f64 {
 
 #[test]
 fn the_family_is_registered_in_the_order_of_its_papers() {
-    let names: Vec<&str> = ControlKind::entries()
+    let names: Vec<&str> = ControlKind::ENTRIES
         .iter()
         .filter(|entry| entry.simulated)
         .map(|entry| entry.name)

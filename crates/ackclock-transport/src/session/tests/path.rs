@@ -27,7 +27,7 @@ pub(super) fn key() -> SharedKey {
 }
 /// Returns the names of all controls.
 pub(super) fn controls() -> impl Iterator<Item = &'static str> {
-    RateControlKind::entries().iter().map(|entry| entry.name)
+    RateControlKind::ENTRIES.iter().map(|entry| entry.name)
 }
 fn control(name: &str) -> Selection<RateControlKind> {
     choose(&json!({ "kind": name }), &NoFiles).unwrap()

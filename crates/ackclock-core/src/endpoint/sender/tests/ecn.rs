@@ -190,7 +190,7 @@ proptest! {
         mark in prop_oneof![0.001..0.05f64, 0.05..0.9f64],
         seed in any::<u64>(),
     ) {
-        for entry in ControlKind::entries().iter().filter(|entry| entry.simulated) {
+        for entry in ControlKind::ENTRIES.iter().filter(|entry| entry.simulated) {
             let mut parameters = plain(recovery);
             parameters.receiver.delayed_ack.every = ackclock_spec::quantity::Segments(every);
             let outcome = over_a_marking_path(entry.name, parameters, (loss, mark), seed);
