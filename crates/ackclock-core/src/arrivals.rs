@@ -32,13 +32,7 @@ pub enum Intervals {
 impl Arrivals {
     /// Returns an error if the mean interval is zero, which would give infinitely many arrivals.
     pub fn check(&self) -> Result<()> {
-        let (field, remedy) = ("mean_interval", "is too short; for example \"200 ms\"");
-        in_range(
-            self.mean_interval != Span::ZERO,
-            field,
-            &self.mean_interval,
-            remedy,
-        )
+        check_above_zero("mean_interval", self.mean_interval, "200 ms")
     }
 
     /// Returns the mean number of arrivals in `time`.

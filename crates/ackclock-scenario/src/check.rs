@@ -104,8 +104,7 @@ pub(super) fn check_run(name: &str, duration: Span, warmup: Span, replicates: u3
 /// Refuses time series without end.
 pub(super) fn check_samples(interval: Span, duration: Span) -> Result<()> {
     let field = "sample_interval";
-    let remedy = "is too short; for example \"100 ms\"";
-    in_range(interval != Span::ZERO, field, &interval, remedy)?;
+    check_above_zero(field, interval, "100 ms")?;
     let samples = duration.as_nanos() / interval.as_nanos();
     let remedy = format!(
         "makes {samples} samples of each series; choose at least a ten-millionth of the duration"

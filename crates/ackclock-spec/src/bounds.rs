@@ -55,6 +55,15 @@ pub fn check_above_zero<T: HasZero>(field: &str, value: T, example: &str) -> Res
     in_range(!value.is_zero(), field, &value, &remedy)
 }
 
+/// Refuses a number of zero; `example` is one that is valid.
+///
+/// # Errors
+/// If it is zero.
+pub fn check_at_least_one(field: &str, value: u32, example: &str) -> Result<()> {
+    let remedy = format!("is less than 1; for example {example}");
+    in_range(value > 0, field, &value, &remedy)
+}
+
 /// Refuses a number outside a range; `example` is one within.
 ///
 /// # Errors

@@ -5,7 +5,8 @@
 //! ```
 
 pub use crate::bounds::{
-    check_above_zero, check_between, check_factor, check_not_negative, check_positive, check_weight,
+    check_above_zero, check_at_least_one, check_between, check_factor, check_not_negative,
+    check_positive, check_weight,
 };
 pub use crate::error::{Result, consistent, every, in_range};
 pub use crate::files::Files;

@@ -65,8 +65,8 @@ impl Element<ControlKind> for Ledbat {
                 &self.minimum_window,
                 "is less than a segment; for example 2",
             ),
-            at_least_one("base_history", self.base_history, "10"),
-            at_least_one("current_filter", self.current_filter, "4"),
+            check_at_least_one("base_history", self.base_history, "10"),
+            check_at_least_one("current_filter", self.current_filter, "4"),
         ])
     }
 
@@ -78,16 +78,6 @@ impl Element<ControlKind> for Ledbat {
             ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })
         }
     }
-}
-
-/// Refuses zero.
-pub(super) fn at_least_one(field: &str, value: u32, example: &str) -> Result<()> {
-    in_range(
-        value > 0,
-        field,
-        &value,
-        &format!("is less than 1; for example {example}"),
-    )
 }
 
 impl Factory<ControlKind> for Ledbat {

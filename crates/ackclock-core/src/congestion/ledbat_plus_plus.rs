@@ -14,7 +14,6 @@
 //! The draft's version -06 was not at hand; the formulas are those that three ports of -01 quote.
 
 use super::facts::{ControlFacts, GrowthLaw, KeptShare};
-use super::ledbat::at_least_one;
 use super::rounds::RoundCounter;
 use super::smallest_delay::{BaseDelay, LastMinimum};
 use super::window::Window;
@@ -54,8 +53,8 @@ impl Element<ControlKind> for LedbatPlusPlus {
                 "is not positive; for example \"60 ms\"",
             ),
             check_positive("decrease", self.decrease, "1"),
-            at_least_one("base_history", self.base_history, "10"),
-            at_least_one("current_filter", self.current_filter, "4"),
+            check_at_least_one("base_history", self.base_history, "10"),
+            check_at_least_one("current_filter", self.current_filter, "4"),
             check_not_negative("slowdown_ratio", self.slowdown_ratio, "9"),
         ])
     }

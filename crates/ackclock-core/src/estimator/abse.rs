@@ -100,12 +100,7 @@ impl Element<EstimatorKind> for Abse {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         every([
-            in_range(
-                self.horizon > 0,
-                "horizon",
-                &self.horizon,
-                "is less than 1; for example 10",
-            ),
+            check_at_least_one("horizon", self.horizon, "10"),
             in_range(
                 self.tau != Some(Span::ZERO),
                 "tau",

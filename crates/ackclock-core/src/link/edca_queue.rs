@@ -106,8 +106,7 @@ impl Element<LinkKind> for EdcaQueue {
     const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        let remedy = "is too low; for example \"54 Mbit/s\"";
-        in_range(self.rate != BitRate::ZERO, "rate", &self.rate, remedy)
+        check_above_zero("rate", self.rate, "54 Mbit/s")
     }
 
     /// The rate of frames is not stated as the rate of the link, because the share of the medium

@@ -110,10 +110,6 @@ impl Element<LinkKind> for Feedback {
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let chosen = choose::<FeedbackKind>(&self.algorithm, files);
         let chosen = chosen.map_err(|error| error.within("algorithm"));
-        let with_rate = |field: &str, rate: Option<BitRate>| {
-            let remedy = "is too low; for example \"64 kbit/s\"";
-            in_range(rate != Some(BitRate::ZERO), field, &rate, remedy)
-        };
         let checks = every([
             in_range(
                 self.period >= SHORTEST_PERIOD,
@@ -128,8 +124,8 @@ impl Element<LinkKind> for Feedback {
                 "is less than 1",
             ),
             check_above_zero("target_utilisation", self.target_utilisation, "98 %"),
-            with_rate("minimum_rate", Some(self.minimum_rate)),
-            with_rate("initial_rate", self.initial_rate),
+            check_above_zero("minimum_rate", self.minimum_rate, "64 kbit/s"),
+            check_above_zero("initial_rate", self.initial_rate, "64 kbit/s"),
         ]);
         let ((), chosen) = both(checks, chosen)?;
         self.algorithm = chosen.resolved.clone();

@@ -169,13 +169,7 @@ pub(super) fn check_room(field: &str, limit: QueueLimit) -> Result<()> {
 
 /// Refuses a drop probability of zero.
 pub(super) fn check_probability(field: &str, probability: Probability) -> Result<()> {
-    let remedy = "is too low; for example \"10 %\"";
-    in_range(
-        probability != Probability::ZERO,
-        field,
-        &probability,
-        remedy,
-    )
+    check_above_zero(field, probability, "10 %")
 }
 
 /// Refuses a threshold without a limit.

@@ -37,8 +37,7 @@ impl Element<TrafficKind> for Cbr {
 
 /// Refuses packets without payload: any rate would need infinitely many.
 pub(super) fn check_packet_size(size: Option<Bytes>) -> Result<()> {
-    let remedy = "is too small; for example \"1000 bytes\"";
-    in_range(size != Some(Bytes::ZERO), "packet_size", &size, remedy)
+    check_above_zero("packet_size", size, "1000 bytes")
 }
 
 impl Factory<TrafficKind> for Cbr {
