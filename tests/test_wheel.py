@@ -108,7 +108,7 @@ def simulates_evaluates_and_has_what_lies_beside_the_code(installed: Installed) 
 def exports_the_lab_page(installed: Installed) -> None:
     installed.ackclock("lab", "export", "path.toml", "-o", "page")
     names = {one.name for one in (installed.folder / "page").iterdir()}
-    assert {"index.html", "engine.wasm", "base.css", "uPlot.min.js"} <= names
+    assert {"index.html", "engine.wasm", "base.css", "figures.js"} <= names
 
 
 def finds_the_loader_of_the_other_wheel(installed: Installed) -> Path:

@@ -3,8 +3,8 @@
 //     node in_node.mjs STATIC-FOLDER < {"requests": [{scenario, set, files, replicate}],
 //                                       "definitions", "formulas": {name: formula}}
 //
-// For each request: {"digests": {table: {column: [rows, digest]}}, "metrics", "hop", "values":
-// {name: {subject: value}}} or {"errors"}.
+// For each request: {"digests": {table: {column: [rows, digest]}}, "metrics", "hop", "curves",
+// "values": {name: {subject: value}}} or {"errors"}.
 // A digest is SHA-256 over the little-endian bytes of a column, NaN as one pattern; words as text.
 
 import { createHash } from "node:crypto";
@@ -36,7 +36,7 @@ for (const request of requests) {
     continue;
   }
   const { resolved } = engine.check(request);
-  const { metrics, hop } = summary(tables, resolved, definitions);
+  const { metrics, hop, curves } = summary(tables, resolved, definitions);
   const run = runOf(tables, resolved, definitions);
   const values = {};
   for (const [name, formula] of Object.entries(formulas)) {
@@ -50,6 +50,6 @@ for (const request of requests) {
     name,
     Object.fromEntries(Object.entries(columns).map(([column, rows]) => [column, digest(rows)])),
   ]);
-  found.push({ digests: Object.fromEntries(digests), metrics, hop, values });
+  found.push({ digests: Object.fromEntries(digests), metrics, hop, curves, values });
 }
 process.stdout.write(JSON.stringify(found), () => process.exit(0));

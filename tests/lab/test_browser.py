@@ -4,6 +4,7 @@ Nothing waits for a fixed time. The page says on `body` which generation of its 
 (`data-drawn`) and how many replicates every side has (`data-replicates`).
 """
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -128,9 +129,14 @@ def test_sliders_follow_the_keyboard_and_the_address_follows_them(
     again.at_rest()
     assert again.state() == shown.state()
     assert again.text("#metrics") == shown.text("#metrics")
-    shown.page.focus("#figures")
+    shown.page.focus("[data-name=cwnd] .canvas > svg")
     shown.page.keyboard.press("ArrowRight")
-    assert "Cursor at" in shown.text("#readout")
+    assert "Cursor at 0 s" in shown.text("#readout")
+    shown.page.keyboard.press("Shift+ArrowRight")
+    assert "Cursor at 0.4 s" in shown.text("#readout")
+    assert re.search(r"A \d+", shown.text("[data-name=queue] .fighead")), "one for all"
+    shown.page.keyboard.press("Escape")
+    assert "Run 1 is drawn" in shown.text("#readout")
     assert not shown.complaints + again.complaints
 
 

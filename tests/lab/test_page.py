@@ -1,7 +1,6 @@
 """The files of the page, the folder that `export` writes, and the scenario in it."""
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -39,17 +38,9 @@ def test_the_digest_is_that_of_the_last_section() -> None:
     assert page._stated(module[:-30]) != "f" * 64
 
 
-def test_uplot_is_the_file_that_was_taken() -> None:
-    folder = Path(page.__file__).parent / "static"
-    for line in (folder / "uPlot.sha256").read_text().splitlines():
-        digest, name = line.split()
-        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
-    assert "MIT" in (folder / "uPlot.LICENSE").read_text()
-
-
 def test_nothing_is_fetched_from_elsewhere() -> None:
     for name, path in page.static().items():
-        if path.suffix in {".html", ".css", ".js"} and not name.startswith("uPlot"):
+        if path.suffix in {".html", ".css", ".js"}:
             text = path.read_text(encoding="utf-8")
             assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), name
             assert "innerHTML" not in text, name
@@ -78,7 +69,8 @@ def test_export_writes_the_page_with_its_scenario(tmp_path: Path) -> None:
     done = ackclock("lab", "export", TRACED, "-o", folder)
     assert done.exit_code == 0, done.output
     names = {path.name for path in folder.iterdir()}
-    assert {"index.html", "view.js", "engine.wasm", "scenario.json", "uPlot.LICENSE"} <= names
+    made = {"definitions.json", "scenario.json"}
+    assert {"index.html", "view.js", "figures.js", "engine.wasm", *made} <= names
     begun = json.loads((folder / "scenario.json").read_text())
     assert begun["scenario"] == load(TRACED).tree
     assert len(begun["files"]) == 2

@@ -15,6 +15,7 @@ from ackclock import engine, load, simulate
 from ackclock.laboratory import page
 from ackclock.laboratory.definitions import definitions
 from ackclock.metrics import METRICS, Formula
+from ackclock.plot import FIGURES, FigureSpec, View
 from ackclock.scenario import Scenario
 from ackclock.table import Interval, text
 
@@ -155,6 +156,25 @@ def test_the_page_evaluates_every_formula_as_the_library_does(
     for name in ("utilisation", "queueing_delay"):
         of_hop = known[name][found["hop"]] * shown[name]
         assert found["metrics"][name] == pytest.approx(of_hop, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cwnd", "queue", "rtt"])
+def test_the_page_draws_the_curves_of_the_librarys_figures(
+    name: str, in_page: dict[str, dict[str, Any]]
+) -> None:
+    first = shortened(next(path for path in EXAMPLES if path.stem == "first"))
+    result = simulate(first.replace(replicates=REPLICATE + 1))
+    [kind] = [kind for kind in FIGURES if kind.name == name and "simulate" in kind.methods]
+    spec = kind.spec(result, View(replicate=REPLICATE))
+    assert isinstance(spec, FigureSpec)
+    expected = [series for series in spec.panels[0].series if series.form != "ticks"]
+    curves = in_page["first"]["curves"][name]
+    assert [curve["form"] for curve in curves] == [series.form for series in expected]
+    assert [curve["words"] for curve in curves] == [series.label for series in expected]
+    for curve, series in zip(curves, expected, strict=True):
+        np.testing.assert_allclose(curve["x"], series.x, rtol=1e-12)
+        np.testing.assert_allclose(np.array(curve["y"], float), series.y, rtol=1e-12)
 
 
 def test_a_page_writes_numbers_as_tables_do(node: str) -> None:

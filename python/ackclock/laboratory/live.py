@@ -29,16 +29,6 @@ _MOST_FLOWS = 3
 # A run that is to end ends within a tenth of a second; its hosts take a little longer.
 _PATIENCE_S = 10
 
-#: Columns of tables that the page's curves need.
-_COLUMNS = {
-    "flows": [],
-    "samples": [
-        "flow", "instance", "time_s", "cwnd_bytes", "ssthresh_bytes", "rtt_s", "delivered_bytes",
-    ],
-    "hops": ["hop", "time_s", "backlog_packets"],
-    "events": ["time_s", "kind"],
-}  # fmt: skip
-
 #: Writes an event to the page: its name and its data.
 Write = Callable[[str, dict[str, Any]], None]
 
@@ -144,17 +134,12 @@ def _points(rows: pa.Table) -> dict[str, list[list[float | None]]]:
 
 
 def _tables(result: Result) -> dict[str, list[list[Any]]]:
-    """Returns the tables that the page reads; their round-trip times are the kernel's smoothed."""
-    samples = result.tables["samples"]
-    smoothed = samples.set_column(
-        samples.column_names.index("rtt_s"), "rtt_s", samples["smoothed_rtt_s"]
-    )
-    tables = {**result.tables, "samples": smoothed}
-    needed = definitions.columns()
-    return {
-        name: _columns(tables[name].select(list(dict.fromkeys((*needed.get(name, ()), *columns)))))
-        for name, columns in _COLUMNS.items()
-    }
+    """Returns the columns that the page reads, as far as an emulation has them."""
+    tables = {}
+    for name, columns in definitions.columns().items():
+        table = result.tables[name]
+        tables[name] = _columns(table.select([own for own in columns if own in table.column_names]))
+    return tables
 
 
 def _columns(table: pa.Table) -> list[list[Any]]:

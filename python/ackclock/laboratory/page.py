@@ -36,7 +36,6 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".json": "application/json",
     ".wasm": "application/wasm",
-    ".LICENSE": "text/plain; charset=utf-8",
 }
 
 #: The scenario of a page, beside its other files.
@@ -45,12 +44,12 @@ _SCENARIO = "scenario.json"
 _DEFINITIONS = "definitions.json"
 
 # Files of all pages, in the folder of reports.
-_SHARED = ("base.css", "figures.js")
+_SHARED = ("base.css", "figures.css", "figures.js")
 
 PAGE = Contents(
     "lab page",
     _SCENARIO,
-    re.compile(r"[A-Za-z-]+(\.min)?\.(html|js|css|wasm|json|LICENSE)"),
+    re.compile(r"[A-Za-z-]+\.(html|js|css|wasm|json)"),
 )
 
 # Files that a scenario names travel with the page, up to this many bytes.

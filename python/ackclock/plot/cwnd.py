@@ -5,11 +5,20 @@ import numpy as np
 from ackclock.metrics.tables import column
 from ackclock.plot.canvas import Span, inside
 from ackclock.plot.kind import FigureKind
-from ackclock.plot.series import TAKES, Line, Replicate, near
+from ackclock.plot.series import TAKES, Line, Replicate
 from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
+from ackclock.plot.trace import OverTime, Trace
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
+__all__ = ["FIGURES", "WINDOW"]
+
+WINDOW = OverTime(
+    "cwnd", "Congestion window", "samples", Axis("window", "segments", begin=0.0),
+    (
+        Trace("cwnd_bytes", "cwnd", per_segment=True),
+        Trace("ssthresh_bytes", "ssthresh", "limit", "steps", per_segment=True, is_near=True),
+    ),
+)  # fmt: skip
 
 
 def _cwnd(
@@ -17,17 +26,13 @@ def _cwnd(
 ) -> FigureSpec:
     """Shows congestion window and slow-start threshold in segments, and marks timeouts."""
     run = Replicate(result, point, replicate, span)
-    series, timeouts = [], []
-    for line in run.lines("time_s", "cwnd_bytes", "ssthresh_bytes"):
-        window = line.rows["cwnd_bytes"] / line.mss_bytes
-        threshold = near(line.rows["ssthresh_bytes"] / line.mss_bytes, window)
-        series.append(line.series(window, "cwnd", run.main))
-        if not np.isnan(threshold).all():
-            series.append(line.series(threshold, "ssthresh", "limit", "steps"))
+    series: list[Series] = []
+    timeouts: list[Series] = []
+    for line in run.lines("time_s", *WINDOW.columns):
+        series += line.traces(WINDOW, run.main)
         timeouts += _timeouts(run, line)
     panel = Panel((*series, *timeouts))
-    y = Axis("window", "segments", begin=0.0)
-    return run.figure("cwnd", "Congestion window", y, [panel], CWND.summary)
+    return run.figure(WINDOW.name, WINDOW.title, WINDOW.y, [panel], CWND.summary)
 
 
 def _timeouts(run: Replicate, line: Line) -> list[Series]:

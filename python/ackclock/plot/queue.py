@@ -12,9 +12,19 @@ from ackclock.plot.kind import FigureKind
 from ackclock.plot.series import MOST_LINES, TAKES, Line, Replicate
 from ackclock.plot.spec import Axis, FigureSpec, Limit, Panel, Series
 from ackclock.plot.style import line as line_style
+from ackclock.plot.trace import OverTime, Trace
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
+__all__ = ["BACKLOG", "FIGURES"]
+
+BACKLOG = OverTime(
+    "queue", "Queue", "hops", Axis("backlog", "packets", begin=0.0),
+    (
+        Trace("backlog_packets"),
+        Trace("limit_packets", "limit", "limit", "steps"),  # not in old results
+    ),
+    absent="no flow's data passes a shared hop",
+)  # fmt: skip
 
 # The columns of losses, each with its marker and name.
 _CAUSES = {
@@ -34,27 +44,24 @@ def _queue(
     lost: list[Series] = []
     shown = _hops(run)
     for line in shown:
-        part = run.main
-        backlog.append(line.series(line.rows["backlog_packets"], part=part))
-        limit = line.rows.get("limit_packets")
-        if limit is not None and not np.isnan(limit).all():
-            backlog.append(line.series(limit, "limit", "limit", "steps"))
+        backlog += line.traces(BACKLOG, run.main)
         lost += _losses(line)
     limits = _limits(run, shown[0].label) if len(shown) == 1 else ()
     interval = result.points[point]["scenario"]["sample_interval"]
     panels = [
-        Panel(tuple(backlog), y=Axis("backlog", "packets", begin=0.0), limits=limits),
+        Panel(tuple(backlog), y=BACKLOG.y, limits=limits),
         Panel(tuple(lost), y=Axis(f"lost per {interval}", "packets", begin=0.0)),
     ]
     y = Axis(unit="packets")
-    return run.figure("queue", "Queue and losses", y, panels, QUEUE.summary, of_flows=False)
+    title = f"{BACKLOG.title} and losses"
+    return run.figure(BACKLOG.name, title, y, panels, QUEUE.summary, of_flows=False)
 
 
 def _hops(run: Replicate) -> list[Line]:
     """Returns the samples of each hop that had a backlog or a loss."""
     hops = run.rows("hops")
-    limit = ["limit_packets"] if "limit_packets" in hops.column_names else []  # not in old results
-    columns = ("time_s", "backlog_packets", *_CAUSES, *limit)
+    drawn = [name for name in BACKLOG.columns if name in hops.column_names]
+    columns = ("time_s", *drawn, *_CAUSES)
     busy = [
         (hop, rows)
         for (hop,), rows in grouped(hops, ("hop",), columns)

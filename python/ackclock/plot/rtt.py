@@ -1,14 +1,21 @@
 """The figure `rtt`."""
 
-import numpy as np
-
 from ackclock.plot.canvas import Span
 from ackclock.plot.kind import FigureKind
 from ackclock.plot.series import TAKES, Replicate
-from ackclock.plot.spec import Axis, FigureSpec, Panel
+from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
+from ackclock.plot.trace import OverTime, Trace
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
+__all__ = ["FIGURES", "ROUND_TRIP"]
+
+ROUND_TRIP = OverTime(
+    "rtt", "Round-trip time", "samples", Axis("round-trip time", "ms", begin=0.0),
+    (
+        Trace("rtt_s", "measured", "raw", "dots", scale=1e3),
+        Trace("smoothed_rtt_s", "smoothed", scale=1e3),
+    ),
+)  # fmt: skip
 
 
 def _rtt(
@@ -16,14 +23,11 @@ def _rtt(
 ) -> FigureSpec:
     """Shows the latest round-trip time at each sample, and the sender's smoothed estimate."""
     run = Replicate(result, point, replicate, span)
-    series = []
-    for line in run.lines("time_s", "rtt_s", "smoothed_rtt_s"):
-        measured, smoothed = line.rows["rtt_s"] * 1e3, line.rows["smoothed_rtt_s"] * 1e3
-        if not np.isnan(measured).all():
-            series.append(line.series(measured, "measured", "raw", "dots"))
-        series.append(line.series(smoothed, "smoothed", run.main))
-    y = Axis("round-trip time", "ms", begin=0.0)
-    return run.figure("rtt", "Round-trip time", y, [Panel(tuple(series))], RTT.summary)
+    series: list[Series] = []
+    for line in run.lines("time_s", *ROUND_TRIP.columns):
+        series += line.traces(ROUND_TRIP, run.main)
+    panel = Panel(tuple(series))
+    return run.figure(ROUND_TRIP.name, ROUND_TRIP.title, ROUND_TRIP.y, [panel], RTT.summary)
 
 
 RTT = FigureKind(

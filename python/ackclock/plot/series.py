@@ -16,17 +16,18 @@ from ackclock.plot.flows import Described, described
 from ackclock.plot.kind import check_numbers
 from ackclock.plot.spec import Axis, FigureSpec, Panel, Series, Values
 from ackclock.plot.style import line_styles, method_style
+from ackclock.plot.trace import OverTime
 from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import assigned
 
-__all__ = ["MOST_LINES", "TAKES", "Line", "Replicate", "is_known", "near"]
+__all__ = ["FAR", "MOST_LINES", "TAKES", "Line", "Replicate", "is_known", "near"]
 
 #: More lines hide each other.
 MOST_LINES = 8
 
-# What is this many times above a curve is left out beside it, as it would flatten everything else.
-_FAR = 4
+#: What is this many times above a curve is left out beside it, as it would flatten all else.
+FAR = 4
 
 _NOT_RUN = "not run: interrupted before"
 
@@ -52,6 +53,30 @@ class Line(NamedTuple):
     mss_bytes: float = 1.0
     flow: str = ""
     instance: int = 0
+
+    def traces(self, figure: OverTime, main: str) -> list[Series]:
+        """Returns the curves of a figure that it has.
+
+        Args:
+            figure: The figure, without rates.
+            main: The look of the curve that the figure is about.
+        """
+        values = {
+            trace: self.rows[trace.column]
+            * trace.scale
+            / (self.mss_bytes if trace.per_segment else 1.0)
+            for trace in figure.traces
+            if trace.column in self.rows
+        }
+        [curve] = [drawn for trace, drawn in values.items() if not trace.part]
+        return [
+            self.series(
+                near(drawn, curve) if trace.is_near else drawn,
+                trace.label, trace.part or main, trace.form,
+            )
+            for trace, drawn in values.items()
+            if not trace.part or not np.isnan(drawn).all()
+        ]  # fmt: skip
 
     def series(
         self, values: Values, label: str = "", part: str = "", form: str = "line",
@@ -200,7 +225,7 @@ def is_known(result: Result, name: str, point: int) -> bool:
 
 def near(values: Values, curve: Values) -> Values:
     """Returns values without those far above a curve."""
-    most = _FAR * np.nanmax(curve, initial=0.0)
+    most = FAR * np.nanmax(curve, initial=0.0)
     return np.where(values <= most, values, np.nan)
 
 

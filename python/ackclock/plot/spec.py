@@ -1,7 +1,7 @@
 """One description of a figure, as data: what it shows, not how it is drawn.
 
 Files of this folder make it of results. `drawing.py` draws it with matplotlib, `report/live.py` and
-`figures.js` in a page.
+`figures.js` in a page. A lab page makes the data for `figures.js` of its own tables, by `trace.py`.
 """
 
 from collections.abc import Iterator, Sequence

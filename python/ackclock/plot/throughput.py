@@ -1,14 +1,17 @@
 """The figure `throughput`."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ackclock.plot.canvas import Span
 from ackclock.plot.kind import FigureKind
 from ackclock.plot.series import TAKES, Replicate, is_known, near
 from ackclock.plot.spec import Axis, FigureSpec, Panel, Series, Values
+from ackclock.plot.trace import OverTime, Trace
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES", "mean_rates"]
+__all__ = ["DELIVERED", "FIGURES", "mean_rates"]
 
 # Number of averaging intervals. Shorter intervals would show bursts of in-order delivery after a
 # repaired loss rather than the flow's rate.
@@ -21,11 +24,18 @@ _DELIVERED = {
     "receive": "arrived",
 }
 
+DELIVERED = OverTime(
+    "throughput", "Throughput", "samples",
+    Axis(_DELIVERED["simulate"], "Mbit/s", begin=0.0),
+    (Trace("delivered_bytes", scale=8e-6, is_rate=True),),
+)  # fmt: skip
+
 
 def mean_rates(time_s: Values, delivered_bytes: Values, every: int) -> tuple[Values, Values]:
     """Returns the middles of intervals of so many samples, and the rates in them in Mbit/s."""
+    [trace] = DELIVERED.traces
     time, delivered = time_s[::every], delivered_bytes[::every]
-    return (time[1:] + time[:-1]) / 2, np.diff(delivered) * 8e-6 / np.diff(time)
+    return (time[1:] + time[:-1]) / 2, np.diff(delivered) * trace.scale / np.diff(time)
 
 
 def _throughput(
@@ -36,7 +46,7 @@ def _throughput(
     A flow under a rate control also has its allowed rate, unless that is far above.
     """
     run = Replicate(result, point, replicate, span)
-    lines, allowed_by_label = run.lines("time_s", "delivered_bytes"), {}
+    lines, allowed_by_label = run.lines("time_s", *DELIVERED.columns), {}
     name = "allowed_rate_bit_per_s"
     if run.method != "measure" and is_known(result, name, point):
         allowed_by_label = {line.label: line for line in run.lines("time_s", name)}
@@ -56,8 +66,9 @@ def _throughput(
         Series("line-1", np.empty(0), np.empty(0), label=f"{flow}: not sampled")
         for flow in _unsampled(run)
     ]
-    y = Axis(_DELIVERED.get(run.method, "acknowledged"), "Mbit/s", begin=0.0)
-    return run.figure("throughput", "Throughput", y, [Panel(tuple(series))], THROUGHPUT.summary)
+    y = replace(DELIVERED.y, label=_DELIVERED.get(run.method, "acknowledged"))
+    panel = Panel(tuple(series))
+    return run.figure(DELIVERED.name, DELIVERED.title, y, [panel], THROUGHPUT.summary)
 
 
 def _unsampled(run: Replicate) -> list[str]:

@@ -265,18 +265,22 @@ const toggle = (series) => {
   off.delete(series) || off.add(series);
   figures.filter((one) => one.has(series)).forEach((one) => one.draw());
 };
-export function figure(box, spec) {
+// Draws a figure into a box. Its `update` draws it from other data with the same axes. `tell` gets
+// what the cursor reads, if that is not to stand beside it: a value of x, and [key, y] of series.
+export function figure(box, spec, tell) {
   const id = box.dataset.figure,
     link = spec.link || id,
     timed = spec.x.kind === "time",
     along = spec.x.log ? "log" : ["log", "symlog"].includes(spec.x.kind) ? spec.x.kind : "linear";
   const own = (one) => named(id, one);
-  const keys = spec.keys,
-    xs = timed && !spec.x.snaps
+  const listed = () =>
+    timed && !spec.x.snaps
       ? []
       : [...new Set(spec.panels.flatMap((p) => p.series.flatMap((s) => s.x)))].sort(
           (a, b) => a - b,
         );
+  let keys = spec.keys,
+    xs = listed();
   box.replaceChildren();
   const switches = html(box, "div", "switches");
   switches.role = "group";
@@ -287,12 +291,18 @@ export function figure(box, spec) {
     spoken = html(frame, "p", "unseen");
   tip.hidden = true;
   spoken.ariaLive = "polite";
-  let places = [],
+  let top = TOP,
+    bottom = BOTTOM,
+    places = [],
     panel = 0,
     cursor = null,
     width = 0,
     drag = null;
-  for (const key of keys) {
+  const offer = () => {
+    for (const one of switches.querySelectorAll("[data-series]")) one.remove();
+    keys.forEach(offered);
+  };
+  const offered = (key) => {
     const button = Object.assign(html(switches, "button", "switch"), {
       type: "button",
       onclick: () => toggle(own(key)),
@@ -304,15 +314,17 @@ export function figure(box, spec) {
       ["mute", key.of],
     ])
       if (words) html(button, "span", kind, words);
-  }
+    whole.before(button);
+  };
   const all = spec.x.unit == null ? "Whole time" : "All";
   const whole = Object.assign(html(switches, "button", "switch", all), {
     type: "button",
     onclick: () => zoom(null),
   });
+  offer();
   switches.hidden = keys.length < 2 && !timed;
   const shown = (p) => p.series.filter((s) => !off.has(own(s))),
-    span = () => spans[link] || spec.x.span;
+    span = () => (spans[link]?.[0] < spec.x.span?.[1] ? spans[link] : spec.x.span);
   const zoom = (to) => {
     spans[link] = to;
     figures.filter((one) => one.link === link).forEach((one) => one.draw());
@@ -320,6 +332,7 @@ export function figure(box, spec) {
   function heights() {
     // of the shared vertical axis
     const log = spec.y.kind === "log",
+      warm = spec.y.warmup < span()?.[1] ? spec.y.warmup : -Infinity,
       ok = (v) => v != null && isFinite(v) && (!log || v > 0);
     let low = Infinity,
       high = -Infinity;
@@ -331,9 +344,10 @@ export function figure(box, spec) {
     };
     for (const p of spec.panels)
       for (const s of shown(p).length ? shown(p) : p.series) {
-        if (s.draw === "ticks") continue;
+        if (s.draw === "ticks" || s.aside) continue;
         const [first, last] = visible(s, span());
         for (let i = first; i < last; i++) {
+          if (xAt(s, i) <= warm) continue;
           take(s.y[i]);
           if (s.low) take(s.low[i]);
           if (s.half && s.half[i] != null && s.y[i] != null) {
@@ -351,7 +365,8 @@ export function figure(box, spec) {
     const near = log
       ? (v) => v < high * 6 && v > low / 6
       : (v) => v < high * 1.5 && v > low - (high - low);
-    for (const p of spec.panels) for (const one of p.limits || []) if (near(one.y)) take(one.y);
+    for (const one of spec.panels.flatMap((p) => p.limits || []))
+      if (one.low || near(one.y)) take(one.y);
     if (log) return [low / 1.15, high * 1.15];
     if (spec.y.zero) low = Math.min(0, low);
     const room =
@@ -368,9 +383,10 @@ export function figure(box, spec) {
     if (along === "symlog") return [-0.3 * xs[1], high * 1.25];
     return along === "log" ? [low / far, high * far] : [low - room, high + room];
   }
-  function draw() {
-    width = Math.round(frame.clientWidth);
+  function draw(room = Math.round(frame.clientWidth)) {
+    width = room;
     if (!width) return;
+    [top, bottom] = [spec.top ?? TOP, spec.bottom ?? BOTTOM];
     for (const one of switches.querySelectorAll("[data-series]"))
       one.setAttribute("aria-pressed", String(!off.has(one.dataset.series)));
     whole.hidden = !spans[link];
@@ -384,8 +400,8 @@ export function figure(box, spec) {
     const rows = Math.ceil(count / columns),
       each = (width - LEFT - GAP * (columns - 1) - 8) / columns;
     const titles = spec.panels.map((p) => wrapped(p.title, each)),
-      above = TOP + LINE * (Math.max(...titles.map((lines) => lines.length)) - 1),
-      height = spec.height + above - TOP,
+      above = top + LINE * (Math.max(...titles.map((lines) => lines.length)) - 1),
+      height = spec.height + above - top,
       [least, most] = heights(),
       x = breadth();
     svg.replaceChildren();
@@ -396,23 +412,24 @@ export function figure(box, spec) {
     const yTicks = (spec.y.kind === "log" ? logTicks : linearTicks)(
       least,
       most,
-      Math.max(3, Math.round((spec.height - TOP - BOTTOM) / 38)),
+      Math.max(4, Math.round((spec.height - top - bottom) / 38)),
     );
     const xTicks = ticksOfX(x, each);
     places = spec.panels.map((p, i) => {
       const x0 = LEFT + (i % columns) * (each + GAP),
         y0 = Math.floor(i / columns) * height + above;
       const title = titles[i],
-        place = { p, title, x0, x1: x0 + each, y0, y1: y0 + spec.height - TOP - BOTTOM };
+        place = { p, title, x0, x1: x0 + each, y0, y1: y0 + spec.height - top - bottom };
       place.X = scale(along, x, place.x0, place.x1, xs[1]);
       place.Y = scale(spec.y.kind, [least, most], place.y1 - (p.bands ? STRIP + 4 : 0), place.y0);
       const clip = `${id}-c${i}`,
-        beside = timed ? 0 : 12;
+        beside = timed ? 0 : 12,
+        over = Math.min(8, top - 4);
       add(add(svg, "clipPath", { id: clip }), "rect", {
         x: x0 - beside,
-        y: y0 - 8,
+        y: y0 - over,
         width: each + 2 * beside,
-        height: place.y1 - y0 + 9,
+        height: place.y1 - y0 + over + 1,
       });
       axes(place, yTicks, xTicks, i % columns === 0, i + columns >= count);
       const inside = add(svg, "g", { "clip-path": `url(#${clip})` });
@@ -423,7 +440,7 @@ export function figure(box, spec) {
       place.cross = add(svg, "line", { class: "cross", y1: y0, y2: place.y1 });
       return place;
     });
-    if (cursor != null) point(cursor);
+    if (cursor != null) show(cursor, panel);
   }
   function wrapped(words, room) {
     // a title as lines that fit above a panel
@@ -478,7 +495,7 @@ export function figure(box, spec) {
     });
     add(group, "line", { class: "axis", x1: x0, x2: x1, y1, y2: y1 });
     for (const [t, name] of xTicks) {
-      if (X(t) < x0 - 1 || X(t) > x1 + 1) continue;
+      if (X(t) < x0 - 1 || X(t) > x1 + 1 || bottom < LINE) continue;
       add(group, "line", { class: "axis", x1: X(t), x2: X(t), y1, y2: y1 + 4 });
       add(group, "text", { x: X(t), y: y1 + 17, "text-anchor": "middle" }, name);
     }
@@ -487,7 +504,7 @@ export function figure(box, spec) {
     for (const one of p.limits || []) {
       const y = Y(one.y);
       if (y < y0 - 1 || y > y1 + 1) continue;
-      add(group, "line", { class: "limit", x1: x0, x2: x1, y1: y, y2: y });
+      add(group, "line", { class: `limit ${one.look ?? ""}`, x1: x0, x2: x1, y1: y, y2: y });
       add(
         group,
         "text",
@@ -530,13 +547,22 @@ export function figure(box, spec) {
       return add(group, "path", { class: s.draw, d: bars(s, span(), X, Y) });
     const [first, last] = visible(s, span());
     if (s.draw === "ticks") {
-      for (let i = first; i < last; i++)
-        add(group, "path", { class: "interval", d: `M${X(xAt(s, i)).toFixed(1)} ${y1}v-10` });
+      const tall = s.tall ?? 10, // from above if negative
+        foot = tall > 0 ? y1 : y0;
+      let d = "";
+      for (let i = first; i < last; i++) d += `M${X(xAt(s, i)).toFixed(1)} ${foot}v${-tall}`;
+      add(group, "path", { class: "interval", d });
       return;
     }
     if (s.draw === "dots") {
-      for (let i = first, every = Math.ceil((last - first) / 3000); i < last; i += every)
-        if (s.y[i] != null) dot(group, s, X(xAt(s, i)), Y(s.y[i]));
+      let d = ""; // one path: a line of no length is a dot
+      for (let i = first, every = Math.ceil((last - first) / 3000); i < last; i += every) {
+        if (s.y[i] == null) continue;
+        const [x, y] = [X(xAt(s, i)), Y(s.y[i])];
+        if (STROKES[s.mark]) mark(group, s, x, y);
+        else d += `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
+      }
+      add(group, "path", { class: "dots", d });
       return;
     }
     const aside = dodge(s, all, place),
@@ -607,10 +633,15 @@ export function figure(box, spec) {
     if (s.y[i] == null || s.y[i - 1] == null) return [];
     return [Y.inverse(Y(s.y[i - 1]) * (1 - share) + Y(s.y[i]) * share), i];
   }
-  /* The cursor: one value of x through all panels, the numbers of one panel. */
-  function point(value, aloud) {
+  /* The cursor: one value of x through all panels of linked figures, the numbers of one panel. */
+  const point = (value, aloud) => {
+    for (const one of figures)
+      if (one.link === link) one.show(value, panel, aloud && one.frame === frame);
+  };
+  function show(value, number, aloud) {
     cursor = value;
-    tip.hidden = value == null;
+    panel = number;
+    tip.hidden = value == null || tell != null;
     for (const { cross, X } of places) {
       cross.style.visibility = value == null ? "hidden" : "visible";
       if (value != null) {
@@ -618,8 +649,18 @@ export function figure(box, spec) {
         cross.setAttribute("x2", X(value));
       }
     }
-    if (value == null) return;
     const place = places[panel] || places[0];
+    if (!place) return;
+    const values =
+      value == null
+        ? []
+        : shown(place.p)
+            .filter((s) => s.draw !== "ticks")
+            .map((s) => [s, ...read(s, value, place)])
+            .filter(([, y]) => y != null);
+    const keyOf = (s) => keys.find((key) => own(key) === own(s));
+    if (tell) tell(value, values.map(([s, y]) => [keyOf(s), y]));
+    if (tell || value == null) return;
     tip.replaceChildren();
     const name = spec.x.ticks
       ? (spec.x.ticks.find((t) => t[0] === value) || [0, written(value)])[1]
@@ -631,12 +672,10 @@ export function figure(box, spec) {
     const band = (place.p.bands || []).find((b) => b[0] <= value && value < b[1]);
     if (band) html(tip, "p", "", band[3]);
     const table = html(tip, "table");
-    for (const s of shown(place.p).filter((one) => one.draw !== "ticks")) {
-      const [told, i] = read(s, value, place);
-      if (told == null) continue;
+    for (const [s, y, i] of values) {
       const row = html(table, "tr"),
-        key = keys.find((k) => own(k) === own(s)),
-        number = written(told, s.half && s.half[i]) + (s.doubts && s.doubts[i] ? "?" : "");
+        key = keyOf(s),
+        number = written(y, s.half && s.half[i]) + (s.doubts && s.doubts[i] ? "?" : "");
       sample(html(row, "td"), key);
       html(row, "td", "", [key.name, key.of].filter(Boolean).join(" "));
       for (const text of [`${number} ${spec.y.unit}`, (s.notes && s.notes[i]) || ""])
@@ -733,18 +772,29 @@ export function figure(box, spec) {
     } else if (!(event.key in moves)) return;
     event.preventDefault();
     const move = moves[event.key] || 0,
-      listed = xs.length > 0,
-      [a, b] = listed ? ends() : span(),
-      step = listed ? 1 : (b - a) / 100;
-    const from = listed ? xs.indexOf(cursor) : cursor,
+      stands = xs.length > 0,
+      [a, b] = stands ? ends() : span(),
+      step = (stands ? 1 : (b - a) / 100) * (event.shiftKey ? 10 : 1);
+    const from = stands ? xs.indexOf(cursor) : cursor,
       to = cursor == null ? a : Math.max(a, Math.min(b, move ? from + move * step : from));
-    point(listed ? xs[to] : to, true);
+    point(stands ? xs[to] : to, true);
   };
   new ResizeObserver(() => {
     if (Math.round(frame.clientWidth) !== width) draw();
   }).observe(frame);
-  figures.push({ draw, link, has: (series) => keys.some((key) => own(key) === series) });
+  const has = (series) => keys.some((key) => own(key) === series);
+  figures.push({ draw, show, link, frame, has });
   draw();
+  return {
+    update(next) {
+      const before = JSON.stringify(keys);
+      spec = next;
+      keys = spec.keys;
+      xs = listed();
+      if (JSON.stringify(keys) !== before) offer();
+      draw(width || undefined); // to ask for the width would lay out the page for each figure
+    },
+  };
 }
 
 // Draws the figures of a page, whose data is in its element `figures`.

@@ -3,8 +3,6 @@
 import { called, decoded } from "./engine.js";
 import { seconds, summary } from "./summary.js";
 
-const NONE = { cwnd: [], queue: [], rtt: [], goodput: [], events: [] };
-
 export class Live {
   // `tell(sentence)` is called with each news, `fail(errors)` if there is no run.
   constructor(tell, fail) {
@@ -41,7 +39,9 @@ export class Live {
     }
     this.checked = checked;
     this.duration = seconds(checked.resolved.duration);
-    this.side = { name: "Linux", label: "running", runs: [], curves: structuredClone(NONE) };
+    const none = this.definitions.figures.map(({ name }) => [name, []]);
+    const curves = { ...Object.fromEntries(none), events: [] };
+    this.side = { name: "Linux", label: "running", runs: [], curves };
     this.source = new EventSource("emulate/events");
     const hear = (name, act) =>
       this.source.addEventListener(name, ({ data }) => act(JSON.parse(data)));
@@ -70,9 +70,10 @@ export class Live {
 
   #curve(name, label) {
     const known = this.side.curves[name];
-    let found = known.find((one) => one.label === label);
-    if (!found) known.push((found = { label, x: [], y: [] }));
-    return found;
+    let curve = known.find((one) => one.label === label);
+    const flow = this.checked.resolved.flows.findIndex(({ name: own }) => own === label);
+    if (!curve) known.push((curve = { flow, label, part: "", form: "line", x: [], y: [] }));
+    return curve;
   }
 
   // The rate is that of all flows: it has a curve if there is one flow.

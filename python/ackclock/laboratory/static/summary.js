@@ -12,9 +12,15 @@ export function summary(tables, resolved, definitions) {
   const hop = busiest(run, resolved, definitions);
   const metrics = definitions.metrics.map(({ name, scale, formula }) => [
     name,
-    evaluate(formula, run, formula.table === "hops" ? hop : undefined) * scale,
+    formula.kind === "jain" && tables.flows.flow.indices.length < 2
+      ? NaN // nobody to share with
+      : evaluate(formula, run, formula.table === "hops" ? hop : undefined) * scale,
   ]);
-  return { hop, metrics: Object.fromEntries(metrics), curves: curves(tables, hop, resolved) };
+  return {
+    hop,
+    metrics: Object.fromEntries(metrics),
+    curves: curves(tables, hop, resolved, definitions),
+  };
 }
 
 // Returns what formulas are evaluated of.
@@ -43,64 +49,81 @@ function busiest(run, resolved, { metrics }) {
   return hops[shares.indexOf(most)] ?? "";
 }
 
-// Returns the curves of each figure: {label, x, y}, and events: times of losses and of timeouts.
-function curves(tables, hop, resolved) {
+// Returns the curves of each figure, {flow, label, words, part, form, x, y}, and as events the
+// times of losses and timeouts.
+function curves(tables, hop, resolved, { figures, far }) {
   const { samples, hops, events } = tables;
-  const found = { cwnd: [], queue: [], rtt: [], goodput: [] };
+  const drawn = Object.fromEntries(figures.map(({ name }) => [name, []]));
+  const draw = (wanted, flow, trace) => {
+    for (const { name, table, traces } of figures.filter((figure) => figure.table === wanted)) {
+      const known = traces.filter(({ column }) => tables[table][column]);
+      const all = known.map((own) => {
+        const { label: words, part, form, is_near: isNear } = own;
+        return { flow, words, part, form, isNear, ...trace(own) };
+      });
+      const most = far * all.find(({ part }) => !part).y.reduce((a, b) => (b > a ? b : a), 0);
+      for (const { isNear, ...curve } of all) {
+        if (isNear) curve.y = curve.y.map((value) => (value <= most ? value : null));
+        if (!curve.part || curve.y.some(Number.isFinite)) drawn[name].push(thinned(curve));
+      }
+    }
+  };
+  const column = (table, name, rows, scale) => rows.map((row) => at(table[name], row) * scale);
   const duration = seconds(resolved.duration);
-  for (const flow of resolved.flows.slice(0, MOST_CURVES)) {
+  for (const [index, flow] of resolved.flows.slice(0, MOST_CURVES).entries()) {
     const all = rowsOf(samples.flow, flow.name);
     if (!all.length) continue;
     const instance = at(samples.instance, all[0]);
     const rows = all.filter((row) => at(samples.instance, row) === instance);
     const label = flow.count > 1 ? `${flow.name}, the first of ${flow.count}` : flow.name;
-    const mss = Number(String(flow.transport.mss ?? "1448 bytes").split(" ")[0]) || 1448;
-    const x = rows.map((row) => at(samples.time_s, row));
-    const y = (name, scale) => rows.map((row) => at(samples[name], row) * scale);
-    found.cwnd.push(thinned({ label, x, y: y("cwnd_bytes", 1 / mss) }));
-    const ssthresh = y("ssthresh_bytes", 1 / mss);
-    if (ssthresh.some(Number.isFinite)) {
-      found.cwnd.push(thinned({ label: `${label}: ssthresh`, x, y: ssthresh, faint: true }));
-    }
-    found.rtt.push(thinned({ label, x, y: y("rtt_s", 1e3) }));
-    found.goodput.push(
-      delivered(samples, all, flow.name, duration, seconds(resolved.sample_interval)),
+    const x = column(samples, "time_s", rows, 1);
+    const interval = seconds(resolved.sample_interval);
+    draw("samples", index, ({ column: name, scale, is_rate: isRate, per_segment: perSegment }) =>
+      isRate
+        ? { label: flow.name, ...rates(samples, all, name, scale, duration, interval) }
+        : {
+            label,
+            x,
+            y: column(samples, name, rows, perSegment ? scale / segmentOf(flow) : scale),
+          },
     );
   }
   const rows = rowsOf(hops.hop, hop);
+  const x = column(hops, "time_s", rows, 1);
   if (rows.length)
-    found.queue.push(
-      thinned({
-        label: hop,
-        x: rows.map((row) => at(hops.time_s, row)),
-        y: rows.map((row) => at(hops.backlog_packets, row)),
-      }),
-    );
+    draw("hops", 0, ({ column: name, scale }) => ({
+      label: hop,
+      x,
+      y: column(hops, name, rows, scale),
+    }));
   const kinds = events.kind.words;
-  found.events = [...events.kind.indices.keys()]
+  drawn.events = [...events.kind.indices.keys()]
     .map((row) => ({
       time: at(events.time_s, row),
-      timeout: /timeout/.test(kinds[events.kind.indices[row]]),
+      kind: /timeout/.test(kinds[events.kind.indices[row]]) ? "timeout" : "loss",
     }))
     .slice(0, MOST_POINTS);
-  return found;
+  return drawn;
 }
 
-// Returns the goodput of all instances of a flow, in bins of whole sampling intervals.
-function delivered(samples, rows, label, duration, interval) {
+// Returns the payload of a full segment of a flow, in bytes.
+const segmentOf = ({ transport }) => transport.facts?.mss_bytes ?? NaN;
+// Returns the growth of a column, of all instances of a flow, per second in bins of whole sampling
+// intervals.
+function rates(samples, rows, name, scale, duration, interval) {
   const width = interval * Math.max(1, Math.round(duration / interval / BINS));
   const bins = new Float64Array(Math.max(1, Math.floor(duration / width)));
   const last = new Map();
   for (const row of rows) {
     const instance = at(samples.instance, row);
-    const bytes = at(samples.delivered_bytes, row);
+    const count = at(samples[name], row);
     const bin = Math.max(0, Math.ceil(at(samples.time_s, row) / width - 1e-6) - 1);
-    if (bin < bins.length) bins[bin] += bytes - (last.get(instance) ?? 0);
-    last.set(instance, bytes);
+    if (bin < bins.length) bins[bin] += count - (last.get(instance) ?? 0);
+    last.set(instance, count);
   }
   // A bin is drawn at its end; the axis begins at 0 as those of the other figures.
   const x = [0, ...[...bins.keys()].map((bin) => (bin + 1) * width)];
-  return { label, x, y: [null, ...[...bins].map((bytes) => (bytes * 8e-6) / width)] };
+  return { x, y: [null, ...[...bins].map((count) => (count * scale) / width)] };
 }
 
 // Replaces what is unknown by null. Keeps minimum and maximum of each stretch of a long curve, or

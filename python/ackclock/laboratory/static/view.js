@@ -193,9 +193,10 @@ function limits({ hop, checked: { resolved } }) {
   const rate = found?.link.facts?.mean_bit_per_s;
   return {
     warmup: seconds(resolved.warmup),
+    duration: seconds(resolved.duration),
     limits: {
       queue: { value: unit?.startsWith("packet") ? Number(number) : NaN, label: "limit" },
-      rtt: { value: propagation * 1e3, label: "delay without queueing" },
+      rtt: { value: propagation * 1e3, label: "delay without queueing", low: true },
       goodput: { value: rate ? rate * 1e-6 : NaN, label: "link rate" },
     },
   };
@@ -416,10 +417,7 @@ $("predict").addEventListener("click", async () => {
     ? `Models, dashed in the goodput figure: ${said.join("; ")}.`
     : "No model applies.";
   sides.A.predictions = {
-    goodput: answers.map(({ goodput_bit_per_s: rate }) => ({
-      value: rate * 1e-6,
-      dash: [7, 4],
-    })),
+    goodput: answers.map(({ goodput_bit_per_s: rate }) => rate * 1e-6),
   };
   show(true);
 });
@@ -458,6 +456,7 @@ async function begin() {
   known = await call(sides.A, "describe");
   if (known.errors) throw new Error(known.errors[0].message);
   live.definitions = definitions = await (await fetch("definitions.json")).json();
+  figures.kinds = definitions.figures;
   const answer = await fetch("scenario.json");
   if (answer.ok) begun = { ...begun, ...(await answer.json()) };
   for (const [id, what] of [
