@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
+from types import TracebackType
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -34,11 +35,15 @@ _BAD_PATH = frozenset(
 )
 
 
+# Errors that say something to the user even after an interrupt.
+_WORDED = (InputError, LackingError, OSError, KeyboardInterrupt, click.Abort, click.ClickException)
+
+
 class Endings:
-    """Signals that end a command like Ctrl-C, so that it keeps what it has.
+    """Signals that end a command, so that it keeps what it has.
 
     Attributes:
-        number: Number of the signal that came; None if none did.
+        number: Number of the first signal that came; None if none did.
     """
 
     def __init__(self) -> None:
@@ -46,22 +51,26 @@ class Endings:
 
     @contextlib.contextmanager
     def heeded(self) -> Iterator[None]:
-        """Makes SIGTERM and SIGHUP interrupt the body, unless they are ignored or handled."""
+        """Makes signals interrupt the body as Ctrl-C does, unless they are ignored or handled."""
         main = threading.current_thread() is threading.main_thread()
-        names = [name for name in ("SIGTERM", "SIGHUP") if main and hasattr(signal, name)]
-        numbers = [getattr(signal, name) for name in names]
-        ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if main and hasattr(signal, name)]
+        before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        ours = {number: handler for number, handler in before.items() if handler in usual}
         try:
             for number in ours:
                 signal.signal(number, self._interrupt)
             yield
         finally:
-            for number in ours:
-                signal.signal(number, signal.SIG_DFL)
+            for number, handler in ours.items():
+                signal.signal(number, handler)
 
     def _interrupt(self, number: int, _frame: object) -> None:
-        if self.number is None:  # The work of keeping results is not interrupted again.
+        again = self.number is not None
+        if not again:
             self.number = number
+        # Only Ctrl-C interrupts the work of keeping results.
+        if number == signal.SIGINT or not again:
             raise KeyboardInterrupt
 
     def code(self, code: object) -> int:
@@ -86,7 +95,7 @@ class Commands(click.Group):
         cause: BaseException | None = None
         endings = Endings()
         try:
-            with endings.heeded(), _warnings_as_lines():
+            with endings.heeded(), _interrupts_unprinted(), _warnings_as_lines():
                 code = super().main(*arguments, **options)
         except click.exceptions.NoArgsIsHelpError as error:
             say(error.format_message())
@@ -95,12 +104,28 @@ class Commands(click.Group):
             sys.stderr.close()
             code = 0
         except BaseException as error:
-            cause, code = _read(error)
+            cause, code = _read(error, interrupted=endings.number is not None)
             for line in _lines(cause):
                 say(line, err=True)
             if "--json" in (options.get("args") or next(iter(arguments), None) or sys.argv[1:]):
                 _print_as_json(cause)
         raise SystemExit(endings.code(code)) from cause
+
+
+@contextlib.contextmanager
+def _interrupts_unprinted() -> Iterator[None]:
+    """Prints no trace of an interrupt; NumPy's `import_array` does before it raises an error."""
+    before = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            before(kind, error, trace)
+
+    sys.excepthook = show
+    try:
+        yield
+    finally:
+        sys.excepthook = before
 
 
 @contextlib.contextmanager
@@ -124,13 +149,19 @@ def _warnings_as_lines() -> Iterator[None]:
         warnings.showwarning = before
 
 
-def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
+def _read(error: BaseException, *, interrupted: bool) -> tuple[InputError | LackingError, int]:
     """Returns an error in our form and its exit code.
 
-    Raises it again if it is a bug of ackclock.
+    Args:
+        error: Any error that ends a command.
+        interrupted: True if a signal came before it.
+
+    Raises:
+        BaseException: The error, if it is a bug of ackclock.
     """
-    if isinstance(error, ImportError) and isinstance(error.__cause__, KeyboardInterrupt):
-        error = error.__cause__  # Compiled modules wrap what interrupts their import.
+    # Compiled modules, above all during their import, turn an interrupt into errors of their own.
+    if interrupted and not isinstance(error, _WORDED):
+        error = KeyboardInterrupt()
     match error:
         case InputError():
             return error, BAD_INPUT
