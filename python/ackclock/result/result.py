@@ -25,7 +25,7 @@ from ackclock.result.folder import (
     staged,
 )
 from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
-from ackclock.result.tables import Tables, TablesInFolder, matching, repeated, written_as
+from ackclock.result.tables import Tables, TablesInFolder, groups, matching, repeated, written_as
 from ackclock.table import Column, table
 
 # Metrics that a notebook shows of a result.
@@ -116,7 +116,7 @@ class Result:
         """
         if "hops" not in self.tables:
             return {}
-        last = self.tables["hops"].group_by(["point", "replicate"]).aggregate([("time_s", "max")])
+        last = groups(self.tables["hops"], ["point", "replicate"]).aggregate([("time_s", "max")])
         return {(row["point"], row["replicate"]): row["time_s_max"] for row in last.to_pylist()}
 
     @property

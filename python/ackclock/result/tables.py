@@ -72,12 +72,21 @@ def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
     return table.filter(reduce(pc.and_, masks)) if masks else table
 
 
+def groups(table: pa.Table, keys: list[str]) -> pa.TableGroupBy:
+    """Returns the groups of a table with equal values of `keys`, aggregated in this thread.
+
+    A thread of Arrow's would still release its last columns after it has given the answer. Columns
+    that belong to Python need the interpreter for that; one that ends meanwhile aborts the process.
+    """
+    return table.group_by(keys, use_threads=False)
+
+
 def repeated(flows: pa.Table) -> frozenset[int]:
     """Returns the points whose replicates, two or more, have the same rows in the table `flows`."""
     flows = flows.unify_dictionaries()  # Else Arrow refuses to group rows of several files.
     names = [name for name in flows.column_names if name != "replicate"]
     counted = ("replicate", "count_distinct")
-    rows, points = (flows.group_by(keys).aggregate([counted]) for keys in (names, ["point"]))
+    rows, points = (groups(flows, keys).aggregate([counted]) for keys in (names, ["point"]))
     count = "_".join(counted)
     every = dict(zip(points["point"].to_pylist(), points[count].to_pylist(), strict=True))
     distinct = zip(rows["point"].to_pylist(), rows[count].to_pylist(), strict=True)
