@@ -13,7 +13,6 @@ import click
 
 from ackclock import __version__, engine
 from ackclock.cli.errors import Commands
-from ackclock.run.imports import spare_pandas
 
 #: Every verb by task, in the order of `ackclock --help`. A verb's file is imported when it is
 #: called: what is heavy (pyarrow, matplotlib, scipy, rich) costs only the command that needs it.
@@ -79,5 +78,4 @@ def cli() -> None:
 
 def main() -> None:
     """The command `ackclock`."""
-    spare_pandas()
     cli(prog_name="ackclock")

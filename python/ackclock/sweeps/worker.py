@@ -23,7 +23,6 @@ from ackclock.errors import InputError, LackingError
 from ackclock.metrics import Value
 from ackclock.result.result import Result
 from ackclock.run import address
-from ackclock.run.imports import spare_pandas
 from ackclock.run.memory import free_bytes
 from ackclock.scenario import Point, Scenario
 from ackclock.sweeps import methods
@@ -304,7 +303,6 @@ def serve(channel: "Connection[Any, Any]") -> None:
     The first message is the plan as JSON and the share of memory.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The driver decides what an interrupt means.
-    spare_pandas()
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         tree, share = channel.recv()
         plan = Plan.from_json(tree)
