@@ -161,17 +161,20 @@ bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they m
 lab: $(TOOLS) ## build the engine of lab pages (rustup target add wasm32-unknown-unknown)
 	$(BIN)/python tools/lab_engine.py
 
-# Without the remapping a wheel would name the folders that it was built in.
+# Without the remapping a wheel would name the folders that it was built in, as its list of
+# components does at first.
 wheel: $(TOOLS) ## build wheels of both packages into dist, for a Linux as new as this one
 	$(BIN)/python tools/lab_engine.py --check
 	RUSTFLAGS="--remap-path-prefix=$(REGISTRY)=registry --remap-path-prefix=$(CURDIR)=ackclock" \
 	  CARGO_TARGET_DIR=target/wheel $(BIN)/maturin build --release --out dist
+	$(BIN)/python tools/portable_wheel.py dist/ackclock-*.whl
 	@$(BIN)/python tools/check_wheel.py dist/ackclock-*.whl
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./papers
 
 kernel-wheel: $(TOOLS) ## build the wheel of what loads controls into the kernel, into dist
 	$(BIN)/maturin build --release --manifest-path crates/ackclock-kernel/Cargo.toml \
 	  --target-dir $(KERNEL_TARGET) --out dist
+	$(BIN)/python tools/portable_wheel.py dist/ackclock_kernel-*.whl
 
 lint: lint-rust lint-python ## check format, lints, types and who imports whom
 

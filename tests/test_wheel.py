@@ -5,6 +5,8 @@ run with, so that nothing is fetched; the workflow file installs them by name. T
 where nothing is compiled yet.
 """
 
+import base64
+import hashlib
 import json
 import os
 import shutil
@@ -19,7 +21,9 @@ from pathlib import Path
 
 import pytest
 
+import check_wheel
 import lab_engine
+import portable_wheel
 
 from .emulation.loading import why_not
 
@@ -185,6 +189,32 @@ def test_the_wheels_are_whole(tmp_path: Path) -> None:
     links_what_its_list_says(loader)
     if why_not() is None:
         loads_a_control(loader)
+
+
+def test_a_wheel_of_any_folder_passes_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """maturin's list of components names the folder of the build."""
+    monkeypatch.chdir(tmp_path)
+    wheel = tmp_path / "ackclock-1-cp311-abi3-manylinux_2_34_x86_64.whl"
+    components = "ackclock-1.dist-info/sboms/ackclock-py.cyclonedx.json"
+    members = {
+        "ackclock/laboratory/static/engine.wasm": "engine",
+        components: json.dumps({"bom-ref": f"path+{tmp_path.as_uri()}/crates/ackclock-py#1"}),
+        "ackclock-1.dist-info/RECORD": f"{components},sha256=former,1\n",
+    }
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    assert len(check_wheel.complaints(wheel)) == 1
+    portable_wheel.make_portable(wheel, tmp_path)
+    assert check_wheel.complaints(wheel) == []
+    with zipfile.ZipFile(wheel) as archive:
+        listed = archive.read(components)
+        record = archive.read("ackclock-1.dist-info/RECORD").decode()
+    assert json.loads(listed) == {"bom-ref": "path+file:///ackclock/crates/ackclock-py#1"}
+    digest = base64.urlsafe_b64encode(hashlib.sha256(listed).digest()).rstrip(b"=").decode()
+    assert record.splitlines()[0] == f"{components},sha256={digest},{len(listed)}"
 
 
 def test_the_papers_are_of_this_version_and_need_it() -> None:

@@ -1,11 +1,13 @@
-"""The folder that a command writes to, refused before a run that may take an hour."""
+"""The folder or file that a command writes to, refused before a run that may take an hour."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from ackclock.cli.output import say
+from ackclock.errors import InputError
 from ackclock.result.folder import (
     RESULT,
     Contents,
@@ -61,6 +63,68 @@ def claim(
         refuse_other_result(folder, remedy, may_hold)
     say(f"replaces the {may_hold.noun} in {folder}", err=True)
     return folder
+
+
+# Beginnings of pages and pictures, and what those of ackclock have in them.
+_MARKS = {
+    b"<!doctype html>": "· ackclock</title>".encode(),
+    b"<?xml": b"ackclock",
+    b"\x89PNG": b"ackclock",
+    b"%PDF": b"ackclock",
+}
+
+
+def claim_file(path: Path) -> None:
+    """Refuses a file for a page or a picture, if it exists and ackclock did not write it.
+
+    Raises:
+        InputError: It holds anything but a page or picture of ackclock.
+    """
+    if path.is_file():
+        content = path.read_bytes()
+        marks = (mark for begins, mark in _MARKS.items() if content.startswith(begins))
+        if not any(mark in content for mark in marks):
+            _refuse_foreign_file(path)
+
+
+def claim_table(path: Path, head: str) -> None:
+    """Refuses a file for a table, if it exists and does not have the same columns.
+
+    Args:
+        path: The file.
+        head: What a table of the same columns begins with, in the format of the file's extension;
+            for .json and .parquet the names of columns, separated by commas.
+
+    Raises:
+        InputError: It holds anything else.
+    """
+    if path.is_file() and not _begins_with(path, head):
+        _refuse_foreign_file(path)
+
+
+def _begins_with(path: Path, head: str) -> bool:
+    content = path.read_bytes()
+    match path.suffix:
+        case ".json":
+            try:
+                rows = json.loads(content)
+                return all(",".join(row) == head for row in rows) and len(rows) > 0
+            except (ValueError, TypeError):
+                return False
+        case ".parquet":
+            from pyarrow import ArrowException, parquet
+
+            try:
+                return ",".join(parquet.read_schema(path).names) == head
+            except ArrowException:
+                return False
+    return content.startswith(head.encode())
+
+
+def _refuse_foreign_file(path: Path) -> None:
+    raise InputError(
+        "file", "-o", f"{path} exists, and ackclock did not write it; choose another file"
+    )
 
 
 def is_simulation(folder: Path) -> bool:

@@ -22,6 +22,7 @@ from ackclock.cli.options import (
     unreliable_option,
 )
 from ackclock.cli.output import print_json, say
+from ackclock.cli.place import claim_file
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError, suggestion
 
@@ -263,6 +264,8 @@ def _draw(
     from ackclock.plot import draw, save
 
     paths = _paths(run, chosen, output, view)
+    for path in paths:
+        claim_file(path)
     drawn = []
     with progress("plot") as tell:
         for position, kind in enumerate(chosen):

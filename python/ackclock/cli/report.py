@@ -9,6 +9,7 @@ from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.measure import is_capture, measured_for_page
 from ackclock.cli.options import json_option, models_option, read_result, unreliable_option
 from ackclock.cli.output import print_json, say
+from ackclock.cli.place import claim_file
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
 from ackclock.result.folder import refuse_unwritable_folder, write_whole
@@ -49,6 +50,7 @@ def report(
             "-o",
             f"{path} is a folder; name a file, for example -o {path}/report.html",
         )
+    claim_file(path)
     refuse_unwritable_folder(path)
     compared = [run for run in runs if is_comparison(run)]
     swept_runs = [run for run in runs if swept.is_sweep(run)]

@@ -20,7 +20,7 @@ from ackclock.cli.options import (
     side_by_side_option,
 )
 from ackclock.cli.output import counted, print_json, print_rows, say, say_wrapped
-from ackclock.cli.place import claim, force_option
+from ackclock.cli.place import claim, claim_file, claim_table, force_option
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -598,6 +598,7 @@ def _draw(
         spec = plot.small_multiples(tidy, metric.name, x=horizontal, title=title)
     else:
         spec = plot.heat_map(tidy, metric.name, x=horizontal, y=vertical, title=title)
+    claim_file(output)
     plot.save(plot.draw(spec, paper), output)
 
 
@@ -613,6 +614,8 @@ def _write(output: Path, tidy: Any) -> None:
         )  # fmt: skip
     from pyarrow import csv, parquet
 
+    names = [f'"{name}"' if kind == "csv" else name for name in tidy.column_names]
+    claim_table(output, ",".join(names))
     output.parent.mkdir(parents=True, exist_ok=True)
     with whole(output) as aside:
         if kind == "csv":

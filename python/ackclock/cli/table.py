@@ -9,6 +9,7 @@ import click
 from ackclock.cli.complete import names_of
 from ackclock.cli.options import json_option, read_result, unreliable_option
 from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.place import claim_table
 from ackclock.errors import InputError
 from ackclock.result.folder import whole, write_whole
 
@@ -85,6 +86,8 @@ def _write(output: Path, frame: Any, rows: list[dict[str, Any]], shown: "Table")
     from ackclock.table import table as plain_table
 
     output.parent.mkdir(parents=True, exist_ok=True)
+    if output.suffix in (".parquet", ".json"):
+        claim_table(output, ",".join(frame.schema.names))
     if output.suffix == ".parquet":
         from pyarrow import parquet
 
@@ -94,6 +97,10 @@ def _write(output: Path, frame: Any, rows: list[dict[str, Any]], shown: "Table")
         write_whole(output, json_text(rows))
     elif output.suffix == ".csv":
         names = frame.schema.names
-        write_whole(output, plain_table("", names, [list(row.values()) for row in rows]).to_csv())
+        text = plain_table("", names, [list(row.values()) for row in rows]).to_csv()
+        claim_table(output, text.partition("\n")[0])
+        write_whole(output, text)
     else:
-        write_whole(output, shown.to_latex())
+        text = shown.to_latex()
+        claim_table(output, text.partition(r"\midrule")[0])
+        write_whole(output, text)
