@@ -9,7 +9,7 @@ import pytest
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "first.toml"
 
-#: Runs a command that makes tables, after which any other code of the process imports what it likes.
+#: Runs a command that makes tables, after which other code of the process imports what it likes.
 PROGRAM = f"""
 import sys
 from ackclock.cli import main

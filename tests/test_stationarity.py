@@ -157,6 +157,76 @@ def test_goodput_that_still_changes_is_noticed(settled: Result) -> None:
     assert "still changes" in verdict.reason
 
 
+def one_flow(control: str, seed: int, **changes: object) -> Scenario:
+    """A flow alone at a link, buffer and round trip drawn from a seed."""
+    draws = np.random.default_rng(seed)
+    rate, delay = draws.uniform(4, 30), draws.uniform(4, 40)
+    buffer = math.ceil(draws.uniform(0.7, 3) * rate * 2 * delay / 12)
+    values = {
+        "duration": "60 s",
+        "warmup": "5 s",
+        "hops__bottleneck__link__rate": f"{rate:.2f} Mbit/s",
+        "hops__bottleneck__queue__limit": f"{buffer} packets",
+        "hops__bottleneck__delay": f"{delay:.2f} ms",
+        "hops__return__delay": f"{delay:.2f} ms",
+        "flows__main__transport__control__kind": control,
+    }
+    return slow(**values | changes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("control", ["bbr1", "bbr3", "vegas", "copa"])
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_controls_that_wait_for_no_loss_settle_within_a_minute(control: str, seed: int) -> None:
+    [verdict] = judge(simulate(one_flow(control, seed))).verdicts.values()
+    assert verdict.settled, verdict.reason
+
+
+@pytest.mark.slow
+def test_the_cycles_of_a_control_are_those_of_its_probes() -> None:
+    """BBR looks for the round-trip time every 10 s, for 0.2 s or more, a few cycles late."""
+    [verdict] = judge(simulate(one_flow("bbr1", 14, duration="120 s"))).verdicts.values()
+    assert verdict.epoch_s is not None
+    assert 10 < verdict.epoch_s < 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("control", ["bbr1", "bbr3", "vegas", "ledbat", "cubic"])
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.7])
+def test_a_change_within_the_measured_time_is_said(control: str, share: float) -> None:
+    when = 5 + share * 55
+    steps = [{"from": "0 s", "rate": "10 Mbit/s"}, {"from": f"{when:g} s", "rate": "7 Mbit/s"}]
+    link = {"kind": "scheduled", "steps": steps}
+    changing = one_flow(control, 15, hops__bottleneck__link=link)
+    [verdict] = judge(simulate(changing)).verdicts.values()
+    assert verdict.settled is False
+    assert "goodput" in verdict.reason
+
+
+def test_a_slow_convergence_is_said(settled: Result) -> None:
+    """Goodput that approaches its last value exponentially, by a tenth of the time each."""
+    samples = settled.tables["samples"]
+    time_s = samples["time_s"].to_numpy()
+    delivered = 1e6 * (time_s + 0.5 * np.exp(-(time_s - 20) / 1.0))
+    place = samples.column_names.index("delivered_bytes")
+    column = pa.array(delivered.astype(np.int64))
+    tables = {**settled.tables, "samples": samples.set_column(place, "delivered_bytes", column)}
+    verdict = judge(replace(settled, tables=tables)).verdicts[0, "main"]
+    assert verdict.settled is False
+    assert "goodput" in verdict.reason
+
+
+def test_noise_without_a_change_is_not_said(settled: Result) -> None:
+    samples = settled.tables["samples"]
+    place = samples.column_names.index("delivered_bytes")
+    draws = np.random.default_rng(3)
+    for _ in range(20):
+        noisy = pa.array(np.cumsum(draws.exponential(1e4, samples.num_rows)).astype(np.int64))
+        changed = samples.set_column(place, "delivered_bytes", noisy)
+        tables = {**settled.tables, "samples": changed}
+        assert judge(replace(settled, tables=tables)).verdicts[0, "main"].settled
+
+
 def test_a_folder_gives_the_same_verdicts(unsettled: Result, tmp_path: Path) -> None:
     assert (
         judge(Result.load(unsettled.save(tmp_path / "run"))).verdicts == judge(unsettled).verdicts

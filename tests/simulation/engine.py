@@ -78,9 +78,7 @@ class Engine:
 def _serve() -> None:
     """Serves requests until the other end closes."""
     from ackclock import ScenarioError, simulate
-    from ackclock.run.imports import spare_pandas
 
-    spare_pandas()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     while True:
         try:

@@ -1,12 +1,21 @@
 """Judges if the means of a long-lived flow, over the time observed, are those of a steady state.
 
 A confidence interval over replicates says how far replicates differ. Replicates that all end on the
-first slope of a saw-tooth agree to 0.01 %, and their mean is still not that of the saw-tooth. Both
+first slope of a saw-tooth agree to 0.01 %, and their mean is still not that of the saw-tooth. All
 of these rules must hold. They were chosen before any result was looked at:
 
 - The measured time has at least `EPOCHS` congestion epochs, on the mean over instances and
   replicates. An epoch begins with a reaction to congestion. A loss of retransmissions in the same
   recovery does not begin another epoch.
+- A control that probes for a model of the path, as BBR does, waits for no loss. Instead of epochs
+  it goes through at least `EPOCHS` cycles of its state. A cycle begins with a return to the mode in
+  which it spends most time. After n cycles with a share s of the time outside that mode, another
+  cycle changes a mean by about s/n. So s/`NOTICEABLE` cycles suffice if the goodput is steady.
+- The goodput has no change point. The cumulative sum of deviations from the mean, over `BATCHES`
+  batches, stays within what independent batches exceed once in a thousand runs (Kolmogorov's
+  distribution; Page, Biometrika 41, 1954). Their variance comes from successive differences, which
+  a single change does not inflate. The source is von Neumann, Annals of Mathematical Statistics
+  12(4), 1941.
 - MSER-5 cuts off at most half of the measured time. It averages batches of `BATCH` observations,
   then cuts off the first d batch means so that the standard error of the rest is least (White,
   Simulation 69(6), 1997). If d is past the middle, there are too few observations (Hoad, Robinson,
@@ -21,13 +30,14 @@ change of the mean by less than `NOTICEABLE` is ignored.
 Only long-lived flows under a control are judged. They always have data to send, never end, and do
 not arrive at random times. Epochs are required only if the control states that it reacts to loss
 and not to delay, because a window that follows the delay settles. They are also required only if
-the window can still grow, because a window limited by the receiver settles too.
+the window can still grow, because a window limited by the receiver settles too. Cycles are required
+only of a control that has modes and leaves them again; a kernel tells none.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -48,19 +58,19 @@ __all__ = ["EPOCHS", "NOTE", "Stationarity", "Verdict", "judge", "mser", "starre
 #: much.
 EPOCHS = 5
 
-#: Epochs of an advised duration: one more, as the measured time begins and ends within an epoch.
-_ADVISED = EPOCHS + 1
-
 #: Observations in a batch (the 5 of MSER-5), and the fewest batches that are judged.
 BATCH, BATCHES = 5, 20
 
 #: A share of the mean; the same as in comparisons.
 NOTICEABLE = 0.01
 
+# Kolmogorov's distribution: the supremum of a Brownian bridge exceeds it once in a thousand times.
+_BRIDGE = 1.95
+
 #: Meaning of the mark in a table.
 NOTE = (
-    "* has not settled: too few congestion epochs in the measured time, or goodput that still "
-    "changes"
+    "* has not settled: too few congestion epochs or cycles in the measured time, or goodput that "
+    "still changes"
 )
 
 _LOSSES = ("fast_retransmit", "timeout")
@@ -75,6 +85,7 @@ _READ = {
         "cwnd_bytes",
         "retransmitted_packets",
         "smoothed_rtt_s",
+        "mode",
     ),
     "events": ("time_s", "kind"),
 }
@@ -89,8 +100,8 @@ class Verdict:
     Attributes:
         settled: True if its means are those of a steady state; None if that is not known.
         reason: The reason if they are not, or if it is not known; else empty.
-        epochs: Congestion epochs in the measured time, mean over instances and replicates; None if
-            none are required.
+        epochs: Congestion epochs or cycles in the measured time, mean over instances and
+            replicates; None if none are required.
         epoch_s: Duration of an epoch: measured if there was one, else from the facts; None if
             unknown.
         duration_s: A sufficient duration of the run; None if unknown or not needed.
@@ -172,10 +183,24 @@ class Stationarity:
 
 
 @dataclass(frozen=True)
+class _Cycles:
+    """Cycles of a control's state.
+
+    Attributes:
+        count: Returns to the mode in which it spends most time.
+        outside: Share of the time in other modes.
+    """
+
+    count: float
+    outside: float
+
+
+@dataclass(frozen=True)
 class _Instance:
     """One instance of one replicate in its measured time."""
 
     epochs: float  # NaN if unknown
+    cycles: "_Cycles"
     times_s: NDArray[np.float64]
     delivered: NDArray[np.float64]
     grows: bool
@@ -284,7 +309,8 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
             epochs = float(np.count_nonzero((times > from_s) & (times <= to_s)))
         delivered = late["delivered_bytes"].astype(float)
         grows = _grows(np.minimum(late["cwnd_bytes"], limits[point, flow]))
-        instance = _Instance(epochs, late["time_s"], delivered, grows, float(from_s))
+        cycles = _cycles(late["mode"])
+        instance = _Instance(epochs, cycles, late["time_s"], delivered, grows, float(from_s))
         instances.setdefault((point, flow), []).append(instance)
     return instances
 
@@ -316,6 +342,17 @@ def _recoveries(rows: Columns) -> float:
     return float(np.count_nonzero(np.diff(when, prepend=-math.inf) > apart))
 
 
+def _cycles(modes: NDArray[Any]) -> _Cycles:
+    """Returns the cycles in a control's sampled modes; none if they are not known."""
+    known_modes = modes[modes != np.array(None)].astype(str)
+    if known_modes.size == 0:
+        return _Cycles(0, 0.0)
+    names, counts = np.unique(known_modes, return_counts=True)
+    inside = known_modes == names[np.argmax(counts)]
+    returns = np.count_nonzero(inside[1:] & ~inside[:-1])
+    return _Cycles(float(returns), float(1 - inside.mean()))
+
+
 def _receive_window(flow: Mapping[str, Any]) -> float:
     """Returns the most bytes in flight that the receiver is known to permit.
 
@@ -333,44 +370,74 @@ def _grows(window: NDArray[np.float64]) -> bool:
 
 
 def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_Instance]) -> Verdict:
+    changes = _changes(instances)
+    if _has_epochs(flow, instances):
+        stated = facts.control(flow)[1]
+        epochs = _mean(instance.epochs for instance in instances)
+        if None in (stated["reacts_to_loss"], stated["reacts_to_delay"]) or math.isnan(epochs):
+            return Verdict(None, "whether and when it reacts to congestion is not known")
+        return _recurring(
+            scenario, instances, epochs, EPOCHS, "congestion epoch",
+            changes or "", partial(_from_facts, scenario, flow),
+        )  # fmt: skip
+    if changes is None:
+        return Verdict(None, "there are too few samples")
+    outside = _mean(instance.cycles.outside for instance in instances)
+    if _has_cycles(flow) and outside > 0:
+        cycles = _mean(instance.cycles.count for instance in instances)
+        needed = min(EPOCHS, outside / NOTICEABLE)
+        return _recurring(
+            scenario, instances, cycles, needed, "cycle", changes, lambda: None
+        )  # fmt: skip
+    return Verdict(not changes, changes)
+
+
+def _recurring(
+    scenario: dict[str, Any], instances: list[_Instance], count: float, needed: float, noun: str,
+    changes: str, expected_s: Callable[[], float | None],
+) -> Verdict:  # fmt: skip
+    """Returns the verdict on a flow that a mean needs several epochs or cycles of.
+
+    Args:
+        scenario: Of the run.
+        instances: Of the flow.
+        count: How many there were, on the mean.
+        needed: How many suffice if its goodput does not change; at most `EPOCHS`.
+        noun: What they are.
+        changes: The reason if its goodput changes; else empty.
+        expected_s: Returns the duration of one that was not seen; None if unknown.
+    """
     duration = units.seconds(scenario["duration"])
-    measured = sum(instance.measured_s for instance in instances) / len(instances)
-    drifts = _drifts(instances)
-    if not _has_epochs(flow, instances):
-        if drifts is None:
-            return Verdict(None, "there are too few samples")
-        return Verdict(False, _drifting()) if drifts else Verdict(True)
-    stated = facts.control(flow)[1]
-    reactions_known = None not in (stated["reacts_to_loss"], stated["reacts_to_delay"])
-    epochs = sum(instance.epochs for instance in instances) / len(instances)
-    if not reactions_known or math.isnan(epochs):
-        return Verdict(None, "whether and when it reacts to congestion is not known")
-    epoch = measured / epochs if epochs > 0 else _from_facts(scenario, flow)
-    if epochs >= EPOCHS:
-        return (
-            Verdict(False, _drifting(), epochs, epoch)
-            if drifts
-            else Verdict(True, "", epochs, epoch)
-        )
-    many = "epoch" if epochs == 1 else "epochs"
+    measured = _mean(instance.measured_s for instance in instances)
+    lasts = measured / count if count > 0 else expected_s()
+    if count >= EPOCHS or (count >= needed and not changes):
+        return Verdict(not changes, changes, count, lasts)
     few = (
-        f"{epochs:.2g} congestion {many} in {float(f'{measured:.3g}'):g} s, a mean needs at least "
-        f"{EPOCHS}"
+        f"{count:.2g} {noun}{'' if count == 1 else 's'} in {float(f'{measured:.3g}'):g} s, a mean "
+        f"needs at least {EPOCHS}"
     )
-    if epoch is None:
-        return Verdict(
-            False,
-            f"{few}; give it a longer duration (how long an epoch takes is not known)",
-            epochs,
-        )
-    needed = _rounded_up(max(duration - measured + _ADVISED * epoch, duration))
+    if lasts is None:
+        remedy = f"give it a longer duration (how long {noun}s take is not known)"
+        return Verdict(False, f"{few}; {remedy}", count)
+    # One more, as the measured time begins and ends within one.
+    enough = _rounded_up(max(duration - measured + (EPOCHS + 1) * lasts, duration))
     return Verdict(
         False,
-        f"{few}; one takes about {_rounded_up(epoch):g} s: --set 'duration={needed:g} s'",
-        epochs,
-        epoch,
-        needed,
+        f"{few}; one takes about {_rounded_up(lasts):g} s: --set 'duration={enough:g} s'",
+        count,
+        lasts,
+        enough,
     )
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _has_cycles(flow: dict[str, Any]) -> bool:
+    """Returns True if the control probes for a model of the path, mode after mode."""
+    growth = facts.control(flow)[1].get("growth")
+    return growth is not None and growth["kind"] == "by_path_model"
 
 
 def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
@@ -378,6 +445,7 @@ def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
     stated = facts.control(flow)[1]
     if (
         not facts.transport(flow)[1]["congestion_window"]
+        or _has_cycles(flow)
         or stated["reacts_to_loss"] is False
         or stated["reacts_to_delay"] is True
     ):
@@ -385,15 +453,8 @@ def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
     return any(instance.grows or instance.epochs > 0 for instance in instances)
 
 
-def _drifting() -> str:
-    return (
-        "its goodput still changes in the second half of the measured time; give it a longer "
-        "warm-up and duration"
-    )
-
-
-def _drifts(instances: list[_Instance]) -> bool | None:
-    """Returns True if MSER-5 finds that the goodput has not settled; None with too few batches."""
+def _changes(instances: list[_Instance]) -> str | None:
+    """Returns how the goodput changes, as a reason; empty if it does not; None if unknown."""
     start, end = (
         max(instance.times_s[0] for instance in instances),
         min(instance.times_s[-1] for instance in instances),
@@ -401,13 +462,43 @@ def _drifts(instances: list[_Instance]) -> bool | None:
     count = min(instance.times_s.size - 1 for instance in instances) // BATCH
     if count < BATCHES or not start < end:
         return None
+    remedy = "give it a longer warm-up and duration"
+    batches = _batches(instances, start, end, count)
+    cut = mser(batches)
+    if cut > count / 2 and _noticeable(batches, cut):
+        return f"its goodput still changes in the second half of the measured time; {remedy}"
+    few = _batches(instances, start, end, BATCHES)
+    changed = _change_point(few)
+    if changed is not None and _noticeable(few, changed):
+        when = float(f"{start + (end - start) * changed / BATCHES:.2g}")
+        return f"its goodput changes in the measured time, at about {when:g} s; {remedy}"
+    return ""
+
+
+def _batches(
+    instances: list[_Instance], start: float, end: float, count: int
+) -> NDArray[np.float64]:
+    """Returns what all instances delivered in each of `count` equal pieces of the time."""
     ends = np.linspace(start, end, count + 1)
-    batches = sum(
+    each = [
         np.diff(np.interp(ends, instance.times_s, instance.delivered)) for instance in instances
-    )
-    assert isinstance(batches, np.ndarray)
-    cut, mean = mser(batches), float(batches.mean())
-    return cut > count / 2 and abs(float(batches[cut:].mean()) - mean) > NOTICEABLE * mean
+    ]
+    return np.asarray(np.sum(each, axis=0))
+
+
+def _noticeable(batches: NDArray[np.float64], cut: int) -> bool:
+    """Returns True if the mean changes when the first batches are cut off."""
+    mean = float(batches.mean())
+    return abs(float(batches[cut:].mean()) - mean) > NOTICEABLE * mean
+
+
+def _change_point(batches: NDArray[np.float64]) -> int | None:
+    """Returns the number of batches before their mean changes; None if it does not."""
+    sums = np.abs(np.cumsum(batches - batches.mean()))[:-1]
+    variance = float(np.mean(np.diff(batches) ** 2)) / 2
+    before = int(np.argmax(sums)) + 1
+    exceeds = sums[before - 1] > _BRIDGE * math.sqrt(variance * batches.size)
+    return before if exceeds else None
 
 
 def _from_facts(scenario: dict[str, Any], flow: dict[str, Any]) -> float | None:
