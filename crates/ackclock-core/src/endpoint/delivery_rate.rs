@@ -140,7 +140,7 @@ impl DeliveryRate {
         }
     }
 
-    /// Returns what a control is told of a lost segment of `length` bytes. In `counts`, it counts as
+    /// Returns what a control is told of a lost segment of `length` bytes, which `counts` has as
     /// lost.
     pub fn loss(&self, sequence: u64, length: Bytes, counts: &Known) -> Option<SegmentLost> {
         let index = sequence.checked_sub(self.first)?;

@@ -120,7 +120,10 @@ proptest! {
                         over.contender == contender && over.sent == sent;
                     first.over.iter().filter(of).count() as u64
                 };
-                prop_assert_eq!((counts.successes, counts.retry_drops), (completions(true), completions(false)));
+                prop_assert_eq!(
+                    (counts.successes, counts.retry_drops),
+                    (completions(true), completions(false))
+                );
             }
             let usage = first.medium.usage(end);
             let sent = first.over.iter().filter(|(_, over)| over.sent).count() as u64;

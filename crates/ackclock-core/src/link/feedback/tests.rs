@@ -195,7 +195,8 @@ proptest! {
             let measurements = ms.saturating_sub(delay_ms) / period_ms;
             let expected = match measurements {
                 0 => kbit(1000),
-                _ => measured.mean_rate(at((measurements - 1) * period_ms), at(measurements * period_ms)),
+                _ => measured
+                    .mean_rate(at((measurements - 1) * period_ms), at(measurements * period_ms)),
             };
             prop_assert_eq!(link.rate(at(ms)), expected, "at {} ms", ms);
         }

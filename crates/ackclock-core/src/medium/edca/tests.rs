@@ -425,7 +425,8 @@ proptest! {
             let usage = cell.usage(now);
             prop_assert_eq!(usage.idle + usage.success + usage.collision, now - Time::ZERO);
         }
-        let counts: Vec<ContenderCounts> = (0..loads.len()).map(|contender| cell.counts(contender)).collect();
+        let counts: Vec<ContenderCounts> =
+            (0..loads.len()).map(|contender| cell.counts(contender)).collect();
         let sum = |part: fn(&ContenderCounts) -> u64| counts.iter().map(part).sum::<u64>();
         let usage = cell.usage(now);
         prop_assert_eq!(sum(|count| count.successes), usage.successes);
