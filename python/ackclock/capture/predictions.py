@@ -31,8 +31,8 @@ Row = dict[str, Any]
 COLUMNS = (
     *KEYS, "instances", "control", "model", "label", "goodput_bit_per_s", "goodput_low_bit_per_s",
     "goodput_high_bit_per_s", "model_bit_per_s", "limit", "measured_bit_per_s",
-    "measured_low_bit_per_s", "measured_high_bit_per_s", "says", "verdict", "violated", "note",
-    "inputs", "outputs",
+    "measured_low_bit_per_s", "measured_high_bit_per_s", "says", "verdict", "within", "violated",
+    "note", "inputs", "outputs",
 )  # fmt: skip
 
 # Models are asked about this many connections, the largest. Chosen here: more than anybody reads.
@@ -138,7 +138,8 @@ def _unasked(connection: Row, model: Model, why_not: str) -> Row:
     more = ("goodput_low_bit_per_s", "goodput_high_bit_per_s")
     return dict.fromkeys((*unknown, *more)) | {
         "flow": connection["flow"], "instances": 1, "control": "tcp", "model": model.name,
-        "label": model.label, "verdict": "does not apply", "violated": [], "note": why_not,
+        "label": model.label, "verdict": "does not apply", "within": None, "violated": [],
+        "note": why_not,
     }  # fmt: skip
 
 

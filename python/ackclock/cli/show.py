@@ -157,6 +157,7 @@ def details(record: dict[str, Any]) -> "list[Table]":
                 ),
             )
         )
+        tables.append(_members("accuracy", record["accuracy"], ("outputs", "within", "origin", "source")))
     return tables
 
 

@@ -15,6 +15,7 @@ from ackclock.models import (
     cardwell,
     codel_cycle,
     cubic_response,
+    cubic_sawtooth,
     dctcp_step,
     dualpi2_shares,
     edca,
@@ -33,6 +34,7 @@ from ackclock.models import (
     tfrc,
     tfrcp,
 )
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import Domain
 from ackclock.models.inverse import NoSolutionError, Solution, solve
 from ackclock.models.model import Assumption, Input, Model, Output, Rule, Verdict
@@ -42,6 +44,7 @@ from ackclock.plugins import Records
 
 __all__ = [
     "MODELS",
+    "Accuracy",
     "Assumption",
     "Domain",
     "FlowPath",
@@ -75,6 +78,7 @@ MODELS: Records[Model] = Records(
         cardwell.MODEL,
         short_transfer.MODEL,
         sawtooth.MODEL,
+        cubic_sawtooth.MODEL,
         codel_cycle.MODEL,
         steered_queue.MODEL,
         dualpi2_shares.MODEL,
@@ -147,7 +151,8 @@ def predictions(
         Columns. In `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None
         if the model does not apply. In `model_bit_per_s` is the model's own rate. Both are sums
         over the flow's instances, like the metric goodput; `limit` names the smaller one. In
-        `verdict` is one of `Verdict.words`, in `violated` the names of the assumptions that the
+        `verdict` is one of `Verdict.words`, in `within` the error band of the goodput as a share,
+        None if an assumption is violated. In `violated` are the names of the assumptions that the
         flow violates. In `note` is the reason why the model does not apply, or how the assumptions
         are violated. In `says` is the model's primary output with its unit; `inputs` and `outputs`
         hold all of them by name. The last three are per instance and without caps.
@@ -173,6 +178,7 @@ COLUMNS = (
     "limit",
     "says",
     "verdict",
+    "within",
     "violated",
     "note",
     "inputs",
@@ -195,6 +201,7 @@ def answer(model: Model, path: FlowPath) -> dict[str, Any]:
         "model": model.name,
         "label": model.label,
         "verdict": verdict.words,
+        "within": verdict.within,
         "violated": [name for name, _ in verdict.violated],
         "note": verdict.note,
     }

@@ -30,6 +30,7 @@ from math import inf, isnan
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     GREEDY,
     LONG_RUN,
@@ -268,5 +269,6 @@ utilisation = a (1 - probing_share),  goodput = utilisation c/N""",
     evaluate=bounds,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )

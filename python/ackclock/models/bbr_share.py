@@ -31,6 +31,7 @@ gain of the window. While BBR measures the round-trip time, each flow keeps w se
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     GREEDY,
     LONG_RUN,
@@ -230,6 +231,7 @@ R = l + (p q + w N)/c,  in_flight_cap = k (1 - p) c R""",
     evaluate=shares,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
     divides_link=True,
 )

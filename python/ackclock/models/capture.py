@@ -27,6 +27,7 @@ from dataclasses import replace
 from math import ceil, inf
 from typing import Any
 
+from ackclock.models.loss_window import loss_window
 from ackclock.models.path import (
     Bottleneck,
     Control,
@@ -76,10 +77,15 @@ def flow_paths(
             recovery=scenario_path.sender.recovery,
             segments_per_ack=scenario_path.sender.segments_per_ack,
         )
-        return [replace(measured, sender=sender)]
-    return [
-        replace(measured, sender=replace(measured.sender, control=control)) for control in may_be
-    ]
+        return [_with_sender(measured, sender)]
+    return [_with_sender(measured, replace(measured.sender, control=control)) for control in may_be]
+
+
+def _with_sender(path: FlowPath, sender: Sender) -> FlowPath:
+    """Returns the path of another sender, with the window that the loss rate then allows."""
+    rtt_s = path.round_trip.base_s
+    window = loss_window(sender.control, path.loss.rate, rtt_s, sender.segments_per_ack)
+    return replace(path, sender=sender, loss=replace(path.loss, window_segments=window))
 
 
 def why_not(connection: Row, estimate: Row) -> str:
@@ -104,11 +110,12 @@ def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
     window = (
         connection["receive_window_mean_bytes"] if connection["receive_window_scaled"] else None
     )
+    loss_rate = float(estimate["indication_rate"])
     return FlowPath(
         flow=connection["flow"],
         instances=1,
         round_trip=RoundTrip(base_s=rtt, has_jitter=deviation > _VARYING * rtt, law=law),
-        loss=Loss(rate=float(estimate["indication_rate"])),
+        loss=Loss(rate=loss_rate),
         bottleneck=Bottleneck(
             link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"]
         ),

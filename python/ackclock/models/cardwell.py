@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     INDEPENDENT_LOSSES,
     STEADY_LINK,
@@ -230,5 +231,6 @@ Q and f are PFTK's.""",
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("mean_rate",), 0.1, "measured", "TODO"),),
     usual=True,
 )

@@ -13,6 +13,7 @@ alpha = 1, beta = 1/2.
 """
 
 from ackclock.models import sawtooth
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     GREEDY,
@@ -147,5 +148,6 @@ period = about mu T^2 / 2 for alpha = 1, beta = 1/2 and a small B""",
     evaluate=cycle,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )  # fmt: skip

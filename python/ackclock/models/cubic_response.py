@@ -11,6 +11,7 @@ window kept after a loss.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     OF_RANDOM_LOSS_ALONE,
@@ -111,5 +112,6 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
     usual=True,
 )

@@ -12,6 +12,7 @@ threshold (segments), N number of flows.
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     GREEDY,
@@ -145,5 +146,6 @@ goodput = utilisation C/N""",
     evaluate=fixed_point,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )  # fmt: skip

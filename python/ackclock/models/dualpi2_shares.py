@@ -15,6 +15,7 @@ Hence p' = (2 N_L/(k R_L) + C N_C/R_C)/mu. With equal round-trip times and k = 2
 import numpy as np
 
 from ackclock.models import cubic_response, mark_response, square_root
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     GREEDY,
@@ -263,6 +264,7 @@ goodput = the scalable flow's rate if s = 1, else the classic flow's""",
     evaluate=shares,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
     divides_link=True,
 )  # fmt: skip

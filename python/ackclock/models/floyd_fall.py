@@ -12,7 +12,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, RENO, needs_reno
+from ackclock.models.accuracy import Accuracy
+from ackclock.models.assumptions import AN_ACK_EACH, OF_EVEN_LOSS_ALONE, RENO, needs_reno
 from ackclock.models.domain import POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Input, Model, Output
 from ackclock.models.path import loss_and_rtt
@@ -40,9 +41,10 @@ MODEL = Model(
     assumptions=(
         RENO,
         AN_ACK_EACH,
-        *OF_RANDOM_LOSS_ALONE,
+        *OF_EVEN_LOSS_ALONE,
     ),
     evaluate=lambda loss, rtt: {"rate": bound(loss, rtt)},
     inputs_of=loss_and_rtt,
     refusal=needs_reno,
+    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
 )

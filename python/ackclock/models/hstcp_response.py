@@ -11,6 +11,7 @@ the window given up at a loss.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     OF_RANDOM_LOSS_ALONE,
@@ -147,4 +148,5 @@ a(w) = w^2 p(w) 2 b(w)/(2 - b(w))""",
     evaluate=_evaluate,
     inputs_of=loss_and_rtt,
     refusal=_refusal,
+    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
 )

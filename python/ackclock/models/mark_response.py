@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import needs_tcp
 from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, UP_TO_ONE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
@@ -83,4 +84,5 @@ scalable_rate = 2 / (R p);  independent marks, at most one reaction per window: 
     evaluate=response,
     inputs_of=lambda _: {},
     refusal=_refusal,
+    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
 )  # fmt: skip

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import OF_RANDOM_LOSS_ALONE, RENO, needs_reno, unless
 from ackclock.models.domain import POSITIVE, UP_TO_ONE, Domain, check
 from ackclock.models.model import Array, Input, Model, Output
@@ -87,4 +88,5 @@ random_losses:   C = 1.31 if b = 1, 0.93 if b = 2""",
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("random_losses",), 0.1, "measured", "TODO"),),
 )

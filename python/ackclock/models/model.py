@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.errors import InputError
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import POSITIVE, Domain
 from ackclock.models.path import FlowPath
 from ackclock.models.refusal import RefusedInputsError, refuse_inputs
@@ -145,10 +146,12 @@ class Verdict:
     Attributes:
         why_not: The reason why the model does not apply; empty if it does.
         violated: Each violated assumption: its name, and how the flow violates it.
+        accuracy: The error band of the goodput if nothing is violated; None without an answer.
     """
 
     why_not: str = ""
     violated: tuple[tuple[str, str], ...] = ()
+    accuracy: Accuracy | None = None
 
     @property
     def applies(self) -> bool:
@@ -157,10 +160,17 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """One of `applies`, `applies with violated assumptions`, `does not apply`."""
+        """`does not apply`, `applies with violated assumptions`, or `applies, within 5 %`."""
         if self.why_not:
             return "does not apply"
-        return "applies with violated assumptions" if self.violated else "applies"
+        if self.violated:
+            return "applies with violated assumptions"
+        return f"applies, {self.accuracy.words}" if self.accuracy else "applies"
+
+    @property
+    def within(self) -> float | None:
+        """The error band of the goodput, as a share; None if an assumption is violated."""
+        return None if self.why_not or self.violated or not self.accuracy else self.accuracy.within
 
     @property
     def note(self) -> str:
@@ -187,6 +197,8 @@ class Model:
             `answer` instead.
         inputs_of: Computes the inputs for a flow's path. Called only if `refusal` returns nothing.
         refusal: Returns the reason why the model does not apply to a flow; empty if it does.
+        accuracy: Error bands of its outputs, where no assumption is violated. Each output that is
+            compared with a flow has one.
         usual: True if tables and figures of simulations show it by default.
         evaluate_law: The formula for a measured distribution of the round-trip time, if there is
             one. It maps that law and the other inputs, as numbers, to the outputs, as numbers.
@@ -210,6 +222,7 @@ class Model:
     evaluate: Callable[..., Mapping[str, ArrayLike]]
     inputs_of: Callable[[FlowPath], dict[str, float]]
     refusal: Callable[[FlowPath], str]
+    accuracy: tuple[Accuracy, ...]
     usual: bool = False
     evaluate_law: Callable[..., Mapping[str, float]] | None = None
     evaluate_goodput: Callable[..., Array] | None = None
@@ -224,6 +237,16 @@ class Model:
                 "contradiction",
                 self.name,
                 "inputs and outputs need different names, goodput is an output's in segments/s",
+            )
+        banded = [name for band in self.accuracy for name in band.outputs]
+        compared = {entry.name for entry in self.outputs if entry.metric} | {self.goodput}
+        outputs = {entry.name for entry in self.outputs}
+        if len(set(banded)) < len(banded) or not {self.goodput} <= set(banded) <= outputs:
+            raise InputError(
+                "contradiction",
+                self.name,
+                "accuracy needs one band for each output that is compared with a flow: "
+                + ", ".join(sorted(compared)),
             )
 
     def input(self, name: str) -> Input:
@@ -255,6 +278,10 @@ class Model:
             name,
             f"unknown output; choose from {', '.join(entry.name for entry in self.outputs)}",
         )
+
+    def accuracy_of(self, output: str) -> Accuracy | None:
+        """Returns the error band of an output; None if none is stated."""
+        return next((band for band in self.accuracy if output in band.outputs), None)
 
     def completed(self, **inputs: ArrayLike) -> dict[str, Array]:
         """Returns all inputs in the record's order, checked, with defaults for those not given.
@@ -420,7 +447,10 @@ class Model:
         violations = (
             (assumption.name, assumption.violation(path)) for assumption in self.assumptions
         )
-        return Verdict(violated=tuple((name, how) for name, how in violations if how))
+        return Verdict(
+            violated=tuple((name, how) for name, how in violations if how),
+            accuracy=self.accuracy_of(self.goodput),
+        )
 
     def described(self) -> dict[str, Any]:
         """Returns the record as plain data."""
@@ -431,6 +461,15 @@ class Model:
             "assumptions": [
                 {"name": assumption.name, "sentence": assumption.sentence}
                 for assumption in self.assumptions
+            ],
+            "accuracy": [
+                {
+                    "outputs": list(band.outputs),
+                    "within": band.within,
+                    "origin": band.origin,
+                    "source": band.source,
+                }
+                for band in self.accuracy
             ],
         }
 

@@ -59,15 +59,19 @@ class Loss:
     Attributes:
         rate: Share of data packets lost towards the receiver.
         ack_rate: Share of ACKs lost on the return path.
-        is_bursty: True if data packets are lost in bursts; None if unknown.
+        spacing: How losses of data follow one another: `independent`, `bursty`, `even` for every
+            n-th packet; None if unknown.
         changes: True if the loss rate of data changes at given times; None if unknown.
+        window_segments: Mean window that the rate allows, by the law of the control; infinite if
+            losses do not limit it, NaN if the law is unknown.
         unknown: The reason why the rates are unknown; empty if they are known.
     """
 
     rate: float
     ack_rate: float = 0.0
-    is_bursty: bool | None = False
+    spacing: str | None = "independent"
     changes: bool | None = False
+    window_segments: float = inf
     unknown: str = ""
 
 
@@ -196,6 +200,10 @@ class Control:
         least_rtt_s: Flows with a shorter round-trip time behave as if theirs were this; 0 if there
             is none, NaN if unknown.
         cubic_c: CUBIC's C in segments per cubic second; NaN if unknown, and for other controls.
+        fast_convergence: True if CUBIC lowers its last maximum further after a loss below it; None
+            if unknown, and for other controls.
+        reno_friendly_speedup: True if CUBIC's Reno-friendly window grows as fast as Reno's once it
+            has reached the window before the last loss; None if unknown, and for other controls.
         kept: Rule for the share kept after a loss: `constant`, `by_window`, `by_estimate`, or
             `all` for a control that does not react; None if unknown.
         kept_share: Share of the window or the rate kept after a loss; NaN if unknown or not
@@ -215,6 +223,8 @@ class Control:
     growth_segments: float = nan
     least_rtt_s: float = nan
     cubic_c: float = nan
+    fast_convergence: bool | None = None
+    reno_friendly_speedup: bool | None = None
     kept: str | None = None
     kept_share: float = nan
     kept_after_mark: str | None = None
@@ -279,6 +289,8 @@ class Competitor(NamedTuple):
         arrive: True if they arrive one after the other.
         codepoint: ECN codepoint of their packets: `ect0`, `ect1`, or empty without ECN.
         counts_marks: True if the feedback tells how many packets were marked.
+        most_bit_per_s: Most that each sends, with headers: by its traffic, random loss, the receive
+            window and the links of its route. NaN if it is unknown.
     """
 
     transport: str
@@ -288,6 +300,12 @@ class Competitor(NamedTuple):
     arrive: bool = False
     codepoint: str = ""
     counts_marks: bool = False
+    most_bit_per_s: float = inf
+
+    @property
+    def is_responsive(self) -> bool:
+        """True if a control adapts what it sends to what the path carries."""
+        return self.transport == "tcp" or bool(self.control.name)
 
     @property
     def is_scalable(self) -> bool:
@@ -308,7 +326,9 @@ class Bottleneck:
     instance alone. The rate is the highest that a link states; a link that follows another's rate
     does not count. If a link contends for a medium or states no rate, as a trace does not, the
     bottleneck is unknown, and the other hops only cap. So it is if a queue does not state whether
-    it limits the rate. An attribute is None if it is unknown, and `NONE` for what the hop lacks.
+    it limits the rate. A share is what the flows without a control leave, divided equally among
+    those that ask for more. An attribute is None if it is unknown, and `NONE` for what the hop
+    lacks.
 
     Attributes:
         link_bit_per_s: The cap on payload: the share of the slowest hop.
@@ -332,6 +352,9 @@ class Bottleneck:
         link_states: The rates of a Markov link.
         feedback: Feedback of its rate to a host before it.
         competitors: All instances that cross it, including this flow's; empty if unknown.
+        hop: Name of the hop; empty if unknown.
+        filled_by: The competitor with the most data at a hop on the route that all flows fill with
+            what they send on average; empty if there is room at every hop.
     """
 
     link_bit_per_s: float = inf
@@ -350,6 +373,8 @@ class Bottleneck:
     link_states: LinkStates | Nothing | None = None
     feedback: Feedback | Nothing | None = None
     competitors: tuple[Competitor, ...] = ()
+    hop: str = ""
+    filled_by: str = ""
 
     @property
     def flows(self) -> int:
@@ -398,6 +423,24 @@ class Bottleneck:
             marks_above_segments=nan,
             coupling=NONE,
         )
+
+
+@dataclass(frozen=True)
+class AckPath:
+    """The way back of a flow's ACKs.
+
+    Attributes:
+        load: Largest share of a link's rate that ACKs need, of what others leave, if data arrives
+            as fast as it may; infinite if data fills the link.
+        hop: Name of that hop; empty if there is none.
+        filled_by: Name of the flow whose data fills the hop in the direction of the ACKs.
+        unknown: The reason why the load is unknown; empty if it is known.
+    """
+
+    load: float = 0.0
+    hop: str = ""
+    filled_by: str = ""
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -472,6 +515,7 @@ class FlowPath:
         round_trip: Round-trip time.
         loss: Random loss.
         bottleneck: The slowest hop, and the instances that share it.
+        acks: The way back of its ACKs.
         sender: Transport and control.
         transfer: Data to send.
         cell: The cell of IEEE 802.11 in which its data contends; None if it does not contend, and
@@ -485,6 +529,7 @@ class FlowPath:
     sender: Sender
     transfer: Transfer
     bottleneck: Bottleneck = field(default_factory=Bottleneck)
+    acks: AckPath = field(default_factory=AckPath)
     cell: Cell | None = None
 
     @property
@@ -507,7 +552,10 @@ class FlowPath:
     @property
     def share_segments(self) -> float:
         """This instance's share of the bandwidth-delay product without queueing."""
-        return self.bottleneck.segments_per_s / self.bottleneck.flows * self.round_trip.base_s
+        bottleneck, mss_bits = self.bottleneck, self.sender.mss_bytes * 8
+        if bottleneck.segments_per_s == inf or not mss_bits:
+            return inf
+        return bottleneck.link_bit_per_s / mss_bits * self.round_trip.base_s
 
 
 #: The records, in reading order.
@@ -516,6 +564,7 @@ RECORDS = (
     Loss,
     Bottleneck,
     Competitor,
+    AckPath,
     Sender,
     Control,
     PathModel,

@@ -13,6 +13,7 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import OF_RANDOM_LOSS, RENO, needs_reno, unless
 from ackclock.models.domain import AT_LEAST_ONE, LIMIT, POSITIVE, PROPER_SHARE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
@@ -230,5 +231,6 @@ approximate:
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=needs_reno,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )

@@ -9,7 +9,8 @@ Letters: p loss rate, w mean window (segments).
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, RENO, needs_reno
+from ackclock.models.accuracy import Accuracy
+from ackclock.models.assumptions import AN_ACK_EACH, OF_EVEN_LOSS_ALONE, RENO, needs_reno
 from ackclock.models.domain import UP_TO_ONE, check
 from ackclock.models.model import Array, Input, Model, Output
 from ackclock.models.path import loss_and_rtt
@@ -39,9 +40,10 @@ MODEL = Model(
     assumptions=(
         RENO,
         AN_ACK_EACH,
-        *OF_RANDOM_LOSS_ALONE,
+        *OF_EVEN_LOSS_ALONE,
     ),
     evaluate=lambda loss, rtt: {"window": window(loss), "rate": window(loss) / rtt},
     inputs_of=loss_and_rtt,
     refusal=needs_reno,
+    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
 )

@@ -22,8 +22,10 @@ after a loss, b the segments acknowledged by one ACK.
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
+    FREE_ACKS,
     GREEDY,
     LONG_RUN,
     NO_RANDOM_LOSS,
@@ -69,6 +71,7 @@ def cycle(
         "goodput": utilisation * mu / flows,
         "utilisation": utilisation,
         "mean_queue": queue,
+        "queueing_delay": queue / mu,
         "mean_rtt": T + queue / mu,
         "largest_rtt": T + B / mu,
         "loss_rate": flows / S,
@@ -91,10 +94,9 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 def _cycle_segments(path: FlowPath) -> float:
     """Returns the segments of one flow between overflows."""
-    Wm = path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
     return float(
         (1 - path.control.kept_share**2)
-        * Wm**2
+        * _top(path) ** 2
         * path.sender.segments_per_ack
         / (2 * path.control.growth_segments)
     )
@@ -110,14 +112,29 @@ def _refusal(path: FlowPath) -> str:
     )
     if reason:
         return reason
-    top = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
+    if bottleneck.segments_per_s == 0:
+        return "the bottleneck sends nothing"
+    return overflow_refusal(path, _cycle_segments(path))
+
+
+def overflow_refusal(path: FlowPath, cycle_segments: float) -> str:
+    """Returns the reason why the queue does not overflow; empty if it does.
+
+    Args:
+        path: The path of the flow.
+        cycle_segments: Segments of the flow between overflows.
+    """
     reasons = {
-        "the bottleneck sends nothing": bottleneck.segments_per_s == 0,
         "the receive window keeps the queue from overflowing": path.sender.receive_window_segments
-        <= top,
-        "random loss occurs before the queue overflows": path.loss.rate * _cycle_segments(path) > 1,
+        <= _top(path),
+        "random loss occurs before the queue overflows": path.loss.rate * cycle_segments > 1,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _top(path: FlowPath) -> float:
+    """Returns a flow's window at the overflow."""
+    return path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
 
 
 def _out_of_step(path: FlowPath) -> str:
@@ -127,6 +144,28 @@ def _out_of_step(path: FlowPath) -> str:
         f"{path.bottleneck.flows} flows {alike}may lose at different times",
     )
 
+
+def _slow_repair(path: FlowPath) -> str:
+    if path.sender.recovery == "timeout_only":
+        return "each loss ends in a timeout"
+    top = _top(path)
+    return unless(
+        top >= FEWEST_SEGMENTS,
+        f"windows of {top:.3g} segments are small, and losses need the timer",
+    )
+
+
+#: A smaller window at the overflow may yield too few duplicate ACKs after a reduction.
+FEWEST_SEGMENTS = 8
+
+IN_STEP = Assumption(
+    "in_step", "all flows at the bottleneck are identical and lose at the same time", _out_of_step
+)
+QUICK_REPAIR = Assumption(
+    "one_loss_at_an_overflow",
+    "each flow reduces its window once per overflow, and recovery takes no time",
+    _slow_repair,
+)
 
 MODEL = Model(
     name="sawtooth",
@@ -180,6 +219,7 @@ full_buffer = P (1 - beta)/beta""",
         Output("goodput", "", "segments/s", "goodput of each flow"),
         Output("utilisation", "", "", "share of the link's rate used by all flows"),
         Output("mean_queue", "", "segments", "queue length, mean over time"),
+        Output("queueing_delay", "", "s", "queueing delay, mean over time"),
         Output("mean_rtt", "", "s", "round-trip time, mean over time", "rtt"),
         Output("largest_rtt", "", "s", "round-trip time with a full queue"),
         Output(
@@ -196,16 +236,10 @@ full_buffer = P (1 - beta)/beta""",
     goodput="goodput",
     assumptions=(
         NO_RANDOM_LOSS,
-        Assumption(
-            "in_step",
-            "all flows at the bottleneck are identical and lose at the same time",
-            _out_of_step,
-        ),
+        IN_STEP,
         AN_ACK_EACH,
-        Assumption(
-            "one_loss_at_an_overflow",
-            "each flow reduces its window once per overflow, and recovery takes no time",
-        ),
+        QUICK_REPAIR,
+        FREE_ACKS,
         GREEDY,
         LONG_RUN,
         QUEUE_ALONE_DELAYS,
@@ -213,5 +247,6 @@ full_buffer = P (1 - beta)/beta""",
     evaluate=cycle,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )

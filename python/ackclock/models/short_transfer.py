@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ackclock.models import slow_start_overflow as overflowing
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     QUEUE_ALONE_DELAYS,
     STEADY_LINK,
@@ -509,5 +510,6 @@ rest_time       = sum of max(T, W/mu) over W = alpha^n up to threshold, then in 
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("mean_rate",), 0.1, "measured", "TODO"),),
     usual=True,
 )

@@ -10,8 +10,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
-    OF_RANDOM_LOSS_ALONE,
+    OF_EVEN_LOSS_ALONE,
     needs_aimd,
     needs_loss_and_round_trip,
     not_aimd,
@@ -112,10 +113,11 @@ MODEL = Model(
     goodput="rate",
     assumptions=(
         Assumption("aimd", "additive increase, multiplicative decrease"),
-        *OF_RANDOM_LOSS_ALONE,
+        *OF_EVEN_LOSS_ALONE,
     ),
     evaluate=_evaluate,
     inputs_of=inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
     usual=True,
 )

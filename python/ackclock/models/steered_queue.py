@@ -10,6 +10,7 @@ squares a base probability p', which is therefore C/W. Derived here; no paper pr
 import numpy as np
 
 from ackclock.models import square_root
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     GREEDY,
     LONG_RUN,
@@ -148,5 +149,6 @@ C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))""",
     evaluate=steady_state,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )  # fmt: skip

@@ -11,6 +11,7 @@ acknowledged by one ACK.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     LOST_ON_THE_WAY,
@@ -112,4 +113,5 @@ MODEL = Model(
     },
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
 )

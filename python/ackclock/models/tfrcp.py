@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_equation
 from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
@@ -79,4 +80,5 @@ MODEL = Model(
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=lambda path: needs_equation(path, "last_round", "tfrcp"),
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
 )

@@ -113,6 +113,7 @@ impl Element<ControlKind> for Cubic {
             growth: Some(GrowthLaw::Cubic {
                 c: Some(self.c),
                 reno_friendly_speedup: self.friendly_speedup,
+                fast_convergence: Some(self.fast_convergence),
             }),
             kept_after_mark: Some(KeptShare::Constant {
                 share: self.after_mark(),

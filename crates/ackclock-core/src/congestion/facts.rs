@@ -70,6 +70,8 @@ pub enum GrowthLaw {
         /// True if the Reno-friendly window grows by one segment per round trip above the last
         /// maximum (section 4.3).
         reno_friendly_speedup: Option<bool>,
+        /// True if a loss below the last maximum lowers the maximum further (section 4.7).
+        fast_convergence: Option<bool>,
     },
     /// a(w) of HighSpeed TCP (RFC 3649 section 5).
     Highspeed,

@@ -15,8 +15,8 @@ pub struct ImpairmentFacts {
     pub applies_to: Option<Applies>,
     /// Position in the hop.
     pub side: Option<Side>,
-    /// True if losses come in bursts.
-    pub bursty: Option<bool>,
+    /// How its losses follow one another.
+    pub spacing: Option<LossSpacing>,
     /// True if it changes at given times.
     pub changes: Option<bool>,
     /// True if it delays packets by times that vary.
@@ -25,6 +25,18 @@ pub struct ImpairmentFacts {
     pub reorders: Option<bool>,
     /// True if it adds copies of packets.
     pub duplicates: Option<bool>,
+}
+
+/// How losses follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossSpacing {
+    /// Each packet is lost or not, whatever happened to the others.
+    Independent,
+    /// In bursts.
+    Bursty,
+    /// Every n-th packet.
+    Even,
 }
 
 /// A loss probability and the time from which it holds.
@@ -44,7 +56,7 @@ impl ImpairmentFacts {
             loss_steps: Stated::None,
             applies_to: Some(applies),
             side: Some(side),
-            bursty: Some(false),
+            spacing: Some(LossSpacing::Independent),
             changes: Some(false),
             delays: Some(false),
             reorders: Some(false),

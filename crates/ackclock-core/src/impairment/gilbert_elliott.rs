@@ -1,7 +1,7 @@
 //! Loss in bursts: a channel with a good and a bad state, which may change with each packet. Each
 //! state has a loss probability.
 
-use super::facts::ImpairmentFacts;
+use super::facts::{ImpairmentFacts, LossSpacing};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use ackclock_spec::prelude::*;
@@ -46,7 +46,7 @@ impl Element<ImpairmentKind> for GilbertElliott {
         let mean_loss = (1.0 - bad) * self.loss_in_good.get() + bad * self.loss_in_bad.get();
         ImpairmentFacts {
             mean_loss: Stated::Some(mean_loss),
-            bursty: Some(true),
+            spacing: Some(LossSpacing::Bursty),
             ..ImpairmentFacts::of(self.applies, self.side)
         }
     }

@@ -1,6 +1,6 @@
 //! Loss of every n-th packet in a span of time: losses that are known beforehand.
 
-use super::facts::ImpairmentFacts;
+use super::facts::{ImpairmentFacts, LossSpacing};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use ackclock_spec::prelude::*;
@@ -55,6 +55,7 @@ impl Element<ImpairmentKind> for PeriodicLoss {
         let always = !self.changes();
         ImpairmentFacts {
             mean_loss: always.then_some(1.0 / self.every as f64).into(),
+            spacing: Some(LossSpacing::Even),
             changes: Some(!always),
             ..ImpairmentFacts::of(self.applies, self.side)
         }

@@ -1,6 +1,6 @@
 //! A token-bucket policer: it drops the packets that exceed a rate, and queues none.
 
-use super::facts::ImpairmentFacts;
+use super::facts::{ImpairmentFacts, LossSpacing};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use crate::token_bucket::TokenBucket;
@@ -56,7 +56,7 @@ impl Element<ImpairmentKind> for Policer {
     fn facts(&self) -> ImpairmentFacts {
         ImpairmentFacts {
             mean_loss: Stated::Unknown, // depends on the traffic
-            bursty: Some(true),
+            spacing: Some(LossSpacing::Bursty),
             ..ImpairmentFacts::of(self.applies, self.side)
         }
     }

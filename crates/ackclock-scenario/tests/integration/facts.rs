@@ -9,6 +9,7 @@ use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::{
     Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
 };
+use ackclock_core::impairment::facts::LossSpacing;
 use ackclock_core::impairment::{Applies, Impairment, ImpairmentKind, Overtaking, Verdict};
 use ackclock_core::link::{LinkContext, LinkKind};
 use ackclock_core::observe::DropReason;
@@ -30,6 +31,7 @@ use ackclock_spec::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 fn at_place<R>(build: impl FnOnce(StreamScope<'_>) -> R) -> R {
     build(StreamScope {
@@ -345,6 +347,7 @@ fn impairments_do_what_they_state_and_nothing_else() {
             (&chosen.facts, at_place(|place| chosen.build(place)));
         let (mut dropped, mut delayed, mut duplicated) = (0, false, false);
         let (mut pairs, mut lost_before) = (0, false);
+        let mut lost_numbers = Vec::new();
         let (mut releases, mut behind) = (Vec::new(), Time::ZERO);
         for number in 0..PACKETS {
             let packet = Packet::new(PacketKind::Data, FlowId(0), number, 1500, Time::ZERO);
@@ -354,7 +357,10 @@ fn impairments_do_what_they_state_and_nothing_else() {
             pairs += u32::from(lost && lost_before);
             lost_before = lost;
             match verdict {
-                Verdict::Drop => dropped += 1,
+                Verdict::Drop => {
+                    dropped += 1;
+                    lost_numbers.push(number);
+                }
                 Verdict::Delay { by, overtaken } => {
                     delayed = true;
                     releases.push(behind.max(now + by));
@@ -381,12 +387,21 @@ fn impairments_do_what_they_state_and_nothing_else() {
         // Independent losses follow each other this often, by a law of Poisson. A burst has pairs
         // wherever it comes, so that five standard deviations tell them apart.
         let by_chance = f64::from(dropped).powi(2) / PACKETS as f64;
-        if let (Some(bursty), Stated::Some(_), true) =
-            (facts.bursty, facts.mean_loss, dropped >= 100)
+        if let (Some(spacing), Stated::Some(_), true) =
+            (facts.spacing, facts.mean_loss, dropped >= 100)
         {
             let many = f64::from(pairs) > by_chance + 5.0 * by_chance.max(1.0).sqrt();
-            impairments::STATED_BURSTS.check(&chosen.resolved, bursty == many, || {
-                format!("{pairs} pairs, {by_chance} by chance; bursts stated: {bursty}")
+            let gaps: BTreeSet<u64> = lost_numbers
+                .windows(2)
+                .map(|pair| pair[1] - pair[0])
+                .collect();
+            let seen = match (many, gaps.len()) {
+                (_, 1) => LossSpacing::Even,
+                (true, _) => LossSpacing::Bursty,
+                (false, _) => LossSpacing::Independent,
+            };
+            impairments::STATED_SPACING.check(&chosen.resolved, spacing == seen, || {
+                format!("{pairs} pairs, {by_chance} by chance: {seen:?}, stated {spacing:?}")
             });
         }
         let side = built.side();

@@ -149,8 +149,8 @@ pub mod impairments {
     pub const DELAYS_AFTER_LINK: Law = Law("Who delays packets stands after the link.");
     pub const DELAY_IS_FINITE: Law = Law("A delay is finite, at the end of time too.");
     pub const STATED_ORDER: Law = Law("Packets are reordered if and only if stated.");
-    pub const STATED_BURSTS: Law =
-        Law("More losses follow each other than by chance, if and only if bursts are stated.");
+    pub const STATED_SPACING: Law =
+        Law("Losses come by chance, in bursts, or evenly spaced, as stated.");
     pub const STATED_SIDE: Law = Law("An impairment stands on the side of the link stated.");
     pub const STATED_DELAY: Law = Law("Packets are delayed if and only if stated.");
     pub const STATED_DUPLICATES: Law = Law("Packets are duplicated if and only if stated.");

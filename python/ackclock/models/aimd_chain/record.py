@@ -25,13 +25,14 @@ from typing import Any
 import numpy as np
 
 from ackclock.models import square_root
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.aimd_chain import between, timeouts
 from ackclock.models.aimd_chain import rtt as round_trip
 from ackclock.models.aimd_chain.chain import WindowChain, round_lasts, solve, weighted_sum
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.loss import Bernoulli
 from ackclock.models.aimd_chain.throughput import TIME_WEIGHTED, Throughput
-from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_aimd, unless
+from ackclock.models.assumptions import OF_RANDOM_LOSS, few_timeouts, needs_aimd, unless
 from ackclock.models.domain import PROPER_SHARE, Domain
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath, RttLaw
@@ -258,12 +259,13 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or a round trip (Q an
             "aimd", "additive increase; one multiplicative decrease for all losses of a round"
         ),
         Assumption("no_slow_start", "congestion avoidance only, with at least two segments"),
-        FEW_TIMEOUTS,
+        few_timeouts(0.08),
         *OF_RANDOM_LOSS,
     ),
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    accuracy=(Accuracy(("throughput",), 0.1, "measured", "TODO"),),
     evaluate_law=_evaluate_law,
     evaluate_goodput=_evaluate_goodput,
     points=201,

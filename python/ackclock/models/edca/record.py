@@ -19,6 +19,7 @@ from math import inf
 import numpy as np
 
 from ackclock.errors import InputError
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, Domain
 from ackclock.models.edca import on_a_path, saturation
 from ackclock.models.edca.access_class import AIFSN, WINDOW, AccessClass
@@ -155,6 +156,7 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput,  flow_goodput 
     evaluate=_evaluate_dcf,
     inputs_of=on_a_path.dcf_inputs_of,
     refusal=on_a_path.dcf_refusal,
+    accuracy=(Accuracy(("flow_goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )
 
@@ -320,5 +322,6 @@ E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput =
     evaluate=_evaluate_edca,
     inputs_of=on_a_path.edca_inputs_of,
     refusal=on_a_path.edca_refusal,
+    accuracy=(Accuracy(("flow_goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )  # fmt: skip

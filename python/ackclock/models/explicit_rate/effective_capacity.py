@@ -22,6 +22,7 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE, check
 from ackclock.models.explicit_rate import on_a_path
 from ackclock.models.explicit_rate.record import LOW_PSI, LOW_RATE, PSI, RATE, RTT
@@ -253,4 +254,5 @@ e = e^(-delta (c0 - c1)),  u = (1 - p01) e,  v = 1 - p10""",
     evaluate=_evaluate,
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_of_effective_capacity,
+    accuracy=(Accuracy(("effective_capacity",), 0.1, "measured", "TODO"),),
 )  # fmt: skip

@@ -30,6 +30,7 @@ from math import floor, inf
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, UP_TO_ONE, Domain
 from ackclock.models.explicit_rate import on_a_path
 from ackclock.models.explicit_rate.link import TwoRateLink
@@ -243,6 +244,7 @@ INSTCAP = Model(
     points=41,
     inputs_of=on_a_path.inputs_with_ample_window,
     refusal=on_a_path.refusal_with_feedback,
+    accuracy=(Accuracy(("conservative",), 0.1, "measured", "TODO"),),
     usual=True,
 )  # fmt: skip
 
@@ -260,6 +262,7 @@ TCP_ALONE = Model(
     points=41,
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_alone,
+    accuracy=(Accuracy(("conservative",), 0.1, "measured", "TODO"),),
     usual=True,
 )
 
@@ -296,4 +299,5 @@ CONSTANT_SOURCE = Model(
     points=41,
     inputs_of=on_a_path.inputs_with_ample_window,
     refusal=on_a_path.refusal_of_constant_source,
+    accuracy=(Accuracy(("conservative",), 0.1, "measured", "TODO"),),
 )

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import AT_LEAST_ONE
 from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import on_a_path
@@ -117,6 +118,7 @@ MM1K = Model(
     bounds=(flow_inputs.MOST_FLOWS,),
     inputs_of=on_a_path.places_of,
     refusal=on_a_path.refusal_at_drop_tail,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )
 
@@ -141,5 +143,6 @@ MM1K_BURST = Model(
     bounds=(flow_inputs.MOST_FLOWS,),
     inputs_of=on_a_path.places_of,
     refusal=on_a_path.refusal_at_drop_tail,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )  # fmt: skip

@@ -21,6 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE
 from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import mm1k, on_a_path
@@ -120,5 +121,6 @@ RED = Model(
     bounds=(flow_inputs.MOST_FLOWS, _MOST_PLACES),
     inputs_of=on_a_path.red_of,
     refusal=on_a_path.refusal_at_red,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )  # fmt: skip

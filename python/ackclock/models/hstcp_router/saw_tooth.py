@@ -10,6 +10,7 @@ and ten flows of 120 ms it is 90.7 % with 1250 packets and 95.0 % with 2500.
 import numpy as np
 
 from ackclock.models import sawtooth
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import NOT_NEGATIVE
 from ackclock.models.hstcp_response import decrease, increase
 from ackclock.models.hstcp_router import flows as flow_inputs
@@ -63,5 +64,6 @@ mean_rtt = r + mean_queue/C,  largest_rtt = r + B/C""",
     evaluate=_evaluate,
     inputs_of=on_a_path.buffer_of,
     refusal=on_a_path.refusal_at_drop_tail,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
     usual=True,
 )

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, Domain
 from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import on_a_path
@@ -198,4 +199,5 @@ w_i becomes (1 - b(w_i)) w_i after R_i, once per R_i""",
     bounds=(_MOST_WORK,),
     inputs_of=on_a_path.buffer_of,
     refusal=on_a_path.refusal_at_drop_tail,
+    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
 )  # fmt: skip

@@ -4,10 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from ackclock.models.path import FlowPath
-from ackclock.models.resolved import hops, senders
+from ackclock.models.resolved import hops, losses, senders
+from ackclock.models.resolved.acks import ack_path
 from ackclock.models.resolved.cells import cells
 from ackclock.models.resolved.controls import control
-from ackclock.models.resolved.topology import Crowds, crowds, latest, route_of
+from ackclock.models.resolved.crowds import Crowds, crowds
+from ackclock.models.resolved.topology import measured_time, route_of
 
 __all__ = ["control", "flow_path", "flow_paths"]
 
@@ -33,15 +35,19 @@ def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
 
 def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crossing: Crowds) -> FlowPath:
     route = route_of(scenario, flow)
-    measured_s = latest(scenario["warmup"]), latest(scenario["duration"])
+    measured_s = measured_time(scenario)
     round_trip = hops.round_trip(flow, route)
     bottleneck = hops.bottleneck(crossing, flow, route)
+    sender = senders.sender(flow, round_trip.base_s, round_trip.base_s + bottleneck.drain_s)
     return FlowPath(
         flow=flow["name"],
         instances=flow.get("count"),
         round_trip=round_trip,
-        loss=hops.loss(route, measured_s),
-        sender=senders.sender(flow, round_trip.base_s, round_trip.base_s + bottleneck.drain_s),
+        loss=losses.loss(
+            route, measured_s, sender.control, round_trip.base_s, sender.segments_per_ack
+        ),
+        sender=sender,
         transfer=senders.transfer(flow, measured_s[0]),
         bottleneck=bottleneck,
+        acks=ack_path(crossing, flow, route),
     )

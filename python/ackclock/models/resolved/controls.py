@@ -27,6 +27,8 @@ def control(name: str, stated: facts.Facts) -> Control:
         growth_segments=_number(growth["segments_per_rtt"]) if least_rtt is facts.NONE else nan,
         least_rtt_s=0.0 if least_rtt is facts.NONE else _number(least_rtt),
         cubic_c=_number(growth["c"]),
+        fast_convergence=growth["fast_convergence"],
+        reno_friendly_speedup=growth["reno_friendly_speedup"],
         kept=kept["kind"],
         kept_share=_number(kept["share"]),
         kept_after_mark=after_mark["kind"],

@@ -1,12 +1,18 @@
 """Round-trip time, loss and bottleneck of a route."""
 
-from collections.abc import Iterable
-from math import inf, nan
+from math import inf
 from typing import Any
 
 from ackclock.elements import facts
-from ackclock.models.path import Bottleneck, Competitor, Feedback, LinkStates, Loss, RoundTrip
-from ackclock.models.resolved.controls import control_of
+from ackclock.models.path import (
+    Bottleneck,
+    Competitor,
+    Feedback,
+    LinkStates,
+    RoundTrip,
+)
+from ackclock.models.resolved.crowds import Crowds
+from ackclock.models.resolved.losses import any_of, impairments_of
 from ackclock.models.resolved.queues import (
     coupling,
     marks_above,
@@ -14,48 +20,27 @@ from ackclock.models.resolved.queues import (
     thresholds,
     waiting_places,
 )
+from ackclock.models.resolved.shares import filled_by, share_bit_per_s
 from ackclock.models.resolved.topology import (
-    Crowds,
     Hop,
     Route,
     base_round_trip,
-    codepoint_of,
-    counts_marks,
     propagation,
     service_bit_per_s,
     unknown_serialisation,
 )
 
-__all__ = ["bottleneck", "loss", "round_trip"]
-
-Impairments = list[tuple[str, facts.Facts]]
+__all__ = ["bottleneck", "round_trip"]
 
 
 def round_trip(flow: dict[str, Any], route: Route) -> RoundTrip:
     """Returns the round-trip time of a flow."""
-    every = _impairments(route.data, "data") + _impairments(route.acks, "acks")
+    every = impairments_of(route.data, "data") + impairments_of(route.acks, "acks")
     return RoundTrip(
         base_s=base_round_trip(flow, route),
         propagation_s=propagation(flow, route),
-        has_jitter=_any(stated["delays"] for _, stated in every),
+        has_jitter=any_of(stated["delays"] for _, stated in every),
         unknown=unknown_serialisation(route),
-    )
-
-
-def loss(route: Route, measured_s: tuple[float, float]) -> Loss:
-    """Returns the random loss of a route.
-
-    Args:
-        route: The hops of a flow.
-        measured_s: Beginning and end of the time over which scheduled loss is averaged.
-    """
-    on_data, on_acks = _impairments(route.data, "data"), _impairments(route.acks, "acks")
-    return Loss(
-        rate=_of_all(on_data, measured_s),
-        ack_rate=_of_all(on_acks, measured_s),
-        is_bursty=_any(stated["bursty"] for _, stated in on_data),
-        changes=_any(stated["changes"] for _, stated in on_data),
-        unknown=_unknown(on_data + on_acks),
     )
 
 
@@ -67,34 +52,32 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         flow: The flow whose bottleneck is asked for.
         route: Its hops.
     """
+    alone = crossing.flows[flow["name"]]
 
     def competitors(hop: Hop) -> tuple[Competitor, ...]:
         if hop.get("scope", "shared") == "shared":
-            return crossing[hop["name"]]
-        crosses = sum(other is hop for other in route.data)
-        return (
-            Competitor(
-                facts.transport(flow)[0],
-                control_of(flow),
-                crosses,
-                base_round_trip(flow, route),
-                codepoint=codepoint_of(flow),
-                counts_marks=counts_marks(flow),
-            ),
-        )
+            return crossing.data[hop["name"]]
+        return (alone._replace(instances=sum(other is hop for other in route.data)),)
+
+    def share_of(hop: Hop) -> float:
+        every = competitors(hop)
+        own = next((other for other in every if other._replace(instances=0) == alone), None)
+        return share_bit_per_s(service_bit_per_s(hop), every, own)
 
     links = [facts.link(hop)[1] for hop in route.data]
-    shares = [
-        (service_bit_per_s(hop) / sum(other.instances for other in competitors(hop)), hop)
-        for hop in route.data
-    ]
+    shares = [(share_of(hop), hop) for hop in route.data]
+    filling = filter(
+        None, (filled_by(service_bit_per_s(each), competitors(each)) for each in route.data)
+    )
     share, hop = min(shares, key=lambda pair: pair[0], default=(inf, {}))
-    varies, packet = _any(link["varies"] for link in links), route.packet_bytes
+    varies, packet = any_of(link["varies"] for link in links), route.packet_bytes
     capped = share * route.mss_bytes / packet if route.mss_bytes else 0.0
     names = [hop["name"] for hop in route.data]
     unknown = next(filter(None, (_unknown_rate(hop, names) for hop in route.data)), "")
     if share == inf or unknown:
-        return Bottleneck(link_bit_per_s=capped, varies=varies, unknown=unknown)
+        return Bottleneck(
+            link_bit_per_s=capped, varies=varies, unknown=unknown, filled_by=next(filling, "")
+        )
     segments_per_s = service_bit_per_s(hop) / 8 / packet if packet > 0 else inf
     name, queue = facts.queue(hop)
     return Bottleneck(
@@ -113,6 +96,8 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         link_states=_link_states(facts.link(hop)[1], packet),
         feedback=_feedback(links, hop),
         competitors=competitors(hop),
+        hop=hop["name"],
+        filled_by=next(filling, ""),
     )
 
 
@@ -161,51 +146,3 @@ def _feedback(links: list[facts.Facts], slowest: Hop) -> Feedback | facts.Nothin
     if link["measures"] != slowest["name"]:
         algorithm += f" of {link['measures']}, which is not the bottleneck"
     return Feedback(algorithm, stated["lag_s"], stated["share"])
-
-
-def _impairments(hops: list[Hop], packets: str) -> Impairments:
-    """Returns the impairments of `data` or `acks`, and those that do not state which."""
-    every = (impairment for hop in hops for impairment in facts.impairments(hop))
-    return [
-        impairment for impairment in every if impairment[1]["applies_to"] in (packets, "all", None)
-    ]
-
-
-def _any(stated: Iterable[bool | None]) -> bool | None:
-    """Returns True if a fact holds; None if none is known to hold and one is not stated."""
-    values = list(stated)
-    return None if None in values and True not in values else True in values
-
-
-def _unknown(impairments: Impairments) -> str:
-    """Returns the reason why the loss rate is unknown; empty if it is known."""
-    for name, stated in impairments:
-        mean = stated["mean_loss"]
-        if (mean is None or mean is facts.NONE) and not stated["loss_steps"]:
-            return f"{name} does not state how much it loses"
-        if mean != 0 and stated["applies_to"] is None:
-            return f"{name} does not state which packets it loses"
-    return ""
-
-
-def _of_all(impairments: Impairments, measured_s: tuple[float, float]) -> float:
-    passed = 1.0
-    for _, stated in impairments:
-        passed *= 1 - _mean_loss(stated, measured_s)
-    return 1 - passed
-
-
-def _mean_loss(impairment: facts.Facts, measured_s: tuple[float, float]) -> float:
-    mean, steps = impairment["mean_loss"], impairment["loss_steps"]
-    if steps:
-        return _mean_of_steps(steps, *measured_s)
-    return nan if mean is None or mean is facts.NONE else float(mean)
-
-
-def _mean_of_steps(steps: list[dict[str, float]], from_s: float, until_s: float) -> float:
-    """Returns the mean over time of a probability that is zero before the first step."""
-    begins = [min(max(step["from_s"], from_s), until_s) for step in steps]
-    lasts = [end - begin for begin, end in zip(begins, [*begins[1:], until_s], strict=True)]
-    shares = [step["probability"] for step in steps]
-    lost = sum(share * last for share, last in zip(shares, lasts, strict=True))
-    return lost / (until_s - from_s) if until_s > from_s else shares[-1]

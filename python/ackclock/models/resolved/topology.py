@@ -1,25 +1,20 @@
-"""Hops that a flow crosses, its round-trip time without queueing, and its competitors."""
+"""Hops that a flow crosses, and its round-trip time without queueing."""
 
-from collections import Counter
-from collections.abc import Iterable
 from math import inf
 from typing import Any, NamedTuple
 
 from ackclock import units
 from ackclock.elements import facts
-from ackclock.models.path import Competitor
-from ackclock.models.resolved.controls import control_of
 
 __all__ = [
-    "Crowds",
     "Hop",
     "Route",
     "base_round_trip",
     "codepoint_of",
     "counts_marks",
-    "crowds",
     "latest",
     "link_bit_per_s",
+    "measured_time",
     "propagation",
     "route_of",
     "service_bit_per_s",
@@ -27,9 +22,6 @@ __all__ = [
 ]
 
 Hop = dict[str, Any]
-
-#: The competitors at each hop, by its name.
-Crowds = dict[str, tuple[Competitor, ...]]
 
 
 class Route(NamedTuple):
@@ -62,27 +54,6 @@ def route_of(scenario: dict[str, Any], flow: dict[str, Any]) -> Route:
         mss_bytes=facts.mss_bytes(flow),
         header_bytes=facts.packet_bytes(flow) - facts.mss_bytes(flow),
     )
-
-
-def crowds(scenario: dict[str, Any]) -> Crowds:
-    """Returns the competitors at each hop, grouped by round-trip time, control and ECN."""
-    by_hop: dict[str, Counter[tuple[str, Competitor]]] = {}
-    for flow in scenario.get("flows", []):
-        transport, _ = facts.transport(flow)
-        competitor = Competitor(
-            transport=transport,
-            control=control_of(flow),
-            instances=0,
-            round_trip_s=base_round_trip(flow, route_of(scenario, flow)),
-            arrive="arrivals" in flow,
-            codepoint=codepoint_of(flow),
-            counts_marks=counts_marks(flow),
-        )
-        control = facts.whole(flow, "transport", "control")
-        alike = repr((transport, control, flow.get("arrivals")))
-        for name in flow["route"]:
-            by_hop.setdefault(name, Counter())[alike, competitor] += int(flow.get("count", 1))
-    return {name: _in_order(counts.items()) for name, counts in by_hop.items()}
 
 
 def codepoint_of(flow: dict[str, Any]) -> str:
@@ -140,6 +111,11 @@ def unknown_serialisation(route: Route) -> str:
     return ""
 
 
+def measured_time(scenario: dict[str, Any]) -> tuple[float, float]:
+    """Returns the latest end of the warm-up and of the run, in seconds."""
+    return latest(scenario["warmup"]), latest(scenario["duration"])
+
+
 def latest(written: Any) -> float:
     """Returns the end of a range in seconds, or the time itself."""
     return units.seconds(written[-1] if isinstance(written, list) else written)
@@ -150,10 +126,3 @@ def _middle(written: Any) -> float:
     if isinstance(written, list):
         return (units.seconds(written[0]) + units.seconds(written[-1])) / 2
     return units.seconds(written)
-
-
-def _in_order(counts: Iterable[tuple[tuple[str, Competitor], int]]) -> tuple[Competitor, ...]:
-    competitors = [competitor._replace(instances=count) for (_, competitor), count in counts]
-    return tuple(
-        sorted(competitors, key=lambda competitor: (competitor.round_trip_s, competitor.name))
-    )
