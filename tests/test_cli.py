@@ -185,7 +185,8 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     assert len(rows) == 6 * len(MODELS)
     assert {row["control"] for row in rows} == {"reno", "cubic"}
     assert {row["verdict"] for row in rows} == {
-        "applies",
+        "applies, within 5 %",
+        "applies, within 10 %",
         "applies with violated assumptions",
         "does not apply",
     }

@@ -31,9 +31,9 @@ def gap(mean: float, half_width: float = 0.0) -> Interval:
 
 
 def prediction(name: str, violated: tuple[str, ...] = (), **inputs: float) -> Prediction:
-    return Prediction(
-        1e6, model(name), violated, "; ".join(f"{one}: so" for one in violated), inputs
-    )
+    record = model(name)
+    note = "; ".join(f"{one}: so" for one in violated)
+    return Prediction(1e6, record, violated, note, inputs, record.accuracy[0])
 
 
 @pytest.fixture(scope="module")

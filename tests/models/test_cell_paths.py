@@ -54,7 +54,7 @@ def test_the_published_table_from_a_scenario(cell, uploads: int) -> None:
     mbit_per_s, service_ms, bdp = TABLE[uploads]
     for path in paths_of(cell(uploads)).values():
         answer = said("dcf", path)
-        assert answer["verdict"] == "applies", answer["note"]
+        assert answer["within"] is not None, answer["note"]
         each = answer["goodput_bit_per_s"] / path.instances
         assert each * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(mbit_per_s, rel=1e-3)
         assert answer["outputs"]["service_time"] * 1e3 == pytest.approx(service_ms, rel=1e-3)
@@ -114,8 +114,8 @@ def test_two_classes(cell) -> None:
 def test_flows_behind_one_queue_share_it(cell) -> None:
     path = paths_of(cell(0, **{"flows.download.count": 10}))["download"]
     answer = said("dcf", path)
-    assert (answer["verdict"], answer["inputs"]["stations"], answer["inputs"]["flows"]) == (
-        "applies",
+    assert (answer["within"], answer["inputs"]["stations"], answer["inputs"]["flows"]) == (
+        0.05,
         1,
         10,
     )
@@ -266,7 +266,7 @@ def test_a_buffer_of_one_bandwidth_delay_product_is_not_enough_beside_others(cel
         )["verdict"]
         for limit in (35, 75)
     ]
-    assert verdicts == ["applies with violated assumptions", "applies"]
+    assert verdicts == ["applies with violated assumptions", "applies, within 5 %"]
 
 
 def test_a_wire_caps_what_a_cell_would_give(cell) -> None:
@@ -302,7 +302,7 @@ def test_the_engine_under_saturated_udp(cell, uploads: int) -> None:
     paths = paths_of(scenario)
     for name, path in paths.items():
         alike = said("dcf", path)
-        assert (alike["verdict"], alike["inputs"]["priority"]) == ("applies", 0)
+        assert (alike["within"], alike["inputs"]["priority"]) == (0.05, 0)
         assert goodput(result, name) == pytest.approx(alike["goodput_bit_per_s"], rel=0.05)
         if uploads:
             assert goodput(result, name) == pytest.approx(

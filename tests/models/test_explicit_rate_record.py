@@ -207,7 +207,7 @@ def row(tree: dict, name: str) -> dict:
 
 def test_a_scenario_without_feedback(two_rates: dict) -> None:
     said = row(two_rates, "tcp_alone")
-    assert (said["verdict"], said["note"]) == ("applies", "")
+    assert (said["within"], said["note"]) == (0.1, "")
     expected = {
         "rate": 200,
         "low_rate": 100,
@@ -231,7 +231,7 @@ def test_a_scenario_without_feedback(two_rates: dict) -> None:
 def test_a_scenario_with_a_host_that_follows_the_link(two_rates: dict) -> None:
     two_rates["hops"][0]["link"] = feedback()
     said = row(two_rates, "instcap")
-    assert (said["verdict"], said["note"]) == ("applies", "")
+    assert (said["within"], said["note"]) == (0.1, "")
     assert said["outputs"]["efficiency"] == pytest.approx(0.6264, abs=0.0005)
     assert row(two_rates, "tcp_alone")["note"] == "the sender's host follows a fed-back rate"
 

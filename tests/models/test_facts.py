@@ -127,7 +127,7 @@ def test_where_a_control_reacts_to_delay_losses_do_not_say_how_far_its_window_fa
 def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
     tree = resolved(**{"hops.wireless.impairments": []})
     flow = tree["flows"][0]["transport"]
-    assert answers(tree, "sawtooth")["verdict"] == ["applies"]
+    assert answers(tree, "sawtooth")["within"] != [None]
     flow["control"] = VEGAS_LIKE
     assert answers(tree, "sawtooth")["note"] == ["vegas_like does not state how its window grows"]
     flow["control"] = VEGAS_LIKE | {"facts": {"growth": LINEAR}}
@@ -139,7 +139,7 @@ def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
         "vegas_like does not state whether it reacts to delay"
     ]
     flow["control"]["facts"] |= {"reacts_to_delay": False}
-    assert answers(tree, "sawtooth")["verdict"] == ["applies"]
+    assert answers(tree, "sawtooth")["within"] != [None]
     flow["control"]["facts"] |= {"kept_after_loss": {"kind": "by_estimate"}}
     assert answers(tree, "sawtooth")["note"] == ["vegas_like is not AIMD"]
 
@@ -191,7 +191,7 @@ def test_a_queue_that_marks_has_no_saw_tooth(resolved, marks: bool | None, said:
     hop["queue"]["facts"]["marks"] = marks
     assert answers(tree, "sawtooth")["note"] == [said]
     tree["flows"][0]["transport"]["facts"]["sent_ecn"] = {"kind": "none"}
-    assert answers(tree, "sawtooth")["verdict"] == ["applies"], "nothing is marked without ECN"
+    assert answers(tree, "sawtooth")["within"] != [None], "nothing is marked without ECN"
 
 
 def test_a_mark_that_is_not_answered_as_a_loss_is_said(resolved) -> None:
@@ -326,8 +326,8 @@ def test_contention_that_is_not_stated_leaves_a_cell_unknown() -> None:
 @pytest.mark.parametrize("kind", ["vegas", "cubic"])
 def test_a_steered_queue_is_for_flows_that_are_alike(resolved, kind: str) -> None:
     queue = {"kind": "pi2", "limit": "1000 packets"}
-    tree = resolved(**NO_LOSS, **{"hops.wireless.queue": queue})
-    assert answers(tree, "steered_queue")["verdict"] == ["applies"]
+    tree = resolved(**NO_LOSS, **{"hops.wireless.queue": queue, "flows.main.count": 4})
+    assert answers(tree, "steered_queue")["within"] == [0.05]
     other = resolved(
         **NO_LOSS, **{"hops.wireless.queue": queue, "flows.main.transport.control": {"kind": kind}}
     )["flows"][0]

@@ -58,7 +58,7 @@ def test_on_a_hop_of_its_own_a_flow_competes_with_itself(resolved) -> None:
         resolved(**HIGHSPEED, **{"hops.wireless.scope": "per_flow", "flows.main.count": 2})
     )[0]
     assert path.bottleneck.competitors == (
-        Competitor("tcp", path.control, 1, path.round_trip.base_s),
+        Competitor("tcp", path.control, 1, path.round_trip.base_s, most_bit_per_s=11e6),
     )
     assert said("mm1k", path)["inputs"]["flows"] == 1
 
@@ -66,8 +66,8 @@ def test_on_a_hop_of_its_own_a_flow_competes_with_itself(resolved) -> None:
 def test_a_scenarios_numbers(path: FlowPath) -> None:
     for name in OF_DROP_TAIL:
         row = said(name, path)
-        assert (row["verdict"], row["inputs"]["flows"]) in {
-            ("applies", 3.0), ("applies with violated assumptions", 3.0)}  # fmt: skip
+        assert row["verdict"].startswith("applies")
+        assert row["inputs"]["flows"] == 3
         assert row["inputs"]["rate"] == pytest.approx(11e6 / 8 / 1040)
         assert row["inputs"]["shortest"] == row["inputs"]["longest"] == path.round_trip.base_s
         # The packets that may wait, and the places with the one in service.

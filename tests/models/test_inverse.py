@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import models
-from ackclock.models import Assumption, Domain, Input, Model, Output, solve
+from ackclock.models import Accuracy, Assumption, Domain, Input, Model, Output, solve
 
 from ..refusals import refused
 
@@ -89,6 +89,7 @@ def made_of(evaluate) -> Model:
         outputs=(Output("y", "y", "segments/s", "y"),), goodput="y",
         assumptions=(Assumption("none", "none"),), evaluate=lambda x: {"y": evaluate(x)},
         inputs_of=lambda _: {}, refusal=lambda _: "",
+        accuracy=(Accuracy(("y",), 0.0, "proof", "none"),),
     )  # fmt: skip
 
 

@@ -72,6 +72,11 @@ def text(registered: Json, _described: Json) -> str:
         ]
         page.table(("output", "unit", "meaning"), outputs)
         _assumptions(page, record["assumptions"], shared)
+        bands = [
+            (", ".join(f"`{name}`" for name in band.outputs), band.words, band.origin, band.source)
+            for band in model.accuracy
+        ]
+        page.table(("accuracy of", "error", "origin", "where"), bands)
         page.paragraph(f"Reference: {markdown(model.reference)}.")
     return page.finish()
 

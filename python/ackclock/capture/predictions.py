@@ -91,7 +91,7 @@ def prediction_table(columns: dict[str, list[Any]]) -> pa.Table:
     types = dict.fromkeys(("point", "replicate", "instance", "instances"), pa.int64())
     types |= {name: pa.float64() for name in columns if name.endswith("_bit_per_s")}
     types |= dict.fromkeys(("inputs", "outputs"), pa.map_(pa.string(), pa.float64()))
-    types |= {"violated": pa.list_(pa.string())}
+    types |= {"violated": pa.list_(pa.string()), "within": pa.float64()}
     return pa.table(
         {name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()}
     )

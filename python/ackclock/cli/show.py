@@ -157,8 +157,23 @@ def details(record: dict[str, Any]) -> "list[Table]":
                 ),
             )
         )
-        tables.append(_members("accuracy", record["accuracy"], ("outputs", "within", "origin", "source")))
+        tables.append(_accuracy(record["accuracy"]))
     return tables
+
+
+def _accuracy(bands: list[dict[str, Any]]) -> "Table":
+    from ackclock.table import table
+
+    rows = (
+        [
+            ", ".join(band["outputs"]),
+            f"within {100 * band['within']:g} %" if band["within"] else "exact",
+            band["origin"],
+            band["source"],
+        ]
+        for band in bands
+    )
+    return table("accuracy, if no assumption is violated", ["output", "error", "origin", ""], rows)
 
 
 def _members(title: str, members: list[dict[str, Any]], columns: tuple[str, ...]) -> "Table":

@@ -265,7 +265,9 @@ def _cell(column: Column, metric: Metric, topic: Topic, observations: Observatio
                 why_none(asked, metric.name) if topic.is_flow else "models apply to flows",
             )
         verdict = (
-            f"violated: {', '.join(prediction.violated)}" if prediction.violated else "applies"
+            f"violated: {', '.join(prediction.violated)}"
+            if prediction.violated
+            else f"applies, {prediction.accuracy.words}"
         )
         return Cell(Interval(prediction.value, math.nan, 0), {}, "", verdict, prediction)
     values = observations.values(column, metric).get((topic.point, topic.subject), {})

@@ -266,6 +266,38 @@ QUEUE_ALONE_DELAYS = Assumption(
     "steady_rtt", "only the bottleneck's queue varies the round-trip time", jitter
 )
 
+
+def first_repair(path: FlowPath, window: float) -> str:
+    """Returns why the losses of the first slow start may not be repaired when the warm-up ends.
+
+    Slow start loses up to half of its last window. NewReno repairs one segment in a round trip.
+
+    Args:
+        path: The path of the flow.
+        window: Window in segments at which slow start loses.
+    """
+    takes_s = window / 2 * min(path.full_queue_round_trip_s, 2 * path.round_trip.base_s)
+    settles_s = path.transfer.settles_s
+    if path.sender.recovery != "newreno" or path.control.slow_start_ends_early:
+        return ""
+    return unless(
+        takes_s <= settles_s,
+        f"newreno may take {takes_s:.3g} s to repair what the first slow start loses, and the "
+        f"warm-up ends after {settles_s:.3g} s",
+    )
+
+
+# Time for which a queue that steers lets slow start go on, at most about. Chosen here.
+_LET_GO_S = 0.3
+
+FIRST_REPAIR = Assumption(
+    "first_repair",
+    "what the first slow start loses is repaired before the warm-up ends",
+    lambda path: first_repair(
+        path, path.share_segments * (1 + _LET_GO_S / max(path.round_trip.base_s, 1e-9))
+    ),
+)
+
 RENO = Assumption("reno", "additive increase by one, multiplicative decrease by a half")
 
 # Assumptions about the path of every model of a long flow under random loss.

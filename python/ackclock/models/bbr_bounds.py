@@ -32,6 +32,7 @@ import numpy as np
 
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
+    FREE_ACKS,
     GREEDY,
     LONG_RUN,
     NO_RANDOM_LOSS,
@@ -262,6 +263,7 @@ utilisation = a (1 - probing_share),  goodput = utilisation c/N""",
         Assumption(
             "window_is_received", "no receive window is below what is in flight", _small_window
         ),
+        FREE_ACKS,
         GREEDY,
         LONG_RUN,
         QUEUE_ALONE_DELAYS,
@@ -269,6 +271,13 @@ utilisation = a (1 - probing_share),  goodput = utilisation c/N""",
     evaluate=bounds,
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("goodput",),
+            0.05,
+            "measured",
+            "1 to 4 flows of BBR versions 1 and 3, buffers of 0.7 to 8 bandwidth- delay products",
+        ),
+    ),
     usual=True,
 )

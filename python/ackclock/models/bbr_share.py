@@ -22,8 +22,9 @@ loss-based congestion control", IMC 2019, equations 8 to 11. The paper itself wa
 formulas are those of a reproduction, which numbers them as the paper does: F. B. Sarpkaya and
 others, "BBR's sharing behavior with CUBIC and Reno", 2025, file ware_model.py. It evaluates queues
 of 1 to 64 BDP. The first author's account (CMU CSD blog, 2024) derives the same for a deep buffer.
-It states a median error of 5 % against CUBIC and 8 % against Reno. A gain k other than two is our
-generalisation.
+It states a median error of 5 % against CUBIC and 8 % against Reno. Beside the simulator, whose
+loss-based flows leave the queue less than full, the share is 24 % too high on average. A gain k
+other than two is our generalisation.
 
 Letters: c link rate (segments/s), l base round-trip time (s), q buffer (segments), N BBR flows, k
 gain of the window. While BBR measures the round-trip time, each flow keeps w segments in flight.
@@ -33,6 +34,7 @@ import numpy as np
 
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
+    FREE_ACKS,
     GREEDY,
     LONG_RUN,
     NO_RANDOM_LOSS,
@@ -224,6 +226,7 @@ R = l + (p q + w N)/c,  in_flight_cap = k (1 - p) c R""",
                 "flows arrive at the bottleneck",
             ),
         ),
+        FREE_ACKS,
         GREEDY,
         LONG_RUN,
         QUEUE_ALONE_DELAYS,
@@ -231,7 +234,14 @@ R = l + (p q + w N)/c,  in_flight_cap = k (1 - p) c R""",
     evaluate=shares,
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
-    usual=True,
+    accuracy=(
+        Accuracy(
+            ("goodput",),
+            0.75,
+            "measured",
+            "1 to 3 BBR flows beside 1 to 5 of CUBIC or Reno, buffers of 1 to 12 "
+            "bandwidth-delay products",
+        ),
+    ),
     divides_link=True,
 )

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ackclock.models import pftk
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
+    FREE_ACKS,
     INDEPENDENT_LOSSES,
     STEADY_LINK,
     jitter,
@@ -152,10 +153,34 @@ def _filled(path: FlowPath) -> str:
     reached = min(float(window), path.sender.receive_window_segments)
     if path.bottleneck.unknown:
         return f"it is not known whether slow start fills the link: {path.bottleneck.unknown}"
+    burst = max(
+        min(path.transfer.initial_window_segments, path.transfer.size_segments), reached / 2
+    )
+    held = path.bottleneck.buffer_segments + 1
+    if burst > held:
+        return (
+            f"slow start sends {burst:.3g} segments at once, but the queue and the link hold "
+            f"{held:.4g}"
+        )
     return unless(
         reached <= path.share_segments,
         f"slow start reaches {reached:.4g} segments, but the flow's share of the link holds "
         f"{path.share_segments:.4g}",
+    )
+
+
+# The formula has no whole round trips, so that it is off by up to half of one. Chosen here.
+_FEWEST_ROUNDS = 4.0
+
+
+def _few_rounds(path: FlowPath) -> str:
+    inputs = {
+        name: np.asarray(value) for name, value in MODEL.completed(**_inputs_of(path)).items()
+    }
+    rounds = float(_evaluate(**inputs)["time"]) / path.round_trip.base_s
+    return unless(
+        rounds >= _FEWEST_ROUNDS,
+        f"the transfer takes {rounds:.2g} round trips, and the formula does not know whole ones",
     )
 
 
@@ -220,6 +245,12 @@ Q and f are PFTK's.""",
             "slow start does not fill the link, so that the queue stays empty",
             _filled,
         ),
+        Assumption(
+            "many_rounds",
+            f"the transfer takes {_FEWEST_ROUNDS:g} round trips or more",
+            _few_rounds,
+        ),
+        FREE_ACKS,
         STEADY_LINK,
         INDEPENDENT_LOSSES,
         Assumption(
@@ -231,6 +262,14 @@ Q and f are PFTK's.""",
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("mean_rate",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("mean_rate", "time"),
+            0.15,
+            "measured",
+            "transfers of 5 kB to 4 MB, 10 to 200 ms, with and without random loss; "
+            "completion time",
+        ),
+    ),
     usual=True,
 )

@@ -15,6 +15,7 @@ import numpy as np
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
+    FREE_ACKS,
     GREEDY,
     LONG_RUN,
     NO_RANDOM_LOSS,
@@ -138,6 +139,7 @@ goodput = utilisation C/N""",
             ),
         ),
         NO_RANDOM_LOSS,
+        FREE_ACKS,
         GREEDY,
         LONG_RUN,
         QUEUE_ALONE_DELAYS,
@@ -146,6 +148,14 @@ goodput = utilisation C/N""",
     evaluate=fixed_point,
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("goodput", "window"),
+            0.05,
+            "measured",
+            "one DCTCP flow, links of 20 to 600 segments, thresholds of 0.15 to 1 of "
+            "that",
+        ),
+    ),
     usual=True,
 )  # fmt: skip

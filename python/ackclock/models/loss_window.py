@@ -27,6 +27,8 @@ def loss_window(control: Control, loss: float, rtt_s: float, segments_per_ack: f
             segments_per_ack, control.growth_segments, control.kept_share
         )
         return float(constant / loss**0.5)
+    if control.equation:
+        return float(square_root.constant(segments_per_ack) / loss**0.5)
     if control.is_highspeed:
         return float(hstcp_response.window(loss))
     if control.growth == "cubic" and control.kept == "constant" and not isnan(control.cubic_c):

@@ -84,5 +84,13 @@ scalable_rate = 2 / (R p);  independent marks, at most one reaction per window: 
     evaluate=response,
     inputs_of=lambda _: {},
     refusal=_refusal,
-    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("rate",),
+            0.0,
+            "proof",
+            "the square-root law and the law of two marks per round trip follow from "
+            "the assumption",
+        ),
+    ),
 )  # fmt: skip

@@ -88,5 +88,12 @@ random_losses:   C = 1.31 if b = 1, 0.93 if b = 2""",
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("random_losses",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("random_losses",),
+            0.1,
+            "measured",
+            "Reno at 0.02 to 5 % independent loss, 10 to 200 ms, five presets, three recoveries",
+        ),
+    ),
 )

@@ -241,7 +241,7 @@ class Model:
         banded = [name for band in self.accuracy for name in band.outputs]
         compared = {entry.name for entry in self.outputs if entry.metric} | {self.goodput}
         outputs = {entry.name for entry in self.outputs}
-        if len(set(banded)) < len(banded) or not {self.goodput} <= set(banded) <= outputs:
+        if len(set(banded)) < len(banded) or not compared <= set(banded) <= outputs:
             raise InputError(
                 "contradiction",
                 self.name,

@@ -37,6 +37,7 @@ class RoundTrip:
     Attributes:
         base_s: Round-trip time without queueing; for a capture the measured mean, with queueing.
         propagation_s: Propagation and extra delay alone; NaN for a capture.
+        back_s: The share of it that the ACKs take on their way; NaN for a capture.
         has_jitter: True if packets are delayed at random in either direction; None if unknown.
         unknown: The reason why the serialisation at a hop is left out; empty if none is.
         law: Measured distribution, for models that use more than a mean; None for a scenario.
@@ -44,6 +45,7 @@ class RoundTrip:
 
     base_s: float
     propagation_s: float = nan
+    back_s: float = nan
     has_jitter: bool | None = False
     unknown: str = ""
     law: RttLaw | None = None
@@ -492,6 +494,7 @@ class Transfer:
         has_handshake: True if a SYN exchange comes first.
         syn_timer_s: Retransmission timer of a SYN.
         initial_window_segments: Initial window; infinite for UDP.
+        settles_s: Time from the flow's start to the end of the warm-up; infinite for a capture.
         first_delayed_ack_s: Mean delay of the ACK of the first segment. It is half the receiver's
             timer if that segment is alone and not acknowledged at once.
     """
@@ -502,6 +505,7 @@ class Transfer:
     has_handshake: bool = False
     syn_timer_s: float = inf
     initial_window_segments: float = inf
+    settles_s: float = inf
     first_delayed_ack_s: float = 0.0
 
 

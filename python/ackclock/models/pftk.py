@@ -161,6 +161,32 @@ RENO_RECOVERY = Assumption(
     ),
 )
 
+# The share of the time in timeouts at which the formula becomes too low: it counts more losses as
+# timeouts than senders have (`benches/accuracy.py`).
+_MOST_TIMEOUTS = 0.5
+
+
+def _timeouts_dominate(path: FlowPath) -> str:
+    inputs = {name: np.asarray(value, float) for name, value in _inputs_of(path).items()}
+    p, R, T0, Wm, b = inputs.values()
+    if not 0 < p < 1:
+        return ""
+    W = unlimited_window(p, b)
+    Q = _timeout_probability(p, np.minimum(Wm, W))
+    _, _, period = _period(p, R, T0, Wm, b, W, Q)
+    share = float(Q * backoff(p) * T0 / (1 - p) / period)
+    return unless(
+        share <= _MOST_TIMEOUTS,
+        f"timeouts take {100 * share:.2g} % of the time by the formula, which counts too many",
+    )
+
+
+TIMEOUTS_DO_NOT_DOMINATE = Assumption(
+    "timeouts_do_not_dominate",
+    "timeouts take at most half of the time",
+    _timeouts_dominate,
+)
+
 LOSS = Input(
     "loss",
     "p",
@@ -226,11 +252,20 @@ approximate:
             "independent",
         ),
         RENO_RECOVERY,
+        TIMEOUTS_DO_NOT_DOMINATE,
         *OF_RANDOM_LOSS,
     ),
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=needs_reno,
-    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("goodput",),
+            0.15,
+            "measured",
+            "recovery of Reno at 0.02 to 5 % independent loss, 10 to 200 ms, timeouts "
+            "of 2 to 60 round trips",
+        ),
+    ),
     usual=True,
 )

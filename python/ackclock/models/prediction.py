@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ackclock.elements.facts import mss_bytes
-from ackclock.models import Model, model
+from ackclock.models import Accuracy, Model, model
 
 __all__ = ["Prediction", "best", "predicts", "why_none"]
 
@@ -20,6 +20,7 @@ class Prediction(NamedTuple):
         violated: Names of the assumptions that the flow violates.
         note: How it violates them.
         inputs: Inputs of the model by name, in its units.
+        accuracy: The error band of the number, if no assumption is violated.
     """
 
     value: float
@@ -27,13 +28,14 @@ class Prediction(NamedTuple):
     violated: tuple[str, ...]
     note: str
     inputs: Mapping[str, float]
+    accuracy: Accuracy
 
 
 def best(rows: Iterable[Row], metric: str, flow: Row) -> Prediction | None:
     """Returns the prediction of the model that fits a flow best; None if none applies.
 
-    It is the model whose assumptions the flow violates least. Ties go to the model with fewer
-    assumptions, then to the first in the list of models.
+    It is the model whose assumptions the flow violates least. Ties go to the smaller error band,
+    then to fewer assumptions, then to the first in the list of models.
 
     Args:
         rows: Rows of the table `predictions` about one flow of one point.
@@ -43,7 +45,11 @@ def best(rows: Iterable[Row], metric: str, flow: Row) -> Prediction | None:
     answers = [answer for row in rows if (answer := _prediction(row, metric, flow)) is not None]
     return min(
         answers,
-        key=lambda prediction: (len(prediction.violated), len(prediction.model.assumptions)),
+        key=lambda prediction: (
+            len(prediction.violated),
+            prediction.accuracy.within,
+            len(prediction.model.assumptions),
+        ),
         default=None,
     )
 
@@ -65,6 +71,7 @@ def _prediction(row: Row, metric: str, flow: Row) -> Prediction | None:
     record = model(row["model"])
     if row["verdict"] == "does not apply":
         return None
+    output = None
     if metric == "goodput":
         value = row["goodput_bit_per_s"]
     else:
@@ -72,4 +79,6 @@ def _prediction(row: Row, metric: str, flow: Row) -> Prediction | None:
         if output is None:
             return None
         value = row["outputs"][output.name] * (mss_bytes(flow) if output.unit == "segments" else 1)
-    return Prediction(value, record, tuple(row["violated"]), row["note"], row["inputs"])
+    accuracy = record.accuracy_of(output.name if output else record.goodput)
+    assert accuracy, "each output that is compared with a flow has one"
+    return Prediction(value, record, tuple(row["violated"]), row["note"], row["inputs"], accuracy)

@@ -45,5 +45,12 @@ MODEL = Model(
     evaluate=lambda loss, rtt: {"window": window(loss), "rate": window(loss) / rtt},
     inputs_of=loss_and_rtt,
     refusal=needs_reno,
-    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("rate", "window"),
+            0.1,
+            "measured",
+            "Reno at 0.02 to 5 % independent loss, 10 to 200 ms, five presets, three recoveries",
+        ),
+    ),
 )

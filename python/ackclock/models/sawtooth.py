@@ -15,6 +15,10 @@ buffer of P keeps the link busy. Lakshman and Madhow, "The performance of TCP/IP
 high bandwidth-delay products and random loss", IEEE/ACM Transactions on Networking 5(3), 1997,
 derive the two phases of the cycle. General alpha and beta follow by the same integrals.
 
+The fluid limit leaves out whole segments. The loss rate does not: the window reaches Wm + 1 + a, as
+a segment is being sent and the sender hears of a loss a round trip later. One more window of about
+(1 + beta)/2 of it is sent while the loss is repaired. This is derived here.
+
 Letters: mu link rate (segments/s), T base round-trip time (s), B buffer (segments). N is the number
 of synchronised flows, alpha the growth per round trip (segments), beta the share of the window kept
 after a loss, b the segments acknowledged by one ACK.
@@ -30,6 +34,7 @@ from ackclock.models.assumptions import (
     LONG_RUN,
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
+    first_repair,
     needs_tcp,
     no_droptail,
     not_aimd,
@@ -66,6 +71,8 @@ def cycle(
     low = L - P
     A = ((B**3 - low**3) / 3 + P * (B**2 - low**2) / 2) / (a * mu)
     queue = A / t
+    top = Wm + 1 + a
+    sent = (top - beta * top) * (top + beta * top) / (2 * a) + (1 + beta) / 2 * top
     utilisation = np.where(W0 >= P, 1.0, S / (mu * t))
     return {
         "goodput": utilisation * mu / flows,
@@ -74,7 +81,7 @@ def cycle(
         "queueing_delay": queue / mu,
         "mean_rtt": T + queue / mu,
         "largest_rtt": T + B / mu,
-        "loss_rate": flows / S,
+        "loss_rate": flows * np.maximum(additive_increase / segments_per_ack, 1.0) / sent,
         "period": t,
         "peak_window": Wm / flows,
         "full_buffer": P * (1 - beta) / beta,
@@ -145,18 +152,31 @@ def _out_of_step(path: FlowPath) -> str:
     )
 
 
-def _slow_repair(path: FlowPath) -> str:
-    if path.sender.recovery == "timeout_only":
+# More lost segments per overflow violate that it loses one. Chosen here.
+_FEW_LOST = 1.3
+
+#: A smaller window at the overflow may yield too few duplicate ACKs after a reduction.
+FEWEST_SEGMENTS = 8.0
+
+
+def slow_repair(path: FlowPath, lost: float = 1.0, least: float = FEWEST_SEGMENTS) -> str:
+    """Returns why the repair of an overflow takes long; empty if it does not.
+
+    Args:
+        path: The path of the flow.
+        lost: Segments of the flow that an overflow loses.
+        least: Smallest window at the overflow.
+    """
+    recovery, top = path.sender.recovery, _top(path)
+    if recovery == "timeout_only":
         return "each loss ends in a timeout"
-    top = _top(path)
-    return unless(
-        top >= FEWEST_SEGMENTS,
+    if recovery in ("reno", "newreno") and lost > _FEW_LOST:
+        return f"an overflow loses about {lost:.3g} segments, and {recovery} repairs one at a time"
+    return first_repair(path, top) or unless(
+        top >= least,
         f"windows of {top:.3g} segments are small, and losses need the timer",
     )
 
-
-#: A smaller window at the overflow may yield too few duplicate ACKs after a reduction.
-FEWEST_SEGMENTS = 8
 
 IN_STEP = Assumption(
     "in_step", "all flows at the bottleneck are identical and lose at the same time", _out_of_step
@@ -164,7 +184,7 @@ IN_STEP = Assumption(
 QUICK_REPAIR = Assumption(
     "one_loss_at_an_overflow",
     "each flow reduces its window once per overflow, and recovery takes no time",
-    _slow_repair,
+    slow_repair,
 )
 
 MODEL = Model(
@@ -176,7 +196,8 @@ MODEL = Model(
 a = N alpha/b,  P = mu T,  Wm = P + B,  W0 = beta Wm,  L = max(W0, P)
 S = (Wm^2 - W0^2)/(2 a)
 t = ((L - W0) T + (Wm^2 - L^2)/(2 mu))/a
-utilisation = S/(mu t),  goodput = S/(N t),  loss_rate = N/S,  period = t
+utilisation = S/(mu t),  goodput = S/(N t),  period = t
+W+ = Wm + 1 + a,  loss_rate = N max(alpha/b, 1)/(W+^2 (1 - beta^2)/(2 a) + W+ (1 + beta)/2)
 mean_queue = ((Wm^3 - L^3)/3 - P (Wm^2 - L^2)/2)/(a mu t),  mean_rtt = T + mean_queue/mu
 full_buffer = P (1 - beta)/beta""",
     inputs=(
@@ -226,8 +247,7 @@ full_buffer = P (1 - beta)/beta""",
             "loss_rate",
             "",
             "",
-            "losses per segment: one per flow and cycle",
-            "retransmissions",
+            "losses per segment after slow start",
         ),
         Output("period", "t", "s", "time between overflows"),
         Output("peak_window", "Wm/N", "segments", "a flow's window at the overflow"),
@@ -247,6 +267,16 @@ full_buffer = P (1 - beta)/beta""",
     evaluate=cycle,
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("goodput",),
+            0.05,
+            "measured",
+            "Reno in buffers of 0.1 to 3 bandwidth-delay products of 8 to 600 "
+            "segments, 8 to 200 ms",
+        ),
+        Accuracy(("mean_rtt",), 0.1, "measured", "the same paths"),
+        Accuracy(("loss_rate",), 0.1, "measured", "the same paths, after the warm-up"),
+    ),
     usual=True,
 )

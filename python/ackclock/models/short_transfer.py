@@ -32,6 +32,7 @@ import numpy as np
 from ackclock.models import slow_start_overflow as overflowing
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
+    FREE_ACKS,
     QUEUE_ALONE_DELAYS,
     STEADY_LINK,
     needs_tcp,
@@ -272,7 +273,7 @@ def _evaluate(
     size: Array, rate: Array, rtt: Array, buffer: Array, segments_per_ack: Array,
     avoidance_segments_per_ack: Array, initial_window: Array, initial_threshold: Array,
     decrease_factor: Array, recovery: Array, reductions: Array, overflow_timeout: Array,
-    handshake: Array,
+    handshake: Array, way_back: Array,
 ) -> dict[str, Array]:  # fmt: skip
     S, mu, T, B, d, d_ca, w1, W_th, decrease_factor, recovery, reductions, RTO, handshake = (
         np.broadcast_arrays(
@@ -305,6 +306,7 @@ def _evaluate(
     time = handshake * T + slow_start + recovering + rest
     return {
         "time": time,
+        "delivery_time": time - np.minimum(way_back, T),
         "slow_start_time": slow_start,
         "recovery_time": recovering,
         "rest_time": rest,
@@ -338,6 +340,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
         "decrease_factor": control.kept_share, "recovery": _RECOVERIES[sender.recovery],
         "overflow_timeout": sender.full_queue_timeout_s,
         "handshake": float(transfer.has_handshake),
+        "way_back": path.round_trip.back_s,
     }  # fmt: skip
 
 
@@ -360,6 +363,19 @@ def _limited(path: FlowPath) -> str:
     fits = path.bottleneck.segments_per_s * path.round_trip.base_s + path.bottleneck.buffer_segments
     return unless(
         window > fits, f"the receive window is {window:g} segments, but the path holds {fits:.4g}"
+    )
+
+
+def _one_by_one(path: FlowPath) -> str:
+    if path.sender.recovery != "newreno":
+        return ""
+    inputs = {
+        name: np.asarray(value) for name, value in MODEL.completed(**_inputs_of(path)).items()
+    }
+    lost = float(_evaluate(**inputs)["lost"])
+    return unless(
+        lost <= 1,
+        f"newreno repairs {lost:.3g} segments one at a time, and sends new data meanwhile",
     )
 
 
@@ -409,11 +425,16 @@ _INPUTS = (
         ),
     ),
     Input("handshake", "", "", "1 with a SYN exchange, 0 without", 1, Domain(values=(0, 1))),
+    Input(
+        "way_back", "", "s", "time that an ACK takes from the receiver to the sender",
+        Rule("half of T", lambda inputs: inputs["rtt"] / 2), NOT_NEGATIVE,
+    ),
 )  # fmt: skip
 
 _OUTPUTS = (
+    Output("time", "", "s", "time from the SYN or first segment to the last ACK"),
     Output(
-        "time", "", "s", "time from the SYN or first segment to the last ACK", "completion_time"
+        "delivery_time", "", "s", "the same to the arrival of the last segment", "completion_time"
     ),
     Output("slow_start_time", "", "s", "part of it: the first slow start"),
     Output("recovery_time", "", "s", "part of it: detection, fast retransmits and timeout"),
@@ -465,6 +486,11 @@ _ASSUMPTIONS = (
             "a sign of a queue ends slow start",
         ),
     ),
+    Assumption(
+        "repaired_at_once",
+        "what the overflow loses is repaired by SACK, or by timers of Reno",
+        _one_by_one,
+    ),
     Assumption("no_window_limit", "the receive window does not limit the transfer", _limited),
     Assumption(
         "no_delayed_ack_timer",
@@ -478,6 +504,7 @@ _ASSUMPTIONS = (
         "after the overflow the window grows linearly",
         lambda path: unless(path.control.is_aimd, f"{path.control.name} does not grow linearly"),
     ),
+    FREE_ACKS,
     STEADY_LINK,
     QUEUE_ALONE_DELAYS,
 )
@@ -510,6 +537,14 @@ rest_time       = sum of max(T, W/mu) over W = alpha^n up to threshold, then in 
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("mean_rate",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(("mean_rate",), 0.15, "measured", "as the completion time, to the last ACK"),
+        Accuracy(
+            ("delivery_time",),
+            0.15,
+            "measured",
+            "transfers of 10 kB to 4 MB at links of 5 to 300 segments, buffers of 0.2 to 3 of that",
+        ),
+    ),
     usual=True,
 )

@@ -113,5 +113,12 @@ MODEL = Model(
     },
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("rate",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("rate",),
+            0.15,
+            "measured",
+            "Reno and TFRC at 0.05 to 5 % independent loss, 10 to 200 ms",
+        ),
+    ),
 )

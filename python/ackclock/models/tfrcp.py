@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
 from ackclock.models.accuracy import Accuracy
-from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_equation
+from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_equation, unless
 from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
@@ -40,6 +40,17 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
         "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
+
+def _short_rounds(path: FlowPath) -> str:
+    per_s = path.loss.rate * path.loss.window_segments / max(path.round_trip.base_s, 1e-9)
+    return unless(
+        per_s >= _FEWEST_LOSSES_PER_S,
+        f"only {per_s:.2g} losses a second are expected, and most rounds lose nothing",
+    )
+
+
+# With fewer, rates are up to 36 % higher than by the formula (`benches/accuracy.py`).
+_FEWEST_LOSSES_PER_S = 1.0
 
 MODEL = Model(
     name="tfrcp",
@@ -74,11 +85,22 @@ MODEL = Model(
     ),
     goodput="goodput",
     assumptions=(
-        Assumption("long_rounds", "rounds are so long that each loses the share p of its packets"),
+        Assumption(
+            "long_rounds",
+            "rounds are so long that each loses the share p of its packets",
+            _short_rounds,
+        ),
         *OF_RANDOM_LOSS,
     ),
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=lambda path: needs_equation(path, "last_round", "tfrcp"),
-    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("goodput",),
+            0.2,
+            "measured",
+            "TFRCP at 0.05 to 5 % independent loss, 20 to 200 ms",
+        ),
+    ),
 )

@@ -15,7 +15,7 @@ pub struct ImpairmentFacts {
     pub applies_to: Option<Applies>,
     /// Position in the hop.
     pub side: Option<Side>,
-    /// How its losses follow one another.
+    /// Order in which its losses follow one another.
     pub spacing: Option<LossSpacing>,
     /// True if it changes at given times.
     pub changes: Option<bool>,
@@ -27,7 +27,7 @@ pub struct ImpairmentFacts {
     pub duplicates: Option<bool>,
 }
 
-/// How losses follow one another.
+/// The order in which losses follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossSpacing {

@@ -212,7 +212,7 @@ OUTPUTS = (
     ),
     Output("low", "", "segments/s", "5th percentile of w/R over time"),
     Output("high", "", "segments/s", "95th percentile of w/R over time"),
-    Output("mean_window", "", "segments", "mean window over time", "cwnd"),
+    Output("mean_window", "", "segments", "mean window over time"),
     Output("window_sd", "", "segments", "standard deviation of the window over time"),
     Output("round_window", "", "segments", "mean window by rounds"),
     Output(
@@ -265,7 +265,15 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or a round trip (Q an
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
-    accuracy=(Accuracy(("throughput",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("throughput",),
+            0.15,
+            "measured",
+            "AIMD of TCP at 0.02 to 5 % independent loss, 10 to 200 ms, also at a "
+            "receive window",
+        ),
+    ),
     evaluate_law=_evaluate_law,
     evaluate_goodput=_evaluate_goodput,
     points=201,

@@ -156,7 +156,14 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput,  flow_goodput 
     evaluate=_evaluate_dcf,
     inputs_of=on_a_path.dcf_inputs_of,
     refusal=on_a_path.dcf_refusal,
-    accuracy=(Accuracy(("flow_goodput",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("flow_goodput",),
+            0.05,
+            "measured",
+            "1 to 12 saturated stations of 802.11g, AIFSN of 2 to 6, CWmin of 15 to 63",
+        ),
+    ),
     usual=True,
 )
 
@@ -322,6 +329,13 @@ E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput =
     evaluate=_evaluate_edca,
     inputs_of=on_a_path.edca_inputs_of,
     refusal=on_a_path.edca_refusal,
-    accuracy=(Accuracy(("flow_goodput",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("flow_goodput",),
+            0.1,
+            "measured",
+            "1 to 12 saturated stations of 802.11g and 1 to 7 of another class",
+        ),
+    ),
     usual=True,
 )  # fmt: skip

@@ -254,5 +254,12 @@ e = e^(-delta (c0 - c1)),  u = (1 - p01) e,  v = 1 - p10""",
     evaluate=_evaluate,
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_of_effective_capacity,
-    accuracy=(Accuracy(("effective_capacity",), 0.1, "measured", "TODO"),),
+    accuracy=(
+        Accuracy(
+            ("effective_capacity",),
+            0.0,
+            "proof",
+            "the Perron root of the server, exact for large buffers",
+        ),
+    ),
 )  # fmt: skip

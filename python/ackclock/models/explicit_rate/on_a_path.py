@@ -147,6 +147,43 @@ FOLLOWS_A_ROUND_TRIP_LATER = Assumption(
     "the source has the whole rate of the link one round trip ago, without further delay",
     _other_lag,
 )
+# With fewer, losses are overestimated by more than the band allows, as packets do not arrive back
+# to back (`benches/accuracy.py`).
+_FEWEST_ROUND_TRIPS = 10
+
+# Smaller buffers, as a share of what is in flight at the high rate, lose more than even arrivals.
+_LEAST_BUFFER = 0.25
+
+
+def _fast_changes(path: FlowPath) -> str:
+    states, trip = path.bottleneck.link_states, path.round_trip.propagation_s
+    psi = min(states.sojourns_s) / trip if states and trip > 0 else inf
+    return unless(
+        psi >= _FEWEST_ROUND_TRIPS,
+        f"the link changes every {psi:.3g} round trips, and losses are then overestimated",
+    )
+
+
+def _small_buffer(path: FlowPath) -> str:
+    states, buffer = path.bottleneck.link_states, path.bottleneck.buffer_segments
+    in_flight = max(states.segments_per_s) * path.round_trip.propagation_s if states else 0.0
+    return unless(
+        buffer >= _LEAST_BUFFER * in_flight,
+        f"the buffer holds {buffer:.3g} segments, {buffer / max(in_flight, 1e-9):.2g} of what is "
+        "in flight, and bursts overflow it",
+    )
+
+
+SLOW_CHANGES = Assumption(
+    "slow_changes",
+    f"the link keeps a rate for {_FEWEST_ROUND_TRIPS} round trips or more on average",
+    _fast_changes,
+)
+NO_BURSTS = Assumption(
+    "no_bursts",
+    f"the buffer holds {_LEAST_BUFFER:g} of what is in flight or more: bursts do not matter",
+    _small_buffer,
+)
 BACK_TO_BACK = Assumption(
     "back_to_back", "packets of a round trip leave the host back to back at its beginning"
 )

@@ -40,7 +40,7 @@ OUTPUTS = (
     Output("goodput", "w (1-p)/R", "segments/s", "goodput of this flow"),
     Output("utilisation", "rho (1-p)", "", "share of the link's rate used by all flows"),
     Output("load", "rho", "", "offered load over the link's rate"),
-    Output("loss_rate", "p", "", "share of segments dropped", "retransmissions"),
+    Output("loss_rate", "p", "", "share of segments dropped"),
     Output("queue", "N", "segments", "mean number at the router, with the one being sent"),
     Output("mean_rtt", "R", "s", "this flow's mean round-trip time", "rtt"),
     Output("window", "w", "segments", "mean window", "cwnd"),
@@ -113,13 +113,22 @@ MM1K = Model(
     inputs=(*OF_THE_FLOWS, PLACES),
     outputs=OUTPUTS,
     goodput="goodput",
-    assumptions=(on_a_path.POISSON, *on_a_path.OF_THE_FLOWS),
+    assumptions=(on_a_path.POISSON_AT_DROP_TAIL, *on_a_path.OF_THE_FLOWS),
     evaluate=_evaluate,
     bounds=(flow_inputs.MOST_FLOWS,),
     inputs_of=on_a_path.places_of,
     refusal=on_a_path.refusal_at_drop_tail,
-    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
-    usual=True,
+    accuracy=(
+        Accuracy(
+            ("goodput",),
+            0.3,
+            "measured",
+            "1 to 10 flows of HighSpeed TCP that repair quickly, buffers of 0.02 to 3 "
+            "bandwidth-delay products",
+        ),
+        Accuracy(("mean_rtt",), 0.5, "measured", "the same paths"),
+        Accuracy(("window",), 1.0, "measured", "the same paths"),
+    ),
 )
 
 MM1K_BURST = Model(
@@ -143,6 +152,15 @@ MM1K_BURST = Model(
     bounds=(flow_inputs.MOST_FLOWS,),
     inputs_of=on_a_path.places_of,
     refusal=on_a_path.refusal_at_drop_tail,
-    accuracy=(Accuracy(("goodput",), 0.1, "measured", "TODO"),),
-    usual=True,
+    accuracy=(
+        Accuracy(
+            ("goodput",),
+            1.0,
+            "measured",
+            "1 to 10 flows of HighSpeed TCP that repair quickly, buffers of 0.02 to 3 "
+            "bandwidth-delay products",
+        ),
+        Accuracy(("mean_rtt",), 0.5, "measured", "the same paths"),
+        Accuracy(("window",), 1.0, "measured", "the same paths"),
+    ),
 )  # fmt: skip

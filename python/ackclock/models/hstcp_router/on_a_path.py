@@ -1,11 +1,13 @@
 """Inputs, refusals and assumptions of the router models for a flow under HighSpeed TCP."""
 
+from dataclasses import replace
 from math import floor, inf, isnan
 
 import numpy as np
 
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
+    FREE_ACKS,
     GREEDY,
     LONG_RUN,
     jitter,
@@ -16,9 +18,10 @@ from ackclock.models.assumptions import (
     rate_varies,
     unless,
 )
-from ackclock.models.hstcp_response import loss_rate
+from ackclock.models.hstcp_response import increase, loss_rate
 from ackclock.models.model import Assumption
 from ackclock.models.path import Competitor, FlowPath
+from ackclock.models.sawtooth import slow_repair
 
 # Largest deviation of a round-trip time from even spacing, over the mean, that violates nothing.
 # The serialisation of segments of different sizes makes a smaller difference.
@@ -131,6 +134,7 @@ OF_THE_FLOWS = (
         lambda path: unless(path.loss.rate == 0, "there is random loss too"),
     ),
     AN_ACK_EACH,
+    FREE_ACKS,
     GREEDY,
     LONG_RUN,
     Assumption(
@@ -145,9 +149,15 @@ POISSON = Assumption(
     "packets arrive at the router as a Poisson process: there are no bursts and no saw-tooth",
 )
 
+# Whatever the buffer, windows are cut and rise together, which no Poisson process does.
+# Simulated, goodputs of `mm1k` are from 26 % too low to 19 % too high where recovery is quick, and
+# round-trip times up to 46 % too short. Goodputs of `mm1k_burst` are up to 88 % too low.
+POISSON_AT_DROP_TAIL = replace(POISSON, violation=lambda _: "a full queue makes a saw-tooth")
+
 POISSON_BURSTS = Assumption(
     "poisson_bursts",
     "bursts of g packets arrive at the router as a Poisson process; there is no saw-tooth",
+    lambda _: "at a full queue there is a saw-tooth, and the size of bursts is a fit",
 )
 
 NOT_GENTLE = Assumption(
@@ -174,9 +184,17 @@ def _unlike(path: FlowPath) -> str:
 
 
 IN_STEP = Assumption("in_step", "all flows have the same window and lose at the same time", _unlike)
-ONE_LOSS_AT_AN_OVERFLOW = Assumption(
-    "one_loss_at_an_overflow",
+
+
+def _slow_repair(path: FlowPath) -> str:
+    share = path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
+    return slow_repair(path, float(increase(max(share, 1.0))))
+
+
+QUICK_REPAIR = Assumption(
+    "one_reduction_at_an_overflow",
     "each flow reduces its window once per overflow, and recovery takes no time",
+    _slow_repair,
 )
 FLUID = Assumption(
     "fluid",

@@ -59,11 +59,12 @@ def crowds(scenario: Tree) -> Crowds:
         flow["name"]: _acks_bit_per_s(scenario, data, flow, flows[flow["name"]])
         for flow in scenario.get("flows", [])
     }
-    acks: Counter[str] = Counter()
+    acks: dict[str, float] = {}
     for flow in scenario.get("flows", []):
         for name in flow.get("return", []):
-            acks[name] += acks_of[flow["name"]] * int(flow.get("count", 1))  # type: ignore[assignment]
-    return Crowds(data, flows, dict(acks), acks_of)
+            sent = acks_of[flow["name"]] * int(flow.get("count", 1))
+            acks[name] = acks.get(name, 0.0) + sent
+    return Crowds(data, flows, acks, acks_of)
 
 
 def _competitor(scenario: Tree, flow: Tree) -> Competitor:

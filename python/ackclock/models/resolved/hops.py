@@ -24,6 +24,7 @@ from ackclock.models.resolved.shares import filled_by, share_bit_per_s
 from ackclock.models.resolved.topology import (
     Hop,
     Route,
+    back,
     base_round_trip,
     propagation,
     service_bit_per_s,
@@ -39,6 +40,7 @@ def round_trip(flow: dict[str, Any], route: Route) -> RoundTrip:
     return RoundTrip(
         base_s=base_round_trip(flow, route),
         propagation_s=propagation(flow, route),
+        back_s=back(flow, route),
         has_jitter=any_of(stated["delays"] for _, stated in every),
         unknown=unknown_serialisation(route),
     )

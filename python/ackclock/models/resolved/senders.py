@@ -56,6 +56,7 @@ def transfer(flow: Flow, warmup_s: float) -> Transfer:
         and flow["stop"] == "end"
         and latest(flow["start"]) <= warmup_s,
         size_segments=_size(traffic["size_bytes"], facts.mss_bytes(flow)),
+        settles_s=max(warmup_s - latest(flow["start"]), 0.0),
     )
     delayed, window, timer = stated["delayed_acks"], stated["congestion_window"], stated["timer"]
     if not delayed or not window or not timer:

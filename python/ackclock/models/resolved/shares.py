@@ -37,12 +37,13 @@ def most_bit_per_s(
         headers = packet - facts.mss_bytes(flow)
         limits.append(float(offered) * (payload + headers) / payload)
     window = facts.transport(flow)[1]["congestion_window"]
-    if window and round_trip_s > 0:
+    if (window or control.name) and round_trip_s > 0:
         per_window = packet * 8 / round_trip_s
-        receive = window["receive_segments"]
+        receive = window["receive_segments"] if window else None
         if receive is not None and receive is not facts.NONE:
             limits.append(float(receive) * per_window)
-        allowed = loss_window(control, loss, round_trip_s, window["segments_per_growth"])
+        per_growth = window["segments_per_growth"] if window else 1.0
+        allowed = loss_window(control, loss, round_trip_s, per_growth)
         if not isnan(allowed):
             limits.append(allowed * per_window)
     return min(limits)
@@ -72,7 +73,8 @@ def share_bit_per_s(
 ) -> float:
     """Returns the share of a link of an instance that takes all it can get.
 
-    Flows that ask for less than an equal share leave the rest to the others (max-min fairness).
+    Flows that ask for less than an equal share leave the rest to the others (max-min fairness). A
+    flow without a control counts as if all had equal shares.
 
     Args:
         bit_per_s: The rate of the link.
@@ -80,6 +82,8 @@ def share_bit_per_s(
         own: The competitor that stands for the flow and those like it; they all take what they get.
     """
     every = tuple(competitors)
+    if own is not None and not own.is_responsive:
+        return bit_per_s / max(sum(other.instances for other in every), 1)
     left = left_bit_per_s(bit_per_s, every)
     asking = sorted(
         (

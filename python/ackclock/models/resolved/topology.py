@@ -9,6 +9,7 @@ from ackclock.elements import facts
 __all__ = [
     "Hop",
     "Route",
+    "back",
     "base_round_trip",
     "codepoint_of",
     "counts_marks",
@@ -84,6 +85,19 @@ def propagation(flow: dict[str, Any], route: Route) -> float:
     """Returns the delays of all hops and the flow's own, in seconds."""
     delays = sum(units.seconds(hop.get("delay", "0 s")) for hop in route.data + route.acks)
     return delays + _middle(flow.get("access_delay", "0 s"))
+
+
+def back(flow: dict[str, Any], route: Route) -> float:
+    """Returns the time that an ACK takes from the receiver to the sender, without queueing.
+
+    The flow's own delay counts half: it stands for the links of its host, in both directions.
+    """
+    answer = facts.transport(flow)[1]["answer_bytes"] or route.header_bytes
+    serialisation = sum(
+        answer * 8 / link_bit_per_s(hop) for hop in route.acks if link_bit_per_s(hop)
+    )
+    delays = sum(units.seconds(hop.get("delay", "0 s")) for hop in route.acks)
+    return delays + serialisation + _middle(flow.get("access_delay", "0 s")) / 2
 
 
 def link_bit_per_s(hop: Hop) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ackclock import Result, load, plot
 from ackclock.metrics import FLOWS, Metric, Value, by_replicate, interval
-from ackclock.models import FlowPath, Input, Model, Output
+from ackclock.models import Accuracy, FlowPath, Input, Model, Output
 from ackclock.plot import FigureKind
 from ackclock.reproduction import Band, Basis, Claim, Experiment, Origin, Outcome, Run
 
@@ -37,6 +37,7 @@ MODEL = Model(
         "flows": path.bottleneck.flows,
     },
     refusal=_refusal,
+    accuracy=(Accuracy(("share",), 0.0, "proof", "it is the definition of an equal share"),),
     usual=True,
 )
 
