@@ -18,8 +18,6 @@ from ackclock.errors import InputError, ScenarioError
 from ackclock.models.explicit_rate import effective_capacity
 from ackclock.result.result import Result
 
-__all__ = ["FeedbackAdvice", "advise_feedback", "little"]
-
 #: Delivering less by at most this share of the link's capacity counts as equal. Chosen here.
 LITTLE = 0.02
 

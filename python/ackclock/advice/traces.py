@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FORMATS", "CapacityTrace", "read"]
-
 #: File name extensions of each format; for any other name the format must be given.
 FORMATS = {
     "mahimahi": (".up", ".down", ".mahimahi"),

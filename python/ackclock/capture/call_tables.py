@@ -21,8 +21,6 @@ from ackclock.errors import InputError
 from ackclock.result.result import Result
 from ackclock.result.tables import TablesInFolder
 
-__all__ = ["Calls", "Simulated", "calls_of", "recorded", "simulated"]
-
 # The table that a simulation has instead of records.
 _TABLE = "control_calls"
 

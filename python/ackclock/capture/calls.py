@@ -19,8 +19,6 @@ from ackclock.elements.registry import registry
 from ackclock.errors import InputError, ScenarioError
 from ackclock.scenario import Scenario
 
-__all__ = ["Beside", "Comparison", "beside", "has_calls", "twin"]
-
 # Beside each record lie the object that was loaded and a summary.
 _CALLS, _OBJECT, _SUMMARY = ".calls", ".bpf.o", ".json"
 _MISSING = "is missing; the emulation did not end well, emulate again"

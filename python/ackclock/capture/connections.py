@@ -18,17 +18,6 @@ from ackclock.result.result import Result
 from ackclock.table import Cell, Column, Table, Written, number, scaled, table
 from ackclock.units import shown
 
-__all__ = [
-    "apart",
-    "connection_rows",
-    "connection_table",
-    "largest",
-    "others",
-    "passed_over",
-    "prediction_table",
-    "reservations",
-]
-
 Rows = list[dict[str, Any]]
 
 _COLUMNS = (

@@ -28,8 +28,6 @@ from ackclock.metrics.bootstrap import middle, resampled_sums
 from ackclock.metrics.tables import column
 from ackclock.result.result import Result
 
-__all__ = ["COLUMNS", "KEYS", "Estimate", "Resampled", "estimate", "table"]
-
 Array = NDArray[np.float64]
 Row = dict[str, Any]
 

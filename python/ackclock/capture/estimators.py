@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["asked", "described", "rate_estimates"]
-
 #: An estimator: its name, or a tree like `{"kind": "abse", "horizon": 1000}`.
 Estimator: TypeAlias = str | Mapping[str, Any]
 #: Several estimators: comma-separated names or `all`, a list, or a mapping from chosen names.

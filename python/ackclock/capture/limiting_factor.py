@@ -12,8 +12,6 @@ from ackclock.result.result import Result
 from ackclock.table import capital
 from ackclock.units import shown
 
-__all__ = ["LIMITS", "answer", "heading", "lacks"]
-
 Row = dict[str, Any]
 
 #: Values of the column `limit` of `connections` and `limit_periods`, in words that follow "limited

@@ -23,8 +23,6 @@ from ackclock.models.path import Control, RttLaw
 from ackclock.models.resolved import control
 from ackclock.result.result import Result
 
-__all__ = ["COLUMNS", "CONNECTIONS", "of_connections", "prediction_table", "predictions"]
-
 Array = NDArray[np.float64]
 Row = dict[str, Any]
 

@@ -10,8 +10,6 @@ from typing import Any
 from ackclock.models.cubic_response import cubic_window, friendly_window
 from ackclock.units import shown
 
-__all__ = ["allowed_loss", "next_rate", "remedy"]
-
 Row = dict[str, Any]
 
 # A rate is worth a change if it is at least this many times the present one.

@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 from ackclock.errors import InputError
 from ackclock.result.run_json import read_run
 
-__all__ = ["STANDARD_INPUT", "Capture", "Source", "find"]
-
 #: Stands in place of a file.
 STANDARD_INPUT = "-"
 

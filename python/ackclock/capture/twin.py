@@ -15,8 +15,6 @@ from ackclock.errors import InputError, ScenarioError
 from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
-__all__ = ["Comparison", "Reading", "stand_in", "twin"]
-
 #: Flow of the scenario that stands for a capture from elsewhere.
 _FLOW = "capture"
 

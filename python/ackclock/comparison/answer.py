@@ -12,21 +12,6 @@ from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, capital, number, table, text
 from ackclock.validity.stationarity import NOTE, starred
 
-__all__ = [
-    "DIFFERS",
-    "OUTSIDE",
-    "causes",
-    "cautions",
-    "differing",
-    "findings",
-    "largest",
-    "legend",
-    "marked_table",
-    "reliability",
-    "sentences",
-    "speaker",
-]
-
 #: A run's number that differs from its reference by more than the 95 % interval.
 DIFFERS = "≠"
 #: A model's number outside the reference's 95 % interval.

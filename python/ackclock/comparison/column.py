@@ -11,8 +11,6 @@ from ackclock.validity import l4s
 from ackclock.validity.l4s import L4s
 from ackclock.validity.stationarity import Stationarity, judge
 
-__all__ = ["COLUMNS", "Column", "label_of", "reference_of"]
-
 # By folder name, in the order of tables: the label, and the method whose captures are measured.
 COLUMNS: dict[str, tuple[str, str]] = {
     "predict": ("predict", ""),

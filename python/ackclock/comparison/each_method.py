@@ -40,8 +40,6 @@ from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError
 from ackclock.table import json_text
 
-__all__ = ["COMPARISON", "METHODS", "Watch", "compare", "load", "prepare", "refuse"]
-
 # In execution order, most expensive last.
 METHODS = ("predict", "simulate", "emulate", "measure")
 

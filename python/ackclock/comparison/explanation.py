@@ -9,8 +9,6 @@ from ackclock.comparison.table import EXCEEDS, SLIGHT, UNSURE, WITHIN, Compariso
 from ackclock.metrics import Interval
 from ackclock.table import fixed
 
-__all__ = ["Case", "Explanation", "explanations", "tally"]
-
 # The order of the methods whose differences are explained.
 _ORDER = ("emulate", "simulate", "predict", "measure")
 

@@ -17,8 +17,6 @@ from ackclock.models import FlowPath, flow_paths
 from ackclock.models.prediction import Prediction, best
 from ackclock.result.flows import control_of, is_controlled, rivals
 
-__all__ = ["Observations", "Topic"]
-
 # Metrics that causes look at besides the compared one. Those of hops count for the flow that
 # crosses them.
 _EVIDENCE_OF_FLOWS = (

@@ -10,16 +10,6 @@ from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, capital, number, short, swept_paths, table
 from ackclock.validity.stationarity import NOTE, starred
 
-__all__ = [
-    "answer_table",
-    "explanation_table",
-    "identify",
-    "metric_table",
-    "place",
-    "title",
-    "unexplained_table",
-]
-
 _Columns = list[tuple[Column, list[Shown]]]
 
 # Reason why a model's number is missing, on a page, where those of all models would be too long.

@@ -7,8 +7,6 @@ from ackclock.comparison.explanation import explanations
 from ackclock.comparison.table import Cell, Comparison, Residual, Row
 from ackclock.metrics import metric
 
-__all__ = ["FIELDS", "explanation_rows", "rows"]
-
 # Columns of comparison.parquet.
 FIELDS = {
     "metric": "Name of the metric.",

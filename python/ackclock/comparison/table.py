@@ -15,18 +15,6 @@ from ackclock.comparison.observed import Observations, Topic
 from ackclock.metrics import Interval, Metric, difference, interval, metric
 from ackclock.models.prediction import Prediction, why_none
 
-__all__ = [
-    "COMPARED",
-    "EXCEEDS",
-    "SLIGHT",
-    "UNSURE",
-    "WITHIN",
-    "Cell",
-    "Comparison",
-    "Residual",
-    "Row",
-]
-
 # Compared metrics, in the order of tables: those whose differences causes can explain.
 # `ackclock table FOLDER/METHOD` shows any other.
 COMPARED = (

@@ -18,8 +18,6 @@ from ackclock.laboratory.page import Beginning
 from ackclock.result.folder import write_whole
 from ackclock.scenario import Scenario
 
-__all__ = ["CALLS", "MOST_SECONDS", "Session"]
-
 
 @dataclass(frozen=True)
 class Session:

@@ -15,8 +15,6 @@ from ackclock.plot.trace import OverTime
 from ackclock.result.flows import UNCONTROLLED
 from ackclock.table import capital, compact_json
 
-__all__ = ["columns", "definitions"]
-
 #: Metrics in the table of a page: of the busiest hop, or of all flows together.
 _METRICS = ("goodput", "utilisation", "rtt", "queueing_delay", "retransmissions", "fairness")
 

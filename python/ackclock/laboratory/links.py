@@ -14,8 +14,6 @@ from typing import Any
 from ackclock.errors import InputError
 from ackclock.run.address import named_files
 
-__all__ = ["LIMIT", "PREFIX", "LabState", "decode", "encode", "is_address"]
-
 #: The first characters of a link; a later format has another number.
 PREFIX = "#v1."
 #: Most characters of a link. Chat programs and mail cut longer ones.

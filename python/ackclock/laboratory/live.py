@@ -20,8 +20,6 @@ from ackclock.laboratory import definitions
 from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
-__all__ = ["MOST_SECONDS", "LiveEmulation", "event"]
-
 #: Longest scenario that a page may emulate, in seconds of this machine's time.
 MOST_SECONDS = 300
 #: Flows that are drawn, as in `summary.js`; of each the first instance.

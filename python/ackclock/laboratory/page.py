@@ -14,18 +14,6 @@ from ackclock.result.folder import Contents, naming, staged
 from ackclock.run.address import named_files
 from ackclock.scenario import Scenario
 
-__all__ = [
-    "ENGINE",
-    "PAGE",
-    "TYPES",
-    "Beginning",
-    "beginning",
-    "digest",
-    "engine_of_page",
-    "export",
-    "static",
-]
-
 #: The engine in the page. An installation from source may lack it.
 ENGINE = "engine.wasm"
 

@@ -22,8 +22,6 @@ from ackclock.laboratory.calls import CALLS, Session
 from ackclock.laboratory.live import event
 from ackclock.scenario import Scenario
 
-__all__ = ["LabServer"]
-
 _COOKIE = "ackclock-lab"
 #: Nothing but the page's own files, and WebAssembly. Figures are styled by script only.
 _POLICY = (

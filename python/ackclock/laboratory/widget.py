@@ -18,8 +18,6 @@ from ackclock.laboratory import page
 from ackclock.result.result import Result
 from ackclock.scenario import Scenario
 
-__all__ = ["LabWidget"]
-
 # What the page needs no longer where its files are addresses.
 _POLICY = "<meta http-equiv"
 

@@ -19,8 +19,6 @@ from ackclock.metrics.subjects import TOGETHER
 from ackclock.metrics.tables import Columns, after, grouped, grown, mean_of_known
 from ackclock.result.result import Result
 
-__all__ = ["Formula"]
-
 # The column that names what a row of a table is about.
 _SUBJECTS = {"flows": "flow", "samples": "flow", "hops": "hop"}
 

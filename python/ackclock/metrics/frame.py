@@ -17,8 +17,6 @@ from ackclock.metrics import METRICS, by_replicate, interval, metric
 from ackclock.metrics.metric import unknown_subject
 from ackclock.result.result import Result
 
-__all__ = ["HALF_WIDTH", "SUBJECT", "Swept", "frame", "swept"]
-
 #: Column with the name of the flow or hop that a row is about.
 SUBJECT = "subject"
 

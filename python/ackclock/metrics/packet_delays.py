@@ -13,8 +13,6 @@ from ackclock.metrics.subjects import AT_HOPS
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.result import Result
 
-__all__ = ["packet_delay_quantile"]
-
 #: Columns of the table `delays` that the quantiles need.
 BUCKET = ("high_s", "packets")
 

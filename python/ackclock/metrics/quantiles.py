@@ -12,8 +12,6 @@ from ackclock.metrics.subjects import HOPS
 from ackclock.metrics.tables import Columns
 from ackclock.result.result import Result
 
-__all__ = ["queueing_delay_quantile"]
-
 
 def queueing_delay_quantile(share: float) -> Metric:
     """Makes the metric of the queueing delay that is not exceeded for a share of the time.

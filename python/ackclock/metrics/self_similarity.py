@@ -30,8 +30,6 @@ from numpy.typing import ArrayLike, NDArray
 from ackclock.errors import InputError
 from ackclock.result.result import Result
 
-__all__ = ["Hurst", "arrivals_per_interval", "hurst_variance_time", "hurst_wavelet"]
-
 Array = NDArray[np.float64]
 
 # With fewer means than this at the largest scale, their variance is too uncertain. Chosen here.

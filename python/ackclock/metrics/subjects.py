@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 from ackclock.elements import facts
 
-__all__ = ["ALL_FLOWS", "AT_HOPS", "FLOWS", "HOPS", "INSTANCES", "PAIRS", "TOGETHER", "Subjects"]
-
 Scenario = Mapping[str, Any]
 
 #: Name of the subject of a metric of all flows together.

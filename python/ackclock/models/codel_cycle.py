@@ -33,8 +33,6 @@ from ackclock.models.domain import AT_LEAST_ONE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
-__all__ = ["MODEL"]
-
 
 def cycle(
     rate: Array,

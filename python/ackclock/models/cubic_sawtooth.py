@@ -40,8 +40,6 @@ from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 from ackclock.models.sawtooth import IN_STEP, QUICK_REPAIR, overflow_refusal, slow_repair
 
-__all__ = ["MODEL"]
-
 # Cycles that are followed, and those at their end that are averaged: a multiple of the lengths of
 # patterns that were seen (1 to 4).
 _CYCLES, _AVERAGED = 36, 12

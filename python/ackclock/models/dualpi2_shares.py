@@ -34,8 +34,6 @@ from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, Domain
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import Bottleneck, Competitor, FlowPath
 
-__all__ = ["MODEL"]
-
 #: Marks per round trip of a scalable control.
 MARKS_PER_ROUND = 2.0
 

@@ -5,8 +5,6 @@ from math import inf, isnan, nan
 from ackclock.models import cubic_response, hstcp_response, square_root
 from ackclock.models.path import Control
 
-__all__ = ["loss_window"]
-
 
 def loss_window(control: Control, loss: float, rtt_s: float, segments_per_ack: float) -> float:
     """Returns the mean window in segments, without recovery and timeouts.

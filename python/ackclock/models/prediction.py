@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 from ackclock.elements.facts import mss_bytes
 from ackclock.models import Accuracy, Model, model
 
-__all__ = ["Prediction", "best", "predicts", "why_none"]
-
 Row = dict[str, Any]
 
 

@@ -31,8 +31,6 @@ from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
-__all__ = ["FEWEST_SEGMENTS", "MODEL"]
-
 #: Below this window, drops lead to timeouts, which the law ignores.
 FEWEST_SEGMENTS = 16
 

@@ -12,8 +12,6 @@ from ackclock.plot.style import line_styles
 from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
-
 
 def _bursts(result: Result) -> FigureSpec:
     """Shows the distribution of burst sizes: packets that left between two clock readings.

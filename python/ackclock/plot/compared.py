@@ -22,8 +22,6 @@ from ackclock.plot.sweep import NOTHING_SWEPT, Mark, swept, swept_axis
 from ackclock.plot.throughput import mean_rates
 from ackclock.table import assigned
 
-__all__ = ["FIGURES", "MOST_PANELS", "over_time", "swept_of"]
-
 #: Largest number of panels that fits on a page.
 MOST_PANELS = 6
 

@@ -14,8 +14,6 @@ from ackclock.plot.kind import View, check_numbers
 from ackclock.plot.spec import Axis, FigureSpec, Panel
 from ackclock.result.result import Result
 
-__all__ = ["TAKES", "Connection", "connection_of", "lacks_payload"]
-
 #: The fields of a view on which figures of one connection depend.
 TAKES = ("point", "replicate", "connection", "span")
 

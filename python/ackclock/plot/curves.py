@@ -12,8 +12,6 @@ from ackclock.plot.drawing import Drawing, draw
 from ackclock.plot.spec import Axis, FigureSpec, Panel, Series, values_of
 from ackclock.plot.style import line, reference
 
-__all__ = ["Curve", "curves"]
-
 
 class Curve(NamedTuple):
     """One line, or one set of points.

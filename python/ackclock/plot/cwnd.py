@@ -10,8 +10,6 @@ from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
 from ackclock.plot.trace import OverTime, Trace
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES", "WINDOW"]
-
 WINDOW = OverTime(
     "cwnd", "Congestion window", "samples", Axis("window", "segments", begin=0.0),
     (

@@ -18,8 +18,6 @@ from ackclock.plot.style import control_styles, line, method_style
 from ackclock.plot.subject import bottleneck, points_table
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
-
 _NO_SAMPLES = "has no samples; run it again"
 _NO_SAMPLES_HERE = "no samples"
 

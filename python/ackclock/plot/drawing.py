@@ -16,8 +16,6 @@ from ackclock.plot.paper import AS_DRAWN, Paper, fit
 from ackclock.plot.spec import ASIDES, Axis, FigureSpec, Panel, Series
 from ackclock.plot.style import BANDS, COLOURS, MARKERS, Style, look, paled
 
-__all__ = ["Drawing", "draw", "grid_of_axes", "set_legend_above"]
-
 # With more groups in one panel, what stands beside their curves would hide these.
 _MOST_WITH_ASIDES = 2
 # With more marks a vector drawing would be larger than a bitmap.

@@ -9,8 +9,6 @@ from ackclock.metrics.rates import measured_time, payload_bytes
 from ackclock.result.flows import control_of
 from ackclock.result.result import Result
 
-__all__ = ["Described", "Flow", "described"]
-
 
 class Flow(NamedTuple):
     """A flow.

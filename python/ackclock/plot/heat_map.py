@@ -35,8 +35,6 @@ from ackclock.plot.spec import Axis, Cell, CellPanel, HeatMap
 from ackclock.plot.subject import points_table, subject_table
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES", "draw_cells", "heat_map", "heat_map_axes"]
-
 #: Dark is low and light is high, also in grey; distinct to the colour-blind.
 _COLOURS = "cividis"
 

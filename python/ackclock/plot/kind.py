@@ -10,17 +10,6 @@ from ackclock.plot.canvas import Span
 from ackclock.plot.spec import Spec
 from ackclock.result.result import Result
 
-__all__ = [
-    "METHODS",
-    "OPTIONS",
-    "FigureKind",
-    "Subject",
-    "View",
-    "check_numbers",
-    "method_of",
-    "refusal",
-]
-
 #: Subjects of figures.
 Subject = Result | Comparison
 

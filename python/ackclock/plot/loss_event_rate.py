@@ -6,8 +6,6 @@ from ackclock.plot.series import TAKES, Replicate, is_known
 from ackclock.plot.spec import Axis, FigureSpec, Panel
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
-
 
 def _loss_event_rate(
     result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None

@@ -10,8 +10,6 @@ from ackclock.plot.kind import FigureKind
 from ackclock.plot.spec import Axis, Band, FigureSpec, Panel, Series
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
-
 # Gap between periods with the same limit below which they are joined, in seconds.
 _TOUCHING_S = 1e-6
 

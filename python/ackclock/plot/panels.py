@@ -18,20 +18,6 @@ from ackclock.metrics.frame import HALF_WIDTH
 from ackclock.plot.spec import Axis, Panel, Series
 from ackclock.table import short
 
-__all__ = [
-    "MOST_PANELS",
-    "UNSETTLED",
-    "Dimension",
-    "Grid",
-    "dimension",
-    "dimensions",
-    "grid",
-    "known_rows",
-    "metric_axis",
-    "metric_label",
-    "selected",
-]
-
 #: Panels that a page can hold; more are too small to read.
 MOST_PANELS = 24
 

@@ -9,8 +9,6 @@ from matplotlib.text import Text
 
 from ackclock.errors import InputError
 
-__all__ = ["AS_DRAWN", "COLUMN_WIDTH_IN", "FONTS", "TEXT_WIDTH_IN", "Paper", "fit", "width_in"]
-
 #: Widths of a column and of the text of a page in two columns, in inches: those of IEEE's template
 #: for conferences and transactions (IEEEtran: 21 pc, and two of them with 1 pc between).
 COLUMN_WIDTH_IN, TEXT_WIDTH_IN = 3.5, 7.16

@@ -15,8 +15,6 @@ from ackclock.plot.style import line as line_style
 from ackclock.plot.trace import OverTime, Trace
 from ackclock.result.result import Result
 
-__all__ = ["BACKLOG", "FIGURES"]
-
 BACKLOG = OverTime(
     "queue", "Queue", "hops", Axis("backlog", "packets", begin=0.0),
     (

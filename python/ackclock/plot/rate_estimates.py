@@ -11,8 +11,6 @@ from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
 from ackclock.plot.style import line
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
-
 _NOT_KEPT = (
     "keeps no rate estimates; run ackclock measure again at the sender's capture "
     "with --estimators all"

@@ -7,8 +7,6 @@ from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
 from ackclock.plot.trace import OverTime, Trace
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES", "ROUND_TRIP"]
-
 ROUND_TRIP = OverTime(
     "rtt", "Round-trip time", "samples", Axis("round-trip time", "ms", begin=0.0),
     (

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 
 from ackclock.plot.spec import Axis
 
-__all__ = ["height_axis", "is_wide", "swept_axis_of"]
-
 # Up to this many swept values are the ticks of the axis.
 _MOST_TICKS = 10
 

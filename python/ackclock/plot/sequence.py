@@ -13,8 +13,6 @@ from ackclock.plot.kind import FigureKind, View
 from ackclock.plot.spec import Axis, FigureSpec, Panel, Series
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES"]
-
 _NOT_KEPT = "keeps no segments; run ackclock measure again with --segments"
 
 # Kinds of marks from below: their look, form and name.

@@ -21,8 +21,6 @@ from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import assigned
 
-__all__ = ["FAR", "MOST_LINES", "TAKES", "Line", "Replicate", "is_known", "near"]
-
 #: More lines hide each other.
 MOST_LINES = 8
 

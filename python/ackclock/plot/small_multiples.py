@@ -25,8 +25,6 @@ from ackclock.plot.scales import height_axis, swept_axis_of
 from ackclock.plot.spec import Axis, FigureSpec, Series, values_of
 from ackclock.plot.style import line
 
-__all__ = ["MOST_LINES", "small_multiples", "small_multiples_axes"]
-
 #: Lines in a panel that one can tell apart.
 MOST_LINES = 8
 

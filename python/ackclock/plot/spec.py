@@ -12,24 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "ASIDES",
-    "Axis",
-    "Band",
-    "Cell",
-    "CellPanel",
-    "Event",
-    "FigureSpec",
-    "HeatMap",
-    "Limit",
-    "Panel",
-    "Residual",
-    "Series",
-    "Spec",
-    "Values",
-    "values_of",
-]
-
 Values = NDArray[np.float64]
 
 #: Parts that stand beside the main curve of their group.

@@ -15,8 +15,6 @@ from ackclock.plot.spec import Axis, Band, Event, FigureSpec, Panel, Series
 from ackclock.plot.style import line
 from ackclock.result.result import Result
 
-__all__ = ["FIGURES", "states"]
-
 # More rows than these are not seen; each is the first of as many.
 _MOST_ROWS = 500
 _SUMMARY = "What the control of the first flow decides from one ACK to the next, by states."

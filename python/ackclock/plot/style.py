@@ -9,21 +9,6 @@ for print without colour.
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-__all__ = [
-    "BANDS",
-    "COLOURS",
-    "MARKERS",
-    "Style",
-    "control_styles",
-    "line",
-    "line_styles",
-    "look",
-    "method_style",
-    "paled",
-    "reference",
-    "style_sheet",
-]
-
 #: Colours by the names that `report/base.css` gives them; these are for white paper. The first
 #: seven, of lines, are distinct to the colour-blind (after Okabe and Ito), without yellow, which is
 #: too pale for a line.

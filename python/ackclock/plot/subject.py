@@ -13,8 +13,6 @@ from ackclock.result.result import Result
 from ackclock.table import capital
 from ackclock.validity.stationarity import judge
 
-__all__ = ["bottleneck", "points_table", "subject_table"]
-
 
 def subject_table(result: Result, metric: str, subject: str | None) -> tuple[pa.Table, str]:
     """Returns a metric of flows or of one hop by point, and the title of a figure of it.

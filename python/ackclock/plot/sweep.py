@@ -25,8 +25,6 @@ from ackclock.result.result import Result
 from ackclock.table import assigned, capital, short
 from ackclock.validity.stationarity import judge
 
-__all__ = ["FIGURES", "NOTHING_SWEPT", "Mark", "Swept", "swept", "swept_axis", "swept_by"]
-
 #: Reason why a result without a sweep lacks the figure.
 NOTHING_SWEPT = "sweeps no quantity; choose a figure over time, for example --kind throughput"
 

@@ -11,8 +11,6 @@ from ackclock.plot.spec import Axis, FigureSpec, Panel, Series, Values
 from ackclock.plot.trace import OverTime, Trace
 from ackclock.result.result import Result
 
-__all__ = ["DELIVERED", "FIGURES", "mean_rates"]
-
 # Number of averaging intervals. Shorter intervals would show bursts of in-order delivery after a
 # repaired loss rather than the flow's rate.
 _INTERVALS = 200

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from ackclock.plot.spec import Axis
 
-__all__ = ["OverTime", "Trace"]
-
 
 class Trace(NamedTuple):
     """A curve of each flow or hop.

@@ -9,8 +9,6 @@ from ackclock.plot.scales import is_wide
 from ackclock.plot.spec import Axis, Band, Event, FigureSpec, Limit, Panel, Series, values_of
 from ackclock.plot.style import line
 
-__all__ = ["Measure", "Size", "trade_off"]
-
 # Height of a panel, in inches.
 _PANEL_HEIGHT = 1.5
 

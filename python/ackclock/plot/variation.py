@@ -18,8 +18,6 @@ from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import assigned, named
 
-__all__ = ["FIGURES", "variation"]
-
 _NO_TIME_SCALE = (
     "has no time scale of 0.2 s to 10 s that its samples show and that fits five times into its "
     "measured time; run it longer, or with a shorter sample_interval"

@@ -12,8 +12,6 @@ from ackclock.result.result import Result
 if TYPE_CHECKING:
     from ackclock.report.section import Section
 
-__all__ = ["page"]
-
 
 def page(
     results: Sequence[tuple[Result, Result | None]], progress: Callable[[float], None] | None = None

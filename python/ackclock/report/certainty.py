@@ -13,8 +13,6 @@ from ackclock.validity import l4s
 from ackclock.validity.l4s import L4s
 from ackclock.validity.stationarity import Stationarity, judge
 
-__all__ = ["identical", "of_comparison", "of_result"]
-
 # Below so many replicates an interval says little.
 _FEW = 5
 

@@ -11,8 +11,6 @@ from ackclock.report.section import Section
 from ackclock.result.result import Result
 from ackclock.table import Table
 
-__all__ = ["page_of_comparison", "section_of_comparison"]
-
 
 def page_of_comparison(
     comparison: Comparison, progress: Callable[[float], None] | None = None

@@ -11,8 +11,6 @@ from ackclock.report.live import KEYS
 from ackclock.report.section import Live, Section
 from ackclock.table import Table, compact_json
 
-__all__ = ["FigureData", "aligned", "data_of", "environment", "plain_text", "render_page"]
-
 # Longer texts are broken into lines.
 _LONG = 40
 

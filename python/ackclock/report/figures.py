@@ -14,8 +14,6 @@ from ackclock.report.live import MOST_PANELS, live
 from ackclock.report.section import Live
 from ackclock.result.result import Result
 
-__all__ = ["heat_map", "of_comparison", "of_result"]
-
 # Metrics that are drawn against the swept value.
 _SWEPT = ("goodput", "rtt", "retransmissions", "utilisation", "queueing_delay")
 

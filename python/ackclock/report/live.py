@@ -16,8 +16,6 @@ from ackclock.plot.spec import Event, FigureSpec, Panel, Series, Values
 from ackclock.plot.style import look
 from ackclock.report.section import Live
 
-__all__ = ["KEYS", "MOST_PANELS", "live", "rounded", "steps", "thinned"]
-
 #: Names of methods in legends, and what answers by each.
 KEYS: Mapping[str, tuple[str, str]] = {
     "predict": ("predict", "models"),

@@ -10,8 +10,6 @@ from ackclock.report.question import timing
 from ackclock.report.section import Made
 from ackclock.result.result import Result
 
-__all__ = ["of_comparison", "of_result", "question"]
-
 _SAME = "Save the scenario below under that name. Predictions and simulated runs repeat exactly"
 _VARIES = "emulated runs vary with the machine"
 

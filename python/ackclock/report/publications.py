@@ -10,8 +10,6 @@ from collections.abc import Callable
 from html import escape
 from urllib.parse import quote_plus
 
-__all__ = ["ADDRESSES", "TITLES", "html", "markdown"]
-
 #: Citation as it is written here, as a pattern, to the DOI of the paper or the address of its page.
 ADDRESSES: dict[str, str] = {
     r"Alizadeh et al\. \(?2010\)?": "10.1145/1851182.1851192",

@@ -12,8 +12,6 @@ from ackclock.report.section import Asked
 from ackclock.result.flows import control_of
 from ackclock.result.labels import control_label
 
-__all__ = ["asked", "several", "timing"]
-
 Tree = dict[str, Any]
 
 # Size of the drawing; with more hops on the route their names overlap.

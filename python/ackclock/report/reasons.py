@@ -11,8 +11,6 @@ from ackclock.metrics import metric
 from ackclock.report.section import Bar, Group, Reason
 from ackclock.table import capital
 
-__all__ = ["LEAD", "groups"]
-
 LEAD = (
     "Differences that exceed their 95 % interval, the largest first, with the causes for which "
     "the runs give evidence. A cause may contribute: its evidence is there, and its sign, and its "

@@ -11,8 +11,6 @@ from ackclock.result.result import Result
 from ackclock.table import Rows, brief, capital, named, text
 from ackclock.validity.stationarity import Stationarity, judge
 
-__all__ = ["section_of_run", "section_of_session"]
-
 # Flows that the answer names.
 _NAMED = 3
 

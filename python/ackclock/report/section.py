@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 from ackclock.plot import spec
 from ackclock.table import Table
 
-__all__ = ["Asked", "Bar", "Group", "HeatMap", "Live", "Made", "Reason", "Section", "Sure"]
-
-
 # Columns of a heat map that fit beside another figure.
 _NARROW = 6
 

@@ -14,8 +14,6 @@ from ackclock.result.labels import control_label
 from ackclock.result.result import Result
 from ackclock.table import Rows, assigned, number
 
-__all__ = ["sentences", "subject", "title"]
-
 # A link that is busy for this share of the time is always busy, as far as digits show it.
 _ALWAYS = 0.995
 

@@ -22,8 +22,6 @@ from ackclock.report.question import asked
 from ackclock.report.section import Asked, HeatMap, Live, Made, Section, Sure
 from ackclock.table import Table, assigned, capital, number
 
-__all__ = ["Runs", "Swept", "page_of_sweep"]
-
 # Metrics that the answer names.
 _SAID = 3
 

@@ -21,8 +21,6 @@ from ackclock.elements import facts
 from ackclock.result.result import Result
 from ackclock.table import assigned
 
-__all__ = ["L4s", "Verdict", "judge"]
-
 #: Codepoint of L4S, and the kept share of a control that scales (facts).
 _CODEPOINT, _SCALES = "ect1", "by_marks"
 #: Feedbacks that count marks, in words.

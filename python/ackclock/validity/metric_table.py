@@ -12,8 +12,6 @@ from ackclock.result.result import Result
 from ackclock.table import Cell, Column, Table, Written, scaled, short, table
 from ackclock.validity.stationarity import NOTE, judge, starred
 
-__all__ = ["metric_table"]
-
 
 def metric_table(result: Result, metrics: Sequence[str], frame: pa.Table) -> Table:
     """Returns metrics in the units of tables, beside the swept values as they were written.

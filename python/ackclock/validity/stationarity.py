@@ -52,8 +52,6 @@ from ackclock.result.flows import is_controlled
 from ackclock.result.result import Result
 from ackclock.table import Cell, Written, assigned, text
 
-__all__ = ["EPOCHS", "NOTE", "Stationarity", "Verdict", "judge", "mser", "starred"]
-
 #: Congestion epochs that a mean needs. With fewer, the incomplete epochs at both ends weigh too
 #: much.
 EPOCHS = 5

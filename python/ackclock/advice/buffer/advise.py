@@ -35,8 +35,6 @@ from ackclock.run import address
 from ackclock.scenario import Scenario
 from ackclock.table import json_text
 
-__all__ = ["ADVICE", "RUNS", "SCHEMA", "BufferAdvice", "advise_buffer", "question"]
-
 #: Schema version of advice.json; changes with its shape.
 SCHEMA = 2
 

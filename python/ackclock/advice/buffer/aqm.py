@@ -22,8 +22,6 @@ from ackclock.advice.buffer.trials import (
     red,
 )
 
-__all__ = ["alternatives", "best"]
-
 # Queues that are searched on request, with their labels.
 _DELAY_QUEUES = {"codel": "CoDel", "pie": "PIE", "pi2": "PI2", "fq_codel": "FQ-CoDel"}
 # Their smallest target, in packets: with less the link would be idle between packets.

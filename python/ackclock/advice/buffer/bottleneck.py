@@ -15,8 +15,6 @@ from ackclock.models import FlowPath, flow_path
 from ackclock.models.hstcp_response import kept_share
 from ackclock.result.result import Result
 
-__all__ = ["Bottleneck", "Rule", "bottleneck", "rules"]
-
 
 @dataclass(frozen=True)
 class Bottleneck:

@@ -17,8 +17,6 @@ from ackclock.run import address, cache
 from ackclock.run.time_budget import duration_s
 from ackclock.scenario import Scenario, ScenarioError
 
-__all__ = ["Confirmation", "confirm"]
-
 Tell = Callable[[float], None]
 
 

@@ -17,8 +17,6 @@ from ackclock.result.result import Result
 from ackclock.run import simulation
 from ackclock.scenario import Scenario
 
-__all__ = ["Effort", "Grid", "expected"]
-
 # The trial covers this share of a run. If that takes less processor time than the second value, a
 # whole run is tried: the cost of a very short one is mostly fixed. Chosen here.
 _SHARE, _SHORT_S = 0.05, 0.25

@@ -32,24 +32,6 @@ from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.result import Result
 
-__all__ = [
-    "FEWEST_SAMPLES",
-    "MEASURES",
-    "MET",
-    "MISSED",
-    "UNDECIDED",
-    "Measure",
-    "Target",
-    "Values",
-    "finite_flows",
-    "intervals",
-    "mean_rate",
-    "quantile_of_censored",
-    "reductions",
-    "shown_number",
-    "values",
-]
-
 Array = NDArray[np.float64]
 
 #: Values by measure and replicate.

@@ -10,8 +10,6 @@ from ackclock.advice.buffer.bottleneck import Bottleneck
 from ackclock.advice.buffer.measures import Target
 from ackclock.models import FlowPath, Model, answer, model
 
-__all__ = ["Says", "asked"]
-
 _MODELS = ("sawtooth", "hstcp_sawtooth", "mm1k")
 
 # Limit in packets; a model that wants more has no answer.

@@ -25,21 +25,6 @@ from ackclock.units import shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "advised_queue",
-    "answer",
-    "aqm_table",
-    "buffer_table",
-    "evidence",
-    "figure",
-    "legend",
-    "marks",
-    "paragraphs",
-    "plain",
-    "size_words",
-    "title",
-]
-
 
 def title(advice: BufferAdvice) -> str:
     """Returns the buffer and path in question."""

@@ -13,8 +13,6 @@ from math import sqrt
 
 from ackclock.advice.buffer.measures import MET, MISSED
 
-__all__ = ["RESOLUTION", "Edge", "Stretch", "between", "crossing", "stretch"]
-
 #: Neighbouring sizes differ by at most a sixteenth of a doubling, unless they differ by one. Chosen
 #: here: noise over replicates is seldom less.
 RESOLUTION = 2 ** (1 / 16)

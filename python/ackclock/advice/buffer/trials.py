@@ -30,19 +30,6 @@ from ackclock.result.result import Result
 from ackclock.run import address, cache, simulation
 from ackclock.scenario import Scenario
 
-__all__ = [
-    "BATCHES",
-    "Discipline",
-    "Outcome",
-    "Runs",
-    "Setting",
-    "Trials",
-    "adaptive_red",
-    "delay_queue",
-    "droptail",
-    "red",
-]
-
 #: At most this many batches decide whether a target is met. Chosen here: the interval is then half
 #: as wide as that of the first.
 BATCHES = 4

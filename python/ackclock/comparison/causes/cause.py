@@ -9,8 +9,6 @@ from ackclock.metrics import Interval
 from ackclock.models import FlowPath
 from ackclock.models.prediction import Prediction
 
-__all__ = ["NOTICEABLE", "OF_THE_WINDOW", "Cause", "Evidence", "percent"]
-
 # Metrics that grow and fall with the congestion window.
 OF_THE_WINDOW = ("goodput", "cwnd")
 

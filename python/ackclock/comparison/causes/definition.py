@@ -2,8 +2,6 @@
 
 from ackclock.comparison.causes.cause import Cause, Evidence
 
-__all__ = ["LAST_ACK", "ONE_END", "SMOOTHED_ROUND_TRIPS"]
-
 # What a capture knows of a metric, and what the run means by it. Other metrics mean the same in
 # both, or are unknown.
 _OF_CAPTURES = {

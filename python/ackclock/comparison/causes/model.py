@@ -6,15 +6,6 @@ from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, per
 from ackclock.models import Model
 from ackclock.models.prediction import predicts
 
-__all__ = [
-    "NOT_SETTLED",
-    "OTHER_LOSS",
-    "OTHER_ROUND_TRIPS",
-    "SENDING_RATE",
-    "TIMEOUTS_SEEN",
-    "VIOLATED_ASSUMPTION",
-]
-
 
 def _assumes(record: Model, name: str) -> bool:
     return any(assumption.name == name for assumption in record.assumptions)

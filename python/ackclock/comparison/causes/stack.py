@@ -6,16 +6,6 @@ The features, and the measured cost of each on five paths, are in docs/guides/fi
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 from ackclock.elements import facts
 
-__all__ = [
-    "BURSTS",
-    "DELAYED_ACKS",
-    "FRIENDLY_GROWTH",
-    "HYSTART",
-    "KERNEL_SETTINGS",
-    "RECOVERY",
-    "WHOLE_SEGMENTS",
-]
-
 # Parameters that matter only with timeouts, and parameters that matter only with losses.
 _OF_TIMEOUTS = frozenset(
     {"rto_minimum", "rto_floor", "rto_maximum", "rto_adaptive", "after_timeout", "repeated_timeout"}

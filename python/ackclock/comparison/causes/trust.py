@@ -4,8 +4,6 @@ import math
 
 from ackclock.comparison.causes.cause import Cause, Evidence, percent
 
-__all__ = ["LATE_PACKETS", "TOO_FEW_REPLICATES", "UNRELIABLE_RUNS"]
-
 
 def _too_few(evidence: Evidence) -> str:
     sizes = dict(zip((evidence.method, evidence.reference), evidence.replicates, strict=True))

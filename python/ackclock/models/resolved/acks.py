@@ -9,8 +9,6 @@ from ackclock.models.resolved.crowds import Crowds
 from ackclock.models.resolved.shares import left_bit_per_s
 from ackclock.models.resolved.topology import Hop, Route, service_bit_per_s
 
-__all__ = ["ack_path"]
-
 Tree = dict[str, Any]
 
 

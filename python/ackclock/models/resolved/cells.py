@@ -10,8 +10,6 @@ from ackclock.models.hstcp_response import kept_share
 from ackclock.models.path import Control, FlowPath
 from ackclock.models.resolved.queues import waiting_places
 
-__all__ = ["cells"]
-
 Tree = dict[str, Any]
 
 #: Hop and scope of a queue, and the senders behind it with the indices of their flows.

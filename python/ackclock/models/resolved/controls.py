@@ -7,8 +7,6 @@ from typing import Any
 from ackclock.elements import facts
 from ackclock.models.path import Control, PathModel
 
-__all__ = ["control", "control_of"]
-
 
 def control_of(flow: Mapping[str, Any]) -> Control:
     """Returns the congestion or rate control of a flow; one without a name for plain UDP."""

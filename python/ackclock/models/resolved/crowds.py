@@ -19,8 +19,6 @@ from ackclock.models.resolved.topology import (
     service_bit_per_s,
 )
 
-__all__ = ["Crowds", "crowds"]
-
 Tree = dict[str, Any]
 
 # Windows vary: they reach about this multiple of their mean under random loss.

@@ -31,8 +31,6 @@ from ackclock.models.resolved.topology import (
     unknown_serialisation,
 )
 
-__all__ = ["bottleneck", "round_trip"]
-
 
 def round_trip(flow: dict[str, Any], route: Route) -> RoundTrip:
     """Returns the round-trip time of a flow."""

@@ -8,8 +8,6 @@ from ackclock.models.loss_window import loss_window
 from ackclock.models.path import Control, Loss
 from ackclock.models.resolved.topology import Hop, Route
 
-__all__ = ["any_of", "impairments_of", "loss", "loss_rates"]
-
 Impairments = list[tuple[str, facts.Facts]]
 
 

@@ -7,8 +7,6 @@ from ackclock import units
 from ackclock.elements.facts import NONE, Facts, Nothing
 from ackclock.models.path import Coupling, Steering, Thresholds
 
-__all__ = ["coupling", "marks_above", "steering", "thresholds", "waiting_places"]
-
 
 def waiting_places(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
     """Returns the queue limit in full segments, without the one being sent; NaN if not stated.

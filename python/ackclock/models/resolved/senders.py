@@ -10,8 +10,6 @@ from ackclock.models.path import Sender, Transfer
 from ackclock.models.resolved.controls import control_of
 from ackclock.models.resolved.topology import codepoint_of, counts_marks, latest
 
-__all__ = ["sender", "transfer"]
-
 Flow = dict[str, Any]
 
 

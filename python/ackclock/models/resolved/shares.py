@@ -8,8 +8,6 @@ from ackclock.elements import facts
 from ackclock.models.loss_window import loss_window
 from ackclock.models.path import Competitor, Control
 
-__all__ = ["filled_by", "left_bit_per_s", "most_bit_per_s", "share_bit_per_s"]
-
 
 def most_bit_per_s(
     flow: dict[str, Any], control: Control, round_trip_s: float, loss: float, link_bit_per_s: float

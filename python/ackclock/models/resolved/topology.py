@@ -6,22 +6,6 @@ from typing import Any, NamedTuple
 from ackclock import units
 from ackclock.elements import facts
 
-__all__ = [
-    "Hop",
-    "Route",
-    "back",
-    "base_round_trip",
-    "codepoint_of",
-    "counts_marks",
-    "latest",
-    "link_bit_per_s",
-    "measured_time",
-    "propagation",
-    "route_of",
-    "service_bit_per_s",
-    "unknown_serialisation",
-]
-
 Hop = dict[str, Any]
 
 
