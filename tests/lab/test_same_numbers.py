@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import engine, load, simulate
+from ackclock import engine, load, simulate, units
 from ackclock.laboratory import page
 from ackclock.laboratory.definitions import definitions
 from ackclock.metrics import METRICS, Formula
@@ -156,6 +156,36 @@ def test_the_page_evaluates_every_formula_as_the_library_does(
     for name in ("utilisation", "queueing_delay"):
         of_hop = known[name][found["hop"]] * shown[name]
         assert found["metrics"][name] == pytest.approx(of_hop, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stem", "kinds"),
+    [
+        ("l4s-coexistence", {"ecn_echo": "mark"}),
+        ("dumbbell", {"fast_retransmit": "loss", "probe_recovery": "loss", "timeout": "timeout"}),
+    ],
+)
+def test_ticks_are_reactions_and_each_has_its_cause(
+    stem: str, kinds: dict[str, str], in_page: dict[str, dict[str, Any]]
+) -> None:
+    """The end of a recovery is none. Of each kind there is one in each thousandth of the run."""
+    scenario = shortened(next(path for path in EXAMPLES if path.stem == stem))
+    events = simulate(scenario.replace(replicates=REPLICATE + 1)).rows("events")
+    duration_s = units.seconds(SHORT["duration"])
+
+    def thousandth(time_s: float) -> int:
+        return math.floor(1e3 * time_s / duration_s)
+
+    expected = {
+        (kinds[event["kind"]], thousandth(event["time_s"]))
+        for event in events.to_pylist()
+        if event["replicate"] == REPLICATE and event["kind"] in kinds
+    }
+    drawn = in_page[stem]["curves"]["events"]
+    assert expected
+    assert {(tick["kind"], thousandth(tick["time"])) for tick in drawn} == expected
+    assert len(drawn) == len(expected)
 
 
 @pytest.mark.slow

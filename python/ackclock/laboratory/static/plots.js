@@ -5,8 +5,8 @@ import { figure } from "./figures.js";
 const HEIGHT = 118;
 const OF_AXIS = 18; // more for that with the numbers of the time axis
 const LOOKS = 3; // of flows
-const TALL = { loss: 5, timeout: 11 };
-const TICKS = "Ticks are losses, long ones timeouts.";
+const TALL = { mark: 3, loss: 6, timeout: 11 };
+const TICKS = "Ticks are reactions to losses, short ones to marks, long ones timeouts.";
 
 const shown = (value, digits) => String(Number(value.toPrecision(digits))).replace("-", "−");
 
@@ -180,7 +180,7 @@ export class Figures {
 const nameOf = ({ label, words }) => [label, words].filter(Boolean).join(" ");
 const fullName = ({ side, ...curve }) => `${side}: ${nameOf(curve)}`;
 
-// Losses and timeouts: side A from below, side B from above; timeouts are longer.
+// Reactions to marks, losses and timeouts: side A from below, side B from above.
 function ticksOf({ name, curves }) {
   return Object.entries(TALL).map(([kind, tall]) => {
     const x = curves.events.filter((event) => event.kind === kind).map(({ time }) => time);

@@ -50,7 +50,7 @@ function busiest(run, resolved, { metrics }) {
 }
 
 // Returns the curves of each figure, {flow, label, words, part, form, x, y}, and as events the
-// times of losses and timeouts.
+// reactions of senders, {time, kind}.
 function curves(tables, hop, resolved, { figures, far }) {
   const { samples, hops, events } = tables;
   const drawn = Object.fromEntries(figures.map(({ name }) => [name, []]));
@@ -96,14 +96,29 @@ function curves(tables, hop, resolved, { figures, far }) {
       x,
       y: column(hops, name, rows, scale),
     }));
-  const kinds = events.kind.words;
-  drawn.events = [...events.kind.indices.keys()]
-    .map((row) => ({
-      time: at(events.time_s, row),
-      kind: /timeout/.test(kinds[events.kind.indices[row]]) ? "timeout" : "loss",
-    }))
-    .slice(0, MOST_POINTS);
+  drawn.events = reactions(events, duration);
   return drawn;
+}
+
+// What a sender reacted to, by the name of the event; other events are no reactions.
+const CAUSES = {
+  ecn_echo: "mark",
+  fast_retransmit: "loss",
+  probe_recovery: "loss",
+  timeout: "timeout",
+};
+
+// Returns reactions as {time, kind}: of each kind one in each thousandth of the run, which is less
+// than a pixel.
+function reactions({ kind, time_s }, duration) {
+  const shown = new Map();
+  for (const [row, index] of kind.indices.entries()) {
+    const cause = CAUSES[kind.words[index]];
+    const time = at(time_s, row);
+    const key = `${cause} ${Math.floor((1e3 * time) / duration)}`;
+    if (cause && !shown.has(key)) shown.set(key, { time, kind: cause });
+  }
+  return [...shown.values()];
 }
 
 // Returns the payload of a full segment of a flow, in bytes.
