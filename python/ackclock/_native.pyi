@@ -129,8 +129,8 @@ def replay(points: list[str], folder: str, output: str) -> str:
 def calls_beside(tree_json: str, folder: str, record: bytes) -> str:
     """Gives the recorded calls of a program to the control of a scenario's first flow.
 
-    Returns the differences as JSON, as `ackclock.capture.calls.Beside` describes. Raises ValueError
-    with the reason why there are none.
+    Returns the differences as JSON, as `ackclock.capture.calls.ControlComparison` describes. Raises
+    ValueError with the reason why there are none.
     """
 
 def twin_calls(control: bytes, parameters: dict[str, int], record: bytes) -> str:

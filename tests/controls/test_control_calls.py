@@ -156,7 +156,7 @@ def test_the_programs_of_now_answer_what_those_recorded_did() -> None:
 MOST_APART = 2.0
 
 
-def most_apart(one: calls.Beside) -> float:
+def most_apart(one: calls.ControlComparison) -> float:
     """The largest difference of windows and thresholds, in segments."""
     largest = [one.outcome[kind]["largest"] for kind in ("cong_avoid", "ssthresh")]
     return max(abs(call["ours_segments"] - call["theirs_segments"]) for call in largest)

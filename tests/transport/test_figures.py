@@ -195,7 +195,7 @@ def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> Non
         )
     for scale in (0.2, 1.0):
         [told] = summarise(result, rate_cov(scale, of))
-        [drawn] = variation(result, time_scales_s=[scale], of=of).series
+        [drawn] = variation(result, time_scales_s=[scale], source=of).series
         assert drawn.y == pytest.approx([told.interval.mean])
         # One interval of five has everything; over a second they are equal.
         assert told.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)

@@ -305,7 +305,7 @@ def _draw(simulated: Overflows, field: str, output: str, label: str, reductions:
         curves.append(plot.Curve(f"d = {d}" + (", W_D/8" if reductions else ""), GRID, line))
     for place, d in enumerate(ACKS):
         points = [getattr(simulated[buffer, d], field) for buffer in BUFFERS]
-        curves.append(plot.Curve(f"d = {d}, engine", BUFFERS, points, "points", of=place))
+        curves.append(plot.Curve(f"d = {d}, engine", BUFFERS, points, "points", style_of=place))
     return plot.curves(
         curves, "buffer (packets)", label, "Slow start over a link of 1 Mbit/s, 0.5 s"
     )

@@ -304,7 +304,9 @@ def _draw(curves: Curves) -> Figure:
     ]
     for place, one in enumerate(curves.lines):
         drawn.append(
-            plot.Curve(f"{one.label}, engine", SIZES, curves.engine[one.label], "points", of=place)
+            plot.Curve(
+                f"{one.label}, engine", SIZES, curves.engine[one.label], "points", style_of=place
+            )
         )
     title = f"A transfer over 1 Mbit/s and 0.5 s, buffer of {curves.buffer} packets"
     return plot.curves(

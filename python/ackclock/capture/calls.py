@@ -54,7 +54,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Beside:
+class ControlComparison:
     """A control of the engine beside the calls of a program.
 
     Attributes:
@@ -90,7 +90,7 @@ def twin(folder: str | Path) -> list[Comparison]:
     return [_compare_simulated(run, Path(folder)) for run in simulated(folder)]
 
 
-def beside(folder: str | Path, scenario: Scenario) -> list[Beside]:
+def beside(folder: str | Path, scenario: Scenario) -> list[ControlComparison]:
     """Gives the calls of a result to a control of the engine, and compares the windows.
 
     The control computes in its own numbers and keeps its own window throughout, so the two differ
@@ -112,12 +112,12 @@ def beside(folder: str | Path, scenario: Scenario) -> list[Beside]:
     return [_beside(name, str(control), record, scenario) for name, control, record in named]
 
 
-def _beside(name: str, control: str, record: bytes, scenario: Scenario) -> Beside:
+def _beside(name: str, control: str, record: bytes, scenario: Scenario) -> ControlComparison:
     try:
         outcome = engine.calls_beside(scenario.tree, scenario.folder, record)
     except ValueError as error:
         raise InputError("file", name, str(error).partition(" ")[2]) from None
-    return Beside(name, control, outcome)
+    return ControlComparison(name, control, outcome)
 
 
 def _compare_simulated(run: Simulated, folder: Path) -> Comparison:

@@ -123,7 +123,7 @@ def _compare_calls(source: Path, compared: "list[calls.Comparison]", *, as_json:
 
 
 def _print_beside(
-    source: Path, compared: "list[calls.Beside]", control: str, *, as_json: bool
+    source: Path, compared: "list[calls.ControlComparison]", control: str, *, as_json: bool
 ) -> int:
     """Prints how far the windows of a control of the engine are from a program's; returns 0."""
     from ackclock.table import Column, table

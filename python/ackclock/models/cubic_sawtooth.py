@@ -165,20 +165,20 @@ def cycles(
     outputs = {output.name: np.empty(given[0].shape) for output in MODEL.outputs}
     for index in np.ndindex(given[0].shape):
         mu, T, B, N, c, beta, fast = (float(each[index]) for each in given)
-        found = _steady(_Path(mu / N, T, (B + 1) / N - 1, c, beta, fast == 1))
-        queue = found["queue"] * N
+        steady = _steady(_Path(mu / N, T, (B + 1) / N - 1, c, beta, fast == 1))
+        queue = steady["queue"] * N
         answer = {
-            "goodput": found["utilisation"] * mu / N,
-            "utilisation": found["utilisation"],
+            "goodput": steady["utilisation"] * mu / N,
+            "utilisation": steady["utilisation"],
             "mean_queue": queue,
             "queueing_delay": queue / mu,
             "mean_rtt": T + queue / mu,
             "largest_rtt": T + B / mu,
-            "loss_rate": found["loss_rate"],
-            "lost": found["lost"],
-            "period": found["period"],
-            "peak_window": found["window"],
-            "friendly_share": found["friendly"],
+            "loss_rate": steady["loss_rate"],
+            "lost": steady["lost"],
+            "period": steady["period"],
+            "peak_window": steady["window"],
+            "friendly_share": steady["friendly"],
         }
         for name, value in answer.items():
             outputs[name][index] = value

@@ -21,8 +21,8 @@ class Curve(NamedTuple):
         x: Horizontal values.
         y: Vertical values.
         drawn: `line`; `points`, unconnected; or `reference`, a grey line for limits and thresholds.
-        of: Index of the line whose style points share, counted without references; None for a style
-            of their own.
+        style_of: Index of the line whose style points share, counted without references; None for a
+            style of their own.
         half_widths: Half widths of intervals around each y; None if unknown.
     """
 
@@ -30,7 +30,7 @@ class Curve(NamedTuple):
     x: ArrayLike
     y: ArrayLike
     drawn: str = "line"
-    of: int | None = None
+    style_of: int | None = None
     half_widths: ArrayLike | None = None
 
 
@@ -64,7 +64,7 @@ def curves(
         if curve.drawn == "reference":
             style = reference(next(references))
         else:
-            style = line(next(lines) if curve.of is None else curve.of)
+            style = line(next(lines) if curve.style_of is None else curve.style_of)
         half = None if curve.half_widths is None else values_of(curve.half_widths)
         form = "marks" if curve.drawn == "points" else "line" if half is None else "points"
         name = style if form == "marks" else f"{style}/"

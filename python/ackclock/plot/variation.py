@@ -29,7 +29,7 @@ def variation(
     *,
     point: int = 0,
     time_scales_s: Sequence[float] | None = None,
-    of: str | None = None,
+    source: str | None = None,
 ) -> FigureSpec:
     """Shows the coefficient of variation of a flow's rate against the averaging time scale.
 
@@ -42,14 +42,14 @@ def variation(
         point: Index of the point.
         time_scales_s: Time scales in seconds; by default those of `metrics.TIME_SCALES_S` that the
             samples resolve.
-        of: Kind of rate: `sent`, `delivered` or `allowed`. By default `sent`; for a receiver, which
-            knows only arrivals, `delivered`.
+        source: Kind of rate: `sent`, `delivered` or `allowed`. By default `sent`; for a receiver,
+            which knows only arrivals, `delivered`.
 
     Raises:
         ValueError: The samples are too coarse for a time scale, or for all usual ones; one line.
     """
     check_numbers(result, point=point)
-    scales, by_flow = _variations(result, point, time_scales_s, of)
+    scales, by_flow = _variations(result, point, time_scales_s, source)
     shown = described(result, point)
     controls = [shown.flows[flow].control for flow in by_flow]
     series = [
@@ -75,21 +75,21 @@ def variation(
 
 
 def _variations(
-    result: Result, point: int, time_scales_s: Sequence[float] | None, of: str | None
+    result: Result, point: int, time_scales_s: Sequence[float] | None, source: str | None
 ) -> tuple[list[float], dict[str, list[Summary]]]:
     """Returns the time scales in s, and the coefficients of variation of flows that have any.
 
     Raises:
         InputError: The samples are too coarse for all usual time scales.
     """
-    of = of or ("delivered" if result.run["method"] == "receive" else "sent")
+    source = source or ("delivered" if result.run["method"] == "receive" else "sent")
     scales = list(time_scales_s or shown_time_scales(result, point))
     if not scales:
         raise InputError("no-data", "", _NO_TIME_SCALE)
     of_point = _only(result, point)
     by_flow: dict[str, list[Summary]] = {}
     for scale in scales:
-        for summary in summarise(of_point, rate_cov(scale, of)):
+        for summary in summarise(of_point, rate_cov(scale, source)):
             by_flow.setdefault(summary.subject, []).append(summary)
     is_known = {
         flow: not all(math.isnan(summary.interval.mean) for summary in summaries)

@@ -30,7 +30,7 @@ class _Axis(NamedTuple):
     low: float
     high: float
 
-    def at(self, percent: float) -> float:
+    def position(self, percent: float) -> float:
         """Returns a position from 0 to 100, cut off at the ends."""
         share = (percent - self.low) / (self.high - self.low)
         return round(100 * min(1.0, max(0.0, share)), 2)
@@ -83,7 +83,7 @@ def _group(
     if not count:
         note = "differences without an interval"
     title = f"{capital(who)} against {against}"
-    return Group(title, note, column, axis.at(0), reasons)
+    return Group(title, note, column, axis.position(0), reasons)
 
 
 def _axis(residuals: Sequence[Residual]) -> _Axis:
@@ -125,4 +125,6 @@ def _bar(comparison: Comparison, row: Row, column: str, axis: _Axis) -> Bar:
     if math.isnan(residual.relative):
         return Bar(label, text)
     low, high = _ends(residual)
-    return Bar(label, text, axis.at(100 * residual.relative), axis.at(low), axis.at(high))
+    return Bar(
+        label, text, axis.position(100 * residual.relative), axis.position(low), axis.position(high)
+    )

@@ -45,14 +45,14 @@ class Bar(NamedTuple):
     Attributes:
         label: Metric and place.
         text: The difference with its interval, for people.
-        at: Position of the difference on the axis, 0 to 100; None if it has none.
+        position: Position of the difference on the axis, 0 to 100; None if it has none.
         low: Position of the lower end of its interval.
         high: Position of the upper end.
     """
 
     label: str
     text: str
-    at: float | None = None
+    position: float | None = None
     low: float = 0.0
     high: float = 0.0
 
