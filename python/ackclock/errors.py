@@ -61,6 +61,14 @@ class InputError(_CodedError, ValueError):
         value: The refused value; None if it is not known or there are several.
     """
 
+    @classmethod
+    def unknown(
+        cls, field: str, noun: str, name: str, choices: Iterable[str], otherwise: str = ""
+    ) -> Self:
+        """Returns the error about a name that is none of some choices; the rest as `suggestion`."""
+        words = f'unknown {noun} "{name}"; {suggestion(name, choices, otherwise)}'
+        return cls("unknown-name", field, words, name)
+
 
 class ScenarioError(InputError):
     """A scenario, or the options of a session, cannot be used.

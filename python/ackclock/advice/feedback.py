@@ -159,11 +159,7 @@ def _asked(
 ) -> Path:  # fmt: skip
     """Checks the arguments; returns the path."""
     if sender not in trials.SENDERS:
-        raise InputError(
-            "unknown-name",
-            "sender",
-            f'unknown sender "{sender}"; choose from {", ".join(trials.SENDERS)}',
-        )
+        raise InputError.unknown("sender", "sender", sender, trials.SENDERS)
     if replicates < 1:
         raise InputError("out-of-range", "replicates", f"{replicates} is less than 1")
     rtt_s = _positive("rtt", rtt, "100 ms", units.seconds)

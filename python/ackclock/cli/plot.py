@@ -24,7 +24,7 @@ from ackclock.cli.options import (
 from ackclock.cli.output import print_json, say
 from ackclock.cli.place import claim_file
 from ackclock.cli.predicted import check_models, predicted
-from ackclock.errors import InputError, suggestion
+from ackclock.errors import InputError
 
 # Imported where figures are drawn: the help of a command does not need matplotlib.
 if TYPE_CHECKING:
@@ -37,11 +37,7 @@ def _kind(_context: click.Context, _option: click.Parameter, name: str) -> str:
     from ackclock.plot import names
 
     if name not in (_ALL, *names()):
-        raise InputError(
-            "unknown-name",
-            "--kind",
-            f'unknown figure "{name}"; {suggestion(name, [_ALL, *names()])}',
-        )
+        raise InputError.unknown("--kind", "figure", name, [_ALL, *names()])
     return name
 
 
@@ -49,11 +45,7 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
     from ackclock.metrics import METRICS
 
     if name not in METRICS:
-        raise InputError(
-            "unknown-name",
-            "--metric",
-            f'unknown metric "{name}"; {suggestion(name, list(METRICS))}',
-        )
+        raise InputError.unknown("--metric", "metric", name, METRICS)
     return name
 
 

@@ -69,16 +69,14 @@ def _only(name: str, second: str | None) -> tuple[str, str]:
     """
     kinds = shown()
     if second is not None:
-        words = f'unknown kind "{name}"; {suggestion(name, kinds)}'
-        raise InputError("unknown-name", "KIND", words)
+        raise InputError.unknown("KIND", "kind", name, kinds)
     names = {kind: records(kind) for kind in kinds if kind != SCHEMA}
     having = [kind for kind, listed in names.items() if name in listed]
     if not having:
         choices = [*kinds, *(record for listed in names.values() for record in listed)]
         similar = [choice for choice in choices if choice[0] == name[:1]]  # of hundreds
         otherwise = f"choose from {', '.join(kinds)}"
-        words = f'unknown kind or name "{name}"; {suggestion(name, similar, otherwise)}'
-        raise InputError("unknown-name", "KIND", words)
+        raise InputError.unknown("KIND", "kind or name", name, similar, otherwise)
     if len(having) > 1:
         words = f'"{name}" is in {" and ".join(having)}; for example: show {having[0]} {name}'
         raise InputError("unknown-name", "KIND", words)

@@ -48,15 +48,12 @@ def table(
     Example:
       ackclock table out/leaky-pipe goodput loss_rate -o leaky-pipe.csv
     """
-    from ackclock.errors import suggestion
     from ackclock.metrics import METRICS
     from ackclock.validity.metric_table import metric_table
 
     for name in metrics:
         if name not in METRICS:
-            raise InputError(
-                "unknown-name", "METRIC", f'unknown metric "{name}"; {suggestion(name, METRICS)}'
-            )
+            raise InputError.unknown("METRIC", "metric", name, METRICS)
     if output is not None and output.suffix not in _FORMATS:
         raise InputError(
             "unsupported",

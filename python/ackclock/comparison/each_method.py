@@ -134,9 +134,7 @@ def refuse(asked: Sequence[str]) -> None:
     """Raises `ValueError` if these methods cannot be compared."""
     unknown = next((name for name in asked if name not in METHODS), None)
     if unknown is not None:
-        raise InputError(
-            "unknown-name", "", f'unknown method "{unknown}"; choose from {",".join(METHODS)}'
-        )
+        raise InputError.unknown("", "method", unknown, METHODS)
     if set(asked) <= {"predict", "measure"} and "measure" in asked:
         raise InputError(
             "missing",

@@ -321,9 +321,7 @@ def metric(name: str) -> Metric:
     """
     if name in METRICS:
         return METRICS[name]
-    raise InputError(
-        "unknown-name", "", f'unknown metric "{name}"; choose from {", ".join(METRICS)}'
-    )
+    raise InputError.unknown("", "metric", name, METRICS)
 
 
 def summarise(result: Result, metric: Metric) -> list[Summary]:

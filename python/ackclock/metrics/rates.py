@@ -102,9 +102,7 @@ def series(result: Result, source: str = "sent") -> Iterator[Series]:
         ValueError: `source` is none of these, or the samples lack its column.
     """
     if source not in SOURCES:
-        raise InputError(
-            "unknown-name", "source", f'unknown rate "{source}"; choose from {", ".join(SOURCES)}'
-        )
+        raise InputError.unknown("source", "rate", source, SOURCES)
     name = SOURCES[source]
     if name not in result.tables["samples"].column_names:
         raise InputError(
@@ -163,11 +161,7 @@ def refuse_unknown(result: Result, *flows: str) -> None:
     )
     for name in flows:
         if name not in names:
-            raise InputError(
-                "unknown-name",
-                "flow",
-                f'unknown flow "{name}"; choose from {", ".join(names)}',
-            )
+            raise InputError.unknown("flow", "flow", name, names)
 
 
 def measured_time(result: Result, point: int) -> tuple[float, float]:

@@ -7,7 +7,7 @@ records of `ackclock.models.path` derive loss rate, round-trip time and limits f
 from collections.abc import Iterable
 from typing import Any
 
-from ackclock.errors import InputError, suggestion
+from ackclock.errors import InputError
 from ackclock.models import (
     aimd_chain,
     bbr_bounds,
@@ -112,11 +112,7 @@ def model(name: str) -> Model:
     for record in MODELS:
         if record.name == name:
             return record
-    raise InputError(
-        "unknown-name",
-        "",
-        f'unknown model "{name}"; {suggestion(name, (record.name for record in MODELS))}',
-    )
+    raise InputError.unknown("", "model", name, (record.name for record in MODELS))
 
 
 def chosen(names: str) -> tuple[Model, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.errors import InputError, suggestion
+from ackclock.errors import InputError
 from ackclock.sweeps.parameters import Parameter
 
 # Levels of a range in a grid that does not say: a first look at a curve.
@@ -132,9 +132,7 @@ def parse(text: str) -> Design:
     """
     kind, _, size = text.partition(":")
     if kind not in DESIGNS:
-        raise InputError(
-            "unknown-name", "", f'unknown design "{kind}"; {suggestion(kind, list(DESIGNS))}', text
-        )
+        raise InputError.unknown("", "design", kind, DESIGNS)
     if kind == "grid" and not size:
         return Design(kind, _LEVELS)
     if not re.fullmatch(r"\d{1,9}", size) or int(size) < 1:

@@ -259,10 +259,7 @@ class Plan:
         """Raises an error unless the plan's names exist and its values can be run."""
         for table in self.keep:
             if table not in TABLES:
-                raise InputError(
-                    "unknown-name", "--keep", f'unknown table "{table}"; '
-                    f"{suggestion(table, list(TABLES))}", table,
-                )  # fmt: skip
+                raise InputError.unknown("--keep", "table", table, TABLES)
         base.check()
         own = self.points[0]
         if "replicates" in own:
@@ -329,8 +326,5 @@ def _checked_methods(methods: Sequence[str]) -> Sequence[str]:
     """
     for method in methods or [""]:
         if method not in METHODS:
-            raise InputError(
-                "unknown-name", "--method", f'unknown method "{method}"; '
-                f"{suggestion(method, list(METHODS))}", method,
-            )  # fmt: skip
+            raise InputError.unknown("--method", "method", method, METHODS)
     return methods

@@ -10,7 +10,7 @@ from ackclock import units
 from ackclock.controls.evaluation.fields import Fields
 from ackclock.controls.evaluation.moments import Moment
 from ackclock.controls.evaluation.trace import DERIVED, PATH_VALUES, VARIABLES, Trace
-from ackclock.errors import InputError, suggestion
+from ackclock.errors import InputError
 
 
 def variable(fields: Fields, name: str) -> str:
@@ -18,12 +18,8 @@ def variable(fields: Fields, name: str) -> str:
     named = fields.text(name)
     names = [*VARIABLES, *DERIVED, *PATH_VALUES]
     if named not in names:
-        raise InputError(
-            "unknown-name",
-            fields.path_of(name),
-            f'unknown variable "{named}"; {suggestion(named, names, "see `variables` of a suite")}',
-            named,
-        )
+        otherwise = "see `variables` of a suite"
+        raise InputError.unknown(fields.path_of(name), "variable", named, names, otherwise)
     return named
 
 

@@ -77,12 +77,7 @@ class Fields:
         """Returns one of several names."""
         choice = self.text(name, default)
         if choice not in choices:
-            raise InputError(
-                "unknown-name",
-                self.path_of(name),
-                f'unknown {name} "{choice}"; {suggestion(choice, choices)}',
-                choice,
-            )
+            raise InputError.unknown(self.path_of(name), name, choice, choices)
         return choice
 
     def any(self, name: str) -> Any:

@@ -18,7 +18,7 @@ from ackclock import units
 from ackclock.controls.evaluation.checks import KINDS, Check
 from ackclock.controls.evaluation.fields import Fields
 from ackclock.controls.evaluation.moments import NO_TIME, Duration, Moment
-from ackclock.errors import InputError, suggestion
+from ackclock.errors import InputError
 
 #: The name of a dialect that every control speaks: checks that need no states.
 ANY = "any"
@@ -306,8 +306,7 @@ class Suite:
         asked = [part.strip() for part in wanted.split(",") if part.strip()]
         for name in asked:
             if name not in by_name:
-                remedy = suggestion(name, [case.id for case in self.cases])
-                raise InputError("unknown-name", "--only", f'unknown case "{name}"; {remedy}', name)
+                raise InputError.unknown("--only", "case", name, [case.id for case in self.cases])
         return tuple(case for case in self.cases if not asked or case in map(by_name.get, asked))
 
 
@@ -330,9 +329,7 @@ def load(name: str) -> Suite:
         return _read((_SUITES / file).read_bytes(), file, name)
     path = Path(name)
     if path.suffix != ".toml":
-        remedy = suggestion(name, names())
-        words = f'unknown suite "{name}"; {remedy}'
-        raise InputError("unknown-name", "--suite", words, name)
+        raise InputError.unknown("--suite", "suite", name, names())
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -431,7 +428,9 @@ def _time(fields: Fields, name: str) -> float:
 def _dialect(fields: Fields, described: Mapping[str, str]) -> Dialect:
     states = fields.take("states", dict, "a table", {})
     for own, state in states.items():
-        _refuse_state(state, described, f"{fields.path_of('states')}.{own}")
+        if state not in described:
+            place = f"{fields.path_of('states')}.{own}"
+            raise InputError.unknown(place, "state", str(state), described)
     name = fields.path.rpartition(".")[2]
     dialect = Dialect(name, fields.text("title"), states, fields.texts("unbounded"))
     fields.done()
@@ -537,9 +536,7 @@ def _assertion(fields: Fields, dialects: Mapping[str, Dialect]) -> Assertion:
     controls = fields.texts("for") or (next(iter(dialects), ANY),)
     for control in controls:
         if control not in (*dialects, ANY):
-            remedy = suggestion(control, [*dialects, ANY])
-            words = f'unknown control "{control}"; {remedy}'
-            raise InputError("unknown-name", fields.path_of("for"), words, control)
+            raise InputError.unknown(fields.path_of("for"), "control", control, [*dialects, ANY])
     reads = tuple(dict.fromkeys(_read_by(fields.rest)))
     kind = fields.choice("kind", KINDS)
     check = KINDS[kind].read(fields)
@@ -564,12 +561,12 @@ def _refuse_unknown(tree: Any, path: str, states: Mapping[str, str], events: set
         place = f"{path}.{name}"
         if name in _STATES:
             for state in value if isinstance(value, list) else [value]:
-                _refuse_state(state, states, place)
+                if state not in states:
+                    raise InputError.unknown(place, "state", str(state), states)
         is_named = isinstance(value, str) and value[:1].isalpha()
         is_of_sender = tree.get("kind") == "happens" and value is tree.get("event")
         if name in ("event", "since") and is_named and not is_of_sender and value not in events:
-            words = f'unknown event "{value}"; {suggestion(value, events)}'
-            raise InputError("unknown-name", place, words, value)
+            raise InputError.unknown(place, "event", value, events)
 
 
 def _within(tree: Any) -> Iterator[tuple[str, Any]]:
@@ -578,9 +575,3 @@ def _within(tree: Any) -> Iterator[tuple[str, Any]]:
         for name, value in tree.items():
             yield name, value
             yield from _within(value)
-
-
-def _refuse_state(state: Any, states: Mapping[str, str], path: str) -> None:
-    if state not in states:
-        words = f'unknown state "{state}"; {suggestion(str(state), states)}'
-        raise InputError("unknown-name", path, words, state)

@@ -8,7 +8,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-from ackclock.errors import InputError, suggestion
+from ackclock.errors import InputError
 from ackclock.scenario import Scenario
 
 _SUFFIX = ".toml"
@@ -47,13 +47,9 @@ def template(name: str) -> Template:
         InputError: There is none of that name.
     """
     if name not in names():
-        raise InputError("unknown-name", "", f'unknown template "{name}"; {_choices(name)}', name)
+        raise InputError.unknown("", "template", name, names())
     text = (_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
     links = [hop["link"] for hop in Scenario.from_toml(text).tree["hops"]]
     named = [link["file"] for link in links if "file" in link]
     files = {file: (_folder() / file).read_text(encoding="utf-8") for file in named}
     return Template(name, text.partition("\n")[0].removeprefix("# "), text, files)
-
-
-def _choices(name: str) -> str:
-    return suggestion(name, names())

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import engine
-from ackclock.errors import InputError, ScenarioError, suggestion
+from ackclock.errors import InputError, ScenarioError
 from ackclock.metrics.confidence import interval
 from ackclock.result.folder import Contents, read_object, write_whole
 from ackclock.run import address
@@ -87,11 +87,7 @@ class Search:
         """
         wanted = objectives.parse(minimise)
         if optimiser not in OPTIMISERS:
-            raise InputError(
-                "unknown-name", "--optimiser",
-                f'unknown optimiser "{optimiser}"; {suggestion(optimiser, list(OPTIMISERS))}',
-                optimiser,
-            )  # fmt: skip
+            raise InputError.unknown("--optimiser", "optimiser", optimiser, OPTIMISERS)
         if not vary:
             raise InputError("missing", "--vary", "is missing; say what may differ, for example "
                              "--vary 'hops.b.delay=1..100 ms log'")  # fmt: skip
