@@ -190,18 +190,11 @@ def _normal(mean: float, sd: float, negative: Literal["cap", "truncate"]) -> Con
     return Continuous(_stats().norm(mean, sd), negative)
 
 
-def lognormal(median: float, sigma: float, shift: float = 0.0) -> Continuous:
-    """Returns a shifted lognormal law: median without the shift in s, sigma of the logarithm."""
-    _positive("median", median, "s")
-    _positive("sigma", sigma, "")
-    return Continuous(_stats().lognorm(sigma, _shift(shift), median))
-
-
-def gamma(shape: float, scale: float, shift: float = 0.0) -> Continuous:
-    """Returns a shifted gamma law of mean shape * scale without the shift, scale in s."""
+def gamma(shape: float, scale: float) -> Continuous:
+    """Returns a gamma law of mean shape * scale, scale in s."""
     _positive("shape", shape, "")
     _positive("scale", scale, "s")
-    return Continuous(_stats().gamma(shape, _shift(shift), scale))
+    return Continuous(_stats().gamma(shape, scale=scale))
 
 
 def frozen(law: Any, negative: Literal["cap", "truncate"] = "cap") -> Continuous:
@@ -241,9 +234,3 @@ def _all(letter: str, values: Array, inside: NDArray[np.bool_], remedy: str) -> 
 def _positive(letter: str, value: float, unit: str) -> None:
     if not 0 < value < np.inf:
         refuse(letter, value, f"must be positive and finite{', in ' if unit else ''}{unit}")
-
-
-def _shift(shift: float) -> float:
-    if not 0 <= shift < np.inf:
-        refuse("shift", shift, "must not be negative, in s")
-    return shift

@@ -7,7 +7,6 @@ chain of four states.
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,16 +45,6 @@ class TwoRateLink:
         low_psi = psi if low_psi is None else low_psi
         check(psi=(psi, AT_LEAST_ONE), low_psi=(low_psi, AT_LEAST_ONE))
         return cls(1 / psi, 1 / low_psi)
-
-    @classmethod
-    def sampled(cls, psi: float) -> "TwoRateLink":
-        """Returns a link with exponential sojourns of psi round trips, sampled every round trip.
-
-        This is the other reading of a publication without its transition probabilities.
-        """
-        check(psi=(psi, AT_LEAST_ONE))
-        change = (1 - exp(-2 / psi)) / 2
-        return cls(change, change)
 
     @property
     def step(self) -> Array:
