@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TextIO
 import click
 
 from ackclock.cli.output import say
+from ackclock.cli.repeated import check_repeated
 from ackclock.errors import InputError, LackingError, ScenarioError, suggestion
 from ackclock.plugins import PluginWarning
 
@@ -85,6 +86,15 @@ class Commands(click.Group):
 
     With `--json` they are also an object on standard output.
     """
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Returns the command that arguments name; refuses an option that is given twice."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            check_repeated(command, rest)
+        return name, command, rest
 
     def main(self, *arguments: Any, **options: Any) -> NoReturn:
         """Runs a command and exits with its code, with the error as the cause of the exit.

@@ -16,6 +16,7 @@ from ackclock import units
 from ackclock.cli.options import json_option, models_option, read_scenario, scenario_options
 from ackclock.cli.output import print_json, print_table, say, say_wrapped
 from ackclock.cli.progress import progress
+from ackclock.cli.repeated import check_repeated
 from ackclock.errors import InputError
 
 # Imported where a model is used: an error about a missing file does not need NumPy.
@@ -53,6 +54,7 @@ class PredictCommand(click.Command):
             ) from None
         rest = list(args)
         rest.remove(word)
+        check_repeated(command, rest)
         return command.make_context(f"{info_name} {word}", rest, parent, **extra)
 
 
@@ -201,6 +203,11 @@ class _Units:
         """Reads a comma-separated list of numbers."""
         parts = [part.strip() for part in written.split(",")]
         numbers = [self._number(quantity, part) for part in parts]
+        if getattr(quantity, "whole", False):
+            for number, part in zip(numbers, parts, strict=True):
+                if isfinite(number) and number % 1 != 0:
+                    whole = f"is not a whole number; for example {max(round(number), 1)}"
+                    raise InputError("out-of-range", _option(quantity.name), f"{part} {whole}")
         self._texts.update(
             ((quantity.name, number), part) for number, part in zip(numbers, parts, strict=True)
         )

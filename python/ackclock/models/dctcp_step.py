@@ -100,6 +100,20 @@ def _refusal(path: FlowPath) -> str:
     return unless(room > bottleneck.flows, "the queue overflows before all marks have an effect")
 
 
+# Linux hands at most a millisecond's worth or 64 kB to the link at once (tcp_tso_autosize).
+_BURST_S, _BURST_BYTES = 1e-3, 65536.0
+
+
+def _bursts(path: FlowPath) -> str:
+    bottleneck = path.bottleneck
+    burst = min(_BURST_S * bottleneck.segments_per_s, _BURST_BYTES / max(path.sender.mss_bytes, 1))
+    return unless(
+        not path.sender.bursts or burst <= bottleneck.marks_above_segments,
+        f"the sender hands bursts of up to {burst:.3g} segments to its link, more than the "
+        f"threshold of {bottleneck.marks_above_segments:.3g}",
+    )
+
+
 MODEL = Model(
     name="dctcp_step",
     label="DCTCP behind a step",
@@ -116,7 +130,7 @@ goodput = utilisation C/N""",
             "threshold", "K", "segments", "queue above which packets are marked",
             domain=NOT_NEGATIVE, on_wire=True,
         ),
-        Input("flows", "N", "", "flows that share the link, in step", 1, AT_LEAST_ONE),
+        Input("flows", "N", "", "flows that share the link, in step", 1, AT_LEAST_ONE, whole=True),
     ),
     outputs=(
         Output("goodput", "", "segments/s", "rate of one flow"),
@@ -138,6 +152,7 @@ goodput = utilisation C/N""",
                 f"{path.bottleneck.flows} flows may be out of step, which makes the queue calmer",
             ),
         ),
+        Assumption("smooth", "no burst of a sender reaches the threshold by itself", _bursts),
         NO_RANDOM_LOSS,
         FREE_ACKS,
         GREEDY,

@@ -41,6 +41,8 @@ class Input:
         default: Value if it is not given; None if it is required.
         domain: The numbers it may have.
         on_wire: True if its segments include headers, as for a link; False as for a connection.
+        whole: True if it counts things, so that a value that is asked for must be whole. Between
+            whole numbers the formula still is continuous, for inverse questions.
         backwards: True if an inverse question may ask for it; False if each value is too slow to
             evaluate.
     """
@@ -52,6 +54,7 @@ class Input:
     default: float | Rule | None = None
     domain: Domain = POSITIVE
     on_wire: bool = False
+    whole: bool = False
     backwards: bool = True
 
 

@@ -466,6 +466,8 @@ class Sender:
         initial_threshold_segments: Initial slow-start threshold; infinite for none.
         codepoint: ECN codepoint of its packets: `ect0`, `ect1`, or empty without ECN.
         counts_marks: True if the feedback tells how many packets were marked.
+        bursts: True if it hands several segments to its link at once, as with segmentation
+            offload; None if unknown.
     """
 
     transport: str
@@ -479,6 +481,7 @@ class Sender:
     initial_threshold_segments: float = inf
     codepoint: str = ""
     counts_marks: bool = False
+    bursts: bool | None = False
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))""",
         Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
         Input("rtt", "T", "s", "round-trip time without queueing"),
         Input("target", "D", "s", "delay to which the queue steers"),
-        Input("flows", "N", "", "AIMD flows that share the link", 1, AT_LEAST_ONE),
+        Input("flows", "N", "", "AIMD flows that share the link", 1, AT_LEAST_ONE, whole=True),
         Input(
             "segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE
         ),

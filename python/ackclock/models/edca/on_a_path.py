@@ -292,6 +292,29 @@ def _unlike(path: FlowPath) -> str:
     return unless(alike, "flows behind its queue differ in control, round-trip time or rate")
 
 
+# Of busy periods; a class with less is overestimated by up to a third (`edca.classes`).
+_STARVED = 0.02
+
+
+def _starved(path: FlowPath) -> str:
+    cell = path.cell
+    if cell is None:
+        return ""
+    rates, kinds = _rates(cell), _kinds(cell)
+    own = _kind(cell, cell.contenders[cell.own])
+    share = kinds[own] * rates[own] / sum(kinds[kind] * rates[kind] for kind in kinds)
+    return unless(
+        share >= _STARVED,
+        f"the class gets {100 * share:.2g} % of the successes, and nearly starved classes get less "
+        "than the model says",
+    )
+
+
+NOT_STARVED = Assumption(
+    "not_starved",
+    f"each class has {100 * _STARVED:g} % of the successes or more",
+    _starved,
+)
 SATURATED = Assumption("saturated", "every station always has data to send", _not_saturated)
 NO_INTERNAL_COLLISIONS = Assumption(
     "no_internal_collisions", "a station has one queue of one class for data", _within_stations

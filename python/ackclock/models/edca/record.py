@@ -34,11 +34,13 @@ _WITH_DIFS = saturation.with_aifs(ERP_OFDM, _TIMES, 2)
 # The standard's dot11ShortRetryLimit of 7 counts transmissions, including the first.
 _RETRIES = 6
 
-STATIONS = Input("stations", "n", "", "stations that contend", domain=AT_LEAST_ONE)
+STATIONS = Input("stations", "n", "", "stations that contend", domain=AT_LEAST_ONE, whole=True)
 RTT = Input(
     "rtt", "T", "s", "round-trip time for the bandwidth-delay product", domain=NOT_NEGATIVE
 )  # fmt: skip
-FLOWS = Input("flows", "F", "", "flows that share the queue of a station", 1, AT_LEAST_ONE)
+FLOWS = Input(
+    "flows", "F", "", "flows that share the queue of a station", 1, AT_LEAST_ONE, whole=True
+)
 EACH_FLOW = Output("flow_goodput", "", "segments/s", "goodput of each flow of such a station")
 SLOT = Input("slot", "sigma", "s", "slot of the backoff", ERP_OFDM.slot)
 AS_SUCCESS = Rule("success", lambda inputs: inputs["success"])
@@ -324,6 +326,7 @@ E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput =
         Assumption(
             "independent_counters", "the stations' backoffs after a busy period are independent"
         ),
+        on_a_path.NOT_STARVED,
         *OF_A_CELL,
     ),
     evaluate=_evaluate_edca,

@@ -124,12 +124,11 @@ RED = Model(
     accuracy=(
         Accuracy(
             ("goodput", "window"),
-            0.15,
+            0.2,
             "measured",
             "1 to 10 flows of HighSpeed TCP, buffers of 0.3 to 1 bandwidth-delay "
             "product of 400 to 4000 segments",
         ),
         Accuracy(("mean_rtt",), 0.05, "measured", "the same paths"),
     ),
-    usual=True,
 )  # fmt: skip

@@ -37,6 +37,7 @@ def sender(flow: Flow, round_trip_s: float, full_queue_round_trip_s: float) -> S
         initial_threshold_segments=_limit(window["initial_threshold_segments"]),
         codepoint=codepoint_of(flow),
         counts_marks=counts_marks(flow),
+        bursts=stated["bursts"],
     )
 
 
