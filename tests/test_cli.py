@@ -30,6 +30,7 @@ from .refusals import check, check_refusal, error_of
 ROOT = Path(__file__).resolve().parent.parent
 
 QUICK = ("--replicates", "2", "--set", "duration=3 s")
+ONE_RUN = ("--replicates", "1", "--set", "duration=3 s")
 
 
 def test_check_says_what_would_run(scenario_file: Path) -> None:
@@ -622,15 +623,13 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(
 
 
 def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
-    outcome = ackclock("simulate", scenario_file, *QUICK, "--replicates", 1)
+    outcome = ackclock("simulate", scenario_file, *ONE_RUN)
     assert "one replicate, no confidence interval" in outcome.stdout
     assert "±" not in outcome.stdout
     first, second = outcome.stderr.splitlines()
     assert first == "warning: one replicate: no confidence interval; set replicates = 5 or more"
     assert "a mean needs at least 5" in second
-    answer = json.loads(
-        ackclock("simulate", scenario_file, *QUICK, "--replicates", 1, "--json").stdout
-    )
+    answer = json.loads(ackclock("simulate", scenario_file, *ONE_RUN, "--json").stdout)
     assert answer["flows"][0]["goodput"]["mean"] > 0
     assert (answer["flows"][0]["goodput"]["low"], answer["flows"][0]["goodput"]["high"]) == (
         None,

@@ -5,12 +5,13 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
 from ackclock.cli import cli
-from ackclock.models import MODELS, pftk
+from ackclock.models import MODELS, model, pftk
 
 from .refusals import check_refusal
 
@@ -341,3 +342,39 @@ def test_a_long_answer_is_announced_and_a_short_one_is_not(monkeypatch: pytest.M
     assert predict(*short).stderr == ""
     told = predict(*long).stderr
     assert re.fullmatch(r"predict hstcp_window_sim: about \d+ s\n", told)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        ("predict square_root --loss 1% --loss 2% --rtt 100ms", "--loss"),
+        ("predict square_root --loss=1% --rtt 100ms --loss 1%", "--loss"),
+        ("simulate examples/first.toml -o one -o two", "-o"),
+        ("sweep run examples/first.toml --seed 1 --seed 2", "--seed"),
+    ],
+)
+def test_an_option_given_twice_is_refused(arguments: str, option: str) -> None:
+    outcome = CliRunner().invoke(cli, arguments.split())
+    check_refusal(outcome, "contradiction", option, "twice")
+
+
+def test_what_may_be_given_several_times_is_not_refused(scenario_file: Path) -> None:
+    answer = predict(str(scenario_file), "--set", "duration=2 s", "--set", "warmup=1 s")
+    assert answer.exit_code == 0, answer.stderr
+
+
+def test_stations_are_whole() -> None:
+    answer = predict("dcf", "--stations", "1.5", "--rtt", "10ms")
+    check_refusal(answer, "out-of-range", "--stations", "1.5")
+
+
+def test_thousands_of_stations_have_an_answer() -> None:
+    given = {"stations": 2000, "aifsn": 2, "cw_min": 15, "cw_max": 1023, "rtt": 0.01}
+    others = {"other_stations": 7, "other_aifsn": 3, "other_cw_min": 15, "other_cw_max": 1023}
+    assert 0 < model("edca").answer(**given, **others)["goodput"] < 1
+
+
+def test_the_largest_windows_are_announced() -> None:
+    [bound] = model("edca").bounds
+    windows = {"cw_max": np.asarray(32767.0), "other_cw_max": np.asarray(1023.0)}
+    assert bound.lasts_s(windows) > 3

@@ -26,7 +26,7 @@ from ackclock.models.edca.access_class import AIFSN, WINDOW, AccessClass
 from ackclock.models.edca.backoff import RETRIES, Backoff
 from ackclock.models.edca.classes import Contention, solve
 from ackclock.models.edca.phy import ERP_OFDM, LLC_BYTES, MAC_HEADER_BYTES, exchange
-from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
+from ackclock.models.model import Array, Assumption, Bound, Input, Model, Output, Rule
 
 _TIMES = exchange(ERP_OFDM, 1500 + MAC_HEADER_BYTES + LLC_BYTES, 54e6, 24e6)
 _WITH_DIFS = saturation.with_aifs(ERP_OFDM, _TIMES, 2)
@@ -215,7 +215,17 @@ def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
         )
         for prefix in _CLASSES
     ]  # fmt: skip
-    return solve(every, numbers["slot"], numbers["sifs"], freezing=bool(numbers["freezing"]))
+    try:
+        return solve(every, numbers["slot"], numbers["sifs"], freezing=bool(numbers["freezing"]))
+    except InputError as error:
+        if error.field != "classes":
+            raise
+        raise InputError(
+            error.code,
+            "stations",
+            f"{numbers['stations']:g} and {numbers['other_stations']:g} stations have no solution "
+            "with these windows; give fewer, or larger windows",
+        ) from None
 
 
 def _outputs(contention: Contention, rtt: float, flows: float) -> dict[str, float]:
@@ -233,6 +243,15 @@ def _outputs(contention: Contention, rtt: float, flows: float) -> dict[str, floa
         "colliding": contention.airtime[-1],
         "idle_slots": contention.idle_slots,
     }
+
+
+#: A step of the iteration convolves the laws of all slots, and there are some tens of steps. The
+#: time was measured with the largest windows.
+_SLOTS = Bound(
+    "cw_max", "squares of slots", 2 * 32768.0**2,
+    lambda known: (known["cw_max"] + 1) ** 2 + (known["other_cw_max"] + 1) ** 2,
+    most_s=60.0,
+)  # fmt: skip
 
 
 def _of_a_class(prefix: str, whose: str, success: float | Rule) -> tuple[Input, ...]:
@@ -330,6 +349,7 @@ E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput =
         *OF_A_CELL,
     ),
     evaluate=_evaluate_edca,
+    bounds=(_SLOTS,),
     inputs_of=on_a_path.edca_inputs_of,
     refusal=on_a_path.edca_refusal,
     accuracy=(
