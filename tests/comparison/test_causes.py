@@ -1,6 +1,5 @@
 """Each cause is named where its evidence is, and only there."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from ackclock import Scenario, load
 from ackclock.comparison import CAUSES, Evidence, cause, findings
+from ackclock.comparison.causes import SeenPath
 from ackclock.metrics import Interval
 from ackclock.models import flow_path, model
 from ackclock.models.path import Loss
@@ -88,21 +88,6 @@ def test_without_evidence_nothing_is_named(
     ]  # known from the scenario alone
     assert findings(modelled) == ()
     assert findings(replace(reno, flow=None, path=None)) == ()
-
-
-def test_too_few_replicates(reno: Evidence, modelled: Evidence) -> None:
-    assert shows("too_few_replicates", reno) == ""
-    alone = shows("too_few_replicates", reno, difference=gap(-1e5, math.nan), replicates=(1, 5))
-    assert alone.startswith("one replicate of emulate ")
-    both = shows("too_few_replicates", reno, difference=gap(-1e5, math.nan), replicates=(1, 1))
-    assert "of emulate and simulate" in both
-    wide = shows("too_few_replicates", reno, difference=gap(-1e5, 3e5))
-    assert (
-        wide == "the interval, ± 30 %, is wider than the difference "
-        "(replicates: 5 of emulate and 5 of simulate)"
-    )
-    assert "predict" not in shows("too_few_replicates", modelled, difference=gap(1e5, 3e5))
-    assert shows("too_few_replicates", reno, difference=gap(0.0), reference_mean=0.0) == ""
 
 
 def test_unreliable_runs(reno: Evidence) -> None:
@@ -384,6 +369,23 @@ def test_recovery(cubic: Evidence) -> None:
     assert "RACK is off" in shows("recovery", cubic, **rarer, settings=off)
     assert shows("recovery", cubic, **(rarer | {"difference": gap(-1e5)})) == ""
     assert shows("recovery", cubic, saw={"timeouts": 8.0}, reference_saw={"timeouts": 8.0}) == ""
+
+
+def test_what_a_path_does_needs_the_evidence_of_runs(modelled: Evidence) -> None:
+    """Whole comparisons with these causes are in test_planted.py."""
+    assert shows("cross_traffic", modelled) == ""
+    assert shows("reordering", modelled) == ""
+    assert shows("return_path", modelled) == ""
+    assert modelled.flow is not None
+    cross = {**modelled.flow, "name": "cross", "transport": {"kind": "udp"}}
+    [hop, *_] = modelled.flow["route"]
+    scenario = {"flows": [modelled.flow, cross], "hops": []}
+    seen = SeenPath(scenario, {"cross": 4e6}, {hop: 1e7}, {}, {})
+    half = {"difference": gap(5e5), "reference_path": seen}
+    words = shows("cross_traffic", modelled, **half)
+    assert words.endswith(f"takes 4 of 10 Mbit/s at {hop}, 40 %")
+    assert shows("cross_traffic", modelled, **half, method="emulate") == ""
+    assert shows("cross_traffic", modelled, **(half | {"difference": gap(-5e5)})) == ""
 
 
 def test_every_cause_is_tested_here() -> None:

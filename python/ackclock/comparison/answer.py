@@ -1,7 +1,7 @@
 """The short answer of a comparison: a table of marked numbers, and sentences about it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ackclock.comparison.column import Column as ComparedColumn
 from ackclock.comparison.explanation import Explanation
@@ -9,7 +9,7 @@ from ackclock.comparison.rendering import identify, place, title
 from ackclock.comparison.table import EXCEEDS, SLIGHT, UNSURE, Comparison, Residual, Row
 from ackclock.metrics import in_shown_unit, metric
 from ackclock.table import Cell as Shown
-from ackclock.table import Column, Table, Written, capital, number, table, text
+from ackclock.table import Column, Table, Written, assigned, capital, number, table, text
 from ackclock.validity.stationarity import NOTE, starred
 
 #: A run's number that differs from its reference by more than the 95 % interval.
@@ -76,7 +76,11 @@ def sentences(comparison: Comparison, names: Sequence[str]) -> list[str]:
 def findings(comparison: Comparison, names: Sequence[str]) -> list[str]:
     """Returns the range of the reference, and how far the other methods are from it."""
     rows = _about(comparison, names)
-    sentences = [_range(comparison, rows)] if comparison.reference is not None else []
+    sentences = (
+        [_range(comparison, rows), _shares(comparison, rows)]
+        if comparison.reference is not None
+        else []
+    )
     for name in sorted(comparison.columns, key=lambda key: key == "predict"):  # Models last.
         column = comparison.columns[name]
         if column.source is not None:  # A capture shows its own run.
@@ -164,6 +168,58 @@ def _range(comparison: Comparison, rows: Sequence[Row]) -> str:
             f"{who} has a goodput of {mean} {unit} for {place(comparison, known_rows[0])}."
         )
     return capital(f"{who} has a goodput of {most} down to {least}.")
+
+
+def _shares(comparison: Comparison, rows: Sequence[Row]) -> str:
+    """Says which share of their common link each flow takes, with its interval.
+
+    With several points it is the one where the shares of the reference differ most. Goodput counts
+    payload: shares do not add up to the utilisation.
+    """
+    if not rows or rows[0].metric != "goodput":
+        return ""
+    reference = str(comparison.reference)
+    capacities = comparison.columns[reference].values(metric("capacity"))
+    by_point: dict[int, list[tuple[str, float, float]]] = {}
+    for row in rows:
+        cell = row.cells[reference]
+        capacity = _bottleneck_bit_per_s(comparison, row, capacities)
+        if cell.is_known and math.isfinite(capacity):
+            mean, half = cell.interval.mean / capacity, cell.interval.half_width / capacity
+            by_point.setdefault(row.point, []).append((row.subject, mean, half))
+
+    def apart(flows: list[tuple[str, float, float]]) -> float:
+        return max(mean for _, mean, _ in flows) - min(mean for _, mean, _ in flows)
+
+    if not by_point:
+        return ""
+    point = max(by_point, key=lambda index: apart(by_point[index]))
+    words = [f"{name} {_share(mean, half)}" for name, mean, half in by_point[point]]
+    assigned_here = assigned(comparison.points[point]["assignments"])
+    where = f" ({', '.join(assigned_here)})" if len(by_point) > 1 and assigned_here else ""
+    listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+    who = speaker(comparison, reference)
+    return capital(f"in {who}{where} the goodput is this share of the link: {listed}.")
+
+
+def _bottleneck_bit_per_s(
+    comparison: Comparison, row: Row, capacities: Mapping[tuple[int, str], Mapping[int, float]]
+) -> float:
+    """Returns the least mean capacity of the hops of a flow's data; infinite if none is known."""
+    flows = comparison.points[row.point]["scenario"]["flows"]
+    route: list[str] = next((flow["route"] for flow in flows if flow["name"] == row.subject), [])
+    each = [list(capacities.get((row.point, hop), {}).values()) for hop in route]
+    means = [sum(values) / len(values) for values in each if values]
+    return min((mean for mean in means if mean > 0), default=math.inf)
+
+
+def _share(mean: float, half: float) -> str:
+    """Formats a share of a link with its 95 % interval, such as `31.2 ± 0.8 %`."""
+    mean, half = 100 * mean, 100 * half
+    if not half > 0:
+        return f"{mean:.3g} %"
+    digits = 0 if half >= 10 else 1 if half >= 0.1 else 2
+    return f"{mean:.{digits}f} ± {half:.{digits}f} %"
 
 
 def _difference(comparison: Comparison, row: Row, column: str) -> str:

@@ -44,9 +44,10 @@ class Explanation(NamedTuple):
 
 
 def explanations(comparison: Comparison) -> list[Explanation]:
-    """Returns every cause of differences that exceed their interval or have none.
+    """Returns every cause of differences that exceed their interval.
 
-    Those of a method are together, the one with the largest difference first. Tables refer to them
+    Those of a method are together: first what the path does, then by the largest difference. Tables
+    refer to them
     by their number in this order.
     """
     cases_by_cause: dict[tuple[str, str], list[Case]] = {}
@@ -54,17 +55,18 @@ def explanations(comparison: Comparison) -> list[Explanation]:
     for row in comparison.rows:
         for column, residual in row.residuals.items():
             references[column] = residual.reference
-            for finding in residual.findings if residual.standing in (EXCEEDS, UNSURE) else ():
+            for finding in residual.findings:
                 cases_by_cause.setdefault((column, finding.cause), []).append(
                     Case(row, finding.words)
                 )
 
-    def weight(entry: tuple[tuple[str, str], list[Case]]) -> tuple[int, float]:
-        """Linux first, then models, then captures; the largest difference first."""
-        (column, _), cases = entry
+    def weight(entry: tuple[tuple[str, str], list[Case]]) -> tuple[int, bool, float]:
+        """Linux first, then models, then captures; the path first, then the largest difference."""
+        (column, name), cases = entry
         sizes = (abs(case.row.residuals[column].relative) for case in cases)
         shares = [size for size in sizes if not math.isnan(size)]
-        return _ORDER.index(column.partition("-")[0]), -max(shares, default=math.inf)
+        method = _ORDER.index(column.partition("-")[0])
+        return method, not cause(name).is_of_path, -max(shares, default=math.inf)
 
     return [
         Explanation(number, column, references[column], cause(name), tuple(cases))
@@ -76,11 +78,7 @@ def explanations(comparison: Comparison) -> list[Explanation]:
 
 def numbers_of(listed: Sequence[Explanation], column: str, residual: Residual) -> list[int]:
     """Returns the numbers of the explanations of a difference."""
-    names = (
-        [finding.cause for finding in residual.findings]
-        if residual.standing in (EXCEEDS, UNSURE)
-        else []
-    )
+    names = [finding.cause for finding in residual.findings]
     return [
         explanation.number
         for explanation in listed

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ackclock import units
+from ackclock.comparison.causes import SeenPath
 from ackclock.comparison.column import Column
 from ackclock.metrics import ALL_FLOWS, FLOWS, HOPS, Metric, metric
 from ackclock.models import FlowPath, flow_paths
@@ -22,6 +23,7 @@ from ackclock.result.flows import control_of, is_controlled, rivals
 _EVIDENCE_OF_FLOWS = (
     "timeouts",
     "retransmissions",
+    "loss_rate",
     "rtt",
     "cwnd",
     "smoothed_rtt",
@@ -156,6 +158,7 @@ class Observations:
         return {
             "saw": self._saw(column, topic),
             "reference_saw": self._saw(reference, topic),
+            "reference_path": self._seen_path(reference, topic),
             "settings": [] if emulated is None else emulated.setting_rows(topic.point),
             "late_s": float(np.median(late)) if late else math.nan,
             "unreliable": len(taken_in),
@@ -189,6 +192,29 @@ class Observations:
     def _crossing(self, point: int, hop: str) -> list[Mapping[str, Any]]:
         """Returns the flows whose data crosses a hop."""
         return [flow for flow in self._points[point]["scenario"]["flows"] if hop in flow["route"]]
+
+    def _seen_path(self, column: Column, topic: Topic) -> SeenPath | None:
+        """Returns what a column says of a flow's path; None without a flow."""
+        if topic.flow is None:
+            return None
+        scenario, route = self._points[topic.point]["scenario"], set(topic.flow["route"])
+        others = [
+            flow["name"]
+            for flow in scenario["flows"]
+            if flow["name"] != topic.flow["name"] and route & set(flow["route"])
+        ]
+        hops = [hop["name"] for hop in scenario["hops"]]
+
+        def means(name: str, subjects: Sequence[str]) -> dict[str, float]:
+            values = self.values(column, metric(name))
+            seen = {
+                subject: _mean(values.get((topic.point, subject), {}).values())
+                for subject in subjects
+            }
+            return {subject: mean for subject, mean in seen.items() if not math.isnan(mean)}
+
+        of_hops = (means(name, hops) for name in ("capacity", "utilisation", "queueing_delay"))
+        return SeenPath(scenario, means("goodput", others), *of_hops)
 
     def _saw(self, column: Column, topic: Topic) -> dict[str, float]:
         if topic.flow is None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from ackclock import notebook
 from ackclock.comparison.causes import Evidence, Finding, findings
 from ackclock.comparison.causes.cause import NOTICEABLE
-from ackclock.comparison.causes.trust import TOO_FEW_REPLICATES
 from ackclock.comparison.column import Column, reference_of
 from ackclock.comparison.observed import Observations, Topic
 from ackclock.metrics import Interval, Metric, difference, interval, metric
@@ -231,9 +230,8 @@ class Comparison:
             path=topic.path, duration_s=topic.duration_s, prediction=cell.prediction,
             **observations.of_both(column, reference, topic),
         )  # fmt: skip
-        shown = findings(evidence)
-        if standing != EXCEEDS:
-            shown = tuple(finding for finding in shown if finding.cause == TOO_FEW_REPLICATES.name)
+        # Chance is no cause: a difference within its interval, or with none, needs none.
+        shown = findings(evidence) if standing == EXCEEDS else ()
         return Residual(against, gap, evidence.relative, standing, shown)
 
 

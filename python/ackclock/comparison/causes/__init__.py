@@ -2,18 +2,20 @@
 
 from typing import NamedTuple
 
-from ackclock.comparison.causes import definition, model, stack, trust
-from ackclock.comparison.causes.cause import Cause, Evidence
+from ackclock.comparison.causes import definition, model, path, stack, trust
+from ackclock.comparison.causes.cause import Cause, Evidence, SeenPath
 
-__all__ = ["CAUSES", "Cause", "Evidence", "Finding", "cause", "findings"]
+__all__ = ["CAUSES", "Cause", "Evidence", "Finding", "SeenPath", "cause", "findings"]
 
 CAUSES: tuple[Cause, ...] = (
-    trust.TOO_FEW_REPLICATES,
     trust.UNRELIABLE_RUNS,
     trust.LATE_PACKETS,
     definition.SMOOTHED_ROUND_TRIPS,
     definition.ONE_END,
     definition.LAST_ACK,
+    path.CROSS_TRAFFIC,
+    path.REORDERING,
+    path.RETURN_PATH,
     model.VIOLATED_ASSUMPTION,
     model.TIMEOUTS_SEEN,
     model.NOT_SETTLED,

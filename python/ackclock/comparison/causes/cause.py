@@ -19,6 +19,26 @@ _SHARE_OF_RESIDUAL = 0.1
 
 
 @dataclass(frozen=True)
+class SeenPath:
+    """What runs say of the path of a flow and of what shares it. Unknown numbers are absent.
+
+    Attributes:
+        scenario: The resolved scenario.
+        goodput: Of each other flow whose data crosses a hop of this flow's data, in bit/s, all
+            instances together.
+        capacity: Mean capacity of each hop, in bit/s.
+        utilisation: Of each hop.
+        queueing_delay: Mean of each hop, in seconds.
+    """
+
+    scenario: Mapping[str, Any]
+    goodput: Mapping[str, float]
+    capacity: Mapping[str, float]
+    utilisation: Mapping[str, float]
+    queueing_delay: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Evidence about one difference between a method and its reference.
 
@@ -38,6 +58,7 @@ class Evidence:
         prediction: Prediction of a model, if the method is `predict`.
         saw: Means of other metrics of the same runs and flow, by name; unknown ones are absent.
         reference_saw: The same for the reference.
+        reference_path: What the reference's runs say of the hops and of the other flows.
         settings: Rows of the table `settings` of the emulated side, as dicts.
         late_s: Median extra time that an emulated packet took beyond that of its hops.
         unreliable: Number of unreliable runs that are included in a mean.
@@ -55,6 +76,7 @@ class Evidence:
     prediction: Prediction | None = None
     saw: Mapping[str, float] = field(default_factory=dict)
     reference_saw: Mapping[str, float] = field(default_factory=dict)
+    reference_path: "SeenPath | None" = None
     settings: Sequence[Mapping[str, Any]] = ()
     late_s: float = math.nan
     unreliable: int = 0
@@ -114,11 +136,14 @@ class Cause:
         name: Name in tables.
         sentence: What it is in general.
         finds: Returns how the evidence shows it in one case, in words; empty if it does not.
+        is_of_path: True if it is what the path does. Other causes may follow from it, so it is
+            listed before them.
     """
 
     name: str
     sentence: str
     finds: Callable[[Evidence], str]
+    is_of_path: bool = False
 
 
 def percent(share: float) -> str:

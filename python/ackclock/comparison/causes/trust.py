@@ -1,30 +1,7 @@
 """Causes in the precision of the numbers."""
 
-import math
-
 from ackclock.comparison.causes.cause import Cause, Evidence, percent
 
-
-def _too_few(evidence: Evidence) -> str:
-    sizes = dict(zip((evidence.method, evidence.reference), evidence.replicates, strict=True))
-    if evidence.method == "predict":
-        del sizes["predict"]  # A model has no randomness.
-    if math.isnan(evidence.difference.half_width):
-        alone = " and ".join(name for name, count in sizes.items() if count < 2)
-        return f"one replicate of {alone} has no spread, so that this may be chance"
-    if abs(evidence.difference.mean) > evidence.difference.half_width:
-        return ""
-    counts = " and ".join(f"{count} of {name}" for name, count in sizes.items())
-    wide = (
-        evidence.difference.half_width / abs(evidence.reference_mean)
-        if evidence.reference_mean
-        else 0.0
-    )
-    return (
-        f"the interval, ± {percent(wide)}, is wider than the difference (replicates: {counts})"
-        if wide > 0
-        else ""
-    )
 
 
 def _unreliable(evidence: Evidence) -> str:
@@ -59,11 +36,6 @@ def _late(evidence: Evidence) -> str:
     )
 
 
-TOO_FEW_REPLICATES = Cause(
-    "too_few_replicates",
-    "Replicates differ by chance; few of them do not show whether a difference is more than that.",
-    _too_few,
-)
 UNRELIABLE_RUNS = Cause(
     "unreliable_runs",
     "Unreliable runs are included in the mean, as asked for (--unreliable).",
