@@ -170,6 +170,7 @@ def _read(error: BaseException, *, interrupted: bool) -> tuple[InputError | Lack
         BaseException: The error, if it is a bug of ackclock.
     """
     # Compiled modules, above all during their import, turn an interrupt into errors of their own.
+    interrupted = interrupted or isinstance(error.__cause__, KeyboardInterrupt)
     if interrupted and not isinstance(error, _WORDED):
         error = KeyboardInterrupt()
     match error:
