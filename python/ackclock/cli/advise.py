@@ -194,7 +194,11 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
     help="Least utilisation of its link.  [default: 98 % if a long flow crosses it]",
 )  # fmt: skip
 @click.option("--p99-delay", metavar="TIME", help="Largest queueing delay, for 99 % of the time.")
-@click.option("--loss", metavar="SHARE", help="Largest share of packets dropped by its queue.")
+@click.option(
+    "--loss",
+    metavar="SHARE",
+    help="Largest share of packets dropped by its queue; 100 % for no limit.  [default: 1 %]",
+)
 @click.option(
     "--completion-p95",
     metavar="TIME",
@@ -232,7 +236,8 @@ def buffer(
     The bottleneck queue of SCENARIO is replaced by drop-tail queues of all sizes, simulated with
     the same seeds. The answer is the smallest size that meets every target, with its interval, and
     a size to configure: the geometric middle of those that do, at most twice the smallest. If no
-    size does, other queues are tried; with --aqm they are tried in any case.
+    size does, other queues are tried; with --aqm they are tried in any case, and are the answer if
+    they are better.
 
     \b
     Examples:
@@ -306,6 +311,7 @@ def _print_buffer(
     if as_json:
         print_json(answer)
         return
+    say_wrapped(phrases.headline(advice))
     say_wrapped(phrases.title(advice))
     _print_paragraphs(phrases.answer(advice))
     say()
@@ -335,6 +341,7 @@ def _print_buffer_paths(
     if output is not None:
         runs = output / RUNS
         written = sum(path.stat().st_size for path in runs.rglob("*") if path.is_file())
+        say(f"  page    ackclock report {shlex.quote(str(output))}")
         say(f"  figure  {output / 'trade-off.png'}")
         say(f"  result  {output / 'advice.json'}")
         say(f"  runs    {runs}   {shown(written, 'bytes')}; page: ackclock report {runs}/NAME")

@@ -12,7 +12,7 @@ from ackclock.cli.output import print_json, say
 from ackclock.cli.place import claim_file
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
-from ackclock.result.folder import refuse_unwritable_folder, write_whole
+from ackclock.result.folder import read_object, refuse_unwritable_folder, write_whole
 
 
 @click.command()
@@ -29,11 +29,11 @@ from ackclock.result.folder import refuse_unwritable_folder, write_whole
 def report(
     runs: tuple[Path, ...], output: Path | None, models: str, unreliable: bool, as_json: bool
 ) -> None:
-    """Write one HTML page about results, a comparison, a sweep or a capture.
+    """Write one HTML page about results, a comparison, a sweep, advice on a buffer or a capture.
 
     The page is self-contained: scenario, tables, figures, versions and seeds. RUNS are folders of
-    results, or of one comparison or sweep. A capture (pcap or pcapng, also gzipped, or - for
-    standard input) is measured first.
+    results, or of one comparison, sweep or advice. A capture (pcap or pcapng, also gzipped, or -
+    for standard input) is measured first.
 
     \b
     Example:
@@ -54,16 +54,21 @@ def report(
     refuse_unwritable_folder(path)
     compared = [run for run in runs if is_comparison(run)]
     swept_runs = [run for run in runs if swept.is_sweep(run)]
-    alone = [*compared, *swept_runs]
+    advised = [run for run in runs if is_buffer_advice(run)]
+    alone = [*compared, *swept_runs, *advised]
     if alone and len(runs) > 1:
         raise InputError(
             "contradiction",
             f"{alone[0]}",
-            f"is a {'comparison' if compared else 'sweep'}, which has a page of its own; report it "
-            "alone",
+            f"is a {'comparison' if compared else 'sweep' if swept_runs else 'recommendation'}, "
+            "which has a page of its own; report it alone",
         )
     if swept_runs:
         text = swept.page(runs[0])
+    elif advised:
+        from ackclock.report.buffer import page_of_buffer
+
+        text = page_of_buffer(read_object(runs[0] / "advice.json"))
     elif compared:
         comparison = read(compared[0], unreliable=unreliable)
         from ackclock.report.comparison import page_of_comparison
@@ -83,3 +88,8 @@ def report(
         print_json({"report": str(path)})
     else:
         say(f"report: {path}")
+
+
+def is_buffer_advice(folder: Path) -> bool:
+    """Returns true if a folder holds a whole recommendation about a buffer."""
+    return "curve_packets" in read_object(folder / "advice.json")

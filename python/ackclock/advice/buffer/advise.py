@@ -36,7 +36,7 @@ from ackclock.scenario import Scenario
 from ackclock.table import json_text
 
 #: Schema version of advice.json; changes with its shape.
-SCHEMA = 2
+SCHEMA = 3
 
 #: Folder of the runs within that of the recommendation.
 RUNS = "runs"
@@ -46,12 +46,16 @@ ADVICE = Contents(
     "buffer recommendation",
     "advice.json",
     re.compile(
-        rf"advice\.json|trade-off\.(svg|png)|{RUNS}(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
+        rf"advice\.json|report\.html|trade-off\.(svg|png)|{RUNS}(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
     ),
 )
 
 #: Default target of utilisation, if a long flow crosses the link.
 UTILISATION = 0.98
+
+#: Default limit of the share of packets that the queue may drop. At 1 % Reno's window is twelve
+#: segments (Mathis et al., 1997), and what is not TCP, such as speech, begins to suffer.
+LOSS = 0.01
 
 # The curve starts at this share of the bandwidth-delay product, or where every target that wants a
 # larger buffer is already met. It ends at this multiple: rules and saw-tooths lie between. Chosen
@@ -166,8 +170,25 @@ class BufferAdvice:
 
     @property
     def managed(self) -> Outcome | None:
-        """The queue management that meets all targets and costs least, see `aqm.best`."""
-        return aqm.best(self.alternatives, self.targets)
+        """The queue management that meets all targets and is best, see `aqm.best`."""
+        return aqm.best(self.alternatives, self.targets, self.recommended)
+
+    @property
+    def advised(self) -> Outcome | None:
+        """What to configure: `recommended`, or queue management that is better; None for nothing.
+
+        See `aqm.is_better`.
+        """
+        managed = self.managed
+        if managed is None or self.recommended is None:
+            return self.recommended or managed
+        return managed if aqm.is_better(managed, self.recommended) else self.recommended
+
+    @property
+    def nearest(self) -> Outcome:
+        """The queue that comes nearest to the targets, of all that were tried."""
+        tried = [outcome for outcome in self.every if outcome.setting.queue is not None]
+        return min(tried, key=lambda outcome: aqm.distance(outcome, self.targets))
 
 
 def advise_buffer(
@@ -192,7 +213,8 @@ def advise_buffer(
         utilisation: Lowest utilisation of its link, `"98 %"`. This is the default if a long flow
             crosses the hop; otherwise there is no such target.
         p99_delay: Highest 99 % quantile of the queueing delay over time, `"20 ms"`.
-        loss: Highest share of packets that the queue may drop, `"0.1 %"`.
+        loss: Highest share of packets that the queue may drop, `"0.1 %"`; by default 1 %. There is
+            no limit with `"100 %"`.
         completion_p95: Highest 95 % quantile of the completion times of finite transfers, `"2 s"`.
         with_aqm: True to try every kind of active queue management, even if a drop-tail buffer
             meets all targets.
@@ -234,6 +256,10 @@ def advise_buffer(
     target_hop = bottleneck(present, hop)
     if utilisation is None and target_hop.long_flows > 0:
         targets["utilisation"] = Target(MEASURES["utilisation"], UTILISATION)
+    if loss is None and targets:
+        targets["loss"] = Target(MEASURES["loss"], LOSS)
+    elif loss is not None and targets["loss"].bound == 1:
+        del targets["loss"]  # No limit.
     asked = tuple(targets[name] for name in MEASURES if name in targets)
     _refuse(asked, target_hop, present)
     if announce is not None:
@@ -332,7 +358,7 @@ def _target(name: str, written: str | float) -> Target:
             option,
             f'"{written}" is more than 100 %',
         )
-    if name == "loss" and not 0 <= bound < 1:
+    if name == "loss" and not 0 <= bound <= 1:
         raise InputError(
             "out-of-range",
             option,

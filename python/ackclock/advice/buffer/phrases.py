@@ -25,6 +25,8 @@ from ackclock.units import shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ackclock.plot import FigureSpec
+
 
 def title(advice: BufferAdvice) -> str:
     """Returns the buffer and path in question."""
@@ -48,12 +50,31 @@ def size_words(hop: Bottleneck, packets: int) -> str:
 
 def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
     """Returns the answer and its evidence, one paragraph each."""
-    return [*answer(advice), *evidence(advice, confirmation)]
+    return [headline(advice), *answer(advice), *evidence(advice, confirmation)]
+
+
+def headline(advice: BufferAdvice) -> str:
+    """Returns what the advised queue loses, or the one that comes nearest, and the limit."""
+    outcome, loss = advice.advised or advice.nearest, MEASURES["loss"]
+    if outcome.setting.is_droptail:
+        queue = f"a drop-tail buffer of {size_words(advice.hop, outcome.setting.size)}"
+    else:
+        queue = outcome.setting.label
+    share = f"{shown_number(loss, outcome.intervals[loss.name])} {loss.shown_unit}"
+    bounds = [target.bound for target in advice.targets if target.measure is loss]
+    limit = f"limit {loss.words(bounds[0])}; --loss changes it" if bounds else "no limit"
+    start = f"Loss {share} ({limit}) with {queue} at {advice.hop.name}"
+    if advice.advised is None:
+        return f"{start}, which comes nearest: no queue tried is shown to meet all targets."
+    return f"{start}."
 
 
 def answer(advice: BufferAdvice) -> list[str]:
     """Returns what to configure, or why no drop-tail buffer will do and what will."""
-    return [*_answer(advice), *_alternatives(advice)]
+    parts = [_answer(advice), _alternatives(advice)]
+    if advice.recommended is not None and advice.advised is not advice.recommended:
+        parts.reverse()
+    return [text for part in parts for text in part]
 
 
 def evidence(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
@@ -65,7 +86,7 @@ def evidence(advice: BufferAdvice, confirmation: Confirmation | None = None) -> 
 
 def advised_queue(advice: BufferAdvice) -> str | None:
     """Returns the queue that, alone, meets all targets, as in a scenario; None if none does."""
-    best = advice.recommended or advice.managed
+    best = advice.advised
     if best is None or best.setting.ecn:  # Its senders change, too.
         return None
     return _toml(best.setting.queue)
@@ -161,7 +182,14 @@ def marks(advice: BufferAdvice) -> dict[int, list[str]]:
 
 def figure(advice: BufferAdvice) -> "Figure":
     """Draws the trade-off curve with targets as lines and the answer marked."""
-    from ackclock.plot import Measure, Size, draw, trade_off
+    from ackclock.plot import draw
+
+    return draw(curve(advice))
+
+
+def curve(advice: BufferAdvice) -> "FigureSpec":
+    """Describes the trade-off curve."""
+    from ackclock.plot import Measure, Size, trade_off
 
     drawn = _shown(advice)
     bounds = {target.measure.name: target.bound for target in advice.targets}
@@ -182,11 +210,10 @@ def figure(advice: BufferAdvice) -> "Figure":
         allowed = (advice.answer.setting.size, advice.largest or _most(advice))
     heading = f"{heading}: {_all(advice.targets)}\n{title(advice)}"
     sized = [Size(rule.rule.packets, rule.rule.name) for rule in advice.rules]
-    shown = trade_off(
+    return trade_off(
         [outcome.setting.size for outcome in drawn], panels, heading, answer=answer,
         allowed=allowed, marks=sized, ms_per_packet=advice.hop.packet_s * 1e3,
     )  # fmt: skip
-    return draw(shown)
 
 
 def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dict[str, Any]:
@@ -200,6 +227,8 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
             "long_flows": hop.long_flows, "queue": hop.queue,
         },
         "targets": [_plain_target(target) for target in advice.targets],
+        "advised": None if advice.advised is None else _plain(advice, advice.advised),
+        "title": title(advice),
         "recommended": None if advice.recommended is None else _plain(advice, advice.recommended),
         "answer": None if advice.answer is None else _plain(advice, advice.answer),
         "known_from_packets": advice.known_from,
@@ -217,7 +246,7 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
         "models": [vars(outcome) for outcome in advice.models],
         "alternatives": [_plain(advice, outcome) for outcome in advice.alternatives],
         "replicates_in_a_batch": advice.replicates, "batches_at_most": BATCHES,
-        "warnings": list(advice.warnings),
+        "warnings": list(advice.warnings), "scenario": advice.trials.scenario.tree,
         "sentences": paragraphs(advice, confirmation),
     }  # fmt: skip
     if confirmation is not None:
@@ -300,7 +329,8 @@ def _recommended(advice: BufferAdvice, outcome: Outcome, smallest: int, largest:
     else:
         why = "the geometric middle of the sizes that meet all targets"
     expected = _expected(advice, outcome)
-    return f"Set the buffer to {size_words(advice.hop, size)}: {why}. Expect {expected}."
+    instead = "Set" if advice.advised is outcome else "If the queue stays drop-tail, set"
+    return f"{instead} the buffer to {size_words(advice.hop, size)}: {why}. Expect {expected}."
 
 
 def _present(advice: BufferAdvice) -> list[str]:
@@ -368,7 +398,12 @@ def _alternatives(advice: BufferAdvice) -> list[str]:
     best = advice.managed
     if best is not None:
         ecn = "; its senders negotiate ECN" if best.setting.ecn else ""
-        meets = f"{best.setting.label} meets all targets: {_expected(advice, best)}{ecn}."
+        verb = (
+            "is the better queue and meets"
+            if advice.advised is best and advice.recommended
+            else "meets"
+        )
+        meets = f"{best.setting.label} {verb} all targets: {_expected(advice, best)}{ecn}."
         return [f"{meets}{_cost(advice, best)}", f"queue = {_toml(best.setting.queue)}"]
     nearest = [
         f"{outcome.setting.label} has {_expected(advice, outcome)}"
@@ -471,7 +506,12 @@ def _verdicts(advice: BufferAdvice, outcome: Outcome) -> dict[str, str]:
 
 def _plain(advice: BufferAdvice, outcome: Outcome) -> dict[str, Any]:
     size, hop = outcome.setting.size, advice.hop
-    sized = {"packets": size, "bytes": size * hop.packet_bytes, "ms": size * hop.packet_s * 1e3}
+    sized = {
+        "label": outcome.setting.label,
+        "packets": size,
+        "bytes": size * hop.packet_bytes,
+        "ms": size * hop.packet_s * 1e3,
+    }
     queue = {"queue": outcome.setting.queue, "senders_use_ecn": outcome.setting.ecn}
     return (
         sized
