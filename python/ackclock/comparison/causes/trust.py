@@ -3,7 +3,6 @@
 from ackclock.comparison.causes.cause import Cause, Evidence, percent
 
 
-
 def _unreliable(evidence: Evidence) -> str:
     runs = f"{evidence.unreliable} run{'' if evidence.unreliable == 1 else 's'}"
     return (
