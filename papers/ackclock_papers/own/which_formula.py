@@ -180,8 +180,8 @@ def _sending_rate(result: Result, p: float) -> Interval:
     """Returns the segments sent per second: those that arrived and those that were lost."""
     [summary] = summarise(result, metrics.metric("throughput"))
     arrived, half_width, replicates = summary.interval
-    transport = result.points[0]["scenario"]["flows"][0]["transport"]
-    bits = 8 * sum(float(transport[name].split()[0]) for name in ("mss", "header"))
+    facts = result.points[0]["scenario"]["flows"][0]["transport"]["facts"]
+    bits = 8 * (facts["mss_bytes"] + facts["header_bytes"])
     return Interval(arrived / bits / (1 - p), half_width / bits / (1 - p), replicates)
 
 
