@@ -230,7 +230,7 @@ class Comparison:
             path=topic.path, duration_s=topic.duration_s, prediction=cell.prediction,
             **observations.of_both(column, reference, topic),
         )  # fmt: skip
-        # Chance is no cause: a difference within its interval, or with none, needs none.
+        # A difference within its interval, or without one, may be chance, which has no cause.
         shown = findings(evidence) if standing == EXCEEDS else ()
         return Residual(against, gap, evidence.relative, standing, shown)
 

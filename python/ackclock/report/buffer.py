@@ -69,7 +69,7 @@ def _trade_off(advice: _Tree) -> FigureSpec:
         panels.append(
             plot.Measure(
                 f"{measure.label} ({measure.shown_unit})",
-                [_known(mean["mean"]) * scale for mean in means],
+                [_number_or_nan(mean["mean"]) * scale for mean in means],
                 [_half(mean) * scale for mean in means],
                 None if bound is None else bound * scale,
                 measure.at_least,
@@ -120,15 +120,15 @@ def _table(advice: _Tree, title: str, queues: Sequence[_Tree]) -> Table:
 
 def _number(queue: _Tree, measure: Measure) -> Cell:
     mean, scale = queue[measure.name], measure.shown_per_unit
-    value = Interval(_known(mean["mean"]) * scale, _half(mean) * scale, queue["replicates"])
+    value = Interval(_number_or_nan(mean["mean"]) * scale, _half(mean) * scale, queue["replicates"])
     return Written(value, f"{text(value)}{_MARKS.get(queue['verdicts'].get(measure.name), '')}")
 
 
 def _half(mean: _Tree) -> float:
-    return (_known(mean["high"]) - _known(mean["low"])) / 2
+    return (_number_or_nan(mean["high"]) - _number_or_nan(mean["low"])) / 2
 
 
-def _known(value: float | None) -> float:
+def _number_or_nan(value: float | None) -> float:
     """Returns a number of the file, in which those that are unknown are null."""
     return nan if value is None else value
 

@@ -175,7 +175,7 @@ class BufferAdvice:
 
     @property
     def advised(self) -> Outcome | None:
-        """What to configure: `recommended`, or queue management that is better; None for nothing.
+        """The queue to configure: `recommended`, or a managed one that is better; None for nothing.
 
         See `aqm.is_better`.
         """

@@ -20,7 +20,9 @@ _SHARE_OF_RESIDUAL = 0.1
 
 @dataclass(frozen=True)
 class SeenPath:
-    """What runs say of the path of a flow and of what shares it. Unknown numbers are absent.
+    """The path of a flow and the flows that share it, as runs show them.
+
+    Unknown numbers are absent.
 
     Attributes:
         scenario: The resolved scenario.
