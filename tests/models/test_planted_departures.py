@@ -29,7 +29,7 @@ def path_of_one_flow(**changes: Any) -> Tree:
         "schema": 1,
         "name": "planted",
         "duration": "60 s",
-        "warmup": "10 s",
+        "warmup": "20 s",
         "hops": [hop | {"impairments": [loss()]}, back],
         "flows": [flow],
     }

@@ -300,6 +300,29 @@ FIRST_REPAIR = Assumption(
 
 RENO = Assumption("reno", "additive increase by one, multiplicative decrease by a half")
 
+
+def _lost_in_slow_start(path: FlowPath) -> str:
+    """Says if slow start overflows the queue before a random loss, and its repair takes long."""
+    if path.sender.recovery not in ("reno", "newreno") or path.control.slow_start_ends_early:
+        return ""
+    held = path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
+    takes_s, settles_s = held / 2 * path.round_trip.base_s, path.transfer.settles_s
+    return unless(
+        held * path.loss.rate > _LOSSES_BEFORE or takes_s <= settles_s,
+        f"slow start may overflow the queue, {path.sender.recovery} may take {takes_s:.3g} s for "
+        f"the repair, and the warm-up ends after {settles_s:.3g} s",
+    )
+
+
+# Random losses of a full queue that end slow start before the overflow. Chosen here.
+_LOSSES_BEFORE = 3.0
+
+NO_FIRST_OVERFLOW = Assumption(
+    "first_repair",
+    "what the first slow start loses is repaired before the warm-up ends",
+    _lost_in_slow_start,
+)
+
 # Assumptions about the path of every model of a long flow under random loss.
 OF_RANDOM_LOSS = (
     GREEDY,
@@ -309,6 +332,7 @@ OF_RANDOM_LOSS = (
     STEADY_LOSS,
     NO_LOST_ACKS,
     FREE_ACKS,
+    NO_FIRST_OVERFLOW,
     STEADY_RTT,
 )
 # The same for a model without timeouts and without a window limit.

@@ -166,7 +166,7 @@ goodput = utilisation C/N""",
     accuracy=(
         Accuracy(
             ("goodput", "window"),
-            0.05,
+            0.1,
             "measured",
             "one DCTCP flow, links of 20 to 600 segments, thresholds of 0.15 to 1 of "
             "that",

@@ -49,7 +49,7 @@ MODEL = Model(
     accuracy=(
         Accuracy(
             ("rate",),
-            0.1,
+            0.15,
             "measured",
             "Reno at 0.02 to 5 % independent loss, 10 to 200 ms, as a rate; as a "
             "bound it is the definition of the source",

@@ -91,7 +91,7 @@ random_losses:   C = 1.31 if b = 1, 0.93 if b = 2""",
     accuracy=(
         Accuracy(
             ("random_losses",),
-            0.1,
+            0.15,
             "measured",
             "Reno at 0.02 to 5 % independent loss, 10 to 200 ms, five presets, three recoveries",
         ),

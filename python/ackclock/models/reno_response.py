@@ -48,7 +48,7 @@ MODEL = Model(
     accuracy=(
         Accuracy(
             ("rate", "window"),
-            0.1,
+            0.15,
             "measured",
             "Reno at 0.02 to 5 % independent loss, 10 to 200 ms, five presets, three recoveries",
         ),

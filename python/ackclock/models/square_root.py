@@ -121,7 +121,7 @@ MODEL = Model(
     accuracy=(
         Accuracy(
             ("rate", "window"),
-            0.1,
+            0.15,
             "measured",
             "AIMD of TCP at 0.02 to 5 % independent loss, 10 to 200 ms, five presets, "
             "three recoveries",

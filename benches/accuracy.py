@@ -1,0 +1,673 @@
+#!/usr/bin/env python3
+# ruff: noqa
+# mypy: ignore-errors
+"""Compares every model that says "applies" with the simulator on random scenarios.
+
+    .venv/bin/python benches/accuracy.py 900 9 > benches/accuracy.csv
+
+Draws the given number of scenarios of each family, from the given seed on, and prints a row for
+each output that has an error band: predicted, simulated, error and band. The last line counts
+those within their bands.
+"""
+
+import hashlib
+import sys
+from math import inf, sqrt
+
+import numpy as np
+
+from ackclock import Scenario, metrics, simulate
+from ackclock.elements import facts
+from ackclock.models import MODELS, answer, flow_paths
+
+
+def lu(r, a, b):
+    return float(np.exp(r.uniform(np.log(a), np.log(b))))
+
+
+def pick(r, *xs):
+    return xs[int(r.integers(len(xs)))]
+
+
+def base(
+    name,
+    rate,
+    rtt,
+    queue,
+    flows,
+    duration,
+    warmup,
+    impair=None,
+    ret=None,
+    replicates=2,
+    seed=1,
+    rdelay=None,
+):
+    hop = {
+        "name": "b",
+        "link": {"kind": "constant", "rate": f"{rate:.0f} bit/s"},
+        "queue": queue,
+        "delay": f"{rtt / 2 * 1e6:.0f} us",
+    }
+    if impair:
+        hop["impairments"] = impair
+    hops = [
+        hop,
+        {
+            "name": "r",
+            "link": {"kind": "constant", "rate": f"{(ret or 10 * rate):.0f} bit/s"},
+            "queue": {"kind": "droptail", "limit": "1000 packets"},
+            "delay": f"{rtt / 2 * 1e6:.0f} us",
+        },
+    ]
+    return {
+        "schema": 1,
+        "name": name,
+        "duration": f"{duration:.1f} s",
+        "warmup": f"{warmup:.1f} s",
+        "seed": int(seed),
+        "replicates": replicates,
+        "hops": hops,
+        "flows": flows,
+    }
+
+
+def flow(control, preset, name="f", count=1, traffic={"kind": "bulk"}, start=["0 s", "1 s"], **tcp):
+    t = {
+        "kind": "tcp",
+        "preset": preset,
+        "control": control if isinstance(control, dict) else {"kind": control},
+    }
+    t.update(tcp)
+    f = {
+        "name": name,
+        "route": ["b"],
+        "return": ["r"],
+        "transport": t,
+        "traffic": dict(traffic),
+        "start": start,
+    }
+    if count != 1:
+        f["count"] = count
+    return f
+
+
+def pk(preset):
+    return {
+        "rfc": 1500,
+        "rfc-modern": 1500,
+        "linux": 1500,
+        "linux-2012": 1500,
+        "ns2-2002": 1040,
+        "jacobson1988": 576,
+        "l4s": 1500,
+    }[preset]
+
+
+def dt(n):
+    return {"kind": "droptail", "limit": f"{int(n)} packets"}
+
+
+PRE = ("rfc", "rfc-modern", "linux", "linux-2012", "ns2-2002")
+
+
+def loss(r, control, plo=2e-4, phi=5e-2, recovery=None, events=300, rttlo=0.01, rtthi=0.2):
+    pre = pick(r, *PRE)
+    p = lu(r, plo, phi)
+    rtt = lu(r, rttlo, rtthi)
+    W = 1.3 / sqrt(p)
+    if control == "cubic":
+        W = max(W, 1.054 * (rtt / p) ** 0.75)
+    if control == "highspeed":
+        W = max(W, 0.12 / p**0.835)
+    rate = W * pk(pre) * 8 / rtt * lu(r, 4, 20)
+    kw = {}
+    if recovery is None and r.random() < 0.5:
+        recovery = pick(r, "reno", "newreno", "sack")
+    if recovery:
+        kw["recovery"] = recovery
+    if r.random() < 0.3:
+        kw["delayed_ack"] = {"every": "1 packets"}
+    dur = max(events / p / (W / rtt), 20)
+    c = {"kind": control}
+    return base(
+        f"loss-{control}",
+        rate,
+        rtt,
+        dt(10000),
+        [flow(c, pre, **kw)],
+        dur + 10 * rtt * 20,
+        min(100 * rtt + 5, dur / 4 + 1),
+        [{"kind": "iid_loss", "probability": f"{p * 100:.5f} %"}],
+        seed=r.integers(1e6),
+    )
+
+
+def loss_reno(r):
+    return loss(r, "reno")
+
+
+def loss_cubic(r):
+    return loss(r, "cubic")
+
+
+def loss_hs(r):
+    return loss(r, "highspeed", plo=1e-4)
+
+
+def loss_aimd(r):
+    s = loss(r, "reno")
+    b = r.uniform(0.3, 0.9)
+    s["flows"][0]["transport"]["control"] = {
+        "kind": "reno",
+        "beta": round(b, 3),
+        "alpha": pick(r, 1.0, round(3 * (1 - b) / (1 + b), 3)),
+    }
+    return s
+
+
+def loss_window(r):
+    s = loss(r, "reno", phi=2e-2)
+    p = float(s["hops"][0]["impairments"][0]["probability"][:-2]) / 100
+    s["flows"][0]["transport"]["receive_window"] = (
+        f"{max(4, int(1.22 / sqrt(p) * r.uniform(0.5, 3)))} packets"
+    )
+    return s
+
+
+def pipe(r, pre, lo=8, hi=600, rttlo=0.008, rtthi=0.2):
+    P = lu(r, lo, hi)
+    rtt = lu(r, rttlo, rtthi)
+    rate = P * pk(pre) * 8 / rtt
+    return P, rtt, rate
+
+
+def dtail(r, control, nmax=1, blo=0.1, bhi=3, **k):
+    pre = pick(r, *PRE)
+    P, rtt, rate = pipe(r, pre, **k)
+    n = int(r.integers(1, nmax + 1)) if nmax > 1 else 1
+    B = max(3, P * lu(r, blo, bhi))
+    Wm = P + B
+    kw = {}
+    if r.random() < 0.3:
+        kw["recovery"] = pick(r, "reno", "newreno", "sack")
+    if r.random() < 0.3:
+        kw["delayed_ack"] = {"every": "1 packets"}
+    if control == "reno":
+        per = Wm / n / 2 * (rtt + B / P * rtt)
+    elif control == "cubic":
+        per = min((Wm / n * 0.3 / 0.4) ** (1 / 3.0) * 1.5, Wm / n / 2 * (rtt + B / P * rtt))
+    else:
+        per = min(Wm / n / 2, 60) * (rtt + B / P * rtt)
+    dur = min(max(25 * per, 20), 4e6 / (P / rtt))
+    return base(
+        f"dt-{control}",
+        rate,
+        rtt,
+        dt(B),
+        [flow(control, pre, count=n, **kw)],
+        dur + 3 * per + 5,
+        3 * per + 5,
+        ret=pick(r, rate, 10 * rate),
+        seed=r.integers(1e6),
+    )
+
+
+def dt_reno(r):
+    return dtail(r, "reno")
+
+
+def dt_cubic(r):
+    return dtail(r, "cubic")
+
+
+def dt_cubic_n(r):
+    return dtail(r, "cubic", 8)
+
+
+def dt_reno_n(r):
+    return dtail(r, "reno", 8)
+
+
+def dt_hs(r):
+    return dtail(r, "highspeed", 1, lo=60, hi=2000, rttlo=0.02)
+
+
+def dt_hs_n(r):
+    return dtail(r, "highspeed", 10, lo=200, hi=4000, rttlo=0.02)
+
+
+def hs_small(r):
+    return dtail(r, "highspeed", 10, blo=0.02, bhi=0.1, lo=400, hi=4000, rttlo=0.02)
+
+
+def bbr_vs(r):
+    pre = "linux"
+    P, rtt, rate = pipe(r, pre, 60, 600, 0.01, 0.1)
+    X = lu(r, 1, 12)
+    nb = int(r.integers(1, 4))
+    nc = int(r.integers(1, 6))
+    return base(
+        "bbr-vs",
+        rate,
+        rtt,
+        dt(P * X),
+        [flow("bbr1", pre, "bbr", nb), flow(pick(r, "cubic", "reno"), pre, "other", nc)],
+        90,
+        20,
+        ret=pick(r, rate, 10 * rate),
+        seed=r.integers(1e6),
+    )
+
+
+def bbr_alone(r):
+    pre = "linux"
+    P, rtt, rate = pipe(r, pre, 60, 600, 0.01, 0.1)
+    X = lu(r, 0.7, 8)
+    return base(
+        "bbr-alone",
+        rate,
+        rtt,
+        dt(P * X),
+        [flow(pick(r, "bbr1", "bbr3"), pre, "bbr", int(r.integers(1, 5)))],
+        60,
+        20,
+        seed=r.integers(1e6),
+    )
+
+
+def aqm(r, kind):
+    pre = pick(r, *PRE)
+    P, rtt, rate = pipe(r, pre, 30, 600, 0.008, 0.15)
+    n = int(r.integers(1, 9))
+    q = {"kind": kind}
+    if kind == "codel":
+        n = 1
+    W = P / n
+    per = max(W, 10) / 2 * rtt * 1.3
+    dur = min(max(30 * per, 40), 3e6 / (P / rtt))
+    if kind in ("pie", "pi2", "codel"):
+        q["limit"] = "10000 packets"
+    c = pick(r, "reno", "reno", {"kind": "reno", "beta": 0.7})
+    return base(
+        f"aqm-{kind}",
+        rate,
+        rtt,
+        q,
+        [flow(c, pre, count=n)],
+        dur + 3 * per + 20,
+        3 * per + 20,
+        seed=r.integers(1e6),
+    )
+
+
+def codel(r):
+    return aqm(r, "codel")
+
+
+def pie(r):
+    return aqm(r, "pie")
+
+
+def pi2(r):
+    return aqm(r, "pi2")
+
+
+def dctcp(r):
+    pre = "linux"
+    P, rtt, rate = pipe(r, pre, 20, 600, 0.0005, 0.02)
+    n = int(r.integers(1, 4))
+    K = max(3, P * lu(r, 0.15, 1))
+    return base(
+        "dctcp",
+        rate,
+        rtt,
+        {
+            "kind": "step_marking",
+            "threshold": f"{int(K)} packets",
+            "limit": f"{int(10 * K + 200)} packets",
+        },
+        [flow("dctcp", pre, count=n, ecn=True)],
+        max(4, min(20, 2e6 / (P / rtt))),
+        2,
+        seed=r.integers(1e6),
+    )
+
+
+def short_loss(r):
+    pre = pick(r, *PRE)
+    P, rtt, rate = pipe(r, pre, 100, 1000, 0.01, 0.2)
+    p = lu(r, 1e-3, 3e-2)
+    S = int(lu(r, 5e3, 5e5))
+    s = base(
+        "short-loss",
+        rate,
+        rtt,
+        dt(10000),
+        [flow("reno", pre, traffic={"kind": "transfer", "size": f"{S} bytes"}, start="0 s")],
+        120,
+        0,
+        [{"kind": "iid_loss", "probability": f"{p * 100:.5f} %"}],
+        replicates=400,
+        seed=r.integers(1e6),
+    )
+    if r.random() < 0.5:
+        s["flows"][0]["transport"]["recovery"] = "reno"
+    return s
+
+
+def short_dt(r):
+    pre = pick(r, *PRE)
+    P, rtt, rate = pipe(r, pre, 5, 300, 0.01, 0.2)
+    B = max(3, P * lu(r, 0.2, 3))
+    S = int(lu(r, 1e4, 4e6))
+    s = base(
+        "short-dt",
+        rate,
+        rtt,
+        dt(B),
+        [
+            flow(
+                pick(r, "reno", "cubic"),
+                pre,
+                traffic={"kind": "transfer", "size": f"{S} bytes"},
+                start="0 s",
+            )
+        ],
+        400,
+        0,
+        replicates=1,
+        seed=r.integers(1e6),
+    )
+    if r.random() < 0.6:
+        s["flows"][0]["transport"]["recovery"] = pick(r, "reno", "newreno", "sack")
+    if r.random() < 0.5:
+        s["flows"][0]["transport"]["delayed_ack"] = {"every": "1 packets"}
+    return s
+
+
+def two_rate(r, feedback):
+    rtt = lu(r, 0.05, 0.4)
+    C = lu(r, 15, 60) / rtt
+    psi = lu(r, 2, 100)
+    ratio = r.uniform(1.3, 3)
+    B = int(lu(r, 3, 40))
+    tcp = {
+        "kind": "tcp",
+        "control": {"kind": "reno"},
+        "preset": "jacobson1988",
+        "mss": "460 bytes",
+        "rto_floor": "variance",
+        "rto_minimum": f"{rtt / 2 * 1e3:.0f} ms",
+        "clock_granularity": "0 s",
+        "receive_window": f"{int(1.3 * (C * rtt + B)) + 1} packets",
+    }
+    hops = []
+    if feedback:
+        hops.append(
+            {
+                "name": "host",
+                "link": {
+                    "kind": "feedback",
+                    "from": "b",
+                    "algorithm": {"kind": "instcap"},
+                    "period": f"{rtt * 1e6:.0f} us",
+                    "delay": "0 s",
+                },
+                "queue": {"kind": "droptail", "limit": "unlimited"},
+            }
+        )
+    hops += [
+        {
+            "name": "b",
+            "link": {
+                "kind": "markov",
+                "rates": [f"{C * 4000:.0f} bit/s", f"{C * 4000 / ratio:.0f} bit/s"],
+                "mean_sojourn": f"{psi * rtt * 1e3:.1f} ms",
+                "step": f"{rtt * 1e6:.0f} us",
+            },
+            "queue": dt(B),
+            "delay": f"{rtt * 1e6:.0f} us",
+        },
+        {
+            "name": "r",
+            "link": {"kind": "constant", "rate": "1 Gbit/s"},
+            "queue": {"kind": "droptail", "limit": "unlimited"},
+            "delay": "0 s",
+        },
+    ]
+    f = {
+        "name": "f",
+        "route": (["host"] if feedback else []) + ["b"],
+        "return": ["r"],
+        "transport": tcp,
+        "traffic": {"kind": "bulk"},
+    }
+    dur = max(300, 300 * psi * rtt)
+    return {
+        "schema": 1,
+        "name": "instcap" if feedback else "tcpalone",
+        "duration": f"{dur:.0f} s",
+        "warmup": "10 s",
+        "seed": int(r.integers(1e6)),
+        "replicates": 4,
+        "hops": hops,
+        "flows": [f],
+    }
+
+
+def instcap(r):
+    return two_rate(r, True)
+
+
+def tcpalone(r):
+    return two_rate(r, False)
+
+
+def tfrc(r, kind="tfrc"):
+    p = lu(r, 5e-4, 5e-2)
+    rtt = lu(r, 0.02, 0.2)
+    W = 1.2 / sqrt(p)
+    rate = W * 12000 / rtt * 8
+    f = {
+        "name": "f",
+        "route": ["b"],
+        "return": ["r"],
+        "transport": {"kind": "udp", "control": {"kind": kind}},
+        "traffic": {"kind": "bulk"},
+        "start": ["0 s", "1 s"],
+    }
+    dur = min(max(600 * rtt / sqrt(p), 60), 3000)
+    return base(
+        kind,
+        rate,
+        rtt,
+        dt(10000),
+        [f],
+        dur + 30,
+        30,
+        [{"kind": "iid_loss", "probability": f"{p * 100:.5f} %"}],
+        seed=r.integers(1e6),
+    )
+
+
+def tfrcp(r):
+    return tfrc(r, "tfrcp")
+
+
+def red_hs(r):
+    s = dtail(r, "highspeed", 10, lo=400, hi=4000, rttlo=0.02, blo=0.3, bhi=1)
+    s["name"] = "red-hs"
+    B = int(s["hops"][0]["queue"]["limit"].split()[0])
+    lo = int(B * 0.1) + 1
+    hi = int(B * r.uniform(0.5, 0.9))
+    s["hops"][0]["queue"] = {
+        "kind": "red",
+        "limit": f"{B} packets",
+        "minimum_threshold": f"{lo} packets",
+        "maximum_threshold": f"{hi} packets",
+    }
+    return s
+
+
+def cell(r, two=False):
+    n = int(r.integers(1, 13))
+
+    def h(name, aifsn, lo, hi):
+        return {
+            "name": name,
+            "scope": "per_flow",
+            "link": {
+                "kind": "edca",
+                "medium": "c",
+                "station": name,
+                "rate": "54 Mbit/s",
+                "aifsn": aifsn,
+                "cw_min": lo,
+                "cw_max": hi,
+            },
+            "queue": dt(500),
+        }
+
+    hops = [
+        h("s", pick(r, 2, 3, 6), pick(r, 15, 31, 63), 1023),
+        {
+            "name": "w",
+            "link": {"kind": "constant", "rate": "1 Gbit/s"},
+            "queue": dt(1000),
+            "delay": "1 ms",
+        },
+    ]
+
+    def f(name, hop, n):
+        return {
+            "name": name,
+            "count": n,
+            "route": [hop, "w"],
+            "return": ["w"],
+            "transport": {"kind": "udp"},
+            "traffic": {"kind": "cbr", "rate": "60 Mbit/s", "packet_size": "1000 bytes"},
+        }
+
+    flows = [f("f", "s", n)]
+    if two:
+        hops.insert(1, h("t", pick(r, 2, 3, 6), pick(r, 15, 31, 63), 1023))
+        flows.append(f("g", "t", int(r.integers(1, 8))))
+    return {
+        "schema": 1,
+        "name": "cell2" if two else "cell",
+        "duration": "12 s",
+        "warmup": "2 s",
+        "seed": int(r.integers(1e6)),
+        "replicates": 2,
+        "shared_media": [{"name": "c", "kind": "edca", "profile": "802.11g"}],
+        "hops": hops,
+        "flows": flows,
+    }
+
+
+def cell2(r):
+    return cell(r, True)
+
+
+FAMILIES = [
+    loss_reno,
+    loss_cubic,
+    loss_hs,
+    loss_aimd,
+    loss_window,
+    dt_reno,
+    dt_cubic,
+    dt_cubic_n,
+    dt_reno_n,
+    dt_hs,
+    dt_hs_n,
+    hs_small,
+    bbr_vs,
+    bbr_alone,
+    codel,
+    pie,
+    pi2,
+    dctcp,
+    short_loss,
+    short_dt,
+    instcap,
+    tcpalone,
+    tfrc,
+    tfrcp,
+    red_hs,
+    cell,
+    cell2,
+]
+
+#: Takes seconds for each flow; its answers are compared in tests.
+SLOW = ("hstcp_window_sim",)
+
+
+def drawn(family, seed):
+    """Returns a scenario of a family."""
+    stream = int(hashlib.sha1(family.__name__.encode()).hexdigest()[:8], 16)
+    return family(np.random.default_rng([seed, stream]))
+
+
+def compared(tree):
+    """Yields flow, model, output, prediction, simulated mean, its standard error and the band."""
+    scenario = Scenario(tree)
+    resolved, result = scenario.resolve().tree, simulate(scenario)
+    for path in flow_paths(resolved):
+        flow = next(each for each in resolved["flows"] if each["name"] == path.flow)
+        for model in MODELS:
+            says = answer(model, path) if model.name not in SLOW else {"within": None}
+            if says["within"] is None:
+                continue
+            predicted = {
+                output.name: (
+                    output.metric,
+                    says["outputs"][output.name]
+                    * (facts.mss_bytes(flow) if output.unit == "segments" else 1),
+                )
+                for output in model.outputs
+                if output.metric
+            }
+            if path.transfer.size_segments == inf:
+                predicted[model.goodput] = ("goodput", says["goodput_bit_per_s"])
+            for output, (metric, value) in predicted.items():
+                by_subject = metrics.by_replicate(result, metrics.metric(metric))
+                values = [
+                    each
+                    for each in by_subject.get((0, path.flow), {}).values()
+                    if each is not None and each == each
+                ]
+                if values and np.mean(values) > 0:
+                    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+                    yield (
+                        path.flow,
+                        model,
+                        output,
+                        value,
+                        float(np.mean(values)),
+                        float(error),
+                        model.accuracy_of(output).within,
+                    )
+
+
+def main():
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    print("family,seed,flow,model,output,predicted,simulated,standard_error,error,band,within")
+    total = inside = 0
+    for seed in range(first, first + count):
+        for family in FAMILIES:
+            for flow, model, output, predicted, simulated, spread, band in compared(
+                drawn(family, seed)
+            ):
+                error = predicted / simulated - 1
+                total, inside = total + 1, inside + (abs(error) <= band)
+                print(
+                    f"{family.__name__},{seed},{flow},{model.name},{output},{predicted:.6g},{simulated:.6g},{spread:.3g},{error:+.4f},{band:g},{int(abs(error) <= band)}",
+                    flush=True,
+                )
+    print(f"# {inside} of {total} within their bands")
+
+
+if __name__ == "__main__":
+    main()
