@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from math import inf, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ackclock.models.aimd_chain import compiled
 from ackclock.models.aimd_chain.general_aimd import HALVING
 from ackclock.models.aimd_chain.growth import Response
 from ackclock.models.aimd_chain.loss import Loss
 from ackclock.models.aimd_chain.rtt import RoundTrip
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
-
-Array = NDArray[np.float64]
 
 MODES = ("round", "segment", "segment_full", "time", "time1")
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock.engine import climbing_chain_with_channel, climbing_chains, epoch_chain, jumping_chain
+from ackclock.models.model import Array
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 

@@ -17,11 +17,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
-
-Array = NDArray[np.float64]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 #: Tail probabilities at which panels end; between them panels end at every percent.

@@ -12,7 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ackclock.models.model import Array
+
 Indices = NDArray[np.int64]
 
 #: The smallest window of congestion avoidance, in segments.

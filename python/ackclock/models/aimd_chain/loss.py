@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
-
-Array = NDArray[np.float64]
 
 
 class Loss(Protocol):

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.models.aimd_chain.continuous import Continuous
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
-
-Array = NDArray[np.float64]
 
 
 class RoundTrip(Protocol):

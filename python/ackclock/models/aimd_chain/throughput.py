@@ -10,7 +10,7 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ackclock.models.aimd_chain.chain import (
     MODES,
@@ -20,9 +20,8 @@ from ackclock.models.aimd_chain.chain import (
     weighted_sum,
 )
 from ackclock.models.aimd_chain.rtt import RoundTrip
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
-
-Array = NDArray[np.float64]
 
 #: The throughput's own law over time: a random moment, which falls more often into long rounds.
 TIME_WEIGHTED = "time_weighted"

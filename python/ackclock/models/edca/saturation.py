@@ -37,7 +37,6 @@ class Saturation:
         idle: P_i, share of slots.
         success: P_s.
         collision: P_c.
-        slot_mean: E in s.
         rate: Frames per second delivered by each station.
         airtime: Shares of time: idle slots, successes with the ACKs after them, collisions. They
             add up to one.
@@ -48,7 +47,6 @@ class Saturation:
     idle: Array
     success: Array
     collision: Array
-    slot_mean: Array
     rate: Array
     airtime: tuple[Array, Array, Array]
 
@@ -91,7 +89,7 @@ def solve(
     parts = P_i * sigma, P_s * (T_s + T_a), P_c * T_c
     E = sum(parts, np.zeros(()))
     idle, succeeding, colliding = (np.asarray(part / E) for part in parts)
-    return Saturation(tau, p, P_i, P_s, P_c, E, P_s / (n * E), (idle, succeeding, colliding))
+    return Saturation(tau, p, P_i, P_s, P_c, P_s / (n * E), (idle, succeeding, colliding))
 
 
 def with_aifs(phy: Phy, times: Exchange, aifsn: int) -> dict[str, float]:

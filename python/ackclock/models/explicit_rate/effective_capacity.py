@@ -20,16 +20,14 @@ from dataclasses import replace
 from math import inf
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE, check
 from ackclock.models.explicit_rate import on_a_path
 from ackclock.models.explicit_rate.record import LOW_PSI, LOW_RATE, PSI, RATE, RTT
-from ackclock.models.model import Assumption, Input, Model, Output
+from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.refusal import refuse, refuse_inputs
-
-Array = NDArray[np.float64]
 
 # A row of probabilities adds up to one to this precision.
 _SUM = 1e-9

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ackclock.models.domain import AT_LEAST_ONE, UP_TO_ONE, check
-
-Array = NDArray[np.float64]
+from ackclock.models.model import Array
 
 #: Indices of the two rates; a pair is 2 * link + source.
 HIGH, LOW = 0, 1

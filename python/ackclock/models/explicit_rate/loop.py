@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, Domain, check
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
