@@ -429,11 +429,7 @@ def _solve(
             "missing", "--solve", f"needs a value for exactly one output; choose from {names}"
         )
     if unknown not in [entry.name for entry in model.inputs]:
-        raise InputError(
-            "unknown-name",
-            "--solve",
-            f'unknown input "{unknown}"; choose from {", ".join(_names(model.inputs))}',
-        )
+        raise InputError.unknown("--solve", "input", unknown, _names(model.inputs))
     [target] = targets.values()
     asked = model.input(unknown)
     wanted = units.read(target, written[target.name])
