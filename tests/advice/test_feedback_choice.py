@@ -31,7 +31,6 @@ def made(spread: float, **schemes: tuple[float, float]) -> Outcomes:
             nothing,
             Estimate(one[1], *(2 * [one[1]])),
             nothing,
-            nothing,
         )
         for name, one in schemes.items()
     ]

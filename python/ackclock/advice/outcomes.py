@@ -45,7 +45,6 @@ class Outcome:
         gain: Efficiency minus that without feedback.
         delay_s: 95 % quantile of the delay at the link, transmission included.
         delay_gain_s: Delay minus that without feedback.
-        host_delay_s: 95 % quantile of the delay in the host; 0 without feedback.
     """
 
     scheme: Scheme
@@ -53,7 +52,6 @@ class Outcome:
     gain: Estimate
     delay_s: Estimate
     delay_gain_s: Estimate
-    host_delay_s: Estimate
 
 
 @dataclass(frozen=True)
@@ -101,13 +99,12 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
     grid = _Grid.make(path, sojourn_s)
     weights = grid.weights()
     capacity = grid.capacity(path) @ weights
-    efficiency, delay, host_delay = {}, {}, {}
+    efficiency, delay = {}, {}
     for point, scheme in enumerate(tried):
         runs = [_run(result, path, grid, point, replicate) for replicate in range(path.replicates)]
-        delivered, link, host = (np.mean([run[part] for run in runs], axis=0) for part in range(3))
+        delivered, waits = (np.mean([run[part] for run in runs], axis=0) for part in range(2))
         efficiency[scheme.label] = delivered @ weights / capacity
-        delay[scheme.label] = _quantiles(link, weights)
-        host_delay[scheme.label] = _quantiles(host, weights)
+        delay[scheme.label] = _quantiles(waits, weights)
     confidence = 1 - 0.05 / max(len(tried) - 1, 1)  # Bonferroni
     none = tried[0].label
     each = [
@@ -117,7 +114,6 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
             _between(efficiency[tested.label] - efficiency[none], confidence),
             _between(delay[tested.label]),
             _between(delay[tested.label] - delay[none], confidence),
-            _between(host_delay[tested.label]),
         )
         for tested in tried
     ]
@@ -196,20 +192,18 @@ class _Grid:
 
 def _run(
     result: Result, path: Path, grid: _Grid, point: int, replicate: int
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array]:
     """Returns what one run adds to each cell.
 
-    These are the delivered bytes, headers included, and for the link and the host the number of
-    packets by bin of waiting time.
+    These are the delivered bytes, headers included, and the number of packets by bin of waiting
+    time at the link.
     """
     wanted = {"point": point, "replicate": replicate}
     rows = result.rows("samples", **wanted)
     samples = np.round(rows["time_s"].to_numpy() / path.sample_s)
     payload = np.interp(grid.edges, samples, rows["delivered_bytes"].to_numpy())
-    link, host = (
-        _waits(result.rows("hops", hop=name, **wanted), path, grid) for name in ("link", "host")
-    )
-    return np.diff(payload) * packet_bytes(result) / path.mss_bytes, link, host
+    waits = _waits(result.rows("hops", hop="link", **wanted), path, grid)
+    return np.diff(payload) * packet_bytes(result) / path.mss_bytes, waits
 
 
 def _waits(rows: pa.Table, path: Path, grid: _Grid) -> Array:
