@@ -249,7 +249,7 @@ def _outputs(contention: Contention, rtt: float, flows: float) -> dict[str, floa
 #: time was measured with the largest windows.
 _SLOTS = Bound(
     "cw_max", "squares of slots", 2 * 32768.0**2,
-    lambda known: (known["cw_max"] + 1) ** 2 + (known["other_cw_max"] + 1) ** 2,
+    lambda inputs: (inputs["cw_max"] + 1) ** 2 + (inputs["other_cw_max"] + 1) ** 2,
     most_s=60.0,
 )  # fmt: skip
 
