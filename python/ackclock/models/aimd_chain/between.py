@@ -18,8 +18,9 @@ from ackclock.models.aimd_chain import chain as window_chain
 from ackclock.models.aimd_chain import compiled
 from ackclock.models.aimd_chain.chain import WindowChain
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
-from ackclock.models.aimd_chain.growth import SMALLEST, Array, Falls
+from ackclock.models.aimd_chain.growth import SMALLEST, Falls
 from ackclock.models.aimd_chain.loss import Bernoulli
+from ackclock.models.model import Array
 
 #: Windows of the finer path per step of the path.
 _FINER = 4

@@ -17,8 +17,9 @@ import numpy as np
 
 from ackclock.models.aimd_chain import compiled
 from ackclock.models.aimd_chain.chain import WindowChain, check_largest_window
-from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices
+from ackclock.models.aimd_chain.growth import SMALLEST, Indices
 from ackclock.models.aimd_chain.loss import Loss
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
 #: Less likely rounds of an epoch are ignored.

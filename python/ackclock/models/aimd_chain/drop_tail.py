@@ -16,8 +16,9 @@ from ackclock.models.aimd_chain import chain as window_chain
 from ackclock.models.aimd_chain import rtt
 from ackclock.models.aimd_chain.chain import WindowChain, check_largest_window, check_rate
 from ackclock.models.aimd_chain.general_aimd import HALVING
-from ackclock.models.aimd_chain.growth import Array, Response
+from ackclock.models.aimd_chain.growth import Response
 from ackclock.models.aimd_chain.loss import Loss
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
 

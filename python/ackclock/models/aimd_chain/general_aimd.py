@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ackclock.models.aimd_chain.growth import SMALLEST, Array, Falls
+from ackclock.models.aimd_chain.growth import SMALLEST, Falls
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from ackclock.models.aimd_chain import compiled
 from ackclock.models.aimd_chain.chain import WindowChain, check_largest_window
 from ackclock.models.aimd_chain.general_aimd import HALVING
-from ackclock.models.aimd_chain.growth import Array, Falls, Indices, Response
+from ackclock.models.aimd_chain.growth import Falls, Indices, Response
 from ackclock.models.aimd_chain.loss import check_probability
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
 

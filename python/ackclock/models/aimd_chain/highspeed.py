@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ackclock.models.aimd_chain.growth import SMALLEST, Array, Falls
+from ackclock.models.aimd_chain.growth import SMALLEST, Falls
 from ackclock.models.hstcp_response import LOW_WINDOW, decrease
+from ackclock.models.model import Array
 
 
 def increase(w: Array) -> Array:

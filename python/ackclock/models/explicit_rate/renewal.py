@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ackclock.models.explicit_rate.link import HIGH, LOW, TwoRateLink
-from ackclock.models.explicit_rate.loop import Array, Indices, slow_start
+from ackclock.models.explicit_rate.loop import Indices, slow_start
 from ackclock.models.explicit_rate.states import REWARDS, States
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
 # Slow to import, and not all models need it.

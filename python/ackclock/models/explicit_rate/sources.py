@@ -7,15 +7,8 @@ import numpy as np
 
 from ackclock.models.domain import POSITIVE, check
 from ackclock.models.explicit_rate.link import HIGH, LOW
-from ackclock.models.explicit_rate.loop import (
-    ROUNDING,
-    Array,
-    Flags,
-    Indices,
-    Interval,
-    Loop,
-    State,
-)
+from ackclock.models.explicit_rate.loop import ROUNDING, Flags, Indices, Interval, Loop, State
+from ackclock.models.model import Array
 
 
 @dataclass(frozen=True)

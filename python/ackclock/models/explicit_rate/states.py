@@ -19,15 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ackclock.models.explicit_rate.link import HIGH, LOW
-from ackclock.models.explicit_rate.loop import (
-    Array,
-    Indices,
-    Interval,
-    Loop,
-    Source,
-    State,
-    slow_start,
-)
+from ackclock.models.explicit_rate.loop import Indices, Interval, Loop, Source, State, slow_start
+from ackclock.models.model import Array
 
 #: More states are refused, as they take minutes. Chosen here.
 MOST_STATES = 20_000
