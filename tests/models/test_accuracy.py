@@ -70,7 +70,9 @@ def test_a_saw_tooth_is_within_its_band(model: str, kind: str, preset: str, limi
     result = simulate(scenario)
     for output, metric in (("goodput", "goodput"), ("mean_rtt", "rtt")):
         [simulated] = metrics.by_replicate(result, metrics.metric(metric))[0, "flow"].values()
-        said = answer["goodput_bit_per_s"] if output == "goodput" else answer["outputs"][output]
+        predicted = (
+            answer["goodput_bit_per_s"] if output == "goodput" else answer["outputs"][output]
+        )
         band = models.model(model).accuracy_of(output)
         assert band is not None
-        assert said == pytest.approx(simulated, rel=band.within)
+        assert predicted == pytest.approx(simulated, rel=band.within)
