@@ -378,3 +378,11 @@ def test_the_largest_windows_are_announced() -> None:
     [bound] = model("edca").bounds
     windows = {"cw_max": np.asarray(32767.0), "other_cw_max": np.asarray(1023.0)}
     assert bound.lasts_s(windows) > 3
+
+
+def test_where_no_model_applies_one_line_says_what_answers(scenario_file: Path) -> None:
+    vegas = 'flows.main.transport.control={kind="vegas"}'
+    answer = predict(str(scenario_file), "--set", vegas, "--set", "sweep={}")
+    assert answer.exit_code == 0
+    assert " ".join(answer.stdout.split()).startswith("No model applies to ")
+    assert "ackclock simulate" in answer.stdout

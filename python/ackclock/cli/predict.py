@@ -96,6 +96,12 @@ def predict(
         title = f"{predicted.run['name']}: predicted goodput"
         # What is asked for by name is answered, if only with the reason why it does not apply.
         shown, others = run_tables.answered(rows) if models in ("all", "usual") else (rows, "")
+        if all(row["verdict"] == "does not apply" for row in shown) and models in ("all", "usual"):
+            say_wrapped(
+                f"No model applies to {scenario}; ackclock simulate {scenario} answers, and "
+                "ackclock predict --models NAME says why a model does not."
+            )
+            return
         print_table(run_tables.prediction_table(shown, title))
         if others:
             say_wrapped(others)
