@@ -58,6 +58,7 @@ WHOLE = frozenset(
         "delivered_bytes",
         "sent_packets",
         "samples",
+        "marking_acks",
     }
 )
 

@@ -45,7 +45,11 @@ SAID = {
         "3 packets retransmitted, once after a timeout; the rate was 12.0 Mbit/s. For 100 Mbit/s "
         "at 40.0 ms at most 0.0018 % may be lost"
     ),
-    "unknown": "nothing stands out; the rate was 12.0 Mbit/s",
+    "unknown": (
+        "an application that writes little, a full send buffer, and a sender that paces or whose "
+        "congestion window stands still look alike here; the rate was 12.0 Mbit/s. At the sender, "
+        "ss -ti decides: app_limited, busy, cwnd"
+    ),
 }
 
 
@@ -141,7 +145,7 @@ def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(
     (tmp_path / "web.pcap").write_bytes(b"")
     [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
     assert found["answer"].startswith(
-        "limited by loss recovery (40 % of the time; slow start 35 %): "
+        "limited by loss recovery (40 % of the time; slow start 35 %, the congestion window 25 %): "
     )
 
 

@@ -62,8 +62,8 @@ impl MarkedPackets {
         self.from_mark = ace == MARKED;
     }
 
-    /// Takes an ACK that makes progress.
-    pub fn take(&mut self, ack: &Progress) {
+    /// Takes an ACK that makes progress. Returns how many more packets arrived marked, at least.
+    pub fn take(&mut self, ack: &Progress) -> u64 {
         let start = INITIAL_PACKETS + u32::from(self.from_mark);
         let (counter, sum) = self.counted.unwrap_or((start, 0));
         let step = u64::from(u32::from(ack.ace).wrapping_sub(counter) & 0b111);
@@ -72,12 +72,18 @@ impl MarkedPackets {
         self.unclear += u64::from(marked.is_none());
         let marked = marked.unwrap_or(step);
         self.counted = Some((counter.wrapping_add(marked as u32), sum + marked));
+        marked
     }
 
     /// Returns how many packets arrived marked; None without an ACK, or if ACE may have wrapped.
     pub fn packets(&self) -> Option<u64> {
         let (_, sum) = self.counted?;
         (self.unclear == 0).then_some(sum)
+    }
+
+    /// Returns how many packets arrived marked, at least; None without an ACK.
+    pub fn least(&self) -> Option<u64> {
+        self.counted.map(|(_, sum)| sum)
     }
 
     /// Returns the number of ACKs at which ACE may have wrapped; None without an ACK.
@@ -155,7 +161,9 @@ mod tests {
 
     fn heard(acks: &[Progress]) -> (Option<u64>, Option<u64>) {
         let mut marked = MarkedPackets::default();
-        acks.iter().for_each(|ack| marked.take(ack));
+        for ack in acks {
+            marked.take(ack);
+        }
         (marked.packets(), marked.unclear())
     }
     fn ack(ace: u32, packets: u64, marked_bytes: Option<u64>) -> Progress {

@@ -8,6 +8,8 @@ use crate::acks_in_transit::{AckContents, AcksInTransit};
 use crate::flight::Flight;
 use crate::holes::Holes;
 use crate::limits::{Room, window_is_full};
+use crate::pauses::Pauses;
+use crate::queueing::{OwnQueue, Queueing};
 use crate::ranges::Ranges;
 use crate::rate_estimates::RateEstimates;
 use crate::recent::Recent;
@@ -148,6 +150,9 @@ pub struct Direction {
     scoreboard: Scoreboard,
     recovery: Recovery,
     acks_in_transit: AcksInTransit,
+    pauses: Pauses,
+    pub queueing: Queueing,
+    own_queue: OwnQueue,
     last_ack_at: Option<u64>,
     /// Time at which new data was last sent.
     sent_at: Option<u64>,
@@ -262,6 +267,9 @@ impl Direction {
                 progress_at: 0,
             },
             acks_in_transit: AcksInTransit::default(),
+            pauses: Pauses::default(),
+            queueing: Queueing::default(),
+            own_queue: OwnQueue::default(),
             last_ack_at: None,
             sent_at: None,
             most: None,
@@ -523,6 +531,7 @@ impl Direction {
     }
 
     fn begin_phase(&mut self, phase: LossPhase, at: u64) {
+        self.pauses.forget();
         self.recovery.phase = phase;
         self.recovery.since = at;
         self.recovery.until = self.numbers.highest;

@@ -6,6 +6,7 @@
 //! * [`measurement`]: packets in, tables out; the connections of a capture.
 //! * [`clock`]: correction of wrong timestamps.
 //! * [`parameters`]: parameters of a measurement.
+//! * [`pauses`]: what a sender leaves unsent, and what ends its pauses.
 //! * [`limits`]: rules for the factor that limits a sender.
 //! * [`retransmission`]: rules for the cause of a retransmission.
 //! * [`rate_estimates`]: rate estimators driven by the captured ACKs.
@@ -15,7 +16,8 @@
 //! Inside, a `connection` has two `direction`s. Data sent in a direction is in `sending`, which
 //! uses `flight`, `holes` and `recent`. Its ACKs are in `acknowledging`, which uses `ranges`,
 //! `resent`, `accurate_ecn` and `acks_in_transit`. The modules `rtt` and `timestamp_echoes` measure
-//! round-trip times, `rounds` cuts time into round trips, and `rows` fills the tables.
+//! round-trip times, `queueing` each way of them, `rounds` cuts time into round trips, and `rows`
+//! fills the tables.
 //!
 //! Nothing here reads a file or a clock. Memory grows with the number of concurrent connections,
 //! not with the length of the capture, and [`parameters`] bounds it:
@@ -42,6 +44,8 @@ mod holes;
 pub mod limits;
 pub mod measurement;
 pub mod parameters;
+pub mod pauses;
+mod queueing;
 mod ranges;
 pub mod rate_estimates;
 mod recent;

@@ -8,6 +8,7 @@
 //! Rules that use the data in flight underestimate it if the capture was taken far from the sender
 //! and there are no timestamps.
 
+use crate::pauses::Unsent;
 use ackclock_spec::units::Span;
 
 /// The factor that limits a sender.
@@ -44,6 +45,17 @@ impl LimitingFactor {
         LimitingFactor::Unknown,
     ];
 
+    /// True if the network holds the sender back: its congestion window or a link.
+    pub const fn is_network(self) -> bool {
+        matches!(
+            self,
+            LimitingFactor::CongestionWindow
+                | LimitingFactor::BottleneckRate
+                | LimitingFactor::SlowStart
+                | LimitingFactor::Recovery
+        )
+    }
+
     /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,10 +80,21 @@ pub struct Evidence {
     pub short: u32,
     /// Number of them that no ACK can have released.
     pub unasked: u32,
+    /// Number of them that waited in the queue of the sender's own device.
+    pub queued: u32,
+    /// Number of them that left right after an ACK.
+    pub prompt: u32,
+    /// Number of them that left neither so nor right behind another packet.
+    pub late: u32,
+    /// True if ACKs came so rarely that less than half of the time is right after one.
+    pub sparse: bool,
     /// True if anything was retransmitted or has not been repaired yet.
     pub recovering: bool,
     /// True if data was in flight, but no packet passed for more than a round trip.
     pub silent: bool,
+    /// True if no more than a segment is in flight at its end. Its ACK may be delayed (RFC 9293
+    /// section 3.8.6.3), and a window has room for another.
+    pub lone: bool,
     /// Share of the time in which nothing was in flight and the receiver's window had room.
     pub idle: f64,
     /// Share of the time in which the receiver's window had no room.
@@ -86,6 +109,12 @@ pub struct Evidence {
     pub stretched: Option<f64>,
     /// Payload of a full segment, in bytes.
     pub mss: u64,
+    /// True if an ACK of this round trip or the one before reported marks.
+    pub marked: bool,
+    /// Data that the sender lately left unsent in its pauses.
+    pub unsent: Unsent,
+    /// True if most of what left lately refilled a buffer.
+    pub refills: bool,
 }
 
 /// Share of idle time from which on the application is the limit.
@@ -133,16 +162,33 @@ pub const fn window_is_full(room: &Room, mss: u64, full: bool, lately: bool) -> 
 /// on. If no rule holds, the limit is the congestion window. If that stands still for long,
 /// [`judge_still`] decides.
 pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
-    let rules: [(bool, LimitingFactor); 8] = [
+    let rules: [(bool, LimitingFactor); 12] = [
         (evidence.recovering, LimitingFactor::Recovery),
         (
             receiver_has_no_room(evidence),
             LimitingFactor::ReceiveWindow,
         ),
+        (
+            2 * evidence.queued > evidence.sent,
+            LimitingFactor::BottleneckRate,
+        ),
+        (
+            evidence.refills && !evidence.marked && evidence.idle < IDLE,
+            LimitingFactor::SenderBuffer,
+        ),
+        (
+            evidence.silent && evidence.lone,
+            LimitingFactor::Application,
+        ),
         (evidence.silent, LimitingFactor::Recovery),
         (evidence.idle >= IDLE, LimitingFactor::Application),
         (grows_by_leaps(evidence), LimitingFactor::SlowStart),
         (leaves_at_will(evidence), LimitingFactor::Application),
+        // Whose queue it is does not matter to a sender that has nothing left.
+        (
+            queue_stands(evidence) && evidence.unsent == Unsent::Nothing,
+            LimitingFactor::Application,
+        ),
         (queue_stands(evidence), LimitingFactor::BottleneckRate),
         (comes_in_pieces(evidence), LimitingFactor::Application),
     ];
@@ -181,14 +227,32 @@ fn queue_stands(evidence: &Evidence) -> bool {
 }
 
 /// True if most data leaves at times unrelated to ACKs. A sender that paces looks the same if its
-/// window is only a few segments.
+/// window is only a few segments, but it leaves data unsent, and marks hold it back.
 fn leaves_at_will(evidence: &Evidence) -> bool {
-    2 * evidence.unasked > evidence.sent && !grows(evidence)
+    2 * evidence.unasked > evidence.sent && !grows(evidence) && may_lack_data(evidence)
+}
+
+/// True if the application may have had nothing to send in the sender's pauses.
+const fn may_lack_data(evidence: &Evidence) -> bool {
+    match evidence.unsent {
+        Unsent::Nothing => true,
+        Unsent::Unknown => !evidence.marked,
+        Unsent::Some | Unsent::Much => false,
+    }
 }
 
 /// True if most data leaves in pieces smaller than a segment.
 fn comes_in_pieces(evidence: &Evidence) -> bool {
-    2 * evidence.short > evidence.sent && !grows(evidence)
+    2 * evidence.short > evidence.sent
+        && !grows(evidence)
+        && may_lack_data(evidence)
+        && !answers_acks(evidence)
+}
+
+/// True if what leaves answers ACKs, more often than by chance. An application whose short pieces
+/// wait for an ACK (RFC 9293 section 3.7.4) has one of them in flight.
+const fn answers_acks(evidence: &Evidence) -> bool {
+    evidence.sparse && evidence.prompt > 3 * evidence.late && evidence.peak > 2 * evidence.mss
 }
 
 /// True if the data in flight grows, as it does if the congestion window is used.
@@ -216,6 +280,12 @@ pub struct Stillness {
     pub prompt: u64,
     /// Number of those that left neither right after that ACK nor right behind another packet.
     pub late: u64,
+    /// Data that the sender lately left unsent in its pauses.
+    pub unsent: Unsent,
+    /// True if ACKs of these round trips reported marks.
+    pub marked: bool,
+    /// True if ACKs came so often that much leaves right after one by chance.
+    pub dense: bool,
 }
 
 /// Number of round trips after which an unchanged peak is not growing. Congestion avoidance with
@@ -228,7 +298,7 @@ pub const STILL_ROUNDS: u32 = 12;
 /// there is no plateau.
 const PLATEAU: Span = Span::from_millis(5_000);
 
-/// Least share of prompt packets of a sender that always has data.
+/// Least share of bursts that are prompt of a sender that always has data.
 const PROMPT: f64 = 0.9;
 
 /// Least share of late packets, which follow neither an ACK nor another packet, of a sender that
@@ -246,16 +316,26 @@ pub fn judge_still(still: &Stillness) -> LimitingFactor {
     if still.rounds < STILL_ROUNDS || (still.after_loss && still.lasted < PLATEAU) {
         // A sender that paces, or an application that supplies no more.
         let at_will = still.ack_known == still.sent && 2 * still.late > still.sent;
-        return if at_will {
+        let has_data = match still.unsent {
+            Unsent::Unknown => still.marked,
+            unsent => unsent.is_any() && still.after_loss,
+        };
+        return if at_will && !has_data && still.unsent != Unsent::Much {
             LimitingFactor::Unknown
         } else {
             LimitingFactor::CongestionWindow
         };
     }
-    let is_share = |count: u64, share: f64| count as f64 >= share * still.sent as f64;
-    if still.near == still.sent && is_share(still.prompt, PROMPT) {
+    if still.unsent == Unsent::Much {
+        // It paces, or its window is held by something that the capture does not show.
+        return LimitingFactor::CongestionWindow;
+    }
+    let bursts = still.prompt + still.late;
+    let is_prompt = bursts > 0 && !still.dense && still.prompt as f64 >= PROMPT * bursts as f64;
+    let is_late = still.late as f64 >= LATE * still.sent as f64 && !still.unsent.is_any();
+    if still.near == still.sent && is_prompt {
         LimitingFactor::SenderBuffer
-    } else if still.ack_known == still.sent && is_share(still.late, LATE) {
+    } else if still.ack_known == still.sent && is_late {
         LimitingFactor::Application
     } else {
         LimitingFactor::Unknown
@@ -271,14 +351,22 @@ mod tests {
         sent: 20,
         short: 0,
         unasked: 0,
+        queued: 0,
+        prompt: 0,
+        late: 0,
+        sparse: true,
         recovering: false,
         silent: false,
+        lone: false,
         idle: 0.0,
         blocked: 0.0,
         peak: 20_000,
         previous_peak: 19_000,
         stretched: Some(1.02),
         mss: 1_000,
+        marked: false,
+        unsent: Unsent::Unknown,
+        refills: false,
     };
 
     /// Returns the verdict on [`AVOIDANCE`] with a change.
@@ -296,6 +384,8 @@ mod tests {
             "recovery"
         );
         assert_eq!(when(|e| (e.silent, e.sent) = (true, 0)), "recovery");
+        let waits = when(|e| (e.silent, e.sent, e.lone) = (true, 0, true));
+        assert_eq!(waits, "application", "for a delayed ACK");
         assert_eq!(when(|e| e.blocked = 0.5), "receive_window");
         assert_eq!(when(|e| (e.blocked, e.sent) = (1.0, 0)), "receive_window");
         assert_eq!(
@@ -313,6 +403,31 @@ mod tests {
     }
 
     #[test]
+    fn a_sender_with_data_is_not_held_back_by_its_application() {
+        let at_will = |change: fn(&mut Evidence)| {
+            when(|e| {
+                e.unasked = 20;
+                change(e);
+            })
+        };
+        assert_eq!(at_will(|_| {}), "application");
+        assert_eq!(at_will(|e| e.unsent = Unsent::Some), "congestion_window");
+        assert_eq!(at_will(|e| e.marked = true), "congestion_window");
+        let lacks = |e: &mut Evidence| (e.marked, e.unsent) = (true, Unsent::Nothing);
+        assert_eq!(at_will(lacks), "application");
+        assert_eq!(
+            when(|e| (e.stretched, e.unsent) = (Some(1.3), Unsent::Nothing)),
+            "application",
+            "the queue is that of others"
+        );
+        assert_eq!(when(|e| e.refills = true), "sender_buffer");
+        let own_queue = when(|e| (e.idle, e.queued) = (0.5, 20));
+        assert_eq!(own_queue, "bottleneck_rate", "of its own device");
+        let answers = when(|e| (e.short, e.prompt, e.late) = (20, 12, 1));
+        assert_eq!(answers, "congestion_window", "a buffer with short segments");
+    }
+
+    #[test]
     fn what_stands_still_is_told_by_its_promptness_and_its_time() {
         let still = Stillness {
             rounds: 12,
@@ -323,6 +438,9 @@ mod tests {
             ack_known: 100,
             prompt: 95,
             late: 5,
+            unsent: Unsent::Unknown,
+            marked: false,
+            dense: false,
         };
         let says = |still: Stillness| judge_still(&still).name();
         assert_eq!(says(still), "sender_buffer");
@@ -340,6 +458,11 @@ mod tests {
             ..still
         };
         assert_eq!(says(paced), "unknown");
+        let held = Stillness {
+            marked: true,
+            ..paced
+        };
+        assert_eq!(says(held), "congestion_window", "by marks");
         let plateau = Stillness {
             after_loss: true,
             ..still
@@ -363,8 +486,22 @@ mod tests {
                 prompt: 70,
                 ..still
             }),
+            "sender_buffer",
+            "the others left right behind"
+        );
+        assert_eq!(
+            says(Stillness {
+                prompt: 70,
+                late: 20,
+                ..still
+            }),
             "unknown"
         );
+        let paces = Stillness {
+            unsent: Unsent::Much,
+            ..at_will
+        };
+        assert_eq!(says(paces), "congestion_window", "it had more to send");
         assert_eq!(
             says(Stillness { near: 0, ..still }),
             "unknown",

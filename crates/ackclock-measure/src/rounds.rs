@@ -4,6 +4,7 @@
 use crate::limits::{
     Evidence, LimitingFactor, STILL_ROUNDS, Stillness, doubles, judge, judge_still,
 };
+use crate::pauses::Unsent;
 use crate::undecided::{Depends, Undecided};
 use ackclock_spec::units::Span;
 use std::mem;
@@ -12,6 +13,10 @@ use std::mem;
 /// packets. A wait of at least this length, for the receiver's window or the application, is a
 /// period of its own.
 const SHORTEST: Span = Span::from_millis(10);
+
+/// Shortest pause after which senders may restart with a small window: the retransmission timeout
+/// (RFC 5681 section 4.1), in Linux at least this long.
+const RESTART: Span = Span::from_millis(200);
 
 /// Length of a round trip before the first sample.
 const UNKNOWN: Span = Span::from_millis(100);
@@ -54,6 +59,8 @@ pub struct Sums {
     pub sent: u64,
     /// Packets retransmitted.
     pub resent: u64,
+    /// ACKs that reported marks.
+    pub marks: u64,
     /// Sum of the round-trip times in nanoseconds, and their number.
     pub round_trips: (u64, u64),
 }
@@ -67,6 +74,7 @@ impl Sums {
         acknowledged: 0,
         sent: 0,
         resent: 0,
+        marks: 0,
         round_trips: (0, 0),
     };
 
@@ -78,6 +86,7 @@ impl Sums {
             acknowledged: self.acknowledged - before.acknowledged,
             sent: self.sent - before.sent,
             resent: self.resent - before.resent,
+            marks: self.marks - before.marks,
             round_trips: (
                 self.round_trips.0 - before.round_trips.0,
                 self.round_trips.1 - before.round_trips.1,
@@ -91,6 +100,7 @@ impl Sums {
         self.acknowledged += more.acknowledged;
         self.sent += more.sent;
         self.resent += more.resent;
+        self.marks += more.marks;
         self.round_trips.0 += more.round_trips.0;
         self.round_trips.1 += more.round_trips.1;
     }
@@ -105,6 +115,14 @@ pub struct Departure {
     pub short: bool,
     /// True if an ACK may have released it.
     pub asked: bool,
+    /// Longest delay of data that an ACK releases.
+    pub soon: Span,
+    /// True if it waited in the queue of the sender's own device.
+    pub queued: bool,
+    /// Data that the sender lately left unsent in its pauses.
+    pub unsent: Unsent,
+    /// True if most of what left lately refilled a buffer.
+    pub refills: bool,
     /// True if it was captured next to the sender.
     pub near: bool,
     /// True if the arrival of the last ACK before it at the sender is known.
@@ -145,6 +163,8 @@ struct Round {
     ack_known: u32,
     prompt: u32,
     late: u32,
+    /// Longest delay of data that an ACK releases.
+    soon: Span,
     /// True if nothing was in flight before it.
     after_pause: bool,
     events: u32,
@@ -156,6 +176,8 @@ struct Round {
 enum WaitsFor {
     Window,
     Application,
+    /// Data in the queue of the sender's own device, which shows only when it passes.
+    OwnQueue,
 }
 
 impl WaitsFor {
@@ -173,6 +195,7 @@ impl WaitsFor {
         match self {
             WaitsFor::Window => LimitingFactor::ReceiveWindow,
             WaitsFor::Application => LimitingFactor::Application,
+            WaitsFor::OwnQueue => LimitingFactor::BottleneckRate,
         }
     }
 }
@@ -239,6 +262,12 @@ pub struct Rounds {
     peak: u64,
     /// Least round-trip time of the last round trip, if there was a sample.
     last_least: Option<Span>,
+    /// True if most of what left lately refilled a buffer.
+    refills: bool,
+    /// Payload of a full segment in bytes.
+    mss: u64,
+    /// True if an ACK of the last round trip reported marks.
+    last_marked: bool,
     band: Band,
     /// True if the congestion window was reduced so far: anything was retransmitted, apart from
     /// probes, or the sender said so.
@@ -315,7 +344,7 @@ impl Rounds {
         match self.wait.map(|wait| wait.waits_for) {
             Some(WaitsFor::Application) => round.idle += passed,
             Some(WaitsFor::Window) => round.blocked += passed,
-            None => {}
+            Some(WaitsFor::OwnQueue) | None => {}
         }
         self.now = self.now.max(now);
     }
@@ -354,6 +383,7 @@ impl Rounds {
         if now >= wait.since.saturating_add(SHORTEST.as_nanos()) {
             self.set_wait_apart();
         }
+        let lasted = Span::from_nanos(now.saturating_sub(wait.since));
         let is_apart = self.wait.is_some_and(|wait| wait.before.is_none());
         self.wait = None;
         if is_apart && let Some(round) = self.round.take() {
@@ -362,7 +392,7 @@ impl Rounds {
             if let Some(round) = &mut self.round {
                 round.after_pause = wait.waits_for == WaitsFor::Application;
                 // A window that shrank in the pause may grow to where it was.
-                self.band_ends |= round.after_pause;
+                self.band_ends |= round.after_pause && lasted >= RESTART;
             }
         }
     }
@@ -389,6 +419,7 @@ impl Rounds {
             evidence.recovering |= state.recovering;
             evidence.mss = state.mss;
         }
+        self.mss = state.mss;
     }
 
     /// Records new data; the first begins the first round trip.
@@ -397,10 +428,12 @@ impl Rounds {
             self.now = now;
             self.begin(now, smoothed);
         }
-        if self
-            .wait
-            .is_some_and(|wait| wait.waits_for == WaitsFor::Application)
+        if let Some(wait) = &mut self.wait
+            && wait.waits_for == WaitsFor::Application
         {
+            if departure.queued {
+                wait.waits_for = WaitsFor::OwnQueue;
+            }
             self.end_wait(now.max(self.now), smoothed);
         }
         let Some(round) = &mut self.round else {
@@ -411,10 +444,14 @@ impl Rounds {
         round.ack_known += u32::from(departure.ack_known);
         round.prompt += u32::from(departure.prompt);
         round.late += u32::from(departure.late);
+        round.soon = departure.soon;
         let evidence = &mut round.evidence;
         evidence.sent += 1;
         evidence.short += u32::from(departure.short);
         evidence.unasked += u32::from(!departure.asked);
+        evidence.queued += u32::from(departure.queued);
+        evidence.unsent = departure.unsent;
+        self.refills = departure.refills;
     }
 
     /// Records a retransmission; `loss` is false for a mere probe.
@@ -432,6 +469,20 @@ impl Rounds {
     pub fn reduce(&mut self) {
         self.reduced = true;
         self.band_ends = true;
+    }
+
+    /// Records an ACK that reports marks.
+    pub fn mark(&mut self) {
+        self.reduce();
+        if let Some(round) = &mut self.round {
+            round.sums.marks += 1;
+        }
+    }
+
+    /// Returns the peak of the data in flight in the last round trip with data, or the highest so
+    /// far before the first reduction of the congestion window.
+    pub const fn peak(&self) -> u64 {
+        self.peak
     }
 
     /// Records an ACK of `bytes`. It may measure a round-trip time, and one without the delay of
@@ -491,9 +542,14 @@ impl Rounds {
             0
         });
         evidence.previous_peak = self.peak;
+        (evidence.prompt, evidence.late) = (round.prompt, round.late);
+        let after_acks = round.sums.round_trips.1 * round.soon.as_nanos();
+        evidence.sparse = 2 * after_acks <= length;
+        evidence.refills = self.refills;
         evidence.idle = round.idle as f64 / length as f64;
         evidence.blocked = round.blocked as f64 / length as f64;
         // Part of a round trip is too short to tell.
+        evidence.lone = self.outstanding <= self.mss;
         evidence.silent = round.events == 0 && self.outstanding > 0 && end >= round.end;
         let least = self.least_round_trip.filter(|least| *least > Span::ZERO);
         // A queue that stands for less than two round trips may come from one burst of the sender.
@@ -502,6 +558,9 @@ impl Rounds {
             (before, now) => before.or(now),
         };
         self.last_least = round.least_round_trip.or(self.last_least);
+        let marked = round.sums.marks > 0;
+        evidence.marked = marked || self.last_marked;
+        self.last_marked = marked;
         evidence.stretched = least
             .zip(standing)
             .map(|(least, span)| span.as_nanos() as f64 / least.as_nanos() as f64);
@@ -601,6 +660,9 @@ impl Rounds {
         still.ack_known += u64::from(round.ack_known);
         still.prompt += u64::from(round.prompt);
         still.late += u64::from(round.late);
+        still.unsent = evidence.unsent;
+        still.marked |= evidence.marked;
+        still.dense |= !evidence.sparse;
     }
 
     fn resolve_doubt(&mut self, limit: LimitingFactor) {
@@ -686,12 +748,22 @@ impl Rounds {
         !self.finished.is_empty()
     }
 
-    /// Returns the limit with the longest total time, and its share of the time.
+    /// Returns the main limit and its share of the time. It has the longest total time among the
+    /// limits of the network, if these last longer together than any other, else among the others.
     pub fn dominant(&self) -> Option<(LimitingFactor, f64)> {
         let all: u64 = self.totals.iter().sum();
+        let total = |limit: LimitingFactor| self.totals[limit as usize];
+        let of_network = |limit: LimitingFactor| match limit.is_network() {
+            true => LimitingFactor::ALL
+                .into_iter()
+                .filter(|other| other.is_network())
+                .map(total)
+                .sum(),
+            false => total(limit),
+        };
         let longest = LimitingFactor::ALL
             .into_iter()
-            .max_by_key(|limit| self.totals[*limit as usize])?;
+            .max_by_key(|limit| (of_network(*limit), total(*limit)))?;
         (all > 0).then(|| (longest, self.totals[longest as usize] as f64 / all as f64))
     }
 }
@@ -721,6 +793,10 @@ mod tests {
         near: true,
         ack_known: true,
         late: false,
+        soon: Span::from_micros(200),
+        queued: false,
+        unsent: Unsent::Unknown,
+        refills: false,
     };
 
     /// Sends a segment; `outstanding` bytes are in flight after it.
@@ -864,7 +940,7 @@ mod tests {
     fn silence_with_data_outstanding_waits_for_a_timer() {
         let mut rounds = Rounds::default();
         rounds.acknowledge(0, None, None);
-        send(&mut rounds, 0, 1_000);
+        send(&mut rounds, 0, 2_000);
         rounds.advance(1_000 * MS, TRIP);
         rounds.finish(1_000 * MS, TRIP);
         let limits: Vec<&str> = rounds

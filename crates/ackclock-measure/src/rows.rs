@@ -325,6 +325,7 @@ fn stretch_row(stretch: &Stretch, window_known: bool, scale: &Scale) -> LimitPer
         rate_bit_per_s: sums.acknowledged as f64 * 8.0 / seconds,
         rtt_mean_s: sums.round_trips.0 as f64 / sums.round_trips.1 as f64 / 1e9,
         retransmitted_packets: sums.resent as i64,
+        marking_acks: sums.marks as i64,
         sent_bytes: sums.sent as i64,
     }
 }

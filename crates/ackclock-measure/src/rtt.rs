@@ -11,6 +11,9 @@ use ackclock_spec::units::Span;
 /// wide, less than 1 %.
 const FINENESS: u32 = 7;
 
+/// Time in which a host answers, and another host hardly does. We chose the value.
+const HOST: Span = Span::from_micros(50);
+
 /// Distribution of round-trip times, to 1 %.
 pub type Law = Histogram<FINENESS>;
 
@@ -117,6 +120,8 @@ pub struct RoundTrips {
     sender_side: Option<Span>,
     /// Recent values of the sender's side.
     lately: Lately,
+    /// Number of values of it as short as within a host, and of all.
+    prompt_answers: (u64, u64),
     rto_minimum: Span,
     estimator: RttEstimator,
 }
@@ -163,6 +168,7 @@ impl RoundTrips {
             whole: Samples::default(),
             receiver_side: None,
             sender_side: None,
+            prompt_answers: (0, 0),
             lately: Lately::default(),
             estimator: estimator(rto_minimum),
         }
@@ -207,6 +213,8 @@ impl RoundTrips {
         }
         self.sender_side = Some(self.sender_side.map_or(span, |least| least.min(span)));
         self.lately.add(span);
+        self.prompt_answers.0 += u64::from(span <= HOST * 4);
+        self.prompt_answers.1 += 1;
     }
 
     /// Returns the round trips for `flows`: whole ones, or the receiver's side if the sender's is
@@ -239,8 +247,18 @@ impl RoundTrips {
     pub fn whole_of(&self, span: Span) -> Span {
         span + self.sender_side_now().unwrap_or(Span::ZERO)
     }
-    /// Returns the position of the capture point.
+    /// True if the sender's side was once as short as within a host.
+    pub fn is_within_host(&self) -> bool {
+        self.sender_side.is_some_and(|side| side <= HOST)
+    }
+    /// Returns the position of the capture point. Between hosts of one machine both sides are
+    /// short. There the capture is the sender's if that answers at once, mostly; a queue of its own
+    /// before the capture point delays the answers.
     pub fn vantage(&self) -> Vantage {
+        let (prompt, all) = self.prompt_answers;
+        if self.is_within_host() && 2 * prompt > all {
+            return Vantage::Sender;
+        }
         Vantage::of(self.sender_side, self.receiver_side)
     }
     /// Returns the least whole round trip. An unknown sender's side counts as 0.

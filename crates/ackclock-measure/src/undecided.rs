@@ -124,6 +124,9 @@ mod tests {
         ack_known: 100,
         prompt: 50,
         late: 10,
+        unsent: crate::pauses::Unsent::Unknown,
+        marked: false,
+        dense: false,
     };
 
     /// Decides on a slow start up to 2, then a congestion window up to 9, which has stood still

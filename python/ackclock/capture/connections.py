@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ackclock.capture import limiting_factor
+from ackclock.capture.cause import marks
 from ackclock.capture.estimates import KEYS
 from ackclock.metrics.tables import column, grouped
 from ackclock.result.result import Result
@@ -27,6 +28,7 @@ _COLUMNS = (
     Column("goodput", "Mbit/s"),
     Column("retransmitted", "%", 6),
     Column("losses", spare=1),
+    Column("marks", spare=7),
     Column("RTT min", "ms", 4),
     Column("RTT mean", "ms"),
     Column("RTT p99", "ms", 3),
@@ -119,7 +121,7 @@ def others(result: Result, shown: int) -> int:
 def connection_rows(result: Result, top: int) -> Rows:
     """Returns one row for each of the largest connections.
 
-    A row is that of the table `connections` with these fields added: `heading`, `answer`,
+    A row is that of the table `connections` with these fields added: `heading`, `answer`, `cause`,
     `goodput_bit_per_s`, `rtt_mean_s`, `rtt_min_s`, `rtt_max_s`, `rtt_p99_s`, `timeouts`, and the
     `assignments` of its point.
     """
@@ -132,13 +134,24 @@ def connection_rows(result: Result, top: int) -> Rows:
             for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")
         }
         added["rtt_p99_s"] = _quantile(alone.tables["rtt_histogram"], 0.99)
+        answer = limiting_factor.answer(alone, connection, _predictions(result, connection))
         words = {
             "heading": limiting_factor.heading(result, connection),
-            "answer": limiting_factor.answer(alone, connection),
+            "answer": answer.words,
+            "cause": answer.cause,
         }
         assigned = {"assignments": result.points[connection["point"]]["assignments"]}
         rows.append(connection | added | {"timeouts": flow.get("timeouts")} | words | assigned)
     return rows
+
+
+def _predictions(result: Result, connection: dict[str, Any]) -> Rows:
+    """Returns what models say of a connection; empty if none was asked."""
+    if "predictions" not in result.tables:
+        return []
+    keys = {name: connection[name] for name in KEYS}
+    rows: Rows = result.rows("predictions", **keys).to_pylist()
+    return [row | {"inputs": dict(row["inputs"] or {})} for row in rows]
 
 
 def _quantile(law: pa.Table, share: float) -> float | None:
@@ -164,24 +177,25 @@ def _cells(row: dict[str, Any]) -> list[Cell]:
         scaled(row["goodput_bit_per_s"], 1e-6),
         None if sent_again is None or sent == 0 else sent_again / sent * 100,
         _losses(row),
+        row.get("marks_lower"),
         scaled(row["rtt_min_s"], 1e3),
         scaled(row["rtt_mean_s"], 1e3),
         scaled(row["rtt_p99_s"], 1e3),
         scaled(row["in_flight_mean_bytes"], 1e-3),
-        f"{limiting_factor.LIMITS[row['limit']].removeprefix('the ')} {share}".strip()
-        if row["limit"]
-        else None,
+        f"{_limit_in_words(row)} {share}".strip() if row["limit"] else None,
         row["vantage"],
     ]
 
 
 def brief_table(rows: Rows, title: str) -> Table:
     """The table of `connection_rows` for a terminal: numbered, a few columns."""
+    marked = any(marks(row) for row in rows)
     columns = (
         Column("#", numeric=True),
         Column("from > to"),
         Column("goodput", "Mbit/s"),
         Column("lost", "%", 1),
+        *([Column("marked", "%", 1)] if marked else []),
         Column("RTT mean (min)", "ms", 2, numeric=True),
         Column("limited by"),
     )
@@ -198,11 +212,28 @@ def brief_table(rows: Rows, title: str) -> Table:
                 row["heading"],
                 None if goodput is None else Written(goodput, f"{goodput:.3g}"),
                 None if lost is None else Written(lost, f"{lost:.2g}"),
+                *([_marked_share(row)] if marked else []),
                 None if rtt is None else Written(rtt, f"{rtt:.3g} ({smallest})"),
-                row["limit"] and _SHORT.get(row["limit"], row["limit"].replace("_", " ")),
+                row["cause"] or (row["limit"] and _SHORT.get(row["limit"], _words(row["limit"]))),
             ]
         )
     return table(title, columns, cells)
+
+
+def _marked_share(row: dict[str, Any]) -> Cell:
+    """Formats the share of packets marked; marks that only CWR tells of are fewer."""
+    count, sent = marks(row), row["data_packets"]
+    return Written(count, f"{100 * count / sent:.2g}") if sent else None
+
+
+def _limit_in_words(row: dict[str, Any]) -> str:
+    """Returns the cause behind the limit with it in brackets, or the limit."""
+    limit = limiting_factor.LIMITS[row["limit"]].removeprefix("the ")
+    return f"{row['cause']} ({limit})" if row["cause"] else limit
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 #: Limits whose own name is too long for a terminal.

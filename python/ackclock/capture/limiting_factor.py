@@ -1,10 +1,13 @@
 """The factor that limited a captured connection, in a sentence with its evidence."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ackclock.capture.cause import NETWORK, Cause, cause, explains, lost, marks_in_words
 from ackclock.capture.estimates import KEYS
 from ackclock.capture.remedy import remedy
 from ackclock.metrics.tables import column
@@ -28,8 +31,10 @@ LIMITS: dict[str, str] = {
 }
 
 
-# Below this share of the time the second factor is named too.
-_MOST = 0.5
+_SHORT_OF_UNKNOWN = "unknown"
+
+# A factor is named too if it limits for at least this share of the time. Chosen here.
+_NAMED = 0.05
 
 
 def heading(result: Result, row: Row) -> str:
@@ -50,27 +55,40 @@ def heading(result: Result, row: Row) -> str:
     return named
 
 
-def answer(result: Result, connection: Row) -> str:
-    """Returns the main limiting factor in sentences, without the last full stop.
+@dataclass(frozen=True)
+class Answer:
+    """The answer about one connection.
 
-    They state the share of the time, what that allowed, and what would help.
+    Attributes:
+        words: Sentences without the last full stop: factor or cause, the share of the time of each
+            factor, the evidence, what would help.
+        cause: Name of the cause behind the limit; empty if the evidence singles none out.
+    """
+
+    words: str
+    cause: str = ""
+
+
+def answer(result: Result, connection: Row, predicted: Sequence[Row] = ()) -> Answer:
+    """Returns what limited a connection.
 
     Args:
         result: Result of `measure`.
         connection: Row of its table `connections`.
+        predicted: The rows of its table `predictions` for that connection.
     """
     keys = {name: connection[name] for name in KEYS}
     limit, share = connection["limit"], connection["limit_share"]
     if not limit or share is None:
-        return "too little data to tell what limited it"
+        return Answer("too little data to tell what limited it")
     evidence = _evidence(result, keys, limit)
-    then = "" if share >= _MOST else _next(result, keys, limit)
-    words = (
-        f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): "
-        f"{_WORDS[limit](connection, evidence)}"
+    why = cause(connection, limit, evidence, predicted) or Cause(
+        "", LIMITS[limit], _WORDS[limit](connection, evidence), remedy(connection, limit, evidence)
     )
-    further = filter(None, [remedy(connection, limit, evidence), lacks(connection)])
-    return ". ".join([words, *(capital(sentence) for sentence in further)])
+    times = f"{100 * share:.0f} % of the time{_others(result, keys, limit)}"
+    words = f"limited by {why.subject} ({times}): {why.evidence}"
+    further = filter(None, [_explained(limit, predicted), why.remedy, lacks(connection)])
+    return Answer(". ".join([words, *(capital(sentence) for sentence in further)]), why.name)
 
 
 def lacks(connection: Row) -> str:
@@ -89,20 +107,50 @@ def lacks(connection: Row) -> str:
     )
 
 
-def _next(result: Result, keys: Row, limit: str) -> str:
-    """Returns the factor that limited for the second longest time."""
+def _others(result: Result, keys: Row, limit: str) -> str:
+    """Returns the other factors with their shares of the time, the longest first.
+
+    The network's factors count together where they come first only together.
+    """
     stretches = result.rows("limit_periods", **keys)
     lasts, limits = (
         column(stretches, "end_s") - column(stretches, "start_s"),
         column(stretches, "limit"),
     )
-    shares = {
-        other: float(lasts[limits == other].sum() / lasts.sum())
-        for other in LIMITS
-        if other != limit
-    }
-    other = max(shares, key=lambda name: shares[name])
-    return f"; {LIMITS[other]} {100 * shares[other]:.0f} %" if shares[other] > 0 else ""
+    shares = {name: float(lasts[limits == name].sum() / lasts.sum()) for name in LIMITS}
+    own = shares.pop(limit)
+    longest = max(shares.values())
+    together = ""
+    if limit in NETWORK and own < longest:
+        network = own + sum(shares[name] for name in NETWORK - {limit})
+        together = f", the network {100 * network:.0f} %"
+    named = sorted(shares.items(), key=lambda item: -item[1])
+    listed = ", ".join(
+        f"{_SHORT_OF_UNKNOWN if name == 'unknown' else LIMITS[name]} {100 * share:.0f} %"
+        for name, share in named
+        if share >= _NAMED
+    )
+    return together + (f"; {listed}" if listed else "")
+
+
+def _explained(limit: str, predicted: Sequence[Row]) -> str:
+    """Returns that a model at the measured loss and RTT gives the measured rate; or nothing."""
+    if limit not in {"congestion_window", "recovery", "unknown"}:
+        return ""
+    rows = [row for row in predicted if explains(row)]
+    if not rows:
+        return ""
+    nearest = min(
+        rows, key=lambda row: abs(math.log(row["goodput_bit_per_s"] / row["measured_bit_per_s"]))
+    )
+    inputs = nearest["inputs"]
+    given = f"{100 * inputs['loss']:.2g} % loss"
+    given += f" and {shown(inputs['rtt'], 's')}" if inputs.get("rtt") else ""
+    return (
+        f"loss and RTT explain the rate: at {given}, {nearest['label']} predicts "
+        f"{shown(nearest['goodput_bit_per_s'], 'bit/s')}, and "
+        f"{shown(nearest['measured_bit_per_s'], 'bit/s')} were measured"
+    )
 
 
 def _evidence(result: Result, keys: Row, limit: str) -> Row:
@@ -165,24 +213,23 @@ def _of_sender_buffer(_connection: Row, evidence: Row) -> str:
 
 def _of_congestion_window(connection: Row, evidence: Row) -> str:
     outstanding, rtt = evidence["in_flight_mean_bytes"], evidence["rtt_mean_s"]
-    losses, sent = connection["losses_estimate"], connection["data_packets"]
-    lost = (
-        f"{100 * losses / sent:.2g} % of the packets lost"
-        if losses and sent
-        else "no packet lost yet"
-    )
-    words = f"{lost}, {_bytes(outstanding)} in flight on average"
+    yet = " yet" if connection["losses_estimate"] == 0 else ""
+    marked = marks_in_words(connection)
+    words = f"{lost(connection)}{yet}, {marked + ', ' if marked else ''}{_bytes(outstanding)}"
+    words += " in flight on average"
     return words + (f", RTT {shown(rtt, 's')}" if rtt is not None else "") + _running(evidence)
 
 
-def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
+def _of_bottleneck_rate(connection: Row, evidence: Row) -> str:
     rtt, least, rate = evidence["rtt_mean_s"], evidence["rtt_min_s"], evidence["rate_bit_per_s"]
     link = f"it carried {shown(rate, 'bit/s')}" if rate is not None else "a queue stood before it"
+    marked = marks_in_words(connection)
+    marked = f"; {marked}" if marked else ""
     if rtt is None or least is None:
-        return link
+        return link + marked
     return (
         f"{link}, and the queue before it raised the RTT from {shown(least, 's')} to "
-        f"{shown(rtt, 's')}"
+        f"{shown(rtt, 's')}{marked}"
     )
 
 
@@ -208,8 +255,19 @@ def _of_recovery(connection: Row, evidence: Row) -> str:
 
 
 def _of_unknown(connection: Row, evidence: Row) -> str:
-    seen = "" if connection["pure_acks"] is not None else "no ACKs were captured"
-    return seen or "nothing stands out" + _running(evidence)
+    if connection["pure_acks"] is None:
+        return "no ACKs were captured"
+    if connection["vantage"] != "sender":
+        remain = (
+            "captured away from the sender, an application that writes little, a full send buffer "
+            "and a congestion window that stands still look alike"
+        )
+        return f"{remain}{_running(evidence)}. A capture at the sender would decide"
+    remain = (
+        "an application that writes little, a full send buffer, and a sender that paces or whose "
+        "congestion window stands still look alike here"
+    )
+    return f"{remain}{_running(evidence)}. At the sender, ss -ti decides: app_limited, busy, cwnd"
 
 
 _WORDS: dict[str, Callable[[Row, Row], str]] = {

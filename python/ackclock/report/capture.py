@@ -43,6 +43,8 @@ def section(result: Result, predicted: Result | None) -> Section:
     )
 
 
+_UNKNOWN = "at an unknown place"
+
 _VANTAGES = {"sender": "near the sender", "receiver": "near the receiver", "middle": "on the way"}
 
 
@@ -60,13 +62,7 @@ def _seen(rows: Rows) -> list[Sure]:
     """Returns where the connections were captured, and what the capture lacks of them."""
     if not rows:
         return []
-    places = dict.fromkeys(row["vantage"] for row in rows)
-    where = " and ".join(_VANTAGES.get(place, "at an unknown place") for place in places)
-    good = list(places) == ["sender"]
-    meaning = (
-        "what limits the sender is seen directly." if good else "limits are inferred from afar."
-    )
-    statements = [Sure(good, f"Captured {where}:", meaning)]
+    statements = [_place(rows)]
     lacking = sum(bool(limiting_factor.lacks(row)) for row in rows)
     if lacking:
         words = f"packets of {lacking} of {len(rows)} connections are missing in it."
@@ -74,6 +70,27 @@ def _seen(rows: Rows) -> list[Sure]:
     short = rows[0]["end_s"] - rows[0]["start_s"]
     words = f"{number(rows[0]['data_packets'])} data packets in {number(short)} s."
     return [*statements, Sure(rows[0]["data_packets"] >= _FEW, "The largest connection:", words)]
+
+
+def _place(rows: Rows) -> Sure:
+    """Returns where the capture was taken: one place, or the host that its connections share."""
+    places = {row["vantage"] for row in rows}
+    if places == {"sender"}:
+        return Sure(True, "Captured near the sender:", "what limits the sender is seen directly.")
+    if len(places) == 1:
+        where = _VANTAGES.get(places.pop(), _UNKNOWN)
+        return Sure(False, f"Captured {where}:", "limits are inferred from afar.")
+    ends = {"sender": "source", "receiver": "destination"}
+    hosts = {row[ends[row["vantage"]]].rpartition(":")[0] for row in rows if row["vantage"] in ends}
+    if len(hosts) == 1 and places <= ends.keys():
+        meaning = "limits of what it sends are seen directly, of what it receives from afar."
+        return Sure(rows[0]["vantage"] == "sender", f"Captured near {hosts.pop()}:", meaning)
+    where = _VANTAGES.get(rows[0]["vantage"], _UNKNOWN).replace("the ", "its ")
+    return Sure(
+        rows[0]["vantage"] == "sender",
+        f"The largest connection was captured {where}:",
+        "others elsewhere; the table has the place of each.",
+    )
 
 
 def _tables(result: Result, predicted: Result | None, rows: Rows, left: int) -> list[Table]:

@@ -142,6 +142,9 @@ rows! {
         accecn_unclear_acks: f64,
         /// Packets with CWR.
         cwr_packets: i64,
+        /// Least number of marks that the sender was told of, or that passed: by ACE, by CE in
+        /// headers, or by CWR, one for all marks in a window.
+        marks_lower: f64,
         /// MSS option of this side's SYN: the largest segment that this side accepts.
         mss_option_bytes: f64,
         /// Payload of a full-sized segment.
@@ -200,6 +203,12 @@ rows! {
         receiver_side_rtt_s: f64,
         /// Smallest time from the capture point to the sender and back.
         sender_side_rtt_s: f64,
+        /// Mean queueing of data between the capture point and the receiver, by the receiver's
+        /// timestamps; with the delay of ACKs beyond its least. Null without timestamps, and if
+        /// their clock has an unusual rate.
+        data_queueing_mean_s: f64,
+        /// Mean queueing of ACKs between the receiver and the capture point.
+        ack_queueing_mean_s: f64,
         /// Time average of the data in flight between the first data and the last: the window used.
         in_flight_mean_bytes: f64,
         /// Most data in flight.
@@ -247,6 +256,8 @@ rows! {
         rtt_mean_s: f64,
         /// Packets retransmitted.
         retransmitted_packets: i64,
+        /// ACKs that came back and reported marks: with ECE, or a rise of ACE (RFC 9768).
+        marking_acks: i64,
         /// New payload sent.
         sent_bytes: i64,
     }

@@ -53,7 +53,14 @@ impl Direction {
         self.acks.any += 1;
         self.acks.pure += u64::from(pure);
         // ECE on a SYN negotiates ECN (RFC 3168 section 6.1.1).
-        self.acks.echoes += u64::from(segment.flags.ece && !segment.flags.syn);
+        let echoes = segment.flags.ece && !segment.flags.syn;
+        self.acks.echoes += u64::from(echoes);
+        if echoes {
+            self.rounds.mark();
+        }
+        if let Some((echo, (value, _))) = ack.echo.zip(segment.options.timestamps) {
+            self.queueing.take(at, value, echo.sent_at);
+        }
         let before = self.delivery(ack.ace.is_some());
         if let Some(option) = &segment.options.accurate_ecn {
             let current = number >= self.numbers.acknowledged;
@@ -106,6 +113,10 @@ impl Direction {
                 },
             ),
             None => self.set_outstanding(at, self.beyond()),
+        }
+        if number > before.acknowledged {
+            self.pauses
+                .acknowledge(at, number - before.acknowledged, self.window.full);
         }
     }
 
@@ -248,12 +259,15 @@ impl Direction {
         // The capture may have missed packets.
         let delivered = number.saturating_sub(before.acknowledged) + sacked;
         let marked_bytes = self.acks.codepoints.ce.bytes().filter(|_| has_bytes);
-        self.acks.marked.take(&Progress {
+        let marked = self.acks.marked.take(&Progress {
             ace,
             packets: packets.max(delivered.div_ceil(mss)),
             marked_bytes: marked_bytes.map(|bytes| bytes - before.marked.unwrap_or(0)),
             payloads,
         });
+        if marked > 0 {
+            self.rounds.mark();
+        }
     }
 
     /// Passes to the rate estimators the ACKs that a sender would pass: those of new data, and

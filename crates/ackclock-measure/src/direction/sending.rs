@@ -3,6 +3,7 @@
 use super::{Direction, Opening};
 use crate::flight::FlightSegment;
 use crate::holes::Hole;
+use crate::pauses::{Leaving, prompt};
 use crate::retransmission::{
     Class, DUPLICATE_THRESHOLD, Late, LossPhase, Situation, classify, is_out_of_order,
 };
@@ -14,14 +15,14 @@ use crate::vantage::Vantage;
 use ackclock_core::packet::Ecn;
 use ackclock_spec::units::Span;
 
-/// Longest delay between an ACK and the data that it releases, for a sender that always has data.
-/// It holds next to the sender, however short the round trip.
-const PROMPT: Span = Span::from_micros(200);
-
-/// The same elsewhere, and a share of the round trip by which the path to the sender and back
-/// varies. We chose the values.
+/// Longest delay between an ACK and the data that it releases away from the sender, and a share of
+/// the round trip by which the path to the sender and back varies. We chose the values.
 const PROMPT_ELSEWHERE: Span = Span::from_micros(1_000);
 const VARIES: u64 = 16;
+
+/// Least time in the queue of the sender's own device, in seconds, that shows a link behind it:
+/// longer than hosts pace segments. We chose the value.
+const QUEUED: f64 = 0.005;
 
 impl Direction {
     /// Counts a packet by its headers.
@@ -261,15 +262,30 @@ impl Direction {
         self.numbers.highest = high;
         self.mark(at, "data", low, high);
         let mss = self.mss_or_guess();
-        let quiet = self.quiet(at);
+        let near = self.vantage() == Vantage::Sender;
         let smoothed = self.trips.estimator().smoothed();
+        if self.recovery.phase == LossPhase::Open {
+            self.pauses.depart(&Leaving {
+                at,
+                pushed: seen.segment.flags.psh,
+                payload: high - low,
+                near,
+                outstanding: low.saturating_sub(self.numbers.acknowledged),
+                peak: self.rounds.peak(),
+                mss,
+            });
+        }
+        let waited = seen
+            .stamp()
+            .and_then(|value| self.own_queue.take(at, value));
+        let queued = self.trips.is_within_host() && waited.is_some_and(|waited| waited >= QUEUED);
+        let quiet = self.quiet(at);
         // Pacing spreads the packets that an ACK releases.
         let spread = smoothed.unwrap_or(Span::ZERO) / 16;
-        let near = self.vantage() == Vantage::Sender;
         let ack_known = near || self.way_to_sender().is_some();
         let since = Span::from_nanos(at.saturating_sub(self.known_to_sender(at).at));
         let soon = if near {
-            PROMPT
+            prompt(smoothed)
         } else {
             PROMPT_ELSEWHERE.max(smoothed.unwrap_or(Span::ZERO) / VARIES)
         };
@@ -277,6 +293,10 @@ impl Direction {
             bytes: high - low,
             short: high - low < mss,
             asked: quiet.is_none_or(|quiet| quiet <= self.reaction() + spread),
+            soon,
+            unsent: self.pauses.unsent(),
+            queued,
+            refills: self.pauses.refill(),
             near,
             ack_known,
             prompt: ack_known && since <= soon,

@@ -107,6 +107,9 @@ fn fill_acks(row: &mut ConnectionRow<'_>, direction: &Direction) {
     row.accecn_ce_packets = maybe(acks.marked.packets());
     row.accecn_unclear_acks = maybe(acks.marked.unclear());
     row.zero_windows = count(acks.zero_windows);
+    let counts = &direction.counts;
+    let by_ace = acks.marked.least().unwrap_or(0);
+    row.marks_lower = count(by_ace.max(counts.marked).max(counts.window_reduced));
 }
 
 fn fill_retransmissions(row: &mut ConnectionRow<'_>, direction: &Direction) {
@@ -137,7 +140,7 @@ fn fill_retransmissions(row: &mut ConnectionRow<'_>, direction: &Direction) {
 /// retransmissions, less those known to have arrived as a duplicate.
 ///
 /// Lower bound: a third duplicate ACK outside of recovery shows at least one loss, if the path
-/// keeps the order.
+/// keeps the order. A spurious retransmission shows that it did not.
 ///
 /// Estimate, between the two: a spurious retransmission answers no loss, though it may have been
 /// lost itself.
@@ -149,7 +152,7 @@ fn fill_losses(row: &mut ConnectionRow<'_>, direction: &Direction) {
     let most = counts
         .retransmitted_packets
         .saturating_sub(counts.arrived_needlessly);
-    let least = acks.lower.min(most);
+    let least = acks.lower.saturating_sub(counts.spurious).min(most);
     // Slow start after a timeout retransmits data that had arrived. Without SACK only duplicate
     // ACKs show it, one for each packet (Allman, Eddy, Ostermann 2003).
     let by_duplicates = match acks.with_sack {
@@ -203,6 +206,7 @@ fn fill_round_trips(row: &mut ConnectionRow<'_>, connection: &Connection, direct
     row.vantage = direction.vantage().name();
     row.receiver_side_rtt_s = span_seconds(trips.receiver_side());
     row.sender_side_rtt_s = span_seconds(trips.sender_side());
+    (row.data_queueing_mean_s, row.ack_queueing_mean_s) = direction.queueing.means();
 }
 
 fn fill_rates(row: &mut ConnectionRow<'_>, connection: &Connection, direction: &Direction) {
