@@ -124,7 +124,7 @@ RED = Model(
     accuracy=(
         Accuracy(
             ("goodput", "window"),
-            0.2,
+            0.35,
             "measured",
             "1 to 10 flows of HighSpeed TCP, buffers of 0.3 to 1 bandwidth-delay "
             "product of 400 to 4000 segments",
