@@ -5,8 +5,8 @@
 
     .venv/bin/python benches/accuracy.py 900 9 > benches/accuracy.csv
 
-Draws the given number of scenarios of each family, from the given seed on, and prints a row for
-each output that has an error band: predicted, simulated, error and band. The last line counts
+Its two numbers are the first seed and how many scenarios of each family are drawn. Prints a row
+for each output that has an error band: predicted, simulated, error and band. The last line counts
 those within their bands.
 """
 

@@ -16,6 +16,7 @@ from ackclock.capture.cause import marks
 from ackclock.capture.estimates import KEYS
 from ackclock.metrics.tables import column, grouped
 from ackclock.result.result import Result
+from ackclock.result.tables import groups
 from ackclock.table import Cell, Column, Table, Written, number, scaled, table
 from ackclock.units import shown
 
@@ -400,8 +401,8 @@ def _without_estimates(result: Result) -> list[str]:
     """Returns a warning if there are connections without the rate estimates asked for."""
     if not result.run["estimators"]:
         return []
-    estimates = result.tables["rate_estimates"].select(KEYS)
-    estimated = {tuple(row.values()) for row in estimates.group_by(KEYS).aggregate([]).to_pylist()}
+    estimates = groups(result.tables["rate_estimates"].select(KEYS), list(KEYS)).aggregate([])
+    estimated = {tuple(row.values()) for row in estimates.to_pylist()}
     rows = largest(result, columns=(*KEYS, "vantage"))
     missing = sum(
         row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in estimated
