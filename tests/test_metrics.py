@@ -411,7 +411,7 @@ def test_one_that_gets_nothing_is_infinitely_far() -> None:
 
 
 def test_a_flow_that_is_not_there_has_no_share() -> None:
-    with refused("unknown-name", "flow", "tcpp", "tfrc"):
+    with refused("unknown-name", "flow", "tcpp", '"tcp"'):
         rate_ratio("tfrc", "tcpp").values(of_groups({"tfrc": [1e6], "tcp": [1e6]}))
 
 

@@ -37,7 +37,8 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_where_no_model_has_an_answer_a_line_says_so(tmp_path: Path) -> None:
     methods = ("--methods", "predict,simulate", "-o", tmp_path / "every")
-    outcome = ackclock("compare", EXAMPLES / "buffer-on-a-backbone.toml", *SHORT, *methods)
+    vegas = ("--set", "flows.downloads.transport.control.kind=vegas")
+    outcome = ackclock("compare", EXAMPLES / "buffer-on-a-backbone.toml", *SHORT, *vegas, *methods)
     assert outcome.exit_code == 0, outcome.stderr
     assert "predict: no chosen model has an answer; see ackclock predict" in outcome.stderr
     assert "downloads" in outcome.stdout

@@ -182,7 +182,7 @@ def test_a_long_run_says_at_once_how_long_and_how_fast(
     monkeypatch.setattr("ackclock.cli.progress._QUIET_S", 10.0)
     pretended.complete = False
     outcome = ackclock("emulate", scenario_file, "--replicates", 2)  # of six points of 5 s
-    [first, _] = outcome.stderr.splitlines()
+    first, *_ = outcome.stderr.splitlines()
     assert first == "emulate leaky.toml: 25%, run 2 of 12, 9.612 Mbit/s, 45 s left"
 
 

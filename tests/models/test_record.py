@@ -30,6 +30,7 @@ _CLASSES = _CLASS | {
 OF = {
     "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
     "bbr_share": {"buffer": 400.0},
+    "cubic_response": {"loss": 6.2e-4},  # where each of its two regions may be the larger
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
     **{of: {"flows": 10.0} for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth")},
     # A longer simulation does more of the same.

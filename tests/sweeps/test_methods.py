@@ -38,8 +38,8 @@ def test_predictions_are_those_of_predict(small: Path) -> None:
     want = predicted.tables["predictions"]
     assert same.sort_by(keys).to_pylist() == want.sort_by(keys).to_pylist()
     told = Sweep.load("s").frame("goodput").to_pylist()
-    assert {row["flows_a_transport_control_kind"] for row in told} == {"reno"}
-    assert len(told) == 2  # No model applies to CUBIC here.
+    assert {row["flows_a_transport_control_kind"] for row in told} == {"reno", "cubic"}
+    assert len(told) == 4
     for row in told:
         point = predicted.points[row["point"]]["scenario"]
         rows = [one for one in want.to_pylist() if one["point"] == row["point"]]

@@ -204,6 +204,8 @@ def few_timeouts(most: float) -> Assumption:
 
     def violation(path: FlowPath) -> str:
         share = recovery_share(path)
+        if isnan(share):
+            return "not known how long recovery and timeouts take"
         return unless(
             share <= most,
             f"recovery ({path.sender.recovery}) and timeouts take about {100 * share:.2g} % of the "

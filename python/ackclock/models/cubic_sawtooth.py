@@ -140,7 +140,7 @@ def _steady(path: _Path) -> dict[str, float]:
     queue = sum(cycle.queue for cycle in last) / lasts
     return {
         "utilisation": min(busy / lasts / path.rate, 1.0),
-        "queue": queue,
+        "backlog": queue,
         "period": lasts / len(last),
         "loss_rate": sum(cycle.lost for cycle in last) / busy,
         "lost": sum(cycle.lost for cycle in last) / len(last),
@@ -166,7 +166,7 @@ def cycles(
     for index in np.ndindex(given[0].shape):
         mu, T, B, N, c, beta, fast = (float(each[index]) for each in given)
         steady = _steady(_Path(mu / N, T, (B + 1) / N - 1, c, beta, fast == 1))
-        queue = steady["queue"] * N
+        queue = steady["backlog"] * N
         answer = {
             "goodput": steady["utilisation"] * mu / N,
             "utilisation": steady["utilisation"],

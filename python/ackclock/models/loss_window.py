@@ -16,7 +16,8 @@ def loss_window(control: Control, loss: float, rtt_s: float, segments_per_ack: f
         segments_per_ack: b, as in `ackclock.models.path.Sender`.
 
     Returns:
-        Infinite if losses do not limit the window; NaN if the control does not state its law.
+        Infinite if losses do not limit the window; NaN if the control does not state its law, or
+        the law needs a round-trip time that is unknown or zero.
     """
     if not 0 < loss < 1 or control.kept == "all":
         return inf
@@ -29,6 +30,7 @@ def loss_window(control: Control, loss: float, rtt_s: float, segments_per_ack: f
         return float(square_root.constant(segments_per_ack) / loss**0.5)
     if control.is_highspeed:
         return float(hstcp_response.window(loss))
-    if control.growth == "cubic" and control.kept == "constant" and not isnan(control.cubic_c):
+    is_cubic = control.growth == "cubic" and control.kept == "constant"
+    if is_cubic and not isnan(control.cubic_c) and rtt_s > 0:
         return float(cubic_response.window(loss, rtt_s, control.cubic_c, control.kept_share))
     return nan

@@ -90,7 +90,7 @@ def _trade_off(advice: _Tree) -> FigureSpec:
 
 
 def _is_tail(queue: _Tree) -> bool:
-    return bool(queue["queue"]["kind"] == "droptail")
+    return bool(queue["is_drop_tail"])
 
 
 def _tables(advice: _Tree) -> list[Table]:

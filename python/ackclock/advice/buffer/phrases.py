@@ -512,7 +512,12 @@ def _plain(advice: BufferAdvice, outcome: Outcome) -> dict[str, Any]:
         "bytes": size * hop.packet_bytes,
         "ms": size * hop.packet_s * 1e3,
     }
-    queue = {"queue": outcome.setting.queue, "senders_use_ecn": outcome.setting.ecn}
+    tail = outcome.setting.queue is not None and outcome.setting.queue["kind"] == "droptail"
+    queue = {
+        "queue": outcome.setting.queue,
+        "is_drop_tail": tail,
+        "senders_use_ecn": outcome.setting.ecn,
+    }
     return (
         sized
         | queue
