@@ -542,6 +542,21 @@ impl Hop {
         });
         self.cold.service.held() + impaired + self.ordered.count(packets)
     }
+
+    /// Returns the number of packets inside, of which arrivals and duplicates leave as many as have
+    /// neither departed nor been dropped.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn check_conservation(&self, drops: u64, packets: &PacketPool) -> u64 {
+        let (counters, inside) = (self.counters(), self.inside(packets));
+        assert_eq!(
+            counters.arrivals + counters.duplicates,
+            counters.departures + drops + inside,
+            "packets are conserved"
+        );
+        inside
+    }
 }
 
 #[cfg(test)]

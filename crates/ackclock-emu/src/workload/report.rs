@@ -276,8 +276,4 @@ impl Delays {
         self.sum_ns = self.sum_ns.saturating_add(delay_ns);
         self.count += 1;
     }
-    /// Returns the mean; `None` if there is none.
-    pub fn mean_ns(&self) -> Option<u64> {
-        self.sum_ns.checked_div(self.count)
-    }
 }

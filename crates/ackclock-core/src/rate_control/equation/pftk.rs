@@ -45,19 +45,6 @@ impl Pftk {
         sent / (self.rtt * rounds + q * backoff(p) * self.timeout / (1.0 - p))
     }
 
-    /// Returns the approximation of [`Pftk::full`]; it is far lower for p of 10 % and more.
-    pub fn approximate(&self, p: f64) -> f64 {
-        let b = self.packets_per_ack;
-        let share = (3.0 * sqrt(3.0 * b * p / 8.0)).min(1.0);
-        let timeouts = self.timeout * share * p * (1.0 + 32.0 * p * p);
-        (self.window / self.rtt).min(1.0 / (self.rtt * sqrt(2.0 * b * p / 3.0) + timeouts))
-    }
-
-    /// Returns the limit for small p without timeouts and window limit: sqrt(3/(2bp))/R.
-    pub fn square_root(&self, p: f64) -> f64 {
-        sqrt(3.0 / (2.0 * self.packets_per_ack * p)) / self.rtt
-    }
-
     /// Returns W(p) in packets: the mean window at a loss without a window limit.
     pub fn unlimited_window(&self, p: f64) -> f64 {
         let b = self.packets_per_ack;
