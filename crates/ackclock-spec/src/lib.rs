@@ -3,7 +3,7 @@
 //!
 //! * [`units`] are quantities with their unit in the type; [`quantity`] reads and writes them
 //!   (`"45 Mbit/s"`), [`expression`] computes with them, [`unit_spelling`] guesses what was meant.
-//! * [`parameters`] defines a struct of parameters with their defaults. [`parse`] reads one from a
+//! * [`parameters!`] defines a struct of parameters with their defaults. [`parse`] reads one from a
 //!   tree and names every mistake in it ([`error`]), [`bounds`] checks values.
 //!   [`tree`] finds values in trees, [`schema`] describes valid ones, [`files`] gives the text of
 //!   the files that they name.
