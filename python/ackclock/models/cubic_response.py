@@ -121,6 +121,16 @@ def _refusal(path: FlowPath) -> str:
     return unless(stated, f"{control.name} does not state all of its growth")
 
 
+STEEPNESS = Input("steepness", "C", "segments/s^3", "steepness of the cubic growth", 0.4)
+FAST_CONVERGENCE = Input(
+    "fast_convergence",
+    "",
+    "",
+    "1 if a loss below the last maximum lowers the maximum further, 0 if not",
+    1,
+    Domain(values=(0, 1)),
+)
+
 MODEL = Model(
     name="cubic_response",
     label="CUBIC response",
@@ -134,7 +144,7 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
     inputs=(
         LOSS,
         Input("rtt", "RTT", "s", RTT.meaning),
-        Input("steepness", "C", "segments/s^3", "steepness of the cubic growth", 0.4),
+        STEEPNESS,
         Input(
             "cubic_decrease_factor",
             "beta",
@@ -143,14 +153,7 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
             0.7,
             Domain(0.3, 0.9, "[]"),
         ),
-        Input(
-            "fast_convergence",
-            "",
-            "",
-            "1 if a loss below the last maximum lowers the maximum further, 0 if not",
-            1,
-            Domain(values=(0, 1)),
-        ),
+        FAST_CONVERGENCE,
         Input(
             "friendly_speedup",
             "",

@@ -3,10 +3,10 @@
 After a loss the window is beta of its last value. It then follows the larger of two curves of RFC
 9438. The cubic is W(t) = C (t - K)^3 + W_max with K = ((W_max - beta w)/C)^(1/3) (section 4.2). The
 Reno-friendly window grows by alpha = 3 (1 - beta)/(1 + beta) segments per round trip (section 4.3).
-A round trip with a window w takes max(T, N w/mu). The queue overflows when all
-windows together exceed P + B + 1, the bandwidth-delay product, the queue and the segment being
-sent. The sender learns of it a round trip with a full queue later, and takes another one for the
-repair. Slow start plays no part, and neither does HyStart.
+A round trip with a window w takes max(T, N w/mu). The queue overflows when all windows together
+exceed P + B + 1, the bandwidth-delay product, the queue and the segment being sent. The sender
+learns of it a round trip with a full queue later, and takes another one for the repair. Slow start
+plays no part, and neither does HyStart.
 
 Fast convergence (section 4.7) lowers W_max to (1 + beta)/2 of the window at a loss that comes below
 the last W_max. The next cycle then has its plateau below the overflow, passes it fast, and ends
@@ -35,10 +35,17 @@ from ackclock.models.assumptions import (
     not_cubic,
     rate_varies,
 )
-from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, PROPER_SHARE, Domain
+from ackclock.models.cubic_response import FAST_CONVERGENCE, STEEPNESS
+from ackclock.models.domain import PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
-from ackclock.models.sawtooth import IN_STEP, QUICK_REPAIR, overflow_refusal, slow_repair
+from ackclock.models.sawtooth import (
+    IN_STEP,
+    OF_A_DROPTAIL_QUEUE,
+    QUICK_REPAIR,
+    overflow_refusal,
+    slow_repair,
+)
 
 # Cycles that are followed, and those at their end that are averaged: a multiple of the lengths of
 # patterns that were seen (1 to 4).
@@ -182,7 +189,7 @@ def cycles(
         }
         for name, value in answer.items():
             outputs[name][index] = value
-    return dict(outputs)
+    return outputs
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
@@ -234,26 +241,8 @@ w(t) = max(W_cubic, W_est) until Wm, a round trip with a full queue, and one for
 utilisation, mean_queue: means over the cycle;  lost = 1 + floor(w - Wm)
 loss_rate = lost/segments per cycle""",
     inputs=(
-        Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
-        Input("rtt", "T", "s", "round-trip time without queueing, one segment's service included"),
-        Input(
-            "buffer",
-            "B",
-            "segments",
-            "queue limit, without the segment being sent",
-            domain=NOT_NEGATIVE,
-            on_wire=True,
-        ),
-        Input(
-            "flows",
-            "N",
-            "",
-            "flows that share the link, all identical",
-            1,
-            AT_LEAST_ONE,
-            whole=True,
-        ),
-        Input("steepness", "C", "segments/s^3", "steepness of the cubic growth", 0.4),
+        *OF_A_DROPTAIL_QUEUE,
+        STEEPNESS,
         Input(
             "cubic_decrease_factor",
             "beta",
@@ -262,14 +251,7 @@ loss_rate = lost/segments per cycle""",
             0.7,
             PROPER_SHARE,
         ),
-        Input(
-            "fast_convergence",
-            "",
-            "",
-            "1 if a loss below the last maximum lowers the maximum further, 0 if not",
-            1,
-            Domain(values=(0, 1)),
-        ),
+        FAST_CONVERGENCE,
     ),
     outputs=(
         Output("goodput", "", "segments/s", "goodput of each flow"),

@@ -193,6 +193,29 @@ QUICK_REPAIR = Assumption(
     slow_repair,
 )
 
+#: What both saw-tooth models know of the path.
+OF_A_DROPTAIL_QUEUE = (
+    Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
+    Input("rtt", "T", "s", "round-trip time without queueing, one segment's service included"),
+    Input(
+        "buffer",
+        "B",
+        "segments",
+        "queue limit, without the segment being sent",
+        domain=NOT_NEGATIVE,
+        on_wire=True,
+    ),
+    Input(
+        "flows",
+        "N",
+        "",
+        "flows that share the link, all identical",
+        1,
+        AT_LEAST_ONE,
+        whole=True,
+    ),
+)
+
 MODEL = Model(
     name="sawtooth",
     label="saw-tooth",
@@ -207,25 +230,7 @@ W+ = Wm + 1 + a,  loss_rate = N max(alpha/b, 1)/(W+^2 (1 - beta^2)/(2 a) + W+ (1
 mean_queue = ((Wm^3 - L^3)/3 - P (Wm^2 - L^2)/2)/(a mu t),  mean_rtt = T + mean_queue/mu
 full_buffer = P (1 - beta)/beta""",
     inputs=(
-        Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
-        Input("rtt", "T", "s", "round-trip time without queueing, one segment's service included"),
-        Input(
-            "buffer",
-            "B",
-            "segments",
-            "queue limit, without the segment being sent",
-            domain=NOT_NEGATIVE,
-            on_wire=True,
-        ),
-        Input(
-            "flows",
-            "N",
-            "",
-            "flows that share the link, all identical",
-            1,
-            AT_LEAST_ONE,
-            whole=True,
-        ),
+        *OF_A_DROPTAIL_QUEUE,
         Input(
             "additive_increase",
             "alpha",
