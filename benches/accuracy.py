@@ -610,45 +610,38 @@ def drawn(family, seed):
     return family(np.random.default_rng([seed, stream]))
 
 
-def compared(tree):
-    """Yields flow, model, output, prediction, simulated mean, its standard error and the band."""
-    scenario = Scenario(tree)
-    resolved, result = scenario.resolve().tree, simulate(scenario)
+def predicted(tree):
+    """Yields flow, model, output, prediction and the name of the metric that it is held against."""
+    resolved = Scenario(tree).resolve().tree
     for path in flow_paths(resolved):
         flow = next(each for each in resolved["flows"] if each["name"] == path.flow)
         for model in MODELS:
-            says = answer(model, path) if model.name not in SLOW else {"within": None}
+            if model.name in SLOW:
+                continue
+            says = answer(model, path)
             if says["within"] is None:
                 continue
-            predicted = {
-                output.name: (
-                    output.metric,
-                    says["outputs"][output.name]
-                    * (facts.mss_bytes(flow) if output.unit == "segments" else 1),
-                )
-                for output in model.outputs
-                if output.metric
-            }
+            for output in model.outputs:
+                if output.metric and (
+                    output.name != model.goodput or path.transfer.size_segments != inf
+                ):
+                    bytes_each = facts.mss_bytes(flow) if output.unit == "segments" else 1
+                    value = says["outputs"][output.name] * bytes_each
+                    yield path.flow, model, output.name, value, output.metric
             if path.transfer.size_segments == inf:
-                predicted[model.goodput] = ("goodput", says["goodput_bit_per_s"])
-            for output, (metric, value) in predicted.items():
-                by_subject = metrics.by_replicate(result, metrics.metric(metric))
-                values = [
-                    each
-                    for each in by_subject.get((0, path.flow), {}).values()
-                    if each is not None and each == each
-                ]
-                if values and np.mean(values) > 0:
-                    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
-                    yield (
-                        path.flow,
-                        model,
-                        output,
-                        value,
-                        float(np.mean(values)),
-                        float(error),
-                        model.accuracy_of(output).within,
-                    )
+                yield path.flow, model, model.goodput, says["goodput_bit_per_s"], "goodput"
+
+
+def compared(tree):
+    """Yields flow, model, output, prediction, simulated mean, its standard error and the band."""
+    result = simulate(Scenario(tree))
+    for flow, model, output, value, metric in predicted(tree):
+        by_subject = metrics.by_replicate(result, metrics.metric(metric)).get((0, flow), {})
+        values = [each for each in by_subject.values() if each is not None and each == each]
+        if values and np.mean(values) > 0:
+            error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+            band = model.accuracy_of(output).within
+            yield flow, model, output, value, float(np.mean(values)), float(error), band
 
 
 def main():
