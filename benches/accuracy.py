@@ -1,6 +1,4 @@
 #!/usr/bin/env python3
-# ruff: noqa
-# mypy: ignore-errors
 """Compares every model that says "applies" with the simulator on random scenarios.
 
     .venv/bin/python benches/accuracy.py 900 9 > benches/accuracy.csv
@@ -22,10 +20,12 @@ from ackclock.models import MODELS, answer, flow_paths
 
 
 def lu(r, a, b):
+    """Returns a number between two, uniform in its logarithm."""
     return float(np.exp(r.uniform(np.log(a), np.log(b))))
 
 
 def pick(r, *xs):
+    """Returns one of some values."""
     return xs[int(r.integers(len(xs)))]
 
 
@@ -41,8 +41,8 @@ def base(
     ret=None,
     replicates=2,
     seed=1,
-    rdelay=None,
 ):
+    """Returns a scenario with a link, a way back and flows; times in s, `rate` in bit/s."""
     hop = {
         "name": "b",
         "link": {"kind": "constant", "rate": f"{rate:.0f} bit/s"},
@@ -72,7 +72,8 @@ def base(
     }
 
 
-def flow(control, preset, name="f", count=1, traffic={"kind": "bulk"}, start=["0 s", "1 s"], **tcp):
+def flow(control, preset, name="f", count=1, traffic=None, start=("0 s", "1 s"), **tcp):
+    """Returns a TCP flow; `tcp` are further parameters of the transport."""
     t = {
         "kind": "tcp",
         "preset": preset,
@@ -84,8 +85,8 @@ def flow(control, preset, name="f", count=1, traffic={"kind": "bulk"}, start=["0
         "route": ["b"],
         "return": ["r"],
         "transport": t,
-        "traffic": dict(traffic),
-        "start": start,
+        "traffic": traffic or {"kind": "bulk"},
+        "start": start if isinstance(start, str) else list(start),
     }
     if count != 1:
         f["count"] = count
@@ -93,6 +94,7 @@ def flow(control, preset, name="f", count=1, traffic={"kind": "bulk"}, start=["0
 
 
 def pk(preset):
+    """Returns the size of a preset's packets, in bytes."""
     return {
         "rfc": 1500,
         "rfc-modern": 1500,
@@ -105,6 +107,7 @@ def pk(preset):
 
 
 def dt(n):
+    """Returns a drop-tail queue of n packets."""
     return {"kind": "droptail", "limit": f"{int(n)} packets"}
 
 
@@ -112,6 +115,7 @@ PRE = ("rfc", "rfc-modern", "linux", "linux-2012", "ns2-2002")
 
 
 def loss(r, control, plo=2e-4, phi=5e-2, recovery=None, events=300, rttlo=0.01, rtthi=0.2):
+    """Draws a flow whose window only random loss limits."""
     pre = pick(r, *PRE)
     p = lu(r, plo, phi)
     rtt = lu(r, rttlo, rtthi)
@@ -144,18 +148,22 @@ def loss(r, control, plo=2e-4, phi=5e-2, recovery=None, events=300, rttlo=0.01, 
 
 
 def loss_reno(r):
+    """Draws Reno under random loss."""
     return loss(r, "reno")
 
 
 def loss_cubic(r):
+    """Draws CUBIC under random loss."""
     return loss(r, "cubic")
 
 
 def loss_hs(r):
+    """Draws HighSpeed TCP under random loss."""
     return loss(r, "highspeed", plo=1e-4)
 
 
 def loss_aimd(r):
+    """Draws AIMD with another increase and decrease under random loss."""
     s = loss(r, "reno")
     b = r.uniform(0.3, 0.9)
     s["flows"][0]["transport"]["control"] = {
@@ -167,6 +175,7 @@ def loss_aimd(r):
 
 
 def loss_window(r):
+    """Draws Reno under random loss with a receive window near the one that losses allow."""
     s = loss(r, "reno", phi=2e-2)
     p = float(s["hops"][0]["impairments"][0]["probability"][:-2]) / 100
     s["flows"][0]["transport"]["receive_window"] = (
@@ -176,6 +185,7 @@ def loss_window(r):
 
 
 def pipe(r, pre, lo=8, hi=600, rttlo=0.008, rtthi=0.2):
+    """Draws a path; returns its product in packets, round-trip time in s and rate in bit/s."""
     P = lu(r, lo, hi)
     rtt = lu(r, rttlo, rtthi)
     rate = P * pk(pre) * 8 / rtt
@@ -183,6 +193,7 @@ def pipe(r, pre, lo=8, hi=600, rttlo=0.008, rtthi=0.2):
 
 
 def dtail(r, control, nmax=1, blo=0.1, bhi=3, **k):
+    """Draws flows of a control at a drop-tail queue."""
     pre = pick(r, *PRE)
     P, rtt, rate = pipe(r, pre, **k)
     n = int(r.integers(1, nmax + 1)) if nmax > 1 else 1
@@ -214,34 +225,42 @@ def dtail(r, control, nmax=1, blo=0.1, bhi=3, **k):
 
 
 def dt_reno(r):
+    """Draws one Reno flow at a drop-tail queue."""
     return dtail(r, "reno")
 
 
 def dt_cubic(r):
+    """Draws one CUBIC flow at a drop-tail queue."""
     return dtail(r, "cubic")
 
 
 def dt_cubic_n(r):
+    """Draws up to eight CUBIC flows at a drop-tail queue."""
     return dtail(r, "cubic", 8)
 
 
 def dt_reno_n(r):
+    """Draws up to eight Reno flows at a drop-tail queue."""
     return dtail(r, "reno", 8)
 
 
 def dt_hs(r):
+    """Draws one HighSpeed flow at a drop-tail queue."""
     return dtail(r, "highspeed", 1, lo=60, hi=2000, rttlo=0.02)
 
 
 def dt_hs_n(r):
+    """Draws up to ten HighSpeed flows at a drop-tail queue."""
     return dtail(r, "highspeed", 10, lo=200, hi=4000, rttlo=0.02)
 
 
 def hs_small(r):
+    """Draws HighSpeed flows at a queue of 2 to 10 % of the product."""
     return dtail(r, "highspeed", 10, blo=0.02, bhi=0.1, lo=400, hi=4000, rttlo=0.02)
 
 
 def bbr_vs(r):
+    """Draws BBRv1 beside CUBIC or Reno."""
     pre = "linux"
     P, rtt, rate = pipe(r, pre, 60, 600, 0.01, 0.1)
     X = lu(r, 1, 12)
@@ -261,6 +280,7 @@ def bbr_vs(r):
 
 
 def bbr_alone(r):
+    """Draws BBRv1 or BBRv3 alone."""
     pre = "linux"
     P, rtt, rate = pipe(r, pre, 60, 600, 0.01, 0.1)
     X = lu(r, 0.7, 8)
@@ -277,6 +297,7 @@ def bbr_alone(r):
 
 
 def aqm(r, kind):
+    """Draws Reno through an active queue."""
     pre = pick(r, *PRE)
     P, rtt, rate = pipe(r, pre, 30, 600, 0.008, 0.15)
     n = int(r.integers(1, 9))
@@ -302,18 +323,22 @@ def aqm(r, kind):
 
 
 def codel(r):
+    """Draws Reno through CoDel."""
     return aqm(r, "codel")
 
 
 def pie(r):
+    """Draws Reno through PIE."""
     return aqm(r, "pie")
 
 
 def pi2(r):
+    """Draws Reno through PI2."""
     return aqm(r, "pi2")
 
 
 def dctcp(r):
+    """Draws DCTCP behind a step of marks."""
     pre = "linux"
     P, rtt, rate = pipe(r, pre, 20, 600, 0.0005, 0.02)
     n = int(r.integers(1, 4))
@@ -335,8 +360,9 @@ def dctcp(r):
 
 
 def short_loss(r):
+    """Draws short transfers under random loss."""
     pre = pick(r, *PRE)
-    P, rtt, rate = pipe(r, pre, 100, 1000, 0.01, 0.2)
+    _, rtt, rate = pipe(r, pre, 100, 1000, 0.01, 0.2)
     p = lu(r, 1e-3, 3e-2)
     S = int(lu(r, 5e3, 5e5))
     s = base(
@@ -357,6 +383,7 @@ def short_loss(r):
 
 
 def short_dt(r):
+    """Draws a short transfer into a drop-tail queue."""
     pre = pick(r, *PRE)
     P, rtt, rate = pipe(r, pre, 5, 300, 0.01, 0.2)
     B = max(3, P * lu(r, 0.2, 3))
@@ -387,6 +414,7 @@ def short_dt(r):
 
 
 def two_rate(r, feedback):
+    """Draws a flow over a link of two rates, with feedback or without."""
     rtt = lu(r, 0.05, 0.4)
     C = lu(r, 15, 60) / rtt
     psi = lu(r, 2, 100)
@@ -457,14 +485,17 @@ def two_rate(r, feedback):
 
 
 def instcap(r):
+    """Draws a flow that hears the rate of its link."""
     return two_rate(r, True)
 
 
 def tcpalone(r):
+    """Draws a flow over a link of two rates."""
     return two_rate(r, False)
 
 
 def tfrc(r, kind="tfrc"):
+    """Draws a rate control under random loss."""
     p = lu(r, 5e-4, 5e-2)
     rtt = lu(r, 0.02, 0.2)
     W = 1.2 / sqrt(p)
@@ -492,10 +523,12 @@ def tfrc(r, kind="tfrc"):
 
 
 def tfrcp(r):
+    """Draws TFRCP under random loss."""
     return tfrc(r, "tfrcp")
 
 
 def red_hs(r):
+    """Draws HighSpeed flows through RED."""
     s = dtail(r, "highspeed", 10, lo=400, hi=4000, rttlo=0.02, blo=0.3, bhi=1)
     s["name"] = "red-hs"
     B = int(s["hops"][0]["queue"]["limit"].split()[0])
@@ -511,6 +544,7 @@ def red_hs(r):
 
 
 def cell(r, two=False):
+    """Draws the stations of a Wi-Fi cell."""
     n = int(r.integers(1, 13))
 
     def h(name, aifsn, lo, hi):
@@ -567,6 +601,7 @@ def cell(r, two=False):
 
 
 def cell2(r):
+    """Draws a Wi-Fi cell with stations of two classes."""
     return cell(r, True)
 
 
@@ -645,6 +680,7 @@ def compared(tree):
 
 
 def main():
+    """Compares the scenarios that the command line asks for."""
     first, count = int(sys.argv[1]), int(sys.argv[2])
     print("family,seed,flow,model,output,predicted,simulated,standard_error,error,band,within")
     total = inside = 0
@@ -655,10 +691,9 @@ def main():
             ):
                 error = predicted / simulated - 1
                 total, inside = total + 1, inside + (abs(error) <= band)
-                print(
-                    f"{family.__name__},{seed},{flow},{model.name},{output},{predicted:.6g},{simulated:.6g},{spread:.3g},{error:+.4f},{band:g},{int(abs(error) <= band)}",
-                    flush=True,
-                )
+                where = f"{family.__name__},{seed},{flow},{model.name},{output}"
+                numbers = f"{predicted:.6g},{simulated:.6g},{spread:.3g},{error:+.4f},{band:g}"
+                print(f"{where},{numbers},{int(abs(error) <= band)}", flush=True)
     print(f"# {inside} of {total} within their bands")
 
 
