@@ -219,7 +219,7 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     assert last.setting.queue is not None
     assert last.setting.queue["kind"] == "adaptive_red"
     assert last.meets_all(advice.targets)
-    told = " ".join(phrases.paragraphs(advice))
+    told = " ".join(phrases.answer(advice))
     assert (
         "No drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ 1.4 % "
         "together." in told
@@ -252,7 +252,7 @@ def test_every_queue_management_is_tried_on_request(small: Scenario) -> None:
     managed = advice.managed
     assert managed is not None
     assert managed.meets_all(advice.targets)
-    told = " ".join(phrases.paragraphs(advice))
+    told = " ".join(phrases.answer(advice))
     assert re.search(f"{re.escape(managed.setting.label)} .*meets all targets: ", told)
     assert advice.recommended is not None
     better = [one for one in advice.alternatives if aqm.is_better(one, advice.recommended)]
@@ -282,7 +282,7 @@ def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> 
     assert advice.status == "infeasible"
     assert not any(one.meets_all(advice.targets) for one in advice.alternatives)
     assert "No active queue management that was tried meets them either: " in " ".join(
-        phrases.paragraphs(advice)
+        phrases.answer(advice)
     )
     assert phrases.advised_queue(advice) is None
     quiet = small.replace(
@@ -291,7 +291,7 @@ def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> 
     idle = advise_buffer(quiet, utilisation="98 %")
     assert idle.status == "infeasible"
     assert idle.alone[0].sizes is None
-    assert "comes nearest" in " ".join(phrases.paragraphs(idle))
+    assert "comes nearest" in " ".join(phrases.answer(idle))
     # A queue that never overflows is as good as a larger one, so the search stops at the first of
     # them.
     assert sum(one.intervals["loss"].mean == 0 for one in tails(idle)) <= 9

@@ -64,7 +64,7 @@ def trade_off(
         marks: Other sizes, such as rules of thumb.
         ms_per_packet: Scale of the second axis, above.
     """
-    bands = () if allowed is None else (Band(*allowed, "measure", ""),)
+    bands = () if allowed is None else (Band(*allowed, "measure", "meets all targets"),)
     events = [Event(mark.size, mark.label) for mark in marks]
     if answer is not None:
         events.append(Event(answer.size, answer.label, "answer"))

@@ -19,14 +19,19 @@ _Tree = Mapping[str, Any]
 # Marks of numbers, by verdict; the same as in a terminal.
 _MARKS = {MISSED: " !", UNDECIDED: " ?"}
 
+# How a line begins that configures a queue.
+_SETTING = "queue = "
+
 
 def page_of_buffer(advice: _Tree) -> str:
     """Returns the text of the page, from the content of `advice.json`."""
-    headline, *sentences = advice["sentences"]
+    settings = [words for words in advice["words"] if words.startswith(_SETTING)]
     section = Section(
         name=advice["name"],
         question=advice["title"],
-        answer=[headline, *sentences],
+        answer=[advice["headline"], *(words for words in advice["words"] if words not in settings)],
+        settings=settings,
+        models=" ".join(advice["evidence"]),
         asked=Asked("", [f"target: {_target(target)}" for target in advice["targets"]]),
         sure=_sure(advice),
         figures=[*live(_trade_off(advice), is_key=True)],
@@ -46,11 +51,11 @@ def _measures(advice: _Tree) -> list[Measure]:
 
 
 def _sure(advice: _Tree) -> list[Sure]:
-    runs = sum(queue["replicates"] for queue in (*advice["buffers"], *advice["alternatives"]))
-    compared = Sure(True, f"{runs} simulated runs", ", every queue with the same seeds.")
+    runs = advice["simulated_runs"]
+    compared = Sure(True, f"{runs} simulated runs:", "every queue had the same seeds.")
     cautions = [Sure(False, warning) for warning in advice["warnings"]]
     if advice["status"] == "undecided":
-        cautions.append(Sure(False, "Replicates do not decide", "; give more with --replicates."))
+        cautions.append(Sure(False, "Replicates do not decide:", "give more with --replicates."))
     return [compared, *cautions]
 
 

@@ -505,24 +505,36 @@ export function figure(box, spec, tell) {
       const y = Y(one.y);
       if (y < y0 - 1 || y > y1 + 1) continue;
       add(group, "line", { class: `limit ${one.look ?? ""}`, x1: x0, x2: x1, y1: y, y2: y });
+      // its name stands at the end that no series meets there, if one is free
+      const meets = (end) => shown(p).some((s) => Math.abs(Y(s.y.at(end) ?? NaN) - y) < LINE),
+        first = meets(-1) && !meets(0);
       add(
         group,
         "text",
-        { x: x1 - 2, y: y + (y < y0 + 16 ? 14 : -5), "text-anchor": "end" },
+        {
+          x: first ? x0 + 4 : x1 - 2,
+          y: y + (y < y0 + 16 ? 14 : -5),
+          "text-anchor": first ? "start" : "end",
+        },
         one.text,
       );
     }
     for (const [from, to, kind] of p.bands || [])
       block(`band b-${kind}`, from, to, y1 - STRIP, STRIP);
-    for (const one of p.events || []) {
+    const ends = []; // where the last name of each row ends: names that would meet go below
+    for (const one of [...(p.events || [])].sort((a, b) => a.x - b.x)) {
       const x = X(one.x);
       if (x < x0 - 1 || x > x1 + 1) continue;
-      const left = x + 8 + 6.6 * one.text.length > x1;
+      const long = 8 + 6.6 * one.text.length,
+        left = x + long > x1,
+        free = ends.findIndex((end) => end <= x - (left ? long : 0)),
+        row = free < 0 ? ends.length : free;
+      ends[row] = left ? x : x + long;
       add(group, "line", { class: "limit", x1: x, x2: x, y1: y0, y2: y1 });
       add(
         group,
         "text",
-        { x: x + (left ? -4 : 4), y: y0 + 4, "text-anchor": left ? "end" : "start" },
+        { x: x + (left ? -4 : 4), y: y0 + 4 + LINE * row, "text-anchor": left ? "end" : "start" },
         one.text,
       );
     }

@@ -152,7 +152,8 @@ class Section:
         made: How the numbers were made.
         groups: Why methods differ.
         lead: Sentence above the groups.
-        models: A line about models that have no answer; may be empty.
+        settings: Lines of TOML to put into a scenario.
+        models: A line about models that have no answer and further evidence; may be empty.
         others: Heading and answer of each further connection.
         others_title: Heading above them.
     """
@@ -167,6 +168,7 @@ class Section:
     made: Made
     groups: list[Group] = field(default_factory=list)
     lead: str = ""
+    settings: list[str] = field(default_factory=list)
     models: str = ""
     others: list[tuple[str, str]] = field(default_factory=list)
     others_title: str = ""

@@ -1,6 +1,6 @@
 """Predictions of a buffer: the utilisation that models expect, and the smallest sufficient buffer.
 
-The saw-tooth model and those of HighSpeed TCP at a router are asked. Each is asked about the first
+The saw-tooth models and those of HighSpeed TCP at a router are asked. Each is asked about the first
 flow that it applies to, over this hop with a drop-tail queue.
 """
 
@@ -10,7 +10,7 @@ from ackclock.advice.buffer.bottleneck import Bottleneck
 from ackclock.advice.buffer.measures import Target
 from ackclock.models import FlowPath, Model, answer, model
 
-_MODELS = ("sawtooth", "hstcp_sawtooth", "mm1k")
+_MODELS = ("sawtooth", "cubic_sawtooth", "hstcp_sawtooth", "mm1k")
 
 # Limit in packets; a model that wants more has no answer.
 _MOST = 10**7
@@ -45,11 +45,11 @@ class Says:
 
 
 def asked(hop: Bottleneck, targets: tuple[Target, ...]) -> list[Says]:
-    """Returns the prediction of each model; models of a control that no flow has are left out."""
+    """Returns the prediction of each model that applies, or why the saw-tooth does not."""
     wanted = next(
         (target.bound for target in targets if target.measure.name == "utilisation"), None
     )
-    predictions = []
+    predictions, declined = [], []
     for which in (model(name) for name in _MODELS):
         verdicts = [
             (path, which.applies(_with(path, _places(path))))
@@ -61,9 +61,9 @@ def asked(hop: Bottleneck, targets: tuple[Target, ...]) -> list[Says]:
             path, verdict = applying[0]
             packets = None if wanted is None else _enough(which, path, wanted)
             predictions.append(Says(which.label, path.flow, verdict.note, packets))
-        elif verdicts and which.name == "sawtooth":
-            predictions.append(Says(which.label, "", verdicts[0][1].note, None))
-    return predictions
+        elif verdicts:
+            declined.append(Says(which.label, "", verdicts[0][1].note, None))
+    return predictions or declined[:1]
 
 
 def _crosses(hop: Bottleneck, path: FlowPath) -> bool:

@@ -48,11 +48,6 @@ def size_words(hop: Bottleneck, packets: int) -> str:
     return f"{_packets(packets)} ({volume}, {time})"
 
 
-def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
-    """Returns the answer and its evidence, one paragraph each."""
-    return [headline(advice), *answer(advice), *evidence(advice, confirmation)]
-
-
 def headline(advice: BufferAdvice) -> str:
     """Returns what the advised queue loses, or the one that comes nearest, and the limit."""
     outcome, loss = advice.advised or advice.nearest, MEASURES["loss"]
@@ -219,7 +214,7 @@ def curve(advice: BufferAdvice) -> "FigureSpec":
 def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dict[str, Any]:
     """Returns everything as plain data for JSON, with units in the names."""
     hop = advice.hop
-    answer: dict[str, Any] = {
+    written: dict[str, Any] = {
         "schema": SCHEMA, "question": advice.question, "name": advice.name, "status": advice.status,
         "hop": {
             "name": hop.name, "rate_bit_per_s": hop.rate_bit_per_s, "is_steady": hop.is_steady,
@@ -247,14 +242,15 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
         "alternatives": [_plain(advice, outcome) for outcome in advice.alternatives],
         "replicates_in_a_batch": advice.replicates, "batches_at_most": BATCHES,
         "warnings": list(advice.warnings), "scenario": advice.trials.scenario.tree,
-        "sentences": paragraphs(advice, confirmation),
+        "simulated_runs": _runs(advice), "headline": headline(advice), "words": answer(advice),
+        "evidence": evidence(advice, confirmation),
     }  # fmt: skip
     if confirmation is not None:
-        answer["emulation"] = {
+        written["emulation"] = {
             "why_not": confirmation.why or None, "unreliable_runs": confirmation.unreliable,
             "buffers": [_plain(advice, outcome) for outcome in confirmation.outcomes],
         }  # fmt: skip
-    return answer
+    return written
 
 
 def _measures(advice: BufferAdvice) -> list[Measure]:
@@ -463,12 +459,15 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
 
 
 def _method(advice: BufferAdvice) -> str:
-    runs = sum(outcome.replicates for outcome in advice.every)
     return (
-        f"{runs} simulated runs; every buffer had the same seeds. A target is met or missed if the "
-        "whole interval is on one side of it; otherwise up to "
+        f"{_runs(advice)} simulated runs; every buffer had the same seeds. A target is met or "
+        "missed if the whole interval is on one side of it; otherwise up to "
         f"{BATCHES * advice.replicates} replicates are run."
     )
+
+
+def _runs(advice: BufferAdvice) -> int:
+    return sum(outcome.replicates for outcome in advice.every)
 
 
 def _most(advice: BufferAdvice) -> int:
