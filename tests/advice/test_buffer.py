@@ -661,7 +661,7 @@ def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     broken = command(*arguments)
     assert broken.exit_code == 130
     assert "the same command goes on" in broken.stderr
-    assert json.loads((folder / "advice.json").read_text(encoding="utf-8"))["schema"] == 3
+    assert json.loads((folder / "advice.json").read_text(encoding="utf-8"))["schema"] == 4
     before = {path.name for path in (folder / "runs").iterdir()}
     assert len(before) == 5
     whole = command(*arguments)

@@ -36,7 +36,7 @@ from ackclock.scenario import Scenario
 from ackclock.table import json_text
 
 #: Schema version of advice.json; changes with its shape.
-SCHEMA = 3
+SCHEMA = 4
 
 #: Folder of the runs within that of the recommendation.
 RUNS = "runs"
