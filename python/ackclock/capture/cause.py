@@ -69,8 +69,8 @@ def cause(connection: Row, limit: str, evidence: Row, predicted: Sequence[Row]) 
 
 
 def marks(connection: Row) -> int:
-    """Returns the least number of marks; 0 in results of versions without the column."""
-    return int(connection.get("marks_lower") or 0)
+    """Returns the least number of marks; 0 without an ACK."""
+    return int(connection["marks_lower"] or 0)
 
 
 def marks_in_words(connection: Row) -> str:

@@ -178,7 +178,7 @@ def _cells(row: dict[str, Any]) -> list[Cell]:
         scaled(row["goodput_bit_per_s"], 1e-6),
         None if sent_again is None or sent == 0 else sent_again / sent * 100,
         _losses(row),
-        row.get("marks_lower"),
+        row["marks_lower"],
         scaled(row["rtt_min_s"], 1e3),
         scaled(row["rtt_mean_s"], 1e3),
         scaled(row["rtt_p99_s"], 1e3),
@@ -367,8 +367,6 @@ def _connections(count: int) -> str:
 
 def _lacking(connections: pa.Table) -> list[str]:
     """Returns warnings if the capture lacks packets, or the whole of a direction."""
-    if "missed_packets" not in connections.column_names:
-        return []
     missed, missed_bytes = (
         np.nan_to_num(column(connections, name).astype(float))
         for name in ("missed_packets", "missed_bytes")

@@ -96,8 +96,7 @@ def lacks(connection: Row) -> str:
 
     Empty if it lacks none.
     """
-    # Results of earlier versions do not have this column.
-    missed = connection.get("missed_packets") or 0
+    missed = connection["missed_packets"] or 0
     if missed == 0:
         return ""
     share = missed / (missed + connection["packets"])

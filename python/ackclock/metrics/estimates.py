@@ -80,10 +80,6 @@ def estimate_settling_time(result: Result) -> list[Value]:
 
 
 def _per_flow(result: Result, of_instance: Callable[[Columns], float]) -> list[Value]:
-    if COLUMN not in result.tables["samples"].column_names:
-        # Captures and kernels do not report the sender's estimate.
-        flows = grouped(result.tables["flows"], ("point", "replicate", "flow"), ())
-        return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
     by_flow: dict[tuple[int, int, str], list[float]] = {}
     keys = ("point", "replicate", "flow", "instance")

@@ -21,11 +21,6 @@ def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Resu
     """Makes a metric of a column of `samples` after the warm-up, all instances together."""
 
     def values(result: Result) -> list[Value]:
-        if name not in result.tables["samples"].column_names:  # written by an older version
-            flows = grouped(result.tables["flows"], _KEYS, ())
-            return [
-                Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows
-            ]
         warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
         return [
             Value(point, replicate, flow, combine(after(rows, warmups[point])))

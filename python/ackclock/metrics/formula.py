@@ -68,14 +68,10 @@ class Formula:
         arrive = arriving(result) if self.active else frozenset()
         needed = (*self.columns, self.over, self.active if arrive else "", time)
         names = [*filter(None, dict.fromkeys(needed))]
-        if not set(names) <= set(table.column_names):
-            names = []  # written by an older version
         warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points if time]
         values = []
         for (point, replicate, subject), rows in grouped(table, keys, tuple(names)):
-            if not names:
-                value = math.nan
-            elif (point, subject) in arrive:
+            if (point, subject) in arrive:
                 active = float(np.nansum(self._quantity(rows) * rows[self.active]))
                 value = active / measured_s(result, point)
             else:

@@ -19,7 +19,7 @@ BACKLOG = OverTime(
     "queue", "Queue", "hops", Axis("backlog", "packets", begin=0.0),
     (
         Trace("backlog_packets"),
-        Trace("limit_packets", "limit", "limit", "steps"),  # not in old results
+        Trace("limit_packets", "limit", "limit", "steps"),
     ),
     absent="no flow's data passes a shared hop",
 )  # fmt: skip
@@ -58,8 +58,7 @@ def _queue(
 def _hops(run: Replicate) -> list[Line]:
     """Returns the samples of each hop that had a backlog or a loss."""
     hops = run.rows("hops")
-    drawn = [name for name in BACKLOG.columns if name in hops.column_names]
-    columns = ("time_s", *drawn, *_CAUSES)
+    columns = ("time_s", *BACKLOG.columns, *_CAUSES)
     busy = [
         (hop, rows)
         for (hop,), rows in grouped(hops, ("hop",), columns)

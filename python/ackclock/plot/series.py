@@ -218,7 +218,7 @@ class Replicate:
 def is_known(result: Result, name: str, point: int) -> bool:
     """Returns True if any sample of a point has a value in a column."""
     samples = result.rows("samples", point=point)
-    return name in samples.column_names and samples[name].null_count < samples.num_rows
+    return bool(samples[name].null_count < samples.num_rows)
 
 
 def near(values: Values, curve: Values) -> Values:
