@@ -16,6 +16,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,6 +140,16 @@ def environment_for(document: Path, command: Path) -> dict[str, str]:
     installed = [str(Path(sys.executable).parent), *os.get_exec_path()]
     places = installed if document.name == "README.md" else [str(command), *installed]
     return os.environ | {"PATH": os.pathsep.join(places)}
+
+
+def test_a_crate_whose_documentation_has_examples_runs_them() -> None:
+    for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
+        library = tomllib.loads(manifest.read_text(encoding="utf-8")).get("lib", {})
+        if library.get("doctest", True):
+            continue
+        for source in (manifest.parent / "src").rglob("*.rs"):
+            fences = re.findall(r"^\s*//[/!] ```(\w*)", source.read_text("utf-8"), re.MULTILINE)
+            assert set(fences[::2]) <= {"text"}, f"{source}: remove doctest = false"
 
 
 def test_the_experiment_of_a_package_reads_no_file_of_the_folder() -> None:
