@@ -22,6 +22,7 @@ from ackclock.errors import CODES
 
 from ..conftest import LEAKY_PIPE
 from ..refusals import error_of
+from ..sweeps.conftest import InThisProcess
 
 WRITE = "if so meant: pytest tests/messages --write-messages"
 
@@ -123,6 +124,7 @@ def error(
             Path(name).chmod(0o600)
         Path("shared").chmod(0o644)
         result.save("run")
+        patch.setattr("ackclock.sweeps.places.here.Here", InThisProcess)
         sweep(
             alone.replace({"duration": "2 s", "replicates": 1}),
             "sweep",

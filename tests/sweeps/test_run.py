@@ -183,6 +183,7 @@ def test_a_sweep_is_drawn_as_lines_or_as_a_heat_map(small: Path) -> None:
     assert not Path("no.svg").exists()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_value_that_no_point_can_have_is_refused_at_once(small: Path) -> None:
     outcome = ackclock(
         "sweep", "run", small, "--vary", "flows.a.transport.mss=1000,100000 bytes", "-o", "s",
