@@ -52,6 +52,7 @@ def test_what_is_no_item_is_named(name: str, text: str) -> None:
     assert complaints(name, text)
 
 
+@pytest.mark.slow
 def test_a_release_puts_them_above_the_last_version(tmp_path: Path) -> None:
     pytest.importorskip("towncrier", reason="towncrier is not installed")
     (tmp_path / "changes").mkdir()

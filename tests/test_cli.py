@@ -49,6 +49,7 @@ def test_check_as_json_has_the_defaults(scenario_file: Path) -> None:
     assert str(points[0]["scenario"]["seed"]) == str(2**64 - 1)
 
 
+@pytest.mark.slow
 def test_simulate_prints_the_table_and_writes_the_folder(scenario_file: Path) -> None:
     outcome = ackclock("simulate", scenario_file, *QUICK)
     assert outcome.exit_code == 0, outcome.stderr
@@ -70,6 +71,7 @@ def test_simulate_prints_the_table_and_writes_the_folder(scenario_file: Path) ->
     assert not result.partial
 
 
+@pytest.mark.slow
 def test_simulate_as_json(scenario_file: Path) -> None:
     outcome = ackclock(
         "simulate",
@@ -105,6 +107,7 @@ def test_a_run_that_cannot_fit_into_memory_is_refused_in_one_line(scenario_file:
     assert [path.name for path in Path().iterdir()] == ["leaky.toml"]
 
 
+@pytest.mark.slow
 def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
     ackclock(
         "simulate",
@@ -136,6 +139,7 @@ def test_what_is_set_is_what_runs_though_it_is_swept(scenario_file: Path, verb: 
     )
 
 
+@pytest.mark.slow
 def test_what_is_set_is_no_longer_swept(scenario_file: Path) -> None:
     path = "hops.wireless.impairments.0.probability"
     for changes, points in ((QUICK, 6), ((*QUICK, "--set", f"{path}=1 %"), 2)):
@@ -172,6 +176,7 @@ def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     )  # everything that is ours may go
 
 
+@pytest.mark.slow
 def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     outcome = ackclock("predict", scenario_file)
     assert outcome.exit_code == 0
@@ -206,7 +211,7 @@ def test_whatever_is_registered_can_be_shown() -> None:
     assert "|".join(shown()) in told
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [kind for kind in shown() if kind != "schema"])
 def test_show_lists_and_details(kind: str) -> None:
     records = json.loads(ackclock("show", kind, "--json").stdout)
@@ -291,6 +296,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert sorted(path.name for path in Path().iterdir()) == ["bad.trace", "leaky.toml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),
     [
@@ -347,7 +353,7 @@ def test_a_figure_that_cannot_be_drawn_is_one_line(
     assert not Path("run/figures").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_samples_too_far_apart_for_any_time_scale_are_said_to_be_so(scenario_file: Path) -> None:
     coarse = ("--set", "sample_interval=1 s", "--set", "sweep={}")
     ackclock("simulate", scenario_file, *QUICK, *coarse, "-o", "run")
@@ -438,6 +444,7 @@ def test_ctrl_c_during_the_import_of_a_compiled_module_is_an_interrupt(
     check(error_of(outcome), "interrupted", "")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_start_up_imports_nothing_heavy(run_python) -> None:
     code = (
@@ -448,6 +455,7 @@ def test_start_up_imports_nothing_heavy(run_python) -> None:
     assert run_python("-c", code).stdout == "[]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_nothing_heavy_is_imported_before_the_first_event(run_python) -> None:
     code = """\
@@ -463,7 +471,7 @@ cli.cli(["simulate", "leaky.toml"])
     assert (outcome.stdout, outcome.stderr) == ("[]\n", "")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("scenario_file")
 def test_a_summary_imports_nothing_that_draws(run_python) -> None:
     code = f"""\
@@ -508,7 +516,7 @@ main()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("scenario_file")
 def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
     # Thousands of runs: some end before the signal, most do not.
@@ -560,7 +568,7 @@ for command in {}:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number_of_threads(
     scenario_file: Path, run_python
 ) -> None:
@@ -587,6 +595,7 @@ def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number
     assert _folder(Path("run")) == everything
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["run.json", "flows.parquet", "samples.parquet"])
 def test_a_damaged_or_incomplete_result_is_one_line(scenario_file: Path, damage: str) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
@@ -600,6 +609,7 @@ def test_a_damaged_or_incomplete_result_is_one_line(scenario_file: Path, damage:
     assert not (Path("run") / "figures").exists()
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written_is_refused_before_the_run(
     scenario_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -618,6 +628,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(
     check_refusal(ackclock("simulate", scenario_file, "-o", "other"), "file", str(Path.cwd()))
 
 
+@pytest.mark.slow
 def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
     outcome = ackclock("simulate", scenario_file, *ONE_RUN)
     assert "one replicate, no confidence interval" in outcome.stdout
@@ -652,6 +663,7 @@ def test_a_comparison_that_is_too_wide_goes_on_below(
     assert all(cell in text for row in cells for cell in row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     scenario_file: Path,
@@ -674,6 +686,7 @@ def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     assert bool(left_out) == (columns < 200)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
     name = "a\x1b[2Jb\u202ec"

@@ -332,6 +332,7 @@ def test_a_simulation_shows_the_models_asked_for(scenario_file: Path) -> None:
     assert {label for row in rows for label in row["predicted"]} == {"Mathis"}
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_announced_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     # A tenth of the patience that users have, and of the work that exhausts it.
     command = import_module("ackclock.cli.predict")
@@ -368,6 +369,7 @@ def test_stations_are_whole() -> None:
     check_refusal(answer, "out-of-range", "--stations", "1.5")
 
 
+@pytest.mark.slow
 def test_thousands_of_stations_have_an_answer() -> None:
     given = {"stations": 2000, "aifsn": 2, "cw_min": 15, "cw_max": 1023, "rtt": 0.01}
     others = {"other_stations": 7, "other_aifsn": 3, "other_cw_min": 15, "other_cw_max": 1023}

@@ -35,8 +35,8 @@ DOCUMENTS = [
     ROOT / "README.md",
     *sorted(path for kind in ("guides", "notes") for path in (ROOT / "docs" / kind).glob("*.md")),
 ]
-#: What a newcomer reads first. The commands of all other pages run in the long lane.
-FIRST = ("README", "first-scenario")
+#: The page that a newcomer follows. The commands of all others run in the long lane.
+FIRST = "first-scenario"
 _FENCE = re.compile(r"^```(\w+)(?:[ \t]+(\S+))?[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -78,7 +78,7 @@ def as_parameter(path: Path) -> object:
         block.mark in ("emulation", "loading") for block in blocks(path.read_text(encoding="utf-8"))
     )
     marks = [pytest.mark.real_time if in_real_time else pytest.mark.slow]
-    if path.stem not in FIRST:
+    if path.stem != FIRST:
         marks.append(pytest.mark.long)
     return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
 
@@ -200,6 +200,7 @@ def test_a_documents_commands_and_snippets_run(
         pytest.skip(f"all but the blocks at lines {lines}: {'; '.join(set(left_out.values()))}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name
 )

@@ -49,6 +49,7 @@ def _is_read(node: ast.AST) -> bool:
     return name in ELEMENTS or of_transport
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", READERS)
 def test_no_reader_takes_an_element_out_of_a_scenario(package: str) -> None:
     files = sorted((PACKAGE / package).rglob("*.py"))
@@ -103,7 +104,7 @@ def restated(result: Result, count: int, *names: str) -> Result:
     return Result(result.run | {"points": points}, tables)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_report_needs_no_fact(short: Result, count: int) -> None:
     for names in [(), *((name,) for name in sorted(facts_in(short.points)))]:

@@ -43,6 +43,7 @@ def test_whatever_a_view_has_is_an_option_of_the_command() -> None:
     assert {*plot.OPTIONS, "predicted"} == {field.name for field in fields(plot.View)}
 
 
+@pytest.mark.slow
 def test_a_figure_is_there_or_says_why_not(result: Result) -> None:
     view = plot.View()
     figures = plot.figures(result)

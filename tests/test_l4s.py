@@ -76,6 +76,7 @@ def test_a_run_as_claimed_says_what_was_seen() -> None:
     assert judged.sentence.endswith("Classic packets waited in the other one.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "said", "fallback"),
     [
@@ -185,6 +186,7 @@ def test_a_comparison_and_a_page_have_the_verdict() -> None:
     assert doubted.rest.startswith("scalable: ")
 
 
+@pytest.mark.slow
 def test_the_command_line_says_so_first(tmp_path: Path) -> None:
     (tmp_path / "l4s.toml").write_text(SCENARIO)
     arguments = ["simulate", str(tmp_path / "l4s.toml"), "-o", str(tmp_path / "out")]

@@ -123,6 +123,7 @@ def packed(path: Path) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_a_list_of_names_has_one_on_a_line(tmp_path: Path) -> None:
     """Two changes that add a name each do not conflict, and nobody wraps lines by hand."""
     (tmp_path / "a.py").write_text('A = 1\nB = [\n    "a", "b", "c",\n]  # fmt: skip\n')

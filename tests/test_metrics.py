@@ -369,6 +369,7 @@ def test_f_and_e_by_hand() -> None:
     )  # equally far apart in both, in turn: F's mean of 1.25 does not show it
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(1, 1e9), st.floats(1, 1e9)), min_size=1, max_size=5))
 def test_e_is_f_or_one_over_it_and_the_same_from_both_sides(
     goodputs: list[tuple[float, float]],

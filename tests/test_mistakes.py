@@ -208,6 +208,7 @@ def test_text_without_a_file_has_no_place() -> None:
     assert len(caught.value.errors) == len(KEYS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "meant"),
     [

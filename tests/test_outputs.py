@@ -32,7 +32,7 @@ def run(scenario_file: Path) -> Path:
     return Path()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_only_files_of_ackclock_are_replaced(run: Path) -> None:
     mine = 'name = "mine"  # ackclock simulate mine.toml\n'
     for name, command in COMMANDS.items():
@@ -49,7 +49,7 @@ def test_only_files_of_ackclock_are_replaced(run: Path) -> None:
             assert written.exit_code == 0, (command, written.stderr)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_page_replaces_no_scenario(run: Path, scenario_file: Path) -> None:
     before = scenario_file.read_bytes()
     assert ackclock("report", "run", "-o", scenario_file).exit_code == 2

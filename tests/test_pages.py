@@ -323,6 +323,7 @@ def test_a_logarithmic_axis_zooms_at_the_cursor(browser: Browser, pages: Pages) 
     assert value(browser, shown) == before
 
 
+@pytest.mark.long
 def test_figures_of_one_run_of_an_evaluation_zoom_together(browser: Browser, pages: Pages) -> None:
     browser.open(pages("evaluation"), 1280)
     ticks = """[...document.querySelectorAll('.live')].map(one =>

@@ -114,6 +114,7 @@ def test_a_heat_map_leaves_out_what_is_unknown_and_marks_what_has_not_settled() 
     assert any("not settled" in axes.get_title(loc="right") for axes in figure.axes)
 
 
+@pytest.mark.slow
 def test_the_label_of_the_colour_bar_is_within_the_figure() -> None:
     flat = table(controls=("reno",), rates=(1.0,))
     shown = flat.append_column("queueing_delay_p99", flat["utilisation"])
@@ -169,6 +170,7 @@ def test_small_multiples_have_a_line_for_each_choice() -> None:
     assert [text.get_text() for text in legend.get_texts()] == list(CONTROLS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [COLUMN_WIDTH_IN, TEXT_WIDTH_IN])
 def test_titles_legend_and_panels_do_not_overlap(width: float) -> None:
     spec = plot.small_multiples(
@@ -185,6 +187,7 @@ def test_titles_legend_and_panels_do_not_overlap(width: float) -> None:
     assert 0 <= legend.x0 < legend.x1 <= figure.bbox.width
 
 
+@pytest.mark.slow
 def test_the_bottleneck_is_shown_unless_another_hop_is_asked_for(lab: Result) -> None:
     assert bottleneck(lab) == "b"
     shown = plot.figure(lab, "sweep", metric="utilisation")
@@ -220,6 +223,7 @@ def test_a_cdf_is_of_the_samples_of_the_queue(lab: Result) -> None:
     assert all(axes.get_xlim()[0] == 0 and axes.get_xlim()[1] >= largest for axes in figure.axes)
 
 
+@pytest.mark.slow
 def test_a_distribution_is_of_the_subject_that_is_asked_for(lab: Result) -> None:
     assert plot.figure(lab, "cdf", subject="f").get_supxlabel() == "round-trip time of f (ms)"
     figure = plot.figure(lab, "box", subject="f", x="hops.b.queue.limit")
@@ -255,7 +259,7 @@ def test_what_is_not_a_width_is_refused(written: str, code: str) -> None:
         width_in(written)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_print_has_width_font_and_no_title(lab: Result) -> None:
     paper = Paper(width_in("column"), "serif", 7.0, "")
     for kind in plot.FIGURES:

@@ -75,7 +75,7 @@ def capture(
     return Capture(flow, senders, receivers)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_is_wrong_with_any_packet(capture: Capture) -> None:
     for packet in capture.senders + capture.receivers:
         assert packet["_ws.malformed"] == ""

@@ -70,7 +70,7 @@ def rivals(leaky_pipe: Scenario) -> Result:
     return simulate(alone.replace(flows=flows, replicates=2, duration="3 s"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["sweep", *OVER_TIME])
 def test_every_figure_in_every_format(
     result: Result, predicted: Result, tmp_path: Path, name: str
@@ -175,12 +175,13 @@ OF_OTHER_FLOWS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("what", [name for name in METRICS if name not in OF_OTHER_FLOWS])
 def test_every_metric_can_be_swept(result: Result, what: str) -> None:
     assert plot.figure(result, "sweep", metric=what).axes[0].get_lines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", OF_OTHER_FLOWS)
 def test_a_metric_that_is_not_known_is_said_to_be_so(result: Result, what: str) -> None:
     [axes] = plot.figure(result, "sweep", metric=what).axes
@@ -213,6 +214,7 @@ def test_the_window_is_drawn_in_segments(result: Result) -> None:
     np.testing.assert_allclose(line.get_ydata(), [row["cwnd_bytes"] / 1000 for row in rows])
 
 
+@pytest.mark.slow
 def test_drops_are_drawn_once_each(result: Result) -> None:
     _, drops = plot.figure(result, "queue", point=2).axes
     drawn = sum(float(np.sum(line.get_ydata())) for line in drops.get_lines())
@@ -230,6 +232,7 @@ def test_drops_are_drawn_once_each(result: Result) -> None:
     assert drawn > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OVER_TIME)
 def test_figures_over_time_may_be_of_a_part_of_it(result: Result, name: str) -> None:
     whole = OVER_TIME[name](result, point=2)
@@ -380,6 +383,7 @@ def test_curves_below_zero_and_over_categories() -> None:
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_an_inlined_drawing_has_ids_of_its_own() -> None:
     drawn = plot.render(
         plot.curves([plot.Curve("law", [1, 2], [1, 2])], "x (s)", "y (s)", "Law"), "svg"

@@ -61,6 +61,7 @@ def test_what_the_step_cuts_in_two_counts_for_neither_side() -> None:
     assert (told.before, told.after, told.reached_s, told.halved_s) == (8, 4, 1.5, 1.5)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(0.1, 100), min_size=2, max_size=30),
     st.data(),

@@ -34,11 +34,13 @@ def test_a_saved_result_comes_back(result: Result, tmp_path: Path) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["run"]  # nothing else is left
 
 
+@pytest.mark.slow
 def test_two_runs_are_the_same_bytes(leaky_pipe: Scenario, result: Result, tmp_path: Path) -> None:
     first = contents(result.save(tmp_path / "first"))
     assert contents(simulate(leaky_pipe).save(tmp_path / "second")) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_the_number_of_threads_changes_nothing(
     leaky_pipe: Scenario, result: Result, tmp_path: Path, threads: int
@@ -209,6 +211,7 @@ def test_what_a_kill_leaves_is_in_nobodys_way(contents: Contents, tmp_path: Path
         refuse_foreign_folder(tmp_path, contents)
 
 
+@pytest.mark.slow
 def test_progress_rises_to_one(leaky_pipe: Scenario) -> None:
     told: list[float] = []
     simulate(leaky_pipe.replace(duration="60 s"), progress=told.append)

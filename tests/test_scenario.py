@@ -163,6 +163,7 @@ def test_binary_files_are_refused(tmp_path: Path) -> None:
         ackclock.load(tmp_path / "x.toml")
 
 
+@pytest.mark.slow
 def test_the_schema_accepts_what_the_engine_accepts(leaky_pipe: Scenario) -> None:
     Draft202012Validator.check_schema(schema())
     validator = Draft202012Validator(schema())
@@ -172,6 +173,7 @@ def test_the_schema_accepts_what_the_engine_accepts(leaky_pipe: Scenario) -> Non
         validator.validate(leaky_pipe.tree | {"hosp": []})
 
 
+@pytest.mark.slow
 def test_every_registered_thing_says_what_it_is() -> None:
     for kind in (
         "controls",
@@ -261,6 +263,7 @@ def test_examples_are_as_the_schema_says_with_and_without_defaults(
         validator.validate(point.scenario.resolve().tree)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "value"),
     [

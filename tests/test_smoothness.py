@@ -41,6 +41,7 @@ def test_an_equivalence_by_hand() -> None:
     assert math.isnan(equivalence_ratio([0, 0], [0, 0]))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), min_size=1, max_size=50))
 def test_equivalence_is_symmetric_a_share_and_one_with_itself(
     pairs: list[tuple[float, float]],
@@ -56,6 +57,7 @@ def test_equivalence_is_symmetric_a_share_and_one_with_itself(
         assert equivalence_ratio(a, a) == 1
 
 
+@pytest.mark.slow
 @given(rates, st.floats(1e-3, 1e3))
 def test_variation_knows_no_unit(values: list[float], factor: float) -> None:
     one, other = (
@@ -77,6 +79,7 @@ def test_a_constant_rate_has_no_variation_at_any_time_scale() -> None:
         assert mean(result, rate_cov(scale)) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_variation_of_independent_increments_falls_as_the_root_of_the_time_scale() -> None:
     draws = np.random.default_rng(1).gamma(
         4.0, 100.0, (40, 4000)

@@ -47,6 +47,7 @@ def test_a_span_is_the_ends_of_the_axis(recorded: Result) -> None:
     assert figure.axes[1].get_xlim() == (1.0, 2.0)
 
 
+@pytest.mark.slow
 def test_the_same_figure_has_the_same_bytes(recorded: Result) -> None:
     first, again = (plot.render(draw(states(recorded)), "svg") for _ in range(2))
     assert first == again

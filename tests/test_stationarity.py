@@ -255,6 +255,7 @@ def test_doors_mark_what_has_not_settled_and_warn_in_one_line(tmp_path: Path) ->
     }
 
 
+@pytest.mark.slow
 def test_pages_and_figures_mark_it(unsettled: Result) -> None:
     text = page([(unsettled, None)])
     assert f"{NOTE}." in text

@@ -61,6 +61,7 @@ def found(result: Result, what: Metric) -> set[str]:
     return {value.subject for value in what.values(result)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", METRICS.values(), ids=lambda what: what.name)
 def test_values_are_of_the_stated_kind(asked: Scenario, result: Result, what: Metric) -> None:
     names = what.subjects.names(asked.resolve().tree)
@@ -96,6 +97,7 @@ WITHOUT_PARAMETERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queue", WITHOUT_PARAMETERS)
 def test_the_classes_of_every_queue_are_known(queue: str) -> None:
     """Names of subjects come from facts: no other queue than those has classes."""

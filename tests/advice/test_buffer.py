@@ -103,6 +103,7 @@ def trials_of(scenario: Scenario) -> Trials:
     return Trials(scenario, 1, hop, Runs(None, lambda _words: None))
 
 
+@pytest.mark.slow
 def test_the_answer_meets_all_targets_and_the_next_smaller_buffer_does_not(
     found: BufferAdvice,
 ) -> None:
@@ -134,6 +135,7 @@ def test_the_delay_bounds_the_buffer_from_above_by_what_it_holds(found: BufferAd
         assert one.intervals["delay_p99_s"].mean <= full_s * 1.0001
 
 
+@pytest.mark.slow
 def test_throughput_does_not_fall_with_the_buffer_nor_loss_rise(small: Scenario) -> None:
     trials = trials_of(small)
     of = droptail(trials.hop)
@@ -310,6 +312,7 @@ def test_transfers_that_arrive_have_their_own_target() -> None:
     assert phrases.aqm_table(advice) is None
 
 
+@pytest.mark.slow
 def test_transfers_alone_have_no_default_of_utilisation() -> None:
     text = SMALL[: SMALL.index("[[flows]]")] + PAGES
     advice = advise_buffer(Scenario.from_toml(text), completion_p95="2 s")
@@ -318,6 +321,7 @@ def test_transfers_alone_have_no_default_of_utilisation() -> None:
         advise_buffer(Scenario.from_toml(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["markov-link", "trace-link"])
 def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
     tree = load(ROOT / "examples" / f"{name}.toml").tree
@@ -335,6 +339,7 @@ def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
     assert told["ms"] == pytest.approx(told["bytes"] * 8 / advice.hop.rate_bit_per_s * 1e3)
 
 
+@pytest.mark.slow
 def test_sources_that_know_no_congestion_may_stand_beside() -> None:
     cross = """
 [[flows]]
@@ -372,6 +377,7 @@ def test_a_link_without_a_rate_is_refused(small: Scenario) -> None:
         bottleneck(replace(result, tables={**result.tables, "hops": unknown}), None)
 
 
+@pytest.mark.slow
 def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scenario) -> None:
     red = {"kind": "adaptive_red", "limit": "200 packets", "target_delay": "20 ms"}
     advice = advise_buffer(
@@ -390,6 +396,7 @@ def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scen
     assert phrases.buffer_table(advice).texts[-1][-1] == "now (adaptive_red)"
 
 
+@pytest.mark.slow
 def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
     fixed = small.replace(
         {"flows.downloads.start": "0 s", "flows.downloads.access_delay": "5 ms", "replicates": 2}
@@ -466,6 +473,7 @@ def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(
     assert _status(contrary, (BUSY, QUICK), None) == "infeasible"
 
 
+@pytest.mark.slow
 def test_a_run_of_few_saw_teeth_is_said_to_be(small: Scenario) -> None:
     """One Reno flow of some 400 packets adds one per 100 ms: a saw-tooth takes 20 s.
 
@@ -546,6 +554,7 @@ def test_where_the_middle_misses_a_target_the_nearest_that_meets_all_is_advised(
     assert _recommended(trials, (BUSY,), 10, 40).setting.size == 22
 
 
+@pytest.mark.slow
 def test_the_effort_is_that_of_a_batch_times_their_number(small: Scenario, tmp_path: Path) -> None:
     effort = expected(small, None, 2, Grid(32.0, 64.0), kept=True)
     assert effort is not None
@@ -599,6 +608,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_answer_in_packets_bytes_and_milliseconds(file: Path) -> None:
     outcome = command(file, "--utilisation", "80%")
     assert outcome.exit_code == 0, outcome.stderr
@@ -684,6 +694,7 @@ def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     assert (folder / "trade-off.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_json_has_units_in_its_names_and_null_for_what_is_unknown(file: Path) -> None:
     told = json.loads(command(file, "--utilisation", "80%", "--p99-delay", "20ms", "--json").stdout)
     assert told["status"] == "found"
@@ -698,6 +709,7 @@ def test_json_has_units_in_its_names_and_null_for_what_is_unknown(file: Path) ->
     assert sizes == sorted(sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),
     [
@@ -743,6 +755,7 @@ def test_a_sweep_and_a_foreign_folder_are_refused(file: Path, tmp_path: Path) ->
     check_refusal(command(file, "-o", tmp_path), "file", str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_machine_that_cannot_emulate_says_why(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -755,6 +768,7 @@ def test_a_machine_that_cannot_emulate_says_why(
     assert "Not confirmed by emulation: no namespaces here; say sudo" in outcome.stdout
 
 
+@pytest.mark.slow
 def test_a_signal_while_it_emulates_keeps_the_runs(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

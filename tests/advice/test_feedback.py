@@ -111,6 +111,7 @@ def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path)
     assert found[0] < (HIGH + LOW) / 2
 
 
+@pytest.mark.slow
 def test_a_short_trace_has_no_intervals_and_says_so(tmp_path: Path) -> None:
     # Eight blocks of two sojourns of 20 s would be 320 s.
     advice = advice_at(tmp_path, 100, 200.0, effcap=[(7, 49)])
@@ -130,6 +131,7 @@ def moving(tmp_path: Path) -> Path:
     return markov_csv(tmp_path / "moving.csv", 0.2, 60.0)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_table_and_a_sentence(moving: Path) -> None:
     outcome = ackclock(moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49")
     assert outcome.exit_code == 0, outcome.stderr
@@ -173,6 +175,7 @@ def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_pat
     assert again.stdout == replaced.stdout
 
 
+@pytest.mark.slow
 def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
     advice = advise_feedback(moving, "200 ms", replicates=2, effcap=[(7, 49)])
     starts = [advice.result.rows("flows", point=point)["start_s"].to_pylist() for point in range(4)]
@@ -180,6 +183,7 @@ def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
     assert starts[0][0] != starts[0][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),
     [

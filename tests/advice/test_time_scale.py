@@ -43,6 +43,7 @@ def test_the_time_between_changes_is_known_as_well_as_n_sojourns_tell(
     assert found.low_bit_per_s == pytest.approx(LOW, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_truth_as_often_as_it_says(tmp_path: Path) -> None:
     # 95 % of 60 traces should contain it; fewer than 50 do with a probability of 1 in 1000
     # (binomial law).
@@ -63,6 +64,7 @@ def test_few_changes_have_a_wide_interval_that_holds_the_truth(tmp_path: Path) -
     assert held >= 33
 
 
+@pytest.mark.slow
 def test_unequal_times_are_told_apart(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "a.csv", *markov_rows(0.3, 0.1, 800.0), 800.0)
     found = scale_of(path, 0.002)

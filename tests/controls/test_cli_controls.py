@@ -42,6 +42,7 @@ def test_a_new_control_is_some_sixty_lines_and_not_replaced(folder: Path) -> Non
     assert run("new", "mine", "-o", "mine.c").exit_code == 2
 
 
+@pytest.mark.slow
 @needs_clang
 def test_a_new_control_passes_its_checks() -> None:
     run("new", "mine")
@@ -105,6 +106,7 @@ def test_a_control_that_does_not_reduce_its_window_is_complained_of(
     assert complaint in checked.stderr
 
 
+@pytest.mark.slow
 @needs_clang
 def test_a_window_that_never_grows_is_complained_of(folder: Path) -> None:
     run("new", "mine")
@@ -128,6 +130,7 @@ def test_without_the_loader_the_check_is_skipped(
     assert "the kernel was not asked: ackclock-kernel-host is not installed" in checked.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "code", "words"),
     [

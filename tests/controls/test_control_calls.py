@@ -29,6 +29,7 @@ def simulated(folder: Path, control: dict[str, Any], **changes: Any) -> Result:
     return result
 
 
+@pytest.mark.slow
 def test_a_simulation_has_the_calls_and_twin_answers_them_alike(tmp_path: Path) -> None:
     changes = {"flows.flow.count": 2, "replicates": 2, "duration": "10 s"}
     result = simulated(tmp_path / "run", shipped("cubic", beta_thousandth=600), **changes)
@@ -56,6 +57,7 @@ def test_recording_the_calls_changes_nothing_else(tmp_path: Path) -> None:
         assert with_calls.tables[name] == without.tables[name]
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_an_emulation(tmp_path: Path) -> None:
     simulated(tmp_path / "run", shipped("cubic"), **{"flows.flow.count": 2})
     [made] = calls_of(tmp_path / "run")
@@ -119,6 +121,7 @@ def flights(made: Calls) -> list[tuple[int, int, int]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_flight_means_in_the_engine_what_it_means_in_the_kernel(tmp_path: Path) -> None:
     simulated(tmp_path / "run", shipped("westwood_re"))
     _, kernels = calls_of(RECORDED)
@@ -129,6 +132,7 @@ def test_a_flight_means_in_the_engine_what_it_means_in_the_kernel(tmp_path: Path
         assert all(least <= told <= most for told, least, most in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["westwood_re", "westwood_crb"])
 def test_an_estimate_in_integers_is_that_of_the_papers(name: str, tmp_path: Path) -> None:
     """As of the kernel's calls (tests/emulation/test_loaded_controls.py), with the same bound."""
@@ -162,6 +166,7 @@ def most_apart(one: calls.ControlComparison) -> float:
     return max(abs(call["ours_segments"] - call["theirs_segments"]) for call in largest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["reno", "aimd"])
 def test_reno_in_numbers_with_fractions_stays_beside_the_program(
     program: str, tmp_path: Path
@@ -185,6 +190,7 @@ def test_cubic_in_numbers_with_fractions_stays_beside_the_kernels_calls() -> Non
     assert 0 < most_apart(one) <= MOST_APART
 
 
+@pytest.mark.slow
 def test_another_law_is_seen_where_it_begins_to_differ(tmp_path: Path) -> None:
     simulated(tmp_path / "run", shipped("reno", beta_numerator=7, beta_denominator=10))
     [one] = calls.beside(tmp_path / "run", stand_in("reno"))
@@ -197,6 +203,7 @@ def test_another_law_is_seen_where_it_begins_to_differ(tmp_path: Path) -> None:
     assert "first apart" in said.stdout
 
 
+@pytest.mark.slow
 def test_a_control_that_owns_window_and_rate(tmp_path: Path) -> None:
     """`delivery_rate` fills the path without the queue of one that waits for losses."""
     owning, reno = (
@@ -218,6 +225,7 @@ def test_a_control_that_owns_window_and_rate(tmp_path: Path) -> None:
     assert {min(later), max(later)} <= {0.7, 0.8, 1.2, 1.3}
 
 
+@pytest.mark.slow
 def test_loss_does_not_reduce_its_window(tmp_path: Path) -> None:
     """A loss of 1 % leaves it nearly all of the path, of which Reno uses less than half."""
     owning, reno = (

@@ -46,6 +46,7 @@ SIMULATED = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIMULATED)
 def test_every_program_uses_the_path(name: str) -> None:
     [flow] = rows(under(shipped(name), **{"hops.there.impairments": []}), "flows")
@@ -53,6 +54,7 @@ def test_every_program_uses_the_path(name: str) -> None:
     assert flow["goodput_bit_per_s"] > 8e6
 
 
+@pytest.mark.slow
 def test_rows_do_not_depend_on_the_number_of_threads() -> None:
     scenario = under(shipped("cubic"), replicates=6, **{"flows.flow.count": 3, "duration": "5 s"})
     assert rows(scenario, threads=1) == rows(scenario, threads=8)
@@ -108,6 +110,7 @@ def test_the_kernels_own_control_is_not_simulated() -> None:
         simulate(under(shipped("linux_bbr")))
 
 
+@pytest.mark.slow
 @needs_clang
 def test_source_is_compiled(tmp_path: Path) -> None:
     (tmp_path / "mine.bpf.c").write_text((PROGRAMS / "reno.bpf.c").read_text("utf-8"), "utf-8")

@@ -56,11 +56,13 @@ def test_it_does_what_the_same_control_in_c_does(tmp_path: Path) -> None:
     assert windows(of(tmp_path)) == windows(under(shipped("reno")))
 
 
+@pytest.mark.slow
 def test_rows_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     scenario = of(tmp_path).replace({"duration": "4 s", "replicates": 4, "flows.flow.count": 2})
     assert windows(scenario, 1) == windows(scenario, 4)
 
 
+@pytest.mark.slow
 def test_parameters_reach_the_class(tmp_path: Path) -> None:
     half = windows(of(tmp_path))
     assert windows(of(tmp_path, beta=0.8)) != half
@@ -68,6 +70,7 @@ def test_parameters_reach_the_class(tmp_path: Path) -> None:
         simulate(of(tmp_path, gamma=1.0))
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     before = windows(of(tmp_path))
     assert windows(of(tmp_path, RENO.replace("beta=0.5", "beta=0.8"))) != before

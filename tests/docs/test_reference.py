@@ -277,6 +277,7 @@ def test_the_page_of_experiments_has_none_of_other_packages(
     assert EXPERIMENTS[0].name in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["traffic", "impairments"])
 def test_the_index_names_every_element_of_a_kind_without_a_sentence(kind: str) -> None:
     index = reference.pages(registry(), schema())["docs/reference/README.md"]

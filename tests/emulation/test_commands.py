@@ -29,6 +29,7 @@ def test_a_summary_and_a_folder(scenario_file: Path, pretended: Pretended) -> No
     assert pretended.asked["emulate"]["device"] == "automatic"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pretended")
 @pytest.mark.parametrize("verb", ["simulate", "emulate"])
 def test_an_emulation_is_replaced_only_by_force(scenario_file: Path, verb: str) -> None:
@@ -67,6 +68,7 @@ def test_side_by_side(scenario_file: Path, pretended: Pretended) -> None:
     check_refusal(refused, "out-of-range", "--side-by-side", 0, 1000)
 
 
+@pytest.mark.slow
 def test_an_unreliable_run_is_one_line_and_exit_code_4(
     scenario_file: Path, pretended: Pretended
 ) -> None:
@@ -176,6 +178,7 @@ def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) 
     ]
 
 
+@pytest.mark.slow
 def test_a_long_run_says_at_once_how_long_and_how_fast(
     scenario_file: Path, pretended: Pretended, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +210,7 @@ def test_replay_of_a_run_that_was_killed_says_how_far_it_goes(
     assert re.search("^ *0 +1 +100 +90 +partial, 3.2 s of 5 s +no *$", outcome.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--json",)])
 def test_replay_that_does_not_is_exit_code_4(
     scenario_file: Path, pretended: Pretended, arguments: tuple[str, ...]
@@ -224,6 +228,7 @@ def test_replay_that_does_not_is_exit_code_4(
     )
 
 
+@pytest.mark.slow
 def test_replay_without_a_record_is_one_line(scenario_file: Path, pretended: Pretended) -> None:
     ackclock("emulate", scenario_file, *QUICK, "-o", "run")
     for record in Path("run/record").iterdir():

@@ -83,6 +83,7 @@ def simulations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return asked
 
 
+@pytest.mark.slow
 def test_emulated_side_by_side(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
     outcome = ackclock(
         "compare", scenario_file, *QUICK, "--side-by-side", "3", "--methods", "emulate,measure"
@@ -92,6 +93,7 @@ def test_emulated_side_by_side(scenario_file: Path, pretended: Pretended, measur
     assert measuring == [("emulate", "measure-emulate")]
 
 
+@pytest.mark.slow
 def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
     outcome = ackclock("compare", scenario_file, *QUICK)
     assert outcome.exit_code == 0, outcome.stderr
@@ -112,6 +114,7 @@ def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measurin
     assert pretended.asked["emulate"]["pcap"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pretended", "measuring")
 def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     answer = json.loads(ackclock("compare", scenario_file, *QUICK, "--json").stdout)
@@ -146,6 +149,7 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: Pretended) -> None:
     outcome = ackclock("compare", scenario_file, *QUICK)  # real measurement of made-up captures
     assert outcome.exit_code == 0
@@ -160,6 +164,7 @@ def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: 
     assert pretended.asked["emulate"]
 
 
+@pytest.mark.slow
 def test_a_machine_that_cannot_emulate_leaves_nulls(
     scenario_file: Path, pretended: Pretended, measuring: list
 ) -> None:
@@ -190,6 +195,7 @@ def test_nothing_but_what_this_machine_cannot_is_exit_code_3(
     assert not FOLDER.exists()
 
 
+@pytest.mark.slow
 def test_unreliable_runs_are_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
     pretended.verdicts = {(1, 0): LATE, (1, 1): LATE}
     chosen = ("--methods", "simulate,emulate")
@@ -213,6 +219,7 @@ def test_unreliable_runs_are_exit_code_4(scenario_file: Path, pretended: Pretend
     assert {row.point for row in known} == {0, 1}
 
 
+@pytest.mark.slow
 def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
     pretended.failure, pretended.complete = "the receivers' host ended", False
     outcome = ackclock("compare", scenario_file, *QUICK)
@@ -220,6 +227,7 @@ def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) 
     assert each_method.load(FOLDER).columns["simulate"].result is not None
 
 
+@pytest.mark.slow
 def test_real_time_is_limited_and_announced(scenario_file: Path, pretended: Pretended) -> None:
     chosen = (
         "--methods",
@@ -246,6 +254,7 @@ def test_real_time_is_limited_and_announced(scenario_file: Path, pretended: Pret
     assert "a run of 5 s is longer than 1 s" in nothing.stderr
 
 
+@pytest.mark.slow
 def test_what_is_there_is_used_again(
     scenario_file: Path, pretended: Pretended, measuring: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +282,7 @@ def test_what_is_there_is_used_again(
     assert Result.load(FOLDER / "simulate").run["seed"] == "2"
 
 
+@pytest.mark.slow
 def test_another_build_emulates_no_second_time(
     scenario_file: Path, pretended: Pretended, measuring: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +298,7 @@ def test_another_build_emulates_no_second_time(
     assert pretended.asked["emulate"]["device"] == "tun"
 
 
+@pytest.mark.slow
 def test_an_interrupted_command_goes_on(
     scenario_file: Path, pretended: Pretended, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -445,6 +456,7 @@ def test_what_there_is_not_is_refused_at_once(scenario_file: Path, wrong: dict, 
     assert not Path("compared").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pretended")
 def test_from_python(scenario_file: Path) -> None:
     scenario = load(scenario_file).replace(replicates=2, duration="2 s", sweep={})

@@ -72,6 +72,7 @@ def test_what_is_run_is_what_run_json_says(
     assert not (tmp_path / "run" / "pcap").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "pieces"), [(2, 100), (3, 100), (100, 2), (7, 2)])
 def test_a_table_that_comes_in_many_pieces(
     pretended: Pretended,
@@ -189,7 +190,7 @@ def test_a_run_that_is_killed_leaves_what_replay_needs_and_nothing_else(
     assert pretended.asked["replay"]["folder"] == str(Path.cwd())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("killed", [False], indirect=True)
 @pytest.mark.usefixtures("pretended")
 def test_a_run_that_is_killed_at_the_very_end_has_its_tables(killed: Path) -> None:
@@ -233,6 +234,7 @@ def test_a_full_disk_leaves_the_record(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pretended")
 @pytest.mark.parametrize("name", ["machine", "folder", "points"])
 def test_a_description_that_lacks_something_says_what(

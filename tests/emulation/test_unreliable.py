@@ -30,6 +30,7 @@ def emulated(leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> 
         return emulate(short.replace(sweep=sweep), tmp_path_factory.mktemp("emulated") / "run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", METRICS.values(), ids=lambda what: what.name)
 def test_no_average_takes_them_in(emulated: Result, what) -> None:
     values = what.values(emulated)

@@ -111,6 +111,7 @@ def test_a_trace_that_cannot_be_is_refused_in_one_line(
         rate_estimates(trace(**other), mss=1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mss", [0, -1, 1.5, 2**32])
 def test_a_segment_has_a_size(mss: float) -> None:
     with refused("out-of-range", "mss", mss):

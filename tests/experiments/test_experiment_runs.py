@@ -178,6 +178,7 @@ def reproduced(toy: Toy) -> dict[str, Any]:
     return runner.reproduce(toy.record, Path.cwd())
 
 
+@pytest.mark.slow
 def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(
     emulated: Toy, machine: Machine
 ) -> None:
@@ -195,6 +196,7 @@ def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(
     assert machine.done == ["emulate", "measure"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulated")
 def test_what_depends_on_the_machine_never_fails() -> None:
     answer = ackclock("reproduce", "toy", "-o", "gallery")
@@ -202,7 +204,7 @@ def test_what_depends_on_the_machine_never_fails() -> None:
     assert re.search(r"- “It rises” \(it falls\)$", answer.stdout, re.MULTILINE)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     emulated: Toy, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +224,7 @@ def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     assert machine.done[7:] == ["emulate", "measure"]
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machine: Machine) -> None:
     machine.lacking = LACKING
     answer = ackclock("reproduce", "toy", "-o", "gallery")
@@ -255,6 +258,7 @@ def test_a_quick_look_emulates_nothing(machine: Machine) -> None:
     assert machine.done == []
 
 
+@pytest.mark.slow
 def test_a_quick_look_emulates_what_says_how_it_can_be_short(
     emulated: Toy, machine: Machine
 ) -> None:
@@ -267,6 +271,7 @@ def test_a_quick_look_emulates_what_says_how_it_can_be_short(
     assert results["x"].points[0]["scenario"]["duration"] == "1 s"
 
 
+@pytest.mark.slow
 def test_runs_that_can_be_spared_cost_no_trust(emulated: Toy, machine: Machine) -> None:
     machine.verdict = LATE
     emulated.run = replace(emulated.run, spare=1)
@@ -279,6 +284,7 @@ def test_runs_that_can_be_spared_cost_no_trust(emulated: Toy, machine: Machine) 
     assert results["x"].left_out == {(0, 0)}
 
 
+@pytest.mark.slow
 def test_who_asks_for_runs_side_by_side_gets_them(emulated: Toy, machine: Machine) -> None:
     emulated.run = replace(emulated.run, side_by_side=7)
     machine.side_by_side = 7
@@ -286,6 +292,7 @@ def test_who_asks_for_runs_side_by_side_gets_them(emulated: Toy, machine: Machin
     assert machine.done == ["emulate", "measure"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulated")
 def test_an_emulation_that_is_not_to_be_reliable_is_shown_and_done_again(machine: Machine) -> None:
     machine.verdict = LATE
@@ -314,6 +321,7 @@ def test_an_emulation_that_failed_says_why(emulated: Toy, machine: Machine) -> N
     assert emulated.seen == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulated")
 def test_an_interrupted_emulation_is_done_again(machine: Machine) -> None:
     machine.ends = False
@@ -324,6 +332,7 @@ def test_an_interrupted_emulation_is_done_again(machine: Machine) -> None:
     assert machine.done == ["emulate", "emulate", "measure"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulated")
 def test_an_emulation_that_is_terminated_is_done_again(machine: Machine) -> None:
     machine.terminated = True
@@ -336,6 +345,7 @@ def test_an_emulation_that_is_terminated_is_done_again(machine: Machine) -> None
     assert machine.done == ["emulate", "emulate", "measure"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulated")
 def test_an_interrupted_measurement_needs_no_second_emulation(machine: Machine) -> None:
     machine.measures = False
@@ -345,6 +355,7 @@ def test_an_interrupted_measurement_needs_no_second_emulation(machine: Machine) 
     assert machine.done == ["emulate", "measure", "measure"]
 
 
+@pytest.mark.slow
 def test_captures_of_an_emulation_stay_and_those_of_a_simulation_do_not(
     emulated: Toy, leaky_pipe: Scenario, machine: Machine
 ) -> None:
@@ -360,7 +371,7 @@ def test_captures_of_an_emulation_stay_and_those_of_a_simulation_do_not(
     runner.prepare(Path("gallery"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_captures_that_were_given_up_are_made_again_if_they_are_needed(
     leaky_pipe: Scenario, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def computed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Count
     return counted
 
 
+@pytest.mark.slow
 def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
     answer = ackclock("reproduce", "toy-table-1")
     assert answer.exit_code == 0, answer.stderr
@@ -153,6 +154,7 @@ def test_what_is_done_is_not_done_again(
     }
 
 
+@pytest.mark.slow
 def test_json_has_the_same_as_the_folder(computed: dict[str, Counted]) -> None:
     answer = json.loads(ackclock("reproduce", "toy", "--json").stdout)
     assert answer["gallery"] == str(Path("out/reproduce/index.html"))
@@ -165,6 +167,7 @@ def test_json_has_the_same_as_the_folder(computed: dict[str, Counted]) -> None:
     assert comparison["cells"][1]["excepted"] == "it is a misprint"
 
 
+@pytest.mark.slow
 def test_a_number_that_moved_is_an_exit_code(computed: dict[str, Counted]) -> None:
     computed["toy-table-1"].ours = 7.3
     answer = ackclock("reproduce", "--all")
@@ -177,6 +180,7 @@ def test_a_number_that_moved_is_an_exit_code(computed: dict[str, Counted]) -> No
     assert ackclock("reproduce", "--all").exit_code == 4  # and remains so
 
 
+@pytest.mark.slow
 def test_an_interrupted_command_goes_on(computed: dict[str, Counted]) -> None:
     computed["toy-figure-2.1"].interrupt = True
     answer = ackclock("reproduce", "--all")
@@ -204,7 +208,7 @@ def test_a_drawing_that_fails_leaves_nothing(
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("spoil", ["outcome.json", "figure.svg", "figure.json"])
 def test_what_is_damaged_is_done_again(computed: dict[str, Counted], spoil: str) -> None:
     assert ackclock("reproduce", "toy-table-1").exit_code == 0
@@ -256,6 +260,7 @@ def test_bad_names(arguments: tuple[str, ...], line: str) -> None:
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("computed")
 def test_a_folder_of_somebody_elses_is_left_alone() -> None:
     Path("page").mkdir()
@@ -273,6 +278,7 @@ def test_a_folder_of_somebody_elses_is_left_alone() -> None:
     assert refused(ackclock("reproduce", "toy", "-o", "file")).startswith("file: is a file")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("computed")
 def test_the_gallery_is_one_page_with_everything_in_it() -> None:
     assert ackclock("reproduce", "--all").exit_code == 0
@@ -300,6 +306,7 @@ def test_the_gallery_is_one_page_with_everything_in_it() -> None:
         assert words in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("computed")
 def test_the_gallery_keeps_what_was_reproduced_before() -> None:
     for name in ("toy-figure-2.1", "toy-table-1"):
@@ -340,7 +347,7 @@ def simulated(
     return Simulated(short), run
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_simulated_experiment_runs_its_scenarios_once(
     simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,11 +440,13 @@ def test_what_a_run_says_is_quick_is_run(leaky_pipe: Scenario) -> None:
     assert Run(one).quickly().scenario == one
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("computed")
 def test_what_is_only_computed_is_the_same_quickly() -> None:
     assert VERDICT in ackclock("reproduce", "toy-table-1", "--quick").stdout
 
 
+@pytest.mark.slow
 def test_an_interrupted_simulation_is_not_kept(
     simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

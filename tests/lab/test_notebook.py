@@ -49,6 +49,7 @@ def widget(request: pytest.FixtureRequest) -> Any:
     return ackclock.lab(load(FIRST).replace(SHORT))
 
 
+@pytest.mark.slow
 def test_a_widget_has_the_scenario_that_its_state_says(widget: Any) -> None:
     assert widget.scenario.tree == load(FIRST).replace(SHORT).tree
     assert widget.other is None

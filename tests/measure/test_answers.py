@@ -65,6 +65,7 @@ def _answer(pretended: Pretended, folder: Path, **known: object) -> str:
     return str(found["answer"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", LIMITS)
 def test_each_limit_has_its_words_and_evidence(
     pretended: Pretended, tmp_path: Path, limit: str
@@ -117,6 +118,7 @@ def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path:
     )
 
 
+@pytest.mark.slow
 def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Path) -> None:
     pretended.rows["flows"][0] |= {"rtt_mean_s": math.nan, "rtt_min_s": math.nan}
     names = ("in_flight_mean_bytes", "receive_window_mean_bytes", "rate_bit_per_s", "rtt_mean_s")

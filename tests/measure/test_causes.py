@@ -105,6 +105,7 @@ def test_a_reader_that_closes_the_window_is_the_cause(pretended: Pretended, tmp_
     )
 
 
+@pytest.mark.slow
 def test_a_model_that_explains_the_rate_is_quoted(pretended: Pretended, tmp_path: Path) -> None:
     lossy = {
         "fast_recoveries": 20.0, "losses_estimate": 20.0, "losses_upper": 20.0,
@@ -147,6 +148,7 @@ def test_each_factor_has_its_share(pretended: Pretended, tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
 def test_a_page_says_where_a_capture_of_several_connections_was_taken(
     pretended: Pretended, tmp_path: Path
 ) -> None:
@@ -181,6 +183,7 @@ LINUX = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "limit", "cause"), LINUX)
 def test_a_transfer_of_linux_has_its_cause(
     name: str, limit: str, cause: str, tmp_path: Path
@@ -221,6 +224,7 @@ transport = {{ kind = "tcp", control = {{ kind = "{control}" }}, preset = "linux
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", ["5 ms", "40 ms"])
 @pytest.mark.parametrize(
     ("control", "queue"),
@@ -271,6 +275,7 @@ JITTER = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["rfc", "linux-2012"])
 def test_reordering_without_loss_is_no_loss(preset: str, tmp_path: Path) -> None:
     folder = tmp_path / "captures"

@@ -140,6 +140,7 @@ def test_a_capture_without_tcp_is_refused(here: Path, pretended: Pretended) -> N
     assert [path.name for path in here.iterdir()] == ["web.pcap"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_an_interrupted_measurement_is_partial_and_usable(pretended: Pretended) -> None:
     pretended.complete = False
@@ -234,6 +235,7 @@ def test_one_command_leads_from_capture_to_page(pretended: Pretended) -> None:
     assert Path("page.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here", "pretended")
 def test_only_a_measurement_of_the_same_capture_is_replaced_unasked() -> None:
     folder, capture = "out/web-measured", Path("web.pcap")

@@ -102,6 +102,7 @@ def test_a_transfer_is_told_to_the_byte(
     assert 8 * row["delivered_bytes"] / row["goodput_bit_per_s"] == pytest.approx(lasted, abs=0.6)
 
 
+@pytest.mark.slow
 def test_estimates_against_the_truth(
     pipe: Scenario, measured: Callable[..., tuple[Result, Result]]
 ) -> None:
@@ -153,6 +154,7 @@ def test_the_chain_takes_the_whole_law(
     assert row["outputs"]["segment_rate"] > float(of_the_mean["segment_rate"])
 
 
+@pytest.mark.slow
 def test_another_name_and_no_scenario_change_nothing_else(
     pipe: Scenario, measured: Callable, tmp_path: Path
 ) -> None:
@@ -170,6 +172,7 @@ def test_another_name_and_no_scenario_change_nothing_else(
     assert (controls["pftk"], controls["cubic_response"]) == ("reno", "cubic")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "limit"),
     [
@@ -221,6 +224,7 @@ def test_packed_and_piped_is_the_same(capture: Path, tmp_path: Path) -> None:
     assert Result.load(tmp_path / "piped").run["source"] == "-"
 
 
+@pytest.mark.slow
 def test_twice_is_the_same_bytes(capture: Path, tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("first", "second")]
     for folder in folders:
@@ -232,6 +236,7 @@ def test_twice_is_the_same_bytes(capture: Path, tmp_path: Path) -> None:
     assert "segments.parquet" in first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.9999])
 def test_a_cut_file_gives_what_is_there(capture: Path, tmp_path: Path, share: float) -> None:
     whole = capture.read_bytes()
@@ -343,6 +348,7 @@ def test_figures_of_real_rows(capture: Path, tmp_path: Path) -> None:
     assert np.size(again.get_xdata()) == connection["retransmitted_packets"]
 
 
+@pytest.mark.slow
 def test_figures_of_a_part_of_the_time(capture: Path, tmp_path: Path) -> None:
     found = measure(capture, tmp_path / "m", segments=True)
     span = (1.0, 1.5)
@@ -405,6 +411,7 @@ SEGMENT_BYTES, SERVICE_S = 1000, 1052 * 8 / 11e6
 BIN_S = 2**20 * 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", ["1 packet", "2 packets"])
 def test_both_ends_tell_the_same_of_a_window_that_stands(
     every: str, pipe: Scenario, tmp_path: Path
@@ -428,6 +435,7 @@ def test_both_ends_tell_the_same_of_a_window_that_stands(
     assert receiver["rtt_min_s"] - sender["rtt_min_s"] == pytest.approx(longer, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_both_ends_tell_the_same_of_a_queue_that_overflows(pipe: Scenario, tmp_path: Path) -> None:
     sender, receiver = seen_from_both_ends(pipe.replace(CLEAN), tmp_path)
     assert sender["limit"] == receiver["limit"] == "bottleneck_rate"

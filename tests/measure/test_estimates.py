@@ -75,6 +75,7 @@ def test_rates_and_their_bounds(pretended: Pretended, tmp_path: Path) -> None:
     assert row["rtt_low_s"] is None
 
 
+@pytest.mark.slow
 def test_equal_intervals_have_equal_averages(pretended: Pretended, tmp_path: Path) -> None:
     rows = samples(201)
     for number, row in enumerate(rows):
@@ -142,6 +143,7 @@ def test_what_is_not_known_is_not_asked_about(
     assert len(says) == 6
 
 
+@pytest.mark.slow
 def test_the_receivers_window_caps_what_models_say(pretended: Pretended, tmp_path: Path) -> None:
     long = connection(data_segments=70_000.0, data_packets=70_000)
     result = _of(pretended, tmp_path, connections=[long], samples=samples(301))

@@ -76,6 +76,7 @@ def of_control_and_capture(
     return told[shared], np.array([captured[times[row]] for row in shared])
 
 
+@pytest.mark.slow
 def test_a_capture_at_the_sender_says_what_the_sender_said(
     measured: Callable[..., tuple[Result, Result]],
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_capture_at_the_sender_says_what_the_sender_said(
     assert np.median(far["crb"]) < 1e-5
 
 
+@pytest.mark.slow
 def test_abse_of_pairs_does_not_look_at_the_window(
     measured: Callable[..., tuple[Result, Result]],
 ) -> None:
@@ -113,6 +115,7 @@ def test_abse_of_pairs_does_not_look_at_the_window(
     assert np.quantile(np.abs(captured / told - 1), 0.95) < 1e-4
 
 
+@pytest.mark.slow
 def test_whose_window_is_in_doubt_is_still_one_of_the_two(
     measured: Callable[..., tuple[Result, Result]],
 ) -> None:
@@ -154,6 +157,7 @@ def command(*words: object) -> str:
     return ran.output
 
 
+@pytest.mark.slow
 def test_away_from_the_sender_nothing_is_said_and_that_is_told(
     capture: Path, tmp_path: Path
 ) -> None:
@@ -168,6 +172,7 @@ def test_away_from_the_sender_nothing_is_said_and_that_is_told(
     assert "rate_estimates" not in plot.figures(found)
 
 
+@pytest.mark.slow
 def test_of_a_lone_capture_at_the_senders_they_are_told(capture: Path, tmp_path: Path) -> None:
     [senders] = capture.glob("*senders.pcap")
     output = tmp_path / "measured"

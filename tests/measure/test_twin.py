@@ -56,6 +56,7 @@ def named(name: str) -> Path:
     return next(path for path in CAPTURES if path.name == f"{name}.pcap.gz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_our_sender_does_what_linux_did(capture: Path) -> None:
     found = played(capture).outcome
@@ -83,6 +84,7 @@ def test_a_fault_is_found_where_it_first_shows() -> None:
     assert found["equal_thresholds"] / found["readings"] < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["linux", "linux-2012", "rfc"])
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_our_sender_does_what_it_did_itself(tmp_path: Path, preset: str, control: str) -> None:

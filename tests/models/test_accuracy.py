@@ -78,6 +78,7 @@ def at_drop_tail(control: dict[str, Any], preset: str, limit: int) -> Scenario:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [30, 70, 150])
 @pytest.mark.parametrize(
     ("model", "kind", "preset"),

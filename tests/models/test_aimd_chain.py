@@ -46,6 +46,7 @@ def transitions(chain: aimd_chain.WindowChain) -> NDArray[np.float64]:
     return p
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("w_max", [2, 3, 5, 17, 64, 119, 120])
 @pytest.mark.parametrize("p", [1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9])
 def test_every_component_agrees_with_elimination(p: float, w_max: int) -> None:
@@ -56,6 +57,7 @@ def test_every_component_agrees_with_elimination(p: float, w_max: int) -> None:
     assert chain.round[~seen].sum() < 1e-280
 
 
+@pytest.mark.slow
 @given(st.floats(1e-6, 1), st.floats(0.8, 1.3), st.integers(2, 60))
 def test_so_does_a_loss_rate_that_depends_on_the_window(q: float, alpha: float, w_max: int) -> None:
     chain = solve(WindowDependent(q, alpha), w_max)
@@ -129,6 +131,7 @@ def test_no_loss_and_nothing_but_loss(w_max: int) -> None:
     assert solve(Bernoulli(1 - 1e-9), w_max).mean("round") == pytest.approx(2, rel=1e-9)
 
 
+@pytest.mark.slow
 @given(loss_rates, st.floats(1.01, 3), tops)
 def test_more_loss_means_smaller_windows(p: float, more: float, w_max: int) -> None:
     less, worse = solve(Bernoulli(p), w_max), solve(Bernoulli(min(1, p * more)), w_max)
@@ -144,6 +147,7 @@ def test_a_higher_limit_means_larger_windows(p: float, w_max: int, more: int) ->
     assert high.mean("segment") >= low.mean("segment") * (1 - 1e-13)
 
 
+@pytest.mark.slow
 @given(loss_rates, tops)
 def test_who_counts_segments_sees_larger_windows(p: float, w_max: int) -> None:
     chain = solve(Bernoulli(p), w_max)
@@ -158,6 +162,7 @@ def test_who_counts_segments_sees_larger_windows(p: float, w_max: int) -> None:
     equal(chain.law("time1", constant, slow), chain.law("segment"))
 
 
+@pytest.mark.slow
 @given(loss_rates, tops)
 def test_every_law_is_one(p: float, w_max: int) -> None:
     chain = solve(Bernoulli(p), w_max)
@@ -167,6 +172,7 @@ def test_every_law_is_one(p: float, w_max: int) -> None:
         assert (law >= 0).all()
 
 
+@pytest.mark.slow
 @given(loss_rates, st.integers(2, 40))
 def test_a_general_law_that_is_bernoulli_is_bernoulli(p: float, w_max: int) -> None:
     general = Memoryless(lambda _w, n: (1 - p) ** n, lambda w: -math.expm1(w * math.log1p(-p)))

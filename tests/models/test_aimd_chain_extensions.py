@@ -225,6 +225,7 @@ def test_bursts_against_elimination(
     )
 
 
+@pytest.mark.slow
 @given(chances, chances, loss_rates, st.integers(2, 60))
 def test_a_channel_whose_states_are_alike_is_bernoulli(
     leave: float, back: float, p: float, w_max: int
@@ -320,6 +321,7 @@ def timeout_by_definition(p: float, w: int) -> float:
     return float(before @ too_few) if w > 3 else 1.0
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.floats(1e-3, 0.9),
@@ -360,6 +362,7 @@ def test_timeouts_against_a_chain_with_states_for_them(
     assert ours == pytest.approx(law @ carried / (law @ lasts), rel=1e-9)
 
 
+@pytest.mark.slow
 @given(loss_rates, st.integers(2, 80), st.floats(0.01, 1), st.floats(0.1, 10), st.floats(1.01, 4))
 def test_timeouts_cost(p: float, w_max: int, R: float, T0: float, more: float) -> None:
     chain, law = solve(Bernoulli(p), w_max), rtt.constant(R)
@@ -399,6 +402,7 @@ def test_the_saw_tooth_of_a_full_buffer(pipe: float, buffer: float) -> None:
         assert rate == pytest.approx(100)
 
 
+@pytest.mark.slow
 @given(loss_rates, st.floats(3, 60), st.floats(0, 40), st.floats(0.1, 40))
 def test_a_larger_buffer_means_a_higher_rate(
     p: float, pipe: float, buffer: float, more: float

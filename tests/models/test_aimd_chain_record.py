@@ -28,6 +28,7 @@ def solved(p: float, w_max: float, alpha: float, beta: float) -> aimd_chain.Wind
     return between.solve(p, limit, alpha, beta)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.floats(1e-4, 0.9), st.floats(0.01, 1), st.integers(2, 200), st.floats(5, 5000),
@@ -84,6 +85,7 @@ def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta:
         assert limited["throughput"] == said["throughput"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("p", "alpha", "beta"),
     [(p, 1, 0.5) for p in (1e-6, 1e-7, 1e-8, 1e-9, 1e-10)]

@@ -201,6 +201,7 @@ def test_check_values_with_a_constant_round_trip() -> None:
     assert law.sd() == pytest.approx(36.333417, abs=5.1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # scipy's own, far out in the tails
 @pytest.mark.parametrize(
     "law",
@@ -296,6 +297,7 @@ def test_figures_of_the_paper_with_its_normal_law(
     assert sd is None or law.sd() == pytest.approx(sd, abs=0.051)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(loss_rates, st.integers(2, 80), round_trips, st.floats(5, 5000), st.sampled_from(ALL_MODES))
 def test_the_law_is_a_law(p: float, w_max: int, law: rtt.RoundTrip, rate: float, mode: str) -> None:
@@ -316,6 +318,7 @@ def test_the_law_is_a_law(p: float, w_max: int, law: rtt.RoundTrip, rate: float,
     assert T.sd() <= rate / 2 * (1 + 1e-9)  # the largest that fits into [0, L]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ALL_MODES)
 @pytest.mark.parametrize("name", ["constant", "sample", "normal, cap", "gamma"])
 def test_both_forms_of_the_moments_agree(name: str, mode: str) -> None:
@@ -338,6 +341,7 @@ def test_both_forms_of_the_moments_agree(name: str, mode: str) -> None:
         assert T.moment(m) == pytest.approx(by_parts, rel=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     loss_rates, st.integers(2, 60), round_trips, st.sampled_from(ALL_MODES), st.floats(0.001, 0.999)
@@ -390,6 +394,7 @@ def test_time_weights_make_the_mean_the_renewal_rate() -> None:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(loss_rates, st.integers(2, 80), round_trips, st.floats(5, 5000), st.floats(1.01, 3))
 def test_the_rate_falls_with_loss_and_round_trip_and_rises_with_the_limits(
@@ -403,6 +408,7 @@ def test_the_rate_falls_with_loss_and_round_trip_and_rises_with_the_limits(
     assert rate * slack >= X
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     loss_rates, st.integers(2, 60), st.floats(0.01, 1), st.floats(10, 1000), st.floats(0.01, 100)
@@ -423,6 +429,7 @@ def test_only_the_product_of_rate_and_time_matters(
         assert fast.atom == pytest.approx(slow.atom, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(loss_rates, st.integers(2, 60), st.floats(0.01, 1), st.floats(1.01, 5))
 def test_a_longer_round_trip_means_a_lower_rate(
     p: float, w_max: int, r: float, more: float

@@ -51,6 +51,7 @@ def test_every_decrease_at_every_loss_rate(p: float, kept: float) -> None:
     assert said["throughput"] == pytest.approx(said["round_window"] / 0.1, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("p", "increase", "kept"), [(0.01, 0.5, 0.9), (0.03, 3, 0.7), (1e-3, 0.1, 0.8), (0.1, 8, 0.95)]
 )
@@ -91,6 +92,7 @@ def test_a_largest_window_is_reached_whatever_the_steps(
     assert said == pytest.approx(total / (rounds - rounds // 3), rel=0.005)
 
 
+@pytest.mark.slow
 def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
     # Where the path's windows change together, where one path replaces the other, and where several
     # rounds are one step.
@@ -101,6 +103,7 @@ def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
         assert np.abs(np.diff(slope)).max() < 0.01
 
 
+@pytest.mark.slow
 def test_goodput_rises_with_what_is_kept() -> None:
     for p in (1e-5, 1e-3, 0.05, 0.2):
         rates = MODEL.goodputs(

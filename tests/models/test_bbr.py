@@ -82,6 +82,7 @@ def test_the_flows_have_in_flight_what_their_cap_allows(products: float, flows: 
         assert said["in_flight_cap"] >= held * (1 - 1e-12)
 
 
+@pytest.mark.slow
 @given(st.floats(1, 200), st.integers(1, 40), st.floats(1.01, 3))
 def test_deeper_buffers_leave_less_and_more_flows_take_more(
     products: float, flows: int, more: float
@@ -407,6 +408,7 @@ def longest_queue(result: Result, begin_s: float, end_s: float) -> int:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("control", "constants"), [("bbr1", {}), ("bbr3", VERSION_3)])
 def test_a_simulated_flow_keeps_to_the_bounds_and_comes_near_them(
     control: str, constants: dict[str, float]

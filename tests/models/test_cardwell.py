@@ -35,6 +35,7 @@ def test_the_check_values() -> None:
     assert lossless["loss_time"] == lossless["congestion_avoidance_time"] == 0
 
 
+@pytest.mark.slow
 @given(sizes, losses, st.floats(1e-3, 2), st.integers(1, 100), st.integers(1, 2))
 def test_the_parts_make_the_whole(size: int, loss: float, rtt: float, w1: int, b: int) -> None:
     says = MODEL.answer(
@@ -47,6 +48,7 @@ def test_the_parts_make_the_whole(size: int, loss: float, rtt: float, w1: int, b
     assert 1 <= says["slow_start_segments"] <= size
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**5), losses, st.floats(1e-3, 1), st.floats(1.01, 3))
 def test_longer_ways_and_larger_transfers_take_longer(
     size: int, loss: float, rtt: float, factor: float
@@ -59,6 +61,7 @@ def test_longer_ways_and_larger_transfers_take_longer(
     )
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**5), losses, st.floats(1e-3, 1), st.floats(0.01, 100))
 def test_time_has_no_scale_of_its_own(size: int, loss: float, rtt: float, factor: float) -> None:
     def time(scale: float) -> float:
@@ -72,6 +75,7 @@ def test_time_has_no_scale_of_its_own(size: int, loss: float, rtt: float, factor
     assert time(factor) == pytest.approx(factor * time(1), rel=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 14), st.integers(1, 20), st.floats(1e-3, 1))
 def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: float) -> None:
     # Doubling from w1 for n round trips sends w1 (2^n - 1).

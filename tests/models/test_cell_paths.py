@@ -85,6 +85,7 @@ def test_acks_of_every_other_packet_take_half_the_time(cell) -> None:
     )
 
 
+@pytest.mark.slow
 def test_alike_queues_are_one_and_the_others_to_the_model_of_two_classes(cell) -> None:
     download, upload = (paths_of(cell(10))[name] for name in ("download", "upload"))
     both = said("edca", download), said("edca", upload)
@@ -295,6 +296,7 @@ def goodput(result: Result, flow: str) -> float:
     return float(np.mean(list(values)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uploads", [0, 2, 10])
 def test_the_engine_under_saturated_udp(cell, uploads: int) -> None:
     scenario = udp(cell, uploads)

@@ -114,6 +114,7 @@ backoffs = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(backoffs, st.floats(0, 1, exclude_max=True))
 def test_the_attempt_rate_is_its_sum(backoff: Backoff, p: float) -> None:
     low, high, m = (
@@ -136,6 +137,7 @@ def test_without_an_end_of_retries_it_is_bianchis(W: int, m: int, p: float) -> N
     assert float(Backoff(W - 1, W * 2**m - 1).attempt_rate(p)) == pytest.approx(his, rel=1e-7)
 
 
+@pytest.mark.slow
 @given(backoffs, st.integers(1, 300))
 def test_attempts_and_collisions_meet_at_one_place(backoff: Backoff, n: int) -> None:
     tau, p = (float(one) for one in backoff.coupled(n))
@@ -250,6 +252,7 @@ def test_no_windows_carry_more_than_the_most(rts: bool) -> None:
     assert (large > small)[1:].all() if not rts else (large < small)[:3].all()
 
 
+@pytest.mark.slow
 @given(backoffs, st.integers(1, 100), st.floats(0.1, 50), st.floats(0.1, 50))
 def test_airtime_is_shared_out_and_more_stations_get_less(
     backoff: Backoff, n: int, success: float, lost: float
@@ -272,7 +275,7 @@ def contention(*every: AccessClass, **how: bool) -> classes.Contention:
     return classes.solve(every, 9e-6, 10e-6, **how)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("retries", [0, 2, 7, 11, math.inf])
 @pytest.mark.parametrize(("low", "high"), [(3, 7), (15, 1023), (31, 31), (6, 100)])
 def test_classes_that_are_alike_are_one(low: int, high: int, retries: float) -> None:
@@ -345,7 +348,7 @@ BESIDE = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", BESIDE)
 def test_classes_beside_a_count_slot_by_slot(name: str) -> None:
     given, with_freezing, without = BESIDE[name]
@@ -372,7 +375,7 @@ drawn_class = st.builds(
 )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(st.lists(drawn_class, min_size=1, max_size=3), st.booleans())
 def test_the_laws_of_contention(every: list[AccessClass], freezing: bool) -> None:

@@ -42,6 +42,7 @@ def test_tabulated_values(decay: float) -> None:
     np.testing.assert_allclose(general, TABLE[decay], rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 @given(st.floats(0, 100), st.floats(0, 100), chances, chances, st.floats(-6, 3))
 def test_the_perron_root_is_the_closed_form(
     high: float, less: float, fall: float, rise: float, log: float

@@ -105,6 +105,7 @@ TABLE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "buffer"), TABLE)
 def test_the_table_of_an_independent_implementation(source, buffer: int) -> None:
     for psi, (conservative, optimistic, losses) in TABLE[source, buffer].items():
@@ -145,6 +146,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("changes", "conservative", "optimistic"), VARIANTS)
 def test_what_is_not_sure_is_a_parameter(
     changes: dict, conservative: tuple, optimistic: tuple | None
@@ -185,6 +187,7 @@ def test_a_walk_through_the_recursion() -> None:
     assert met["window"] / met["losses"] == pytest.approx(found.window_at_loss, rel=0.03)
 
 
+@pytest.mark.slow
 def test_a_buffer_of_the_whole_mismatch_never_loses() -> None:
     assert loop().loss_free_buffer == 20
     for psi in (1, 2, 20, 200):
@@ -225,6 +228,7 @@ def test_feedback_pays_where_the_link_moves_slowly_and_buffers_matter_to_tcp_alo
     st.floats(1, 100), st.floats(1, 100),
 )  # fmt: skip
 # A state is reached by one move in 10^15 or fewer.
+@pytest.mark.slow
 @example(4, 2, 1.5, 8, INSTCAP, 1.0, 1.0000000000000002)
 @example(4, 2, 1.5, 8, INSTCAP, 1.0000000000000004, 1.0000000000000004)
 def test_laws_of_any_loop(
@@ -274,7 +278,7 @@ BEST = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("psi", BEST)
 def test_the_best_constant_rate(psi: float) -> None:
     rate, efficiency, decay = BEST[psi]

@@ -36,6 +36,7 @@ def asked(name: str, **changes: float) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize(
     "changes", [{}, {"low_psi": 5.0}, {"low_rate": 50.0, "recovery_rounds": 2}, {"psi": 2.0}]
@@ -94,6 +95,7 @@ def test_effective_capacity_beside_its_limits() -> None:
     assert found.values == pytest.approx((0.6376,), abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "changes", "code", "field", "value"),
     [

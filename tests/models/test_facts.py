@@ -47,6 +47,7 @@ def bare(tree: Any, *, element: bool = False) -> Any:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_models_read_no_parameter_of_an_element(example: str) -> None:
     for tree in points(example)[:3]:
@@ -64,7 +65,7 @@ def test_of_elements_that_state_nothing_models_know_nothing(example: str) -> Non
         assert set(table["goodput_bit_per_s"]) == {None}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_any_one_fact_may_be_unknown(example: str) -> None:
     for tree in points(example)[:2]:

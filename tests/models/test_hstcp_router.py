@@ -122,6 +122,7 @@ rho = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(rho, st.integers(1, 300))
 def test_what_a_drop_tail_router_holds_is_the_sum_over_its_states(log_rho: float, K: int) -> None:
     n = np.arange(K + 1.0)
@@ -134,6 +135,7 @@ def test_what_a_drop_tail_router_holds_is_the_sum_over_its_states(log_rho: float
     assert law.log_loss_slope == pytest.approx(float((pi * (K - n)).sum()), rel=1e-9)
 
 
+@pytest.mark.slow
 @given(rho, st.integers(1, 300))
 def test_red_that_drops_nothing_before_it_is_full_is_drop_tail(log_rho: float, K: int) -> None:
     drop_tail = DropTail(np.asarray(K)).occupancy(np.asarray(log_rho))
@@ -181,7 +183,7 @@ delays = st.lists(st.floats(1e-6, 100), min_size=1, max_size=8)
 link_rates = st.floats(0, 8).map(lambda power: 10.0**power)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=150)
 @given(routers, link_rates, delays)
 def test_there_is_one_solution_and_it_is_found(
@@ -218,6 +220,7 @@ def test_bisection_from_either_end_comes_to_the_same(K: int) -> None:
     assert found.load == pytest.approx(math.exp(root(*ends)), rel=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [1, 62, 1250, 12_500, 100_000])
 @pytest.mark.parametrize("shortcut", [False, True])
 def test_the_solution_takes_few_evaluations(
@@ -233,6 +236,7 @@ def test_the_solution_takes_few_evaluations(
     assert len(asked) <= 30
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**5), link_rates, st.floats(1e-4, 10))
 def test_the_slope_is_that_of_what_is_offered(K: int, rate: float, delay: float) -> None:
     router = DropTail(np.asarray(float(K)))
@@ -296,6 +300,7 @@ def test_the_window_simulation_of_scenario_a() -> None:
     assert made.events[:3] == pytest.approx(float(found["loss_rate"]), rel=0.3)
 
 
+@pytest.mark.slow
 def test_runs_beside_each_other_do_not_disturb_each_other() -> None:
     timing = Timing(duration_s=20, warmup_s=5, step_s=5e-3)
     both = simulate(125_000, round_trips("A"), [300, 1250], [4, 5], timing=timing)
@@ -305,6 +310,7 @@ def test_runs_beside_each_other_do_not_disturb_each_other() -> None:
     assert (other.rates != alone.rates).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sync", [False, True])
 def test_what_is_sent_is_carried_waits_or_is_dropped(sync: bool) -> None:
     timing = Timing(duration_s=10, warmup_s=0, step_s=2e-3)

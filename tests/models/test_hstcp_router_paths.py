@@ -63,6 +63,7 @@ def test_on_a_hop_of_its_own_a_flow_competes_with_itself(resolved) -> None:
     assert said("mm1k", path)["inputs"]["flows"] == 1
 
 
+@pytest.mark.slow
 def test_a_scenarios_numbers(path: FlowPath) -> None:
     for name in OF_DROP_TAIL:
         row = said(name, path)
@@ -147,6 +148,7 @@ def test_thresholds_that_move_are_not_given(resolved) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "why_not"),
     [

@@ -79,6 +79,7 @@ def test_the_order_of_its_forms(p: float, R: float, T0: float, b: int) -> None:
         assert sent < without * 1.05
 
 
+@pytest.mark.slow
 @given(st.floats(1e-7, 0.8), round_trips, st.floats(1.01, 1.12))
 def test_more_loss_or_a_longer_way_is_slower(p: float, R: float, factor: float) -> None:
     T0, Wm = 1.0, 200
@@ -91,11 +92,13 @@ def test_a_window_limit_is_never_exceeded(p: float, Wm: float) -> None:
     assert pftk.full(p, 0.1, 0.4, Wm) <= Wm / 0.1 * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-9, 0.999), st.floats(1, 1e5))
 def test_a_timeout_probability_is_one(p: float, w: float) -> None:
     assert 0 < pftk.timeout_probability(p, w) <= 1
 
 
+@pytest.mark.slow
 @given(st.floats(1e-3, 0.95), st.floats(3.5, 500))
 def test_the_timeout_probability_is_the_papers(p: float, w: float) -> None:
     q = 1 - p

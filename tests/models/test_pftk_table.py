@@ -136,6 +136,7 @@ def _is_limited(p: float, Wm: float, b: float) -> bool:
     return bool(pftk.unlimited_window(p, b) >= Wm)
 
 
+@pytest.mark.slow
 @given(loss_rates, st.floats(1.001, 3), round_trips, timeouts, windows, acks)
 def test_it_falls_with_loss_within_a_branch(
     p: float, factor: float, R: float, T0: float, Wm: float, b: int
@@ -150,6 +151,7 @@ def test_it_may_rise_with_loss_where_a_timeout_is_shorter_than_a_round_trip() ->
     assert pftk.full(0.3, 1, 0.1, 1, b=1) > pftk.full(0.2, 1, 0.1, 1, b=1)
 
 
+@pytest.mark.slow
 @given(loss_rates, st.floats(1.001, 3), round_trips, timeouts, windows, acks)
 def test_it_falls_with_round_trip_and_timeout(
     p: float, factor: float, R: float, T0: float, Wm: float, b: int

@@ -168,6 +168,7 @@ DEPARTURES: list[tuple[str, str, Tree, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "changes", "violated"),
     [departure[1:] for departure in DEPARTURES],

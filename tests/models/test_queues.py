@@ -26,6 +26,7 @@ def test_reno_through_pie() -> None:
     np.testing.assert_allclose(says["mean_rtt"], 0.115)
 
 
+@pytest.mark.slow
 @given(
     rate=st.floats(1e2, 1e7),
     rtt=st.floats(1e-3, 1),
@@ -74,6 +75,7 @@ def test_equal_round_trips_give_the_printed_ratio_of_windows() -> None:
     assert says["low_latency_window"] / says["classic_window"] == pytest.approx(0.8165, abs=5e-5)
 
 
+@pytest.mark.slow
 @given(
     rate=st.floats(1e3, 1e6),
     rtts=st.tuples(st.floats(5e-3, 0.2), st.floats(5e-3, 0.2)),

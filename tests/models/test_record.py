@@ -88,6 +88,7 @@ def test_defaults_are_in_their_domains(model: Model) -> None:
         assert one.domain.holds(known[one.name]).all()
 
 
+@pytest.mark.slow
 @every_model
 def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> None:
     known = given_of(model)
@@ -101,7 +102,7 @@ def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> N
 
 
 # Models that enumerate states do not accept every rate and buffer.
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "model",
     [one for one in models.MODELS if all(each.backwards for each in one.inputs)],
@@ -164,6 +165,7 @@ def test_each_input_matters_to_an_output(model: Model) -> None:
         assert any(differs(model, before, base | {one.name: value}) for value in others), one.name
 
 
+@pytest.mark.slow
 @every_model
 def test_twice_the_round_trip_is_half_the_rate(model: Model) -> None:
     # All times scale together, if there are others; capacities scale inversely.

@@ -78,6 +78,7 @@ def test_cubics_constant_is_printed() -> None:
     assert cubic_response.cubic_window(3e-4, 0.1) == pytest.approx(82.2, abs=0.05)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-8, 1e-2), st.floats(1e-3, 1), st.floats(0.05, 4), st.floats(0.3, 0.9))
 def test_cubics_window_is_its_branchs_mean(p: float, RTT: float, C: float, beta: float) -> None:
     # One congestion epoch: C (t - K)^3 + Wmax from 0 to K, sent in K/RTT round trips; that is 1/p
@@ -89,6 +90,7 @@ def test_cubics_window_is_its_branchs_mean(p: float, RTT: float, C: float, beta:
     assert np.trapezoid(C * (t - K) ** 3 + Wmax, t) / K == pytest.approx(mean, rel=1e-6)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-8, 1))
 def test_no_beta_makes_the_friendly_region_unfriendly(p: float) -> None:
     for beta in (0.5, 0.7, 0.85):

@@ -54,6 +54,7 @@ def test_a_full_buffer_and_no_less_keeps_the_link_busy(
         assert says["utilisation"] == 1
 
 
+@pytest.mark.slow
 @given(**paths, **aimd, flows=st.integers(1, 50))
 def test_its_laws(
     rate: float,
@@ -81,6 +82,7 @@ def test_its_laws(
     assert says["loss_rate"] * says["goodput"] * says["period"] < lost
 
 
+@pytest.mark.slow
 @given(**paths, **aimd, more=st.floats(1.01, 3))
 def test_a_larger_buffer_uses_more_and_delays_more(
     rate: float,
@@ -109,6 +111,7 @@ def test_a_larger_buffer_uses_more_and_delays_more(
     assert larger["loss_rate"] <= less["loss_rate"]
 
 
+@pytest.mark.slow
 @given(**paths, factor=st.floats(0.1, 10))
 def test_time_has_no_scale_of_its_own(
     rate: float, rtt: float, buffer: float, factor: float

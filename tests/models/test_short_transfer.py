@@ -115,6 +115,7 @@ def test_byte_counting_in_slow_start_alone() -> None:
     assert gain(range(350, 5001, 50), 20) == pytest.approx(1, abs=0.05)
 
 
+@pytest.mark.slow
 @given(size=st.floats(1, 1e5), **senders)
 def test_the_parts_make_the_whole(size: float, **of: float) -> None:
     says = MODEL.answer(size=size, handshake=1, initial_window=1, **of)
@@ -126,6 +127,7 @@ def test_the_parts_make_the_whole(size: float, **of: float) -> None:
         assert says["recovery_time"] == says["rest_time"] == says["timeouts"] == 0
 
 
+@pytest.mark.slow
 @given(rounds=st.integers(0, 9), w1=st.integers(1, 10), rtt=st.floats(0.01, 1))
 def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: float) -> None:
     # On a fast enough link only round trips count; with a large enough buffer nothing is lost.
@@ -177,6 +179,7 @@ def test_a_long_transfer_goes_at_the_saw_tooths_rate() -> None:
         assert long == pytest.approx(float(tooth), rel=0.02)
 
 
+@pytest.mark.slow
 @given(recovery=st.sampled_from([RENO, NEWRENO, SACK]), **senders)
 def test_a_threshold_at_the_overflow_loses_nothing(recovery: int, **of: float) -> None:
     of |= {"initial_window": 1.0}

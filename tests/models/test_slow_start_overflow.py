@@ -58,6 +58,7 @@ def test_the_windows_of_figure_2(buffer: int) -> None:
     assert overflow(buffer, BDP, [1, 2, 3]).window == pytest.approx(FIGURE_2[buffer], abs=0.051)
 
 
+@pytest.mark.slow
 @given(st.lists(buffers, min_size=2, max_size=8), pipes, acknowledged)
 def test_a_larger_buffer_overflows_no_earlier(drawn: list[float], bdp: float, d: float) -> None:
     at = overflow(np.sort(drawn), bdp, d)
@@ -65,6 +66,7 @@ def test_a_larger_buffer_overflows_no_earlier(drawn: list[float], bdp: float, d:
     assert (np.diff(at.n) >= 0).all()
 
 
+@pytest.mark.slow
 @given(buffers, pipes, acknowledged)
 def test_what_fills_the_buffer_is_within_a_mini_cycle_of_it(
     buffer: float, bdp: float, d: float
@@ -76,6 +78,7 @@ def test_what_fills_the_buffer_is_within_a_mini_cycle_of_it(
     assert at.burst == pytest.approx(((d + 1) / d) ** float(at.n), rel=1e-9)
 
 
+@pytest.mark.slow
 @given(pipes, acknowledged, st.floats(1, 100), st.floats(1.01, 100))
 def test_large_and_small_buffers(bdp: float, d: float, more: float, less: float) -> None:
     large = max(bdp / d * more, 1)
@@ -92,6 +95,7 @@ def test_a_power_is_met_and_not_passed(d: int, n: int) -> None:
         assert overflow(buffer * (1 + 1e-9), BDP, d).n == n + 1
 
 
+@pytest.mark.slow
 @given(st.integers(1, 5), st.integers(1, 20), st.integers(0, 12))
 def test_what_is_sent_is_the_sum_of_windows(d: int, w1: int, n: int) -> None:
     windows = w1 * ((d + 1) / d) ** np.arange(n + 1)
@@ -114,6 +118,7 @@ def test_no_buffer_overflows_at_the_first_two() -> None:
     assert overflow(0, BDP, [1, 2, 3]).window == pytest.approx([2, 2, 2])
 
 
+@pytest.mark.slow
 @given(buffers, pipes, acknowledged, st.floats(0.1, 3))
 def test_a_threshold_below_the_overflow_loses_nothing(
     buffer: float, bdp: float, d: float, factor: float

@@ -29,6 +29,7 @@ def test_the_four_constants_of_mathis() -> None:
     assert mathis.constant(2) == math.sqrt(3 / 4)
 
 
+@pytest.mark.slow
 @given(loss_rates, round_trips)
 def test_three_papers_agree_on_reno(p: float, R: float) -> None:
     expected = square_root.rate(p, R)
@@ -48,6 +49,7 @@ def test_general_aimd_of_floyd_handley_and_padhye() -> None:
     )
 
 
+@pytest.mark.slow
 @given(st.floats(0.05, 4), st.floats(0.05, 0.95), st.floats(1, 4), st.floats(1e-6, 1e-2))
 def test_the_constant_is_a_saw_tooths_area(alpha: float, beta: float, b: float, p: float) -> None:
     mean = square_root.constant(b, alpha, beta) / math.sqrt(p)
@@ -56,6 +58,7 @@ def test_the_constant_is_a_saw_tooths_area(alpha: float, beta: float, b: float, 
     assert mean * rounds == pytest.approx(1 / p, rel=1e-12)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-7, 0.9), round_trips, st.floats(1.01, 1.1))
 def test_more_loss_or_a_longer_way_is_slower(p: float, R: float, factor: float) -> None:
     for rate in (square_root.rate, floyd_fall.bound, mathis.rate, tfrc.rate):

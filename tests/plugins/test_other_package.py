@@ -62,7 +62,7 @@ def test_records_are_shown_beside_our_own(run_python: Run) -> None:
     assert set(shown["experiments"]) == {each.name for each in experiments()} | {"gauges-figure-1"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_model_answers_scenarios_and_plain_numbers(ackclock: Run) -> None:
     rows = answer(ackclock("predict", "first.toml", "--json"))
     [row] = [row for row in rows if row["model"] == "equal_share"]
@@ -72,7 +72,7 @@ def test_a_model_answers_scenarios_and_plain_numbers(ackclock: Run) -> None:
     assert alone["outputs"] == {"share": 25}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_three_are_used_by_each_verb(ackclock: Run, tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
         ended = ackclock(*arguments)
@@ -91,14 +91,14 @@ def test_all_three_are_used_by_each_verb(ackclock: Run, tmp_path: Path) -> None:
     assert "delivered" in run("sweep", "show", "swept")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_experiment_is_reproduced(ackclock: Run) -> None:
     ended = ackclock("reproduce", "gauges-figure-1", "--json")
     [record] = json.loads(ended.stdout)["experiments"]
     assert record["verdict"]["kind"] == "reproduced"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_package_may_be_imported_before_ackclock(run_python: Run) -> None:
     program = "import gauges; from ackclock import models; print(models.model('equal_share').label)"
     ended = run_python("-c", program, env=os.environ | {"PYTHONPATH": str(OTHER)})

@@ -91,7 +91,7 @@ def test_alt_forgets_where_it_began() -> None:
     assert low == pytest.approx(high, rel=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["alt", "a_star"])
 def test_several_flows_need_less_and_only_ebdp_does_not_see_it(kind: str) -> None:
     """They do not halve their windows at the same time."""
@@ -115,6 +115,7 @@ def test_a_star_is_below_both() -> None:
     assert series(run("a_star"), "limit_packets").max() <= 205 + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ebdp", "alt", "a_star"])
 def test_the_queue_stays_below_its_limit_and_a_look_at_it_changes_nothing(kind: str) -> None:
     results = []

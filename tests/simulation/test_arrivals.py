@@ -75,6 +75,7 @@ def test_arrivals_move_nobody_elses_draws_and_are_the_same_for_any_traffic() -> 
     assert (starts(arriving(0.5, kind="fixed", start="2 s", stop="4 s")) == [2, 2.5, 3, 3.5]).all()
 
 
+@pytest.mark.slow
 def test_the_mean_number_active_is_the_rate_of_arrivals_times_the_time_each_takes() -> None:
     """Little's law, for all that arrived and ended within the run."""
     shorts = arriving(0.04, UNIFORM, stop="100 s")
@@ -142,6 +143,7 @@ def test_those_that_stay_share_and_those_that_come_and_go_are_left_aside() -> No
     assert np.isnan(shares[2])
 
 
+@pytest.mark.slow
 def test_thousands_of_arrivals_are_no_more_than_their_rows() -> None:
     """Ten thousand come and go; each has a row, and samples only while it is active."""
     hops = path("10 Mbit/s", "20 ms", "100 packets")
@@ -154,7 +156,7 @@ def test_thousands_of_arrivals_are_no_more_than_their_rows() -> None:
     assert samples < active * 100 / interval_s + 3 * 10_000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_chosen_mean_number_is_held() -> None:
     """A long flow takes what they leave, so Little's law alone is not enough."""
     flows = [flow(tcp(), "long"), arriving(2.0, UNIFORM)]

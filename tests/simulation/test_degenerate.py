@@ -74,6 +74,7 @@ def test_no_buffer_passes_one_packet_at_a_time(engine: Engine, recovery: str) ->
     assert at_end(result, "backlog_packets") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["rfc", "linux", "ns2-2002"])
 @pytest.mark.parametrize("applies", ["data", "acks", "all"])
 @pytest.mark.parametrize("side", ["before_queue", "after_link"])

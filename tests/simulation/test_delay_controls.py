@@ -72,6 +72,7 @@ def test_ledbat_gives_way_to_a_flow_that_fills_the_queue() -> None:
     assert background < 0.1 * other
 
 
+@pytest.mark.slow
 def test_the_late_comer_pushes_ledbat_aside_but_not_ledbat_plus_plus() -> None:
     """The late-comer takes the queue of the other for an empty path."""
 

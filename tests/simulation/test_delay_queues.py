@@ -93,6 +93,7 @@ def test_with_ecn_packets_are_marked_and_not_lost(kind: str) -> None:
     assert since_warmup(dropping, "drops_aqm") > 100
 
 
+@pytest.mark.slow
 def test_fq_codel_contains_a_flow_that_does_not_react() -> None:
     """Two TCP flows of different control beside datagrams at twice the rate of the link.
 

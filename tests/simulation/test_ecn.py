@@ -31,6 +31,7 @@ def step(threshold: str, limit: str = "1000 packets", **more: object) -> Tree:
     return {"kind": "step_marking", "limit": limit, "threshold": threshold, **more}
 
 
+@pytest.mark.slow
 def test_one_dctcp_flow_behind_a_step_has_the_queue_of_its_model() -> None:
     """Equations 3 to 10 of Alizadeh 2010, with K = 30 and a pipe of 40 segments.
 
@@ -65,6 +66,7 @@ def test_classic_feedback_hides_the_share_of_marks_from_dctcp() -> None:
     assert mean_queue("classic") < mean_queue("dctcp")
 
 
+@pytest.mark.slow
 def test_a_flow_that_keeps_more_after_a_mark_uses_more_of_a_link_with_a_short_queue() -> None:
     """RFC 8511: with nearly no queue the mean window is (1 + beta)/2 of the peak."""
 
@@ -119,6 +121,7 @@ def test_behind_a_wide_ramp_prague_has_few_marks_per_round_trip() -> None:
     assert 2 <= marks <= 4
 
 
+@pytest.mark.slow
 def test_prague_shares_a_link_whatever_the_round_trip() -> None:
     """5 ms beside 25 ms, one step: rates within 20 %; in proportion to windows it would be 5."""
     hops = path("50 Mbit/s", "1 ms", step("1 ms"))
@@ -138,6 +141,7 @@ def test_without_the_correction_a_short_round_trip_takes_nearly_all() -> None:
     assert short / long > 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("control", "codepoint", "others"), [("prague", "ect1", "ect0"), ("dctcp", "ect0", "ect1")]
 )

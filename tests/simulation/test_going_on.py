@@ -106,7 +106,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return kept_runs
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130), ("SIGKILL", -9)]
 )
@@ -142,7 +142,7 @@ def test_the_same_command_goes_on_and_the_result_is_as_if_made_at_once(
         assert one.tables[table].equals(other.tables[table])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGKILL", -9)])
 def test_captures_go_on_too(scenario_file: Path, name: str, code: int) -> None:
     arguments = (str(scenario_file), *FEW, "--pcap")
@@ -164,6 +164,7 @@ def simulate(*arguments: object) -> object:
     return CliRunner().invoke(cli, ["simulate", "leaky.toml", *SHORT, *map(str, arguments)])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_another_result_is_replaced_only_by_force() -> None:
     assert simulate("-o", "run").exit_code == 0
@@ -176,6 +177,7 @@ def test_another_result_is_replaced_only_by_force() -> None:
     assert Result.load("run").run["seed"] == "7"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_the_default_folder_is_replaced_and_that_is_said() -> None:
     assert "replaces" not in simulate().stderr
@@ -183,6 +185,7 @@ def test_the_default_folder_is_replaced_and_that_is_said() -> None:
     assert Result.load("out/leaky").run["seed"] == "7"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_a_whole_result_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     first = simulate("-o", "run")

@@ -217,6 +217,7 @@ FEEDBACK = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, derandomize=True, database=None)
 @given(st.tuples(HOP, HOP), FEEDBACK, FLOWS)
 def test_nothing_appears_or_vanishes_where_one_hop_follows_the_other(
@@ -263,6 +264,7 @@ FURTHER_QUEUES = [
 EVERY_QUEUE = st.one_of(QUEUES, st.sampled_from(FURTHER_QUEUES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queue", FURTHER_QUEUES, ids=str)
 def test_nothing_appears_or_vanishes_in_any_queue(queue: Tree) -> None:
     """Overloads each queue by what keeps to a window, with ECN, and by what does not."""
@@ -337,7 +339,7 @@ EVERY_HOP = st.fixed_dictionaries(
 ).map(lambda hop: hop | {"queue": _known_on_arrival(hop)})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_kind_of_queue_is_drawn() -> None:
     """Draws 600 hops, and demands each kind that the engine has."""
     drawn: set[str] = set()
@@ -377,6 +379,7 @@ SCENARIOS = int(os.environ.get("SCENARIOS", "25"))
 TRACES_FOLDER = Path(__file__).parents[2] / "traces"
 
 
+@pytest.mark.slow
 @settings(max_examples=SCENARIOS, derandomize=True, database=None, deadline=None)
 @given(st.tuples(EVERY_HOP, EVERY_HOP), EVERY_FLOW)
 def test_nothing_appears_or_vanishes_whatever_the_elements(
@@ -436,6 +439,7 @@ def test_what_a_full_link_cannot_carry_is_dropped() -> None:
     assert at_end(result, "served_bytes") == pytest.approx(60 * 5e6 / 8, abs=2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distribution", ["constant", "exponential", "pareto"])
 def test_an_on_off_source_keeps_its_duty_cycle(distribution: str) -> None:
     traffic = {
@@ -469,6 +473,7 @@ def saturated(link: Tree, folder: Path = Path(), **more: object) -> Scenario:
     return Scenario(tree, folder)
 
 
+@pytest.mark.slow
 def test_a_markov_link_serves_what_its_rate_says() -> None:
     link = {
         "kind": "markov",
@@ -489,6 +494,7 @@ def test_a_markov_link_serves_what_its_rate_says() -> None:
     assert interval(served).low < 6.75e6 < interval(served).high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"step": "10 ms"}])
 def test_capacity_is_what_a_link_with_enough_to_do_sends_whatever_the_sampling_times(
     more: Tree,
@@ -530,6 +536,7 @@ def test_a_rate_trace_serves_its_integral(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_loss_in_bursts_has_the_mean_of_its_states() -> None:
     bursts = {
         "kind": "gilbert_elliott",

@@ -44,7 +44,7 @@ def needed(one: Scenario, monkeypatch: pytest.MonkeyPatch) -> float:
     return float(words[words.index("GB") - 1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_the_estimate_is_what_a_run_of_many_flows_takes(

@@ -90,7 +90,7 @@ def described(drawn: list) -> list[Tree]:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=60, derandomize=True, database=None)
 @given(HOPS, FLOWS, st.permutations(range(3)), st.randoms(use_true_random=False))
 def test_without_ties_order_decides_nothing(

@@ -84,7 +84,7 @@ def test_the_link_does_not_matter_where_loss_is_the_limit() -> None:
 BAND = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("recovery", "every"), [("reno", 1), ("reno", 2), ("newreno", 2), ("sack", 1), ("sack", 2)]
 )
@@ -128,6 +128,7 @@ def test_reno_lies_between_pftk_and_the_square_root_law(
         assert of_lower.mean < 1.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.01, 0.05])
 def test_better_recovery_is_faster(p: float) -> None:
     def rate(recovery: str) -> float:

@@ -65,6 +65,7 @@ def test_static_red_has_a_queue_that_depends_on_the_load() -> None:
     assert all(np.diff(queues) > 2), queues
 
 
+@pytest.mark.slow
 def test_red_drops_early_and_keeps_the_queue_short() -> None:
     result = run(RED)
     tail = run({"kind": "droptail", "limit": "200 packets"})
@@ -74,6 +75,7 @@ def test_red_drops_early_and_keeps_the_queue_short() -> None:
     assert mean_queue(result) < 0.5 * mean_queue(tail)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_behind_codel_a_mark_costs_what_a_drop_costs(control: str) -> None:
     """One flow uses the link equally well, within 3 percent, whether CoDel marks or drops.
@@ -94,6 +96,7 @@ def test_behind_codel_a_mark_costs_what_a_drop_costs(control: str) -> None:
     assert marked == pytest.approx(dropped, abs=0.03 * 20e6)
 
 
+@pytest.mark.slow
 def test_with_ecn_packets_are_marked_and_not_lost() -> None:
     marking = RED | {"ecn": True, "gentle": True}
     result = run(marking, ecn=True)

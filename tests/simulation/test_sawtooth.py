@@ -99,6 +99,7 @@ def test_utilisation_follows_the_sawtooth_formula(bdp: int, buffer: int, recover
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bdp", "buffer"), CASES)
 def test_the_window_swings_between_the_full_path_and_half_of_it(bdp: int, buffer: int) -> None:
     result = sawtooth(buffer, bdp)

@@ -47,6 +47,7 @@ def test_jitter_of_less_than_a_service_time_leaves_the_phase_effect() -> None:
     assert abs(early - late).min() > 0.05 * 10e6
 
 
+@pytest.mark.slow
 def test_the_shorter_round_trip_gets_more() -> None:
     flows = [
         flow(tcp(send_jitter="1 ms"), count=2, start=["0 s", "1 s"], access_delay=["0 ms", "60 ms"])
@@ -63,6 +64,7 @@ def alone(control: str, rate: str, delay: str, limit: str, duration: str) -> Res
     return simulate(scenario(hops, flows, duration, warmup="60 s"))
 
 
+@pytest.mark.slow
 def test_cubic_beats_reno_on_a_long_fat_path() -> None:
     reno, cubic = (
         goodput(alone(control, "50 Mbit/s", "100 ms", "125 packets", "160 s"))
@@ -81,6 +83,7 @@ def test_cubic_is_no_worse_than_reno_on_a_short_path() -> None:
     assert cubic.mean() > 0.99 * reno.mean()
 
 
+@pytest.mark.slow
 def test_cubic_is_no_bully_on_a_short_path() -> None:
     flows = [
         flow(tcp(control, send_jitter="1 ms"), control, start=["0 s", "1 s"])
@@ -148,6 +151,7 @@ def control(kind: str, **parameters: float) -> Tree:
     return {"kind": kind, **parameters}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.8), (2.0, 0.5)])
 def test_a_more_aggressive_aimd_takes_more(alpha: float, beta: float) -> None:
     kinds = {"plain": control("reno"), "greedy": control("reno", alpha=alpha, beta=beta)}

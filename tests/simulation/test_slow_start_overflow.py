@@ -108,6 +108,7 @@ def test_the_overflow_packet_by_packet(buffer: int, d: int) -> None:
     assert says["detected_window"] == pytest.approx(detected, rel=0.07)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segments", [1, 2, 3, 10, 60, 63, 64, 100, 103, 150, 200, 264])
 def test_a_slow_start_without_loss_takes_as_long_as_the_model_says(segments: int) -> None:
     for buffer in (20, 70):
@@ -116,6 +117,7 @@ def test_a_slow_start_without_loss_takes_as_long_as_the_model_says(segments: int
             assert completion(run(segments, buffer, 1)) == pytest.approx(says["time"], rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("buffer", "d", "sizes"),
     [
@@ -135,6 +137,7 @@ def test_transfers_take_about_as_long_as_the_model_says(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("buffer", "d"), JUMPS)
 def test_a_transfer_that_overflows_the_queue_is_slower_by_a_quarter(buffer: int, d: int) -> None:
     jump = said(1, buffer, d)["overflow_segments"]
@@ -145,6 +148,7 @@ def test_a_transfer_that_overflows_the_queue_is_slower_by_a_quarter(buffer: int,
     assert after < 0.75 * before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sender", [NEWRENO, SACK], ids=lambda sender: sender["recovery"])
 @pytest.mark.parametrize(("buffer", "d"), [(20, 1), (20, 2), (70, 1), (70, 2)])
 def test_senders_that_need_no_timer(buffer: int, d: int, sender: dict[str, object]) -> None:

@@ -18,6 +18,7 @@ def result(name: str, probability: str = "0.5 %") -> Result:
     return simulate(snapshots.case(name, probability))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", snapshots.CASES)
 def test_the_numbers_are_those_on_file(name: str) -> None:
     assert snapshots.numbers(result(name)) == snapshots.written()[name], (

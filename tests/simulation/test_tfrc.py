@@ -36,6 +36,7 @@ def variation(result: Result, flow: str = "main") -> NDArray:
     return np.array(list(by_replicate(result, what)[0, flow].values()))
 
 
+@pytest.mark.slow
 @both_sides
 def test_throughput_falls_with_loss_and_with_the_round_trip_time(side: str) -> None:
     lossy = scenario(
@@ -93,6 +94,7 @@ def test_the_rate_is_smoother_than_reno_s_with_random_loss() -> None:
     assert (variation(smooth) < 0.8 * variation(rough)).all()
 
 
+@pytest.mark.slow
 def test_the_rate_is_smoother_than_reno_s_beside_it() -> None:
     of_four = {"count": 4, "start": ["0 s", "1 s"]}
     flows = [flow(tfrc(), name="tfrc", **of_four), flow(tcp("reno"), name="reno", **of_four)]
@@ -106,6 +108,7 @@ def test_the_rate_is_smoother_than_reno_s_beside_it() -> None:
     assert 0.5 < share < 2
 
 
+@pytest.mark.slow
 @both_sides
 def test_a_blackout_of_30_s_slows_down_and_is_recovered_from(side: str) -> None:
     blackout = {
@@ -129,6 +132,7 @@ def test_a_blackout_of_30_s_slows_down_and_is_recovered_from(side: str) -> None:
     assert (recovered_s < 30).all()
 
 
+@pytest.mark.slow
 def test_persistent_loss_halves_the_rate_in_about_five_round_trips() -> None:
     # Appendix C.4 of the RFC: "something like five successive round-trip times with loss".
     step = {

@@ -26,6 +26,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return written(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_predictions_are_those_of_predict(small: Path) -> None:
     state = answer("sweep", "run", small, "--method", "predict", "--models", "all", "-o", "s")
@@ -49,6 +50,7 @@ def test_predictions_are_those_of_predict(small: Path) -> None:
         assert (row["method"], row["replicates"], row["goodput_half_width"]) == ("predict", 1, None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_another_method_beside_it_changes_no_number(small: Path) -> None:
     answer("sweep", "run", small, "-o", "alone")
@@ -63,6 +65,7 @@ def test_another_method_beside_it_changes_no_number(small: Path) -> None:
     ] == told
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_the_method_is_a_dimension(small: Path) -> None:
     answer("sweep", "run", small, "--method", "predict,simulate", "-o", "s")
@@ -76,6 +79,7 @@ def test_the_method_is_a_dimension(small: Path) -> None:
         assert "simulate" in Path("f.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_methods_go_on_after_an_interrupt_and_run_nothing_twice(small: Path) -> None:
     def stop(now: driver.Progress) -> None:
         if now.ended > 6:
@@ -94,6 +98,7 @@ def test_methods_go_on_after_an_interrupt_and_run_nothing_twice(small: Path) -> 
     assert small.exists()
 
 
+@pytest.mark.slow
 def test_unreliable_emulations_are_marked_and_in_no_average(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,7 @@ def run(plan: Plan, folder: str, place: Any) -> driver.Progress:
     return driver.go_on(Store.begin(Path(folder), plan), place)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
     from ackclock.sweeps.places.dask import Cluster
@@ -49,6 +49,7 @@ def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
     assert contents(Path("here")) == contents(Path("dask"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_dask_is_reached_by_its_address(client: Any) -> None:
     plan = Plan.make(scenario(), replicates=(1, 1))
@@ -57,6 +58,7 @@ def test_dask_is_reached_by_its_address(client: Any) -> None:
     assert go_on(store, Shard(), lambda _: None, 600.0).ended == 4
 
 
+@pytest.mark.slow
 def test_failures_are_alike_on_dask(client: Any, small: Path) -> None:
     from ackclock.sweeps.places.dask import Cluster
 

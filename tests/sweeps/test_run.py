@@ -68,6 +68,7 @@ def plain(table: pa.Table) -> list[dict[str, object]]:
     return [{name: str(value) for name, value in row.items()} for row in table.to_pylist()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_what_is_varied_comes_in_addition_to_the_files_sweep(small: Path) -> None:
     state = answer(
@@ -84,6 +85,7 @@ def test_what_is_varied_comes_in_addition_to_the_files_sweep(small: Path) -> Non
     assert points["hops_b_delay_ms"] == points["hops_r_delay_ms"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_the_same_command_and_resume_go_on(small: Path) -> None:
     command = ("sweep", "run", small, "-o", "s")
@@ -102,6 +104,7 @@ def test_the_same_command_and_resume_go_on(small: Path) -> None:
     assert contents(Path("s")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize(
     ("output", "folder"), [((), "out/small-sweep"), (("-o", "s"), "s")], ids=["default", "asked"]
@@ -129,6 +132,7 @@ def test_results_do_not_depend_on_processes_or_shards(
     assert {Shard(number, 3).has(7) for number in range(3)} == {True, False}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_points_share_random_numbers_unless_told_otherwise(small: Path) -> None:
     varied = ("--vary", "hops.b.queue.limit=20,21 packets", "--replicates", 2)
@@ -141,6 +145,7 @@ def test_points_share_random_numbers_unless_told_otherwise(small: Path) -> None:
     assert len(set(starts["own"])) == len(starts["own"]) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
     state = answer(
@@ -163,6 +168,7 @@ def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
     assert contents(Path("s")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_sweep_is_drawn_as_lines_or_as_a_heat_map(small: Path) -> None:
     ran = ("sweep", "run", small, "-o", "s", "--replicates", "2", "--metric", "queueing_delay(b)",
@@ -183,6 +189,7 @@ def test_a_sweep_is_drawn_as_lines_or_as_a_heat_map(small: Path) -> None:
     assert not Path("no.svg").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_value_that_no_point_can_have_is_refused_at_once(small: Path) -> None:
     outcome = ackclock(
@@ -241,6 +248,7 @@ def test_a_shard_that_is_not_one_is_refused_before_anything_is_written(small: Pa
     assert not Path("s").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_failing_point_is_isolated_named_and_run_again(small: Path) -> None:
     # A warm-up of 2 s does not fit into 1 s.
@@ -387,7 +395,7 @@ def test_a_worker_with_another_engine_is_refused() -> None:
     check_refusal(outcome, "contradiction", "", "another engine")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("signals", "code"), [([signal.SIGINT], 130), ([signal.SIGTERM], 143)], ids=str
 )

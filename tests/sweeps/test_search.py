@@ -97,6 +97,7 @@ def test_a_base_value_in_another_unit_is_understood() -> None:
     assert 40 < number(shrunk["rate"]) < 45.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(OPTIMISERS))
 def test_optimisers_find_the_lowest_point(name: str) -> None:
     if name == "tpe":
@@ -208,6 +209,7 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
     assert json.loads(again.stdout) == found
 
 
+@pytest.mark.slow
 def test_a_budget_below_a_generation_is_used_as_far_as_it_goes(dumbbell: Path) -> None:
     asked = searching.Search.make(
         load(dumbbell).replace({"duration": "1 s", "warmup": "500 ms"}),
@@ -219,7 +221,7 @@ def test_a_budget_below_a_generation_is_used_as_far_as_it_goes(dumbbell: Path) -
     assert set(left) == {2}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_search_goes_on_where_it_was_interrupted(dumbbell: Path) -> None:
     asked = searching.Search.make(
         load(dumbbell).replace({"duration": "1 s", "warmup": "500 ms"}),

@@ -96,7 +96,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "names"),
     [
@@ -201,6 +201,7 @@ def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> Non
         assert told.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["send", "receive"])
 @pytest.mark.usefixtures("place")
 def test_a_session_that_never_began_has_a_page_and_empty_figures(method: str) -> None:
@@ -265,6 +266,7 @@ def test_several_results_have_one_page(result: Result) -> None:
     assert PEERS["receive"] in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),

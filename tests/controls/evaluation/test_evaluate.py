@@ -46,6 +46,7 @@ def test_bbr1_passes_what_is_stated_of_startup(evaluated, evaluation: dict) -> N
     assert reason.startswith("bbr1 has no full_bw_now; its states are STARTUP, DRAIN")
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_path(evaluation: dict) -> None:
     startup = evaluation["cases"][0]["runs"][0]["checks"]
     rate = next(one for one in startup if one["says"].startswith("max_bw"))
@@ -126,6 +127,7 @@ def test_nothing_is_run_twice(evaluated, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (again.exit_code, again.stdout) == (0, first.stdout)
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     simulate, calls = runner.simulate, []
 
@@ -167,6 +169,7 @@ def test_another_evaluation_is_not_replaced_unasked(evaluated) -> None:
     assert "holds another evaluation" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_a_control_that_fails_gives_4(tmp_path: Path) -> None:
     # A window of four segments at most leaves the link idle.
     control = '{ kind = "bbr1", cwnd_gain = 1, startup_gain = 300 }'
@@ -177,6 +180,7 @@ def test_a_control_that_fails_gives_4(tmp_path: Path) -> None:
     assert "fail: rate-up" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_a_control_of_ones_own_is_named(tmp_path: Path) -> None:
     control = '{ kind = "kernel", shipped = "aimd" }'
     folder = tmp_path / "own"

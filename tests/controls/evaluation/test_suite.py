@@ -80,6 +80,7 @@ def test_the_suite_of_the_draft_has_every_case_of_its_appendix() -> None:
         assert Origin.STATED in origins, case.id
 
 
+@pytest.mark.slow
 def test_every_case_makes_a_scenario_that_is_valid() -> None:
     suite = load("bbr-draft")
     for case in suite.cases:
