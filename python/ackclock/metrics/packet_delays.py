@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ackclock.errors import InputError
 from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.quantiles import quantile_of
 from ackclock.metrics.subjects import AT_HOPS
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result.result import Result
@@ -31,20 +31,12 @@ def packet_delay_quantile(share: float) -> Metric:
     Raises:
         InputError: `share` is not between 0 and 1.
     """
-    if not 0 < share < 1:
-        raise InputError("out-of-range", "share", f"{share} is not between 0 and 1; try 0.99")
-    percent = f"{share * 100:g}"
-    return Metric(
-        f"packet_delay_p{percent.replace('.', '_')}",
-        f"p{percent} packet delay",
-        f"Time in the queue that {percent} % of the packets do not exceed; by hop, class of the "
-        "queue and flow, for hops with `packet_delays = true`.",
-        "s",
-        "ms",
-        1e3,
-        AT_HOPS,
-        _values(share),
-    )
+    return quantile_of(
+        "packet delay", share,
+        "Time in the queue that {} % of the packets do not exceed; by hop, class of the queue and "
+        "flow, for hops with `packet_delays = true`.",
+        AT_HOPS, _values(share),
+    )  # fmt: skip
 
 
 def _values(share: float) -> Callable[[Result], list[Value]]:

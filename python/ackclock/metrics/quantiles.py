@@ -8,7 +8,7 @@ import numpy as np
 from ackclock.errors import InputError
 from ackclock.metrics.hops import Combine, per_hop
 from ackclock.metrics.metric import Metric, Value
-from ackclock.metrics.subjects import HOPS
+from ackclock.metrics.subjects import HOPS, Subjects
 from ackclock.metrics.tables import Columns
 from ackclock.result.result import Result
 
@@ -26,24 +26,28 @@ def queueing_delay_quantile(share: float) -> Metric:
     Raises:
         InputError: `share` is not between 0 and 1.
     """
+    return quantile_of(
+        "queueing delay", share,
+        "Backlog divided by the link's rate, not exceeded at {} % of the sampling times: a "
+        "quantile over time, not over packets.",
+        HOPS, per_hop(("backlog_bytes", "rate_bit_per_s"), _quantile(share)),
+    )  # fmt: skip
+
+
+def quantile_of(
+    delay: str, share: float, meaning: str, about: Subjects, values: Callable[[Result], list[Value]]
+) -> Metric:
+    """Makes the metric of a quantile of a delay; `meaning` has braces for the percentage.
+
+    Raises:
+        InputError: `share` is not between 0 and 1.
+    """
     if not 0 < share < 1:
         raise InputError("out-of-range", "share", f"{share} is not between 0 and 1; try 0.99")
     percent = f"{share * 100:g}"
-    return Metric(
-        f"queueing_delay_p{percent.replace('.', '_')}",
-        f"p{percent} queueing delay",
-        f"Backlog divided by the link's rate, not exceeded at {percent} % of the sampling times: a "
-        "quantile over time, not over packets.",
-        "s",
-        "ms",
-        1e3,
-        HOPS,
-        _values(share),
-    )
-
-
-def _values(share: float) -> Callable[[Result], list[Value]]:
-    return per_hop(("backlog_bytes", "rate_bit_per_s"), _quantile(share))
+    name = f"{delay.replace(' ', '_')}_p{percent.replace('.', '_')}"
+    label = f"p{percent} {delay}"
+    return Metric(name, label, meaning.format(percent), "s", "ms", 1e3, about, values)
 
 
 def _quantile(share: float) -> Combine:

@@ -214,6 +214,14 @@ loss if {loss};  m = w/2,  cycle k + ceil(log2 m)
 V: d without loss; with a loss d + b (conservative), + q + W + 2^ceil(log2 m) - 1 (optimistic)
 goodput = {share}C_mean E V/(c_mean E U)"""
 
+_MEASURED = (
+    Accuracy(
+        ("conservative",), 0.1, "measured",
+        "one sender of 1988, 15 to 60 segments in flight, buffers of 3 to 40, "
+        "rates that differ by 1.3 to 3",
+    ),
+)  # fmt: skip
+
 INSTCAP = Model(
     name="instcap",
     label="INSTCAP",
@@ -245,15 +253,7 @@ INSTCAP = Model(
     points=41,
     inputs_of=on_a_path.inputs_with_ample_window,
     refusal=on_a_path.refusal_with_feedback,
-    accuracy=(
-        Accuracy(
-            ("conservative",),
-            0.1,
-            "measured",
-            "one sender of 1988, 15 to 60 segments in flight, buffers of 3 to 40, "
-            "rates that differ by 1.3 to 3",
-        ),
-    ),
+    accuracy=_MEASURED,
     usual=True,
 )  # fmt: skip
 
@@ -271,15 +271,7 @@ TCP_ALONE = Model(
     points=41,
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_alone,
-    accuracy=(
-        Accuracy(
-            ("conservative",),
-            0.1,
-            "measured",
-            "one sender of 1988, 15 to 60 segments in flight, buffers of 3 to 40, "
-            "rates that differ by 1.3 to 3",
-        ),
-    ),
+    accuracy=_MEASURED,
     usual=True,
 )
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import floor, inf
+from typing import Self
 
 import numpy as np
 
@@ -11,21 +12,25 @@ from ackclock.models.explicit_rate.loop import ROUNDING, Flags, Indices, Interva
 from ackclock.models.model import Array
 
 
+class _WithoutQuota:
+    """A source that only its state limits."""
+
+    def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
+        """Returns no quota."""
+        return ((1.0, inf),)
+
+    def at_even_odds(self) -> Self:
+        """Returns itself: there is one quota."""
+        return self
+
+
 @dataclass(frozen=True)
-class InstantaneousCapacity:
+class InstantaneousCapacity(_WithoutQuota):
     """INSTCAP: the source sends at the link's rate of a round trip ago, S(t) = R(t - Delta).
 
     Packets reach the bottleneck back to back at the source's rate (A4). It can therefore overflow
     only in an interval in which the link has just fallen.
     """
-
-    def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
-        """Returns no quota: only the state limits the source."""
-        return ((1.0, inf),)
-
-    def at_even_odds(self) -> "InstantaneousCapacity":
-        """Returns itself: there is one quota."""
-        return self
 
     def interval(
         self,
@@ -46,7 +51,7 @@ class InstantaneousCapacity:
 
 
 @dataclass(frozen=True)
-class Unregulated:
+class Unregulated(_WithoutQuota):
     """TCP alone, with nothing between the sender and the bottleneck.
 
     Each ACK releases its packets at once, so arrivals in an interval are spread like the ACKs of
@@ -58,14 +63,6 @@ class Unregulated:
     """
 
     peak: bool = False
-
-    def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
-        """Returns no quota."""
-        return ((1.0, inf),)
-
-    def at_even_odds(self) -> "Unregulated":
-        """Returns itself: there is one quota."""
-        return self
 
     def interval(
         self,

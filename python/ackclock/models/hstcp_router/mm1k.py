@@ -20,6 +20,7 @@ is below -1, as for every router of more than a few places.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -131,7 +132,8 @@ MM1K = Model(
     ),
 )
 
-MM1K_BURST = Model(
+MM1K_BURST = replace(
+    MM1K,
     name="mm1k_burst",
     label="M/M/1/K, bursts",
     summary="`mm1k` with bursts of g packets, of which the router holds K/g.",
@@ -145,22 +147,6 @@ MM1K_BURST = Model(
             _FITTED_BURST, AT_LEAST_ONE, on_wire=True,
         ),
     ),
-    outputs=OUTPUTS,
-    goodput="goodput",
     assumptions=(on_a_path.POISSON_BURSTS, *on_a_path.OF_THE_FLOWS),
-    evaluate=_evaluate,
-    bounds=(flow_inputs.MOST_FLOWS,),
-    inputs_of=on_a_path.places_of,
-    refusal=on_a_path.refusal_at_drop_tail,
-    accuracy=(
-        Accuracy(
-            ("goodput",),
-            1.0,
-            "measured",
-            "1 to 10 flows of HighSpeed TCP that repair quickly, buffers of 0.02 to 3 "
-            "bandwidth-delay products",
-        ),
-        Accuracy(("mean_rtt",), 0.5, "measured", "the same paths"),
-        Accuracy(("window",), 1.0, "measured", "the same paths"),
-    ),
+    accuracy=(replace(MM1K.accuracy[0], within=1.0), *MM1K.accuracy[1:]),
 )  # fmt: skip
