@@ -299,7 +299,7 @@ def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> 
     assert sum(one.intervals["loss"].mean == 0 for one in tails(idle)) <= 9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_transfers_that_arrive_have_their_own_target() -> None:
     advice = advise_buffer(
         Scenario.from_toml(SMALL + PAGES), utilisation="90 %", completion_p95="2500 ms"
@@ -661,7 +661,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return iter([ran])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     file: Path, tmp_path: Path, counted: Iterator[list[str]]
 ) -> None:

@@ -82,7 +82,7 @@ def test_advice_on_a_path_holds_its_limit_under_other_seeds(seed: int) -> None:
     assert math.fsum(loss) / len(loss) <= 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_first_line_says_the_loss_and_the_page_has_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +116,7 @@ def test_another_limit_gives_another_buffer() -> None:
     assert "limit 8 %" in phrases.headline(loose)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_queue_management_that_wins_is_the_answer() -> None:
     """Many flows fill a long buffer; short queues with marks lose nothing."""
     scenario = Scenario.from_toml(PATH).replace({"flows.bulk.count": 12})

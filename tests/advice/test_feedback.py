@@ -224,7 +224,7 @@ def test_a_trace_of_few_opportunities_tells_no_rate(tmp_path: Path) -> None:
     check_refusal(ackclock(few, "--rtt", "100ms"), "out-of-range", str(few), "198 s")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_round_trip_of_hardly_a_packet_has_room_for_some(tmp_path: Path) -> None:
     advice = advise_feedback(
         markov_csv(tmp_path / "a.csv", 0.2, 60.0), "10 ms", replicates=1, effcap=[(7, 49)]

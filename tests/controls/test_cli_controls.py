@@ -85,7 +85,7 @@ def test_a_field_that_the_engine_lacks_is_named(folder: Path) -> None:
     assert "mine.bpf.c:" in checked.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @needs_clang
 @pytest.mark.parametrize(
     ("wrong", "complaint"),

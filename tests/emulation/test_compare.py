@@ -380,7 +380,7 @@ def test_what_is_not_ours_is_not_touched(scenario_file: Path) -> None:
     check_refusal(outcome, "file", str(FOLDER), "simulate/thesis.txt")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("pretended", "measuring")
 def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     ackclock("compare", scenario_file, *QUICK)

@@ -378,7 +378,7 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     assert len(run) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_quick_look_has_fewer_replicates_and_a_folder_of_its_own(
     simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,7 +415,7 @@ def test_a_quick_look_has_fewer_replicates_and_a_folder_of_its_own(
     assert len(run) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_quick_look_expects_nothing_of_the_numbers(
     simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

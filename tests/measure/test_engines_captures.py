@@ -205,7 +205,7 @@ def tables(result: Result) -> dict[str, list]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_packed_and_piped_is_the_same(capture: Path, tmp_path: Path) -> None:
     plain = tables(measure(capture, tmp_path / "plain"))
     packed = tmp_path / "packed.pcap.gz"
@@ -297,7 +297,7 @@ def test_a_folder_without_captures(pipe: Scenario, tmp_path: Path) -> None:
     check_refusal(outcome, "file", str(tmp_path / "run"), "ackclock simulate --pcap")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
     """The file comes through a pipe that is closed only after the reader has gone."""
     script = (
@@ -332,7 +332,7 @@ def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
     assert largest(result)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_figures_of_real_rows(capture: Path, tmp_path: Path) -> None:
     found = measure(capture, tmp_path / "m", segments=True)
     drawn = plot.figures(found)

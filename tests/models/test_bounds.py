@@ -152,7 +152,7 @@ def test_extreme_numbers_are_refused(value: float) -> None:
         models.model("square_root").answer(loss=0.01, rtt=value)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "unknown", "output", "target"),
     [

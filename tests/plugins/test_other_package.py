@@ -105,7 +105,7 @@ def test_a_package_may_be_imported_before_ackclock(run_python: Run) -> None:
     assert (ended.stdout, ended.stderr) == ("equal share\n", "")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_broken_package_is_one_line_and_breaks_nothing(ackclock: Run, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     described = broken / "others-1.0.dist-info"

@@ -64,7 +64,7 @@ def settled(pipe: float) -> float:
     return pipe * (-b - sqrt(b * b - 4 * a * c)) / (2 * a)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("delay_ms", [30, 100])
 def test_alt_settles_where_the_link_is_busy_for_its_share_of_the_time(delay_ms: int) -> None:
     """Its limit at the overflows is that of the fluid saw-tooth, within 8 %.

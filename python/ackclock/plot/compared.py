@@ -210,6 +210,8 @@ def _series(
     samples = column.result.rows(
         "samples", point=own, replicate=run[1], flow=flow["name"], instance=0
     )  # fmt: skip
+    if value not in samples.column_names:
+        return
     for _, rows in grouped(samples, ("flow",), ("time_s", value)):
         time, values = rows["time_s"], rows[value].astype(float)
         if time.size < 2 or np.isnan(values).all():
