@@ -1,38 +1,113 @@
 #!/usr/bin/env python3
 """Measures damaged captures: each within 300 MB of memory, and 2 s of processor time if asked.
 
-The captures are those of Linux senders in `tests/captures`, with one to forty damages each
-(`tests/measure/mutated.py`). Prints the cost of the worst. Exits with 1 if one exceeds a bound, or
-ends in anything but a measurement or a refusal in one line, a warning of NumPy included. The
-default of 20,000 takes about half an hour on two processors.
+The captures are those of Linux in `tests/captures`, with one to forty damages each
+(`tests/measure/mutated.py`). Processes of their own measure them. One that takes ten seconds for a
+capture, or 4 GB of addresses, is ended by the system and counts as a fault. Prints the cost of the
+worst. Exits with 1 if one exceeds a bound, or ends in anything but a measurement or a refusal in
+one line, a warning of NumPy included. The default of 20,000 takes about an hour on two processors.
+With --record the result goes into docs/guides/measuring-accuracy.md.
 
-    .venv/bin/python benches/mutated_captures.py --seconds 2
+    .venv/bin/python benches/mutated_captures.py --seconds 2 --record
     .venv/bin/python benches/mutated_captures.py --count 200 --from 5000
 """
 
 import argparse
+import gzip
 import math
 import multiprocessing
+import multiprocessing.connection
+import resource
+import statistics
 import sys
 import tempfile
+import textwrap
+import time
 import traceback
 import warnings
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+import section
 
-from tests.measure.mutated import MOST_BYTES, Cost, cost, mutated
+sys.path.insert(0, str(section.ROOT))
+
+from tests.measure.mutated import CAPTURES, MOST_BYTES, Cost, cost, mutated
+
+PAGE = "docs/guides/measuring-accuracy.md"
+
+#: Processor time in seconds and addresses in bytes after which the system ends a process.
+ENDED_AFTER_S, ENDED_AFTER_BYTES = 10, 4 << 30
 
 
-def tried(seed: int) -> tuple[int, Cost | str]:
-    """Returns the cost of a damaged capture, or the error that should not have been."""
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("error")
+def serve(pipe: Connection) -> None:
+    """Measures the damaged captures of the seeds that come, until None comes."""
+    resource.setrlimit(resource.RLIMIT_AS, (ENDED_AFTER_BYTES, ENDED_AFTER_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    warnings.simplefilter("error")
+    with tempfile.TemporaryDirectory() as folder:
+        cost(gzip.decompress(CAPTURES[0].read_bytes()), Path(folder))  # imports the rest
+        while (seed := pipe.recv()) is not None:
+            limit = math.ceil(time.process_time()) + ENDED_AFTER_S
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+            try:
+                pipe.send(cost(mutated(seed), Path(folder)))
+            except BaseException:
+                pipe.send(traceback.format_exc())
+
+
+class Worker:
+    """A process that measures one capture after the other."""
+
+    def __init__(self) -> None:
+        self.pipe, other = multiprocessing.Pipe()
+        self.process = multiprocessing.Process(target=serve, args=(other,))
+        self.process.start()
+        other.close()
+        self.seed = -1
+
+    def ask(self, seed: int) -> None:
+        """Gives the process a seed."""
+        self.seed = seed
+        self.pipe.send(seed)
+
+    def answer(self) -> Cost | str:
+        """Returns the cost, or the error that should not have been."""
         try:
-            return seed, cost(mutated(seed), Path(folder))
-        except BaseException:
-            return seed, traceback.format_exc()
+            answer: Cost | str = self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            return f"the process ended with {self.process.exitcode}"
+        return answer
+
+    def end(self) -> None:
+        """Ends the process."""
+        if self.process.is_alive():
+            self.pipe.send(None)
+        self.process.join()
+
+
+def trials(seeds: range, processes: int) -> Iterator[tuple[int, Cost | str]]:
+    """Yields each seed with the cost of its capture, or the error that should not have been."""
+    left = iter(seeds)
+    workers = [Worker() for _ in range(min(processes, len(seeds)))]
+    for worker in workers:
+        worker.ask(next(left))
+    while workers:
+        pipes = multiprocessing.connection.wait([worker.pipe for worker in workers])
+        for number, worker in enumerate(list(workers)):
+            if worker.pipe not in pipes:
+                continue
+            yield worker.seed, worker.answer()
+            seed = next(left, None)
+            if seed is None:
+                worker.end()
+                workers.remove(worker)
+                continue
+            if not worker.process.is_alive():
+                workers[number] = worker = Worker()
+            worker.ask(seed)
 
 
 def main() -> int:
@@ -46,29 +121,40 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="most processor time of a capture"
     )
+    parser.add_argument("--record", action="store_true", help="write the result into the guide")
     asked = parser.parse_args()
     costs: dict[int, Cost] = {}
-    wrong: dict[int, Any] = {}
-    with multiprocessing.Pool(asked.processes) as pool:
-        seeds = range(asked.first, asked.first + asked.count)
-        for seed, result in pool.imap_unordered(tried, seeds, chunksize=10):
-            if isinstance(result, str):
-                wrong[seed] = result
-            else:
-                costs[seed] = result
-                if result.processor_s >= asked.seconds or result.memory_bytes >= MOST_BYTES:
-                    wrong[seed] = result
+    faults: dict[int, Cost | str] = {}
+    for seed, result in trials(range(asked.first, asked.first + asked.count), asked.processes):
+        if isinstance(result, str):
+            faults[seed] = result
+        else:
+            costs[seed] = result
+            if result.processor_s >= asked.seconds or result.memory_bytes >= MOST_BYTES:
+                faults[seed] = result
+        if seed in faults:
+            print(f"seed {seed}: {faults[seed]}", flush=True)
+    sentence = summary(costs, len(faults))
+    print(sentence)
+    if asked.record and costs:
+        section.write(PAGE, "damaged", textwrap.fill(sentence, 100))
+    return 1 if faults else 0
+
+
+def summary(costs: dict[int, Cost], faults: int) -> str:
+    """Returns the counts and the worst costs in words."""
+    if not costs:
+        return f"0 damaged captures; {faults} end in another way."
     slowest = max(costs, key=lambda seed: costs[seed].processor_s)
     largest = max(costs, key=lambda seed: costs[seed].memory_bytes)
     refused = sum(bool(cost.refused) for cost in costs.values())
-    print(
-        f"{len(costs)} damaged captures, {refused} of them refused: at most "
+    median = statistics.median(cost.processor_s for cost in costs.values())
+    return (
+        f"{len(costs):,} damaged captures, {refused:,} of them refused in one line and {faults} at "
+        f"fault: {median:.2f} s of processor time in the median, at most "
         f"{costs[slowest].processor_s:.2f} s (seed {slowest}) and "
-        f"{costs[largest].memory_bytes / 1e6:.0f} MB (seed {largest})"
+        f"{costs[largest].memory_bytes / 1e6:.0f} MB (seed {largest})."
     )
-    for seed, fault in wrong.items():
-        print(f"seed {seed}: {fault}")
-    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from ackclock.metrics import (
     shown_time_scales,
     summarise,
 )
+from ackclock.metrics.rates import Series, even_edges
 from ackclock.plot.variation import variation
 
 from .refusals import refused
@@ -98,6 +99,34 @@ def test_a_wave_shorter_than_the_time_scale_is_not_seen() -> None:
     result = sampled([{"f": [[100.0, 300.0] * 300]}])
     assert mean(result, rate_cov(0.1)) == pytest.approx(0.5, rel=1e-3)
     assert mean(result, rate_cov(0.2)) == pytest.approx(0, abs=1e-9)
+
+
+def sampled_at(times: list[float]) -> Series:
+    time_s = np.array(times)
+    return Series(0, 0, "f", 0, times[0], times[-1], time_s, time_s, is_rate=False)
+
+
+@given(
+    st.lists(st.integers(0, 2000), min_size=2, max_size=40, unique=True),
+    st.sampled_from([0.1, 0.2, 1.0, 7.0]),
+)
+def test_edges_are_the_samples_nearest_to_each_multiple(tenths: list[int], scale: float) -> None:
+    series = sampled_at([tenth / 10 for tenth in sorted(tenths)])
+    times = series.time_s
+    multiples = np.arange(times[0], times[-1] + scale * 1e-6, scale)
+    # Of two that are equally near, rounding decides.
+    gaps = np.abs(times[:, np.newaxis] - multiples)
+    nearest = gaps <= gaps.min(axis=0) + 1e-9
+    edges = series.edges(scale, 0, math.inf)
+    assert all(nearest[times == edge].any() for edge in edges)
+    assert all(np.isin(times[rows], edges).any() for rows in nearest.T)
+
+
+def test_a_pause_of_centuries_makes_no_bins() -> None:
+    times = [0.0, 0.1, 0.2, 9.2e9, 9.2e9 + 0.2]
+    assert sampled_at(times).edges(0.2, 0, math.inf).tolist() == [0.0, *times[2:]]
+    assert even_edges(0.2, 0.0, times[-1], len(times)).size == 0
+    assert even_edges(0.2, 0.0, 1.0, 10).tolist() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8])
 
 
 def test_only_the_time_counts_in_which_a_flow_is_there_and_measured() -> None:

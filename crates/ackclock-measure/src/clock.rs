@@ -3,6 +3,7 @@
 //! One packet is held back, since only the next one shows if its time is out of line.
 
 use ackclock_pcap::CapturedPacket;
+use ackclock_pcap::packet::LATEST_NS;
 use ackclock_spec::units::Span;
 
 /// Largest disorder of records. They are not in exact order: buffers of several processors are
@@ -23,7 +24,7 @@ pub struct Repairs {
 }
 
 /// Corrects times. Corrected times never step back by more than `ORDER`, and a single wrong time
-/// changes no other.
+/// changes no other. None is later than [`LATEST_NS`], however often the clock is set back.
 #[derive(Debug, Default)]
 pub struct Clock {
     held: Option<CapturedPacket>,
@@ -37,7 +38,7 @@ pub struct Clock {
 impl Clock {
     /// Takes a packet and returns the previous one, corrected.
     pub fn pass(&mut self, packet: &CapturedPacket) -> Option<CapturedPacket> {
-        let next = packet.at_ns.saturating_add(self.shift);
+        let next = self.shifted(packet);
         let held = self.held.replace(packet.clone());
         held.map(|held| self.settle(held, Some(next)))
     }
@@ -53,10 +54,15 @@ impl Clock {
         self.repairs
     }
 
+    /// Returns the time of a packet on the clock as it was before it was set back.
+    fn shifted(&self, packet: &CapturedPacket) -> u64 {
+        packet.at_ns.saturating_add(self.shift).min(LATEST_NS)
+    }
+
     /// Corrects the time of a packet, given the next time.
     fn settle(&mut self, mut packet: CapturedPacket, next: Option<u64>) -> CapturedPacket {
         let order = ORDER.as_nanos();
-        let mut at = packet.at_ns.saturating_add(self.shift);
+        let mut at = self.shifted(&packet);
         let latest = self.latest.unwrap_or(0);
         let is_before = |time: u64, other: u64| time.saturating_add(order) < other;
         if let Some(next) = next
@@ -139,6 +145,15 @@ mod tests {
             (vec![2.0, 2.0, 2.5], repairs(1, 0, 0)),
             "the first one"
         );
+    }
+
+    #[test]
+    fn set_backs_that_add_up_end_at_the_latest_time() {
+        let times: Vec<f64> = (0..20).flat_map(|_| [4e9, 4e9, 0.0, 0.0]).collect();
+        let (times, repairs) = passed(&times);
+        assert!(times.is_sorted());
+        assert_eq!(times.last(), Some(&(LATEST_NS as f64 / 1e9)));
+        assert!(repairs.set_back > 2);
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Sums {
         self.sent += more.sent;
         self.resent += more.resent;
         self.marks += more.marks;
-        self.round_trips.0 += more.round_trips.0;
+        self.round_trips.0 = self.round_trips.0.saturating_add(more.round_trips.0);
         self.round_trips.1 += more.round_trips.1;
     }
 }
@@ -507,7 +507,8 @@ impl Rounds {
                 Some(round.least_round_trip.map_or(span, |least| least.min(span)));
         }
         if let Some(span) = round_trip {
-            round.sums.round_trips.0 += span.as_nanos();
+            let sum = &mut round.sums.round_trips.0;
+            *sum = sum.saturating_add(span.as_nanos());
             round.sums.round_trips.1 += 1;
         }
     }
@@ -543,8 +544,8 @@ impl Rounds {
         });
         evidence.previous_peak = self.peak;
         (evidence.prompt, evidence.late) = (round.prompt, round.late);
-        let after_acks = round.sums.round_trips.1 * round.soon.as_nanos();
-        evidence.sparse = 2 * after_acks <= length;
+        let after_acks = round.soon * round.sums.round_trips.1;
+        evidence.sparse = after_acks <= Span::from_nanos(length / 2);
         evidence.refills = self.refills;
         evidence.idle = round.idle as f64 / length as f64;
         evidence.blocked = round.blocked as f64 / length as f64;

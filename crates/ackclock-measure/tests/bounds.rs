@@ -144,6 +144,37 @@ fn samples_grow_with_the_logarithm_of_time() {
     assert!((100_000..11 * 32_768).contains(&samples), "{samples}");
 }
 
+/// Packets with arbitrary times, as classic pcap and pcapng can hold them: the number of rows is
+/// bounded by that of packets, so that the work is, too.
+#[test]
+fn rows_do_not_grow_with_arbitrary_times() {
+    let _alone = alone();
+    let packets = read(&file());
+    let seconds: fn(u64) -> u64 = |draw| (draw as u32 as u64) * 1_000_000_000 + (draw >> 40);
+    let laws: [fn(u64) -> u64; 4] = [
+        seconds,
+        |draw| draw,
+        |draw| draw >> (draw % 64),
+        |draw| u64::MAX - draw % 2_000_000_000,
+    ];
+    let mut set_back = 0;
+    for (seed, time) in (0..).zip(laws.into_iter().cycle().take(40)) {
+        let mut draws = Draws(seed);
+        let count = 70 + draws.below(200);
+        let mut packets: Vec<_> = packets.iter().take(count).cloned().collect();
+        packets
+            .iter_mut()
+            .for_each(|packet| packet.at_ns = time(draws.next()));
+        let busy = processor_s();
+        let (counts, measurement) = count_rows(Parameters::default(), packets.into_iter());
+        assert!(processor_s() - busy < MOST_S, "seed {seed}");
+        assert!(rows_of(&counts, "limit_periods") <= 4 * count, "{counts:?}");
+        assert!(rows_of(&counts, "samples") <= 70 * count, "{counts:?}");
+        set_back += measurement.repairs().set_back;
+    }
+    assert!(set_back > 40);
+}
+
 /// A single wrong time changes nothing else.
 #[test]
 fn a_wrong_time_changes_nothing() {

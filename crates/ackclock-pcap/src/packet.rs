@@ -3,11 +3,16 @@
 use ackclock_core::packet::Ecn;
 use std::net::SocketAddr;
 
+/// Latest capture time, in nanoseconds since the beginning of 1970: 11 April 2262. A time and the
+/// difference of two times add up within 64 bits. A file may hold later times; readers return this
+/// one.
+pub const LATEST_NS: u64 = i64::MAX as u64;
+
 /// A TCP or UDP packet over IPv4 or IPv6, read from a capture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapturedPacket {
-    /// Capture time, in nanoseconds since the beginning of 1970. Packets need not be in order of
-    /// time.
+    /// Capture time, in nanoseconds since the beginning of 1970, at most [`LATEST_NS`]. Packets
+    /// need not be in order of time.
     pub at_ns: u64,
     /// Source address and port.
     pub source: SocketAddr,

@@ -27,6 +27,10 @@ SOURCES = {
 ROUNDING = 1e-6
 
 
+# Largest number of bins for a sample. Chosen here: a capture of a month has samples each minute.
+_BINS_PER_SAMPLE = 100
+
+
 class Series(NamedTuple):
     """The samples of one flow instance in one replicate.
 
@@ -79,13 +83,34 @@ class Series(NamedTuple):
         ]
         if times.size < 2:
             return times
-        wanted = np.arange(times[0], times[-1] + time_scale_s * ROUNDING, time_scale_s)
+        wanted = _multiples(times, time_scale_s)
         after = np.clip(np.searchsorted(times, wanted), 1, times.size - 1)
         return np.unique(
             np.where(
                 wanted - times[after - 1] <= times[after] - wanted, times[after - 1], times[after]
             )
         )
+
+
+def _multiples(times: Array, length: float) -> Array:
+    """Returns the multiples of a length, from the first time on, that lie next to a time.
+
+    So there are at most four for each time, however far apart the times are.
+    """
+    below = np.floor((times - times[0]) / length)
+    near = np.unique(below[:, np.newaxis] + np.arange(-1.0, 3.0))
+    last = (times[-1] - times[0]) / length + ROUNDING
+    return np.asarray(times[0] + length * near[(near >= 0) & (near < last)])
+
+
+def even_edges(length_s: float, from_s: float, until_s: float, samples: int) -> Array:
+    """Returns edges of bins of that length; none if there are a hundred bins for a sample.
+
+    Most bins then hold no sample. A capture with wrong times would have millions of them.
+    """
+    if not until_s - from_s < _BINS_PER_SAMPLE * length_s * samples:
+        return np.empty(0)
+    return np.arange(from_s, until_s, length_s)
 
 
 def series(result: Result, source: str = "sent") -> Iterator[Series]:
@@ -167,13 +192,16 @@ def refuse_unknown(result: Result, *flows: str) -> None:
 def measured_time(result: Result, point: int) -> tuple[float, float]:
     """Returns the end of the warm-up and the end of the run, in seconds.
 
-    Without a scenario it is the first start and the last end of a flow.
+    Without a scenario it is the first start and the last end of a flow; if none has ended, the last
+    sample.
     """
     scenario = result.points[point]["scenario"]
     if scenario is None:
         flows = result.rows("flows", point=point)
         start_s, end_s = pc.min(flows["start_s"]).as_py(), pc.max(flows["end_s"]).as_py()
-        return (start_s, end_s) if flows.num_rows else (0.0, 0.0)
+        if end_s is None:
+            end_s = pc.max(result.rows("samples", point=point)["time_s"]).as_py()
+        return (start_s or 0.0, end_s or 0.0)
     return units.seconds(scenario["warmup"]), units.seconds(scenario["duration"])
 
 

@@ -10,7 +10,14 @@ import numpy as np
 
 from ackclock.metrics.fairness import with_shares
 from ackclock.metrics.metric import Metric, Value
-from ackclock.metrics.rates import Array, Series, measured_time, refuse_unknown, series
+from ackclock.metrics.rates import (
+    Array,
+    Series,
+    even_edges,
+    measured_time,
+    refuse_unknown,
+    series,
+)
 from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
 from ackclock.metrics.subjects import FLOWS, TOGETHER
 from ackclock.metrics.tables import grouped, mean_of_known
@@ -122,7 +129,8 @@ def equivalence(result: Result) -> list[Value]:
     """Returns the smallest over the largest per-instance rate of flows; mean over the bins."""
     values = []
     for (point, replicate), instances in _sharing(result).items():
-        edges = np.arange(*measured_time(result, point), USUAL_TIME_SCALE_S)
+        samples = max((instance.time_s.size for instance in instances), default=0)
+        edges = even_edges(USUAL_TIME_SCALE_S, *measured_time(result, point), samples)
         flows = dict.fromkeys(instance.flow for instance in instances)
         rates = [
             _rate([instance for instance in instances if instance.flow == flow], edges)
@@ -148,7 +156,9 @@ def convergence_time(result: Result) -> list[Value]:
 
 
 def _joined_after(newcomer: Series, instances: list[Series]) -> float:
-    edges = np.arange(newcomer.start_s, newcomer.end_s, CONVERGENCE_INTERVAL_S)
+    edges = even_edges(
+        CONVERGENCE_INTERVAL_S, newcomer.start_s, newcomer.end_s, newcomer.time_s.size
+    )
     if edges.size < 2:
         return math.nan
     got = newcomer.rates(edges)

@@ -1,5 +1,7 @@
 //! Timestamps of a pcapng interface.
 
+use crate::packet::LATEST_NS;
+
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Decimal digits of a second with nanosecond resolution.
 const NANOSECOND_DIGITS: u32 = 9;
@@ -51,7 +53,7 @@ impl Clock {
         };
     }
 
-    /// Returns the time of a timestamp. Saturates where 64 bits of nanoseconds are too few.
+    /// Returns the time of a timestamp, at most [`LATEST_NS`].
     pub fn at_ns(self, ticks: u64) -> u64 {
         let nanos = match self.resolution {
             Resolution::Nanoseconds(length) => ticks.saturating_mul(length),
@@ -65,11 +67,12 @@ impl Clock {
             .offset_s
             .unsigned_abs()
             .saturating_mul(NANOS_PER_SECOND);
-        if self.offset_s < 0 {
+        let at = if self.offset_s < 0 {
             nanos.saturating_sub(offset)
         } else {
             nanos.saturating_add(offset)
-        }
+        };
+        at.min(LATEST_NS)
     }
 }
 
@@ -119,9 +122,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_the_nearest_that_does() {
-        assert_eq!(at(0, 0, u64::MAX), u64::MAX);
-        assert_eq!(at(0x80, 0, u64::MAX), u64::MAX);
-        assert_eq!(at(6, i64::MAX, 1), u64::MAX);
+        assert_eq!(at(0, 0, u64::MAX), LATEST_NS);
+        assert_eq!(at(0x80, 0, u64::MAX), LATEST_NS);
+        assert_eq!(at(6, i64::MAX, 1), LATEST_NS);
         assert_eq!(at(6, i64::MIN, 1), 0);
         for resolution in 0..=u8::MAX {
             assert!(
