@@ -4,11 +4,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from ackclock.errors import InputError
 from ackclock.result.run_json import read_run
+from ackclock.result.tables import TablesInFolder
 
 #: Stands in place of a file.
 STANDARD_INPUT = "-"
@@ -114,8 +112,8 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
     flows = run["points"][key[0]]["scenario"]["flows"]
     if all("count" in flow for flow in flows):
         return tuple((flow["name"], flow["count"]) for flow in flows)
-    file = folder / "flows.parquet"
-    if not file.is_file():
+    tables = TablesInFolder(folder)
+    if "flows" not in tables:
         raise InputError(
             "file",
             f"{folder}",
@@ -123,8 +121,5 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
             "one by one, "
             "or run it again",
         )
-    rows = pq.read_table(file, columns=["point", "replicate", "flow"])
-    own = rows.filter((pc.field("point") == key[0]) & (pc.field("replicate") == key[1]))[
-        "flow"
-    ].to_pylist()
+    own = tables.rows("flows", {"point": key[0], "replicate": key[1]})["flow"].to_pylist()
     return tuple((flow["name"], own.count(flow["name"])) for flow in flows)

@@ -293,14 +293,9 @@ class Result:
             raise InputError(
                 "file", f"{folder}", f"holds no {missing[0]}.parquet; {run_again(run)}"
             )
-        try:
-            for name in needed:
-                if name in _LARGE.get(run["method"], ()):
-                    parquet.read_metadata(folder / f"{name}.parquet")
-                else:
-                    tables[name]
-        except (OSError, pa.ArrowException) as error:
-            raise InputError(
-                "file", f"{folder}", f"{str(error).splitlines()[0]}; {run_again(run)}"
-            ) from None
+        for name in needed:
+            if name in _LARGE.get(run["method"], ()):
+                tables.check(name)
+            else:
+                tables[name]
         return cls(run, tables)

@@ -25,6 +25,16 @@ _RUN = frozenset(
     }
 )
 
+# Types of some of them.
+_KINDS: dict[str, type] = {
+    "name": str,
+    "replicates": int,
+    "versions": dict,
+    "warnings": list,
+    "controls": list,
+    "points": list,
+}
+
 #: Keys that some methods add; their results grow while a run goes on.
 MORE: dict[str, frozenset[str]] = {
     "emulate": frozenset({"machine", "folder"}),
@@ -69,11 +79,29 @@ def read_run(folder: Path) -> dict[str, Any]:
             f"{folder}/run.json",
             f"has another format than {SCHEMA}; run again with this version of ackclock",
         )
-    lacking = sorted((_RUN | MORE.get(str(run.get("method")), frozenset())) - run.keys())
-    if lacking or not run["points"]:
-        problem = f"has no {', '.join(lacking)}" if lacking else "has no points"
+    problem = _problem(run)
+    if problem:
         raise InputError("file", f"{folder}/run.json", f"{problem}; {run_again(run)}")
     return run
+
+
+def _problem(run: dict[str, Any]) -> str:
+    """Returns what is wrong with the form of a run; empty if nothing is."""
+    lacking = sorted((_RUN | MORE.get(str(run.get("method")), frozenset())) - run.keys())
+    if lacking:
+        return f"has no {', '.join(lacking)}"
+    if not run["points"]:
+        return "has no points"
+    if run["method"] not in TABLES:
+        return f'has an unknown method "{run["method"]}"'
+    odd = [name for name, kind in _KINDS.items() if not isinstance(run[name], kind)]
+    if odd:
+        return f"has a damaged {odd[0]}"
+    for number, point in enumerate(run["points"]):
+        whole = isinstance(point, dict) and isinstance(point.get("assignments"), dict)
+        if not whole or not isinstance(point.get("scenario", 0), dict | None):
+            return f"has a damaged point {number}"
+    return ""
 
 
 def _no_result(folder: Path) -> str:

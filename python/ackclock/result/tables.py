@@ -1,21 +1,41 @@
 """Tables of a result: written with compression, read when they are first used, rows selected."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from ackclock.elements.registry import registry
+from ackclock.errors import InputError
+from ackclock.result.folder import RESULT, read_object
+from ackclock.result.run_json import run_again
+
 # Compression of tables.
 COMPRESSION = "zstd"
 
 
 def written_as(schema: pa.Schema) -> dict[str, Any]:
-    """Returns options that write a table: no dictionaries of floats, which seldom repeat."""
+    """Returns options that write a table: no dictionaries of floats, which seldom repeat.
+
+    Each page has a checksum, so that a reader notices damage.
+    """
     repeating = [column.name for column in schema if not pa.types.is_floating(column.type)]
-    return {"compression": COMPRESSION, "use_dictionary": repeating}
+    return {
+        "compression": COMPRESSION, "use_dictionary": repeating, "write_page_checksum": True,
+    }  # fmt: skip
+
+
+@cache
+def _columns() -> dict[str, list[str]]:
+    """Returns the names of the columns of each table that the engine writes."""
+    return {
+        table["name"]: [column["name"] for column in table["columns"]]
+        for table in registry()["tables"]
+    }
 
 
 class Tables(Mapping[str, pa.Table]):
@@ -36,14 +56,15 @@ class TablesInFolder(Tables):
 
     def __getitem__(self, name: str) -> pa.Table:
         if name not in self._read:
-            self._read[name] = parquet.read_table(self._paths[name])
+            with self._opened(name) as file:
+                self._read[name] = file.read()
         return self._read[name]
 
     def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
         """Returns rows of a table; one that has not been read is read piece by piece."""
         if name in self._read or not wanted:
             return matching(self[name], wanted)
-        with parquet.ParquetFile(self._paths[name]) as file:
+        with self._opened(name) as file:
             pieces = [
                 matching(file.read_row_group(number), wanted)
                 for number in range(file.num_row_groups)
@@ -53,6 +74,31 @@ class TablesInFolder(Tables):
                 if pieces
                 else file.schema_arrow.empty_table()
             )
+
+    def check(self, name: str) -> None:
+        """Reads the end of a file, which describes the table.
+
+        Raises:
+            InputError: The file is damaged or lacks a column.
+        """
+        with self._opened(name):
+            pass
+
+    @contextlib.contextmanager
+    def _opened(self, name: str) -> Iterator[parquet.ParquetFile]:
+        """Yields the file of a table; an error of reading it is one line that names the file."""
+        path = self._paths[name]
+        again = run_again(read_object(self.folder / RESULT.mark))
+        try:
+            with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+                names = file.schema_arrow.names
+                lacking = [column for column in _columns().get(name, ()) if column not in names]
+                if lacking:
+                    raise InputError("file", f"{path}", f"has no column {lacking[0]}; {again}")
+                yield file
+        except (OSError, pa.ArrowException) as error:
+            words = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+            raise InputError("file", f"{path}", f"is damaged ({words}); {again}") from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._paths  # Does not read the table.
