@@ -41,6 +41,10 @@ PAGE = "docs/guides/measuring-accuracy.md"
 ENDED_AFTER_S, ENDED_AFTER_BYTES = 10, 4 << 30
 
 
+#: Captures after which a process is replaced: what it keeps of each must not count for the next.
+CAPTURES_PER_PROCESS = 100
+
+
 def serve(pipe: Connection) -> None:
     """Measures the damaged captures of the seeds that come, until None comes."""
     resource.setrlimit(resource.RLIMIT_AS, (ENDED_AFTER_BYTES, ENDED_AFTER_BYTES))
@@ -66,10 +70,12 @@ class Worker:
         self.process.start()
         other.close()
         self.seed = -1
+        self.left = CAPTURES_PER_PROCESS
 
     def ask(self, seed: int) -> None:
         """Gives the process a seed."""
         self.seed = seed
+        self.left -= 1
         self.pipe.send(seed)
 
     def answer(self) -> Cost | str:
@@ -105,7 +111,8 @@ def trials(seeds: range, processes: int) -> Iterator[tuple[int, Cost | str]]:
                 worker.end()
                 workers.remove(worker)
                 continue
-            if not worker.process.is_alive():
+            if not worker.left or not worker.process.is_alive():
+                worker.end()
                 workers[number] = worker = Worker()
             worker.ask(seed)
 

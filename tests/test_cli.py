@@ -601,8 +601,7 @@ def test_a_damaged_or_incomplete_result_is_one_line(scenario_file: Path, damage:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     (Path("run") / damage).write_text(json.dumps({"schema": SCHEMA}))
     for command in ("plot", "report"):
-        place = "run/run.json" if damage == "run.json" else "run"
-        check_refusal(ackclock(command, "run"), "file", place, "ackclock simulate")
+        check_refusal(ackclock(command, "run"), "file", f"run/{damage}", "ackclock simulate")
     (Path("run") / damage).unlink()
     for command in ("plot", "report"):
         check_refusal(ackclock(command, "run"), "file", "run", damage)

@@ -170,7 +170,7 @@ def test_a_missing_or_damaged_table_says_so(result: Result, tmp_path: Path) -> N
         Result.load(tmp_path / "nowhere")
     folder = result.save(tmp_path / "run")
     (folder / "flows.parquet").write_bytes(b"junk")
-    with refused("file", str(folder), "ackclock simulate"):
+    with refused("file", str(folder / "flows.parquet"), "ackclock simulate"):
         Result.load(folder)
 
 
@@ -228,7 +228,7 @@ def test_a_large_table_is_read_when_it_is_asked_for(leaky_pipe: Scenario, tmp_pa
     (folder / "packets.parquet").write_bytes(b"junk")
     assert Result.load(folder).tables["flows"].equals(loaded.tables["flows"])
     (folder / "flows.parquet").write_bytes(b"junk")
-    with refused("file", str(folder), "ackclock simulate"):
+    with refused("file", str(folder / "flows.parquet"), "ackclock simulate"):
         Result.load(folder)
 
 

@@ -54,8 +54,8 @@ def mutated(seed: int) -> bytes:
         draws.choice(_TIMES)(packets, draws)
     whole = draws.choice(_FORMATS)(packets, draws)
     if draws.random() < 0.05:
-        at = draws.randrange(_HEADER)
-        whole = whole[:at] + draws.randbytes(1) + whole[at + 1 :]
+        place = draws.randrange(_HEADER)
+        whole = whole[:place] + draws.randbytes(1) + whole[place + 1 :]
     return whole[: draws.randint(_HEADER, len(whole))] if draws.random() < 0.1 else whole
 
 
@@ -98,89 +98,89 @@ def _stretch(records: tuple[bytes, ...], draws: random.Random) -> tuple[bytes, .
 Packets = list[bytearray]
 
 
-def _flip_a_bit(packets: Packets, at: int, draws: random.Random) -> None:
-    packets[at][draws.randrange(_RECORD, len(packets[at]))] ^= 1 << draws.randrange(8)
+def _flip_a_bit(packets: Packets, index: int, draws: random.Random) -> None:
+    packets[index][draws.randrange(_RECORD, len(packets[index]))] ^= 1 << draws.randrange(8)
 
 
-def _flip_a_bit_of_the_record(packets: Packets, at: int, draws: random.Random) -> None:
-    packets[at][draws.randrange(_RECORD)] ^= 1 << draws.randrange(8)
+def _flip_a_bit_of_the_record(packets: Packets, index: int, draws: random.Random) -> None:
+    packets[index][draws.randrange(_RECORD)] ^= 1 << draws.randrange(8)
 
 
-def _set_the_second(packets: Packets, at: int, draws: random.Random) -> None:
-    packets[at][:4] = draws.randbytes(4)
+def _set_the_second(packets: Packets, index: int, draws: random.Random) -> None:
+    packets[index][:4] = draws.randbytes(4)
 
 
-def _jump(packets: Packets, at: int, draws: random.Random) -> None:
+def _jump(packets: Packets, index: int, draws: random.Random) -> None:
     """Shifts the time of all packets from here on, ahead or back."""
     shift = draws.choice([1, -1]) * (draws.getrandbits(32) >> draws.randrange(31))
-    for packet in packets[at:]:
+    for packet in packets[index:]:
         seconds = (int.from_bytes(packet[:4], "little") + shift) % 2**32
         packet[:4] = seconds.to_bytes(4, "little")
 
 
-def _set_a_length(packets: Packets, at: int, draws: random.Random) -> None:
+def _set_a_length(packets: Packets, index: int, draws: random.Random) -> None:
     """Sets the length that was captured, the one on the wire, or that of IP."""
     place, count = draws.choice([(8, 4), (12, 4), (_RECORD + 2, 2)])
-    packets[at][place : place + count] = draws.randbytes(count)
+    packets[index][place : place + count] = draws.randbytes(count)
 
 
-def _set_a_header_byte(packets: Packets, at: int, draws: random.Random) -> None:
-    packets[at][_RECORD + draws.randrange(_HEADERS)] = draws.randrange(256)
+def _set_a_header_byte(packets: Packets, index: int, draws: random.Random) -> None:
+    packets[index][_RECORD + draws.randrange(_HEADERS)] = draws.randrange(256)
 
 
-def _set_the_numbers(packets: Packets, at: int, draws: random.Random) -> None:
+def _set_the_numbers(packets: Packets, index: int, draws: random.Random) -> None:
     """Sets sequence and acknowledgment number; the header of IPv4 has 20 bytes."""
-    packets[at][_TCP + 4 : _TCP + 12] = draws.randbytes(8)
+    packets[index][_TCP + 4 : _TCP + 12] = draws.randbytes(8)
 
 
-def _shift_a_number(packets: Packets, at: int, draws: random.Random) -> None:
+def _shift_a_number(packets: Packets, index: int, draws: random.Random) -> None:
     """Shifts the sequence or the acknowledgment number of all packets from here on."""
     place, shift = _TCP + draws.choice([4, 8]), draws.getrandbits(32) >> draws.randrange(31)
-    for packet in packets[at:]:
+    for packet in packets[index:]:
         number = (int.from_bytes(packet[place : place + 4], "big") + shift) % 2**32
         packet[place : place + 4] = number.to_bytes(4, "big")
 
 
-def _set_flags_and_window(packets: Packets, at: int, draws: random.Random) -> None:
-    packets[at][_TCP + 13 : _TCP + 16] = draws.randbytes(3)
+def _set_flags_and_window(packets: Packets, index: int, draws: random.Random) -> None:
+    packets[index][_TCP + 13 : _TCP + 16] = draws.randbytes(3)
 
 
-def _set_options(packets: Packets, at: int, draws: random.Random) -> None:
+def _set_options(packets: Packets, index: int, draws: random.Random) -> None:
     """Sets the options: a kind and a length that there are, with any values, over and over."""
-    room = len(packets[at]) - _TCP - 20
+    room = len(packets[index]) - _TCP - 20
     kinds = [(2, 4), (3, 3), (4, 2), (5, 8 * draws.randint(1, 4) + 2), (8, 10), (172, 11), (174, 8)]
     options = b""
     while len(options) < room:
         kind, length = draws.choice(kinds)
         options += bytes([kind, length]) + draws.randbytes(length - 2)
-    packets[at][_TCP + 20 :] = options[: max(room, 0)]
+    packets[index][_TCP + 20 :] = options[: max(room, 0)]
 
 
-def _set_ports(packets: Packets, at: int, draws: random.Random) -> None:
+def _set_ports(packets: Packets, index: int, draws: random.Random) -> None:
     """Moves a stretch of packets to another connection."""
     ports = draws.randbytes(4)
-    for packet in packets[at : at + draws.randint(1, 100)]:
+    for packet in packets[index : index + draws.randint(1, 100)]:
         packet[_TCP : _TCP + 4] = ports
 
 
-def _double(packets: Packets, at: int, draws: random.Random) -> None:
-    packets.insert(draws.randrange(len(packets)), bytearray(packets[at]))
+def _double(packets: Packets, index: int, draws: random.Random) -> None:
+    packets.insert(draws.randrange(len(packets)), bytearray(packets[index]))
 
 
-def _swap(packets: Packets, at: int, draws: random.Random) -> None:
+def _swap(packets: Packets, index: int, draws: random.Random) -> None:
     other = draws.randrange(len(packets))
-    packets[at], packets[other] = packets[other], packets[at]
+    packets[index], packets[other] = packets[other], packets[index]
 
 
-def _reverse(packets: Packets, at: int, draws: random.Random) -> None:
-    end = at + draws.randint(2, 200)
-    packets[at:end] = packets[at:end][::-1]
+def _reverse(packets: Packets, index: int, draws: random.Random) -> None:
+    end = index + draws.randint(2, 200)
+    packets[index:end] = packets[index:end][::-1]
 
 
-def _leave_out(packets: Packets, at: int, draws: random.Random) -> None:
+def _leave_out(packets: Packets, index: int, draws: random.Random) -> None:
     """Leaves out up to 200 packets in a row; one always stays."""
-    end = min(at + draws.randint(1, 200), len(packets))
-    del packets[max(at, 1) : end]
+    end = min(index + draws.randint(1, 200), len(packets))
+    del packets[max(index, 1) : end]
 
 
 _DAMAGES: tuple[Callable[[Packets, int, random.Random], None], ...] = (
