@@ -99,7 +99,7 @@ runpy.run_module("ackclock", run_name="__main__")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("error", ["ImportError", "SystemError", "RuntimeError"])
 @pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_an_interrupt_that_a_compiled_module_wraps_is_one_line(
@@ -127,7 +127,7 @@ print(len([name for name in threads() if not name.startswith("jemalloc")]) - bef
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux lists threads")
 def test_a_simulation_leaves_no_thread_that_needs_the_interpreter(
     run_python: Callable[..., subprocess.CompletedProcess],

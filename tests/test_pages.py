@@ -144,6 +144,7 @@ def test_nothing_is_wider_than_the_window_nor_drawn_over_its_edge(
         assert value(browser, paper) == colour
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [400, 1280])
 def test_long_titles_of_panels_do_not_overlap(browser: Browser, tmp_path: Path, width: int) -> None:
     swept = {

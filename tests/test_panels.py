@@ -170,7 +170,7 @@ def test_small_multiples_have_a_line_for_each_choice() -> None:
     assert [text.get_text() for text in legend.get_texts()] == list(CONTROLS)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("width", [COLUMN_WIDTH_IN, TEXT_WIDTH_IN])
 def test_titles_legend_and_panels_do_not_overlap(width: float) -> None:
     spec = plot.small_multiples(

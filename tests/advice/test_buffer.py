@@ -278,7 +278,7 @@ def test_the_best_queue_uses_the_link_most_then_drops_least() -> None:
     assert not aqm.is_better(tail, busy)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> None:
     advice = advise_buffer(small.replace(replicates=2), utilisation="98 %", p99_delay="3 ms")
     assert advice.status == "infeasible"
@@ -321,7 +321,7 @@ def test_transfers_alone_have_no_default_of_utilisation() -> None:
         advise_buffer(Scenario.from_toml(text))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["markov-link", "trace-link"])
 def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
     tree = load(ROOT / "examples" / f"{name}.toml").tree
@@ -339,7 +339,7 @@ def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
     assert told["ms"] == pytest.approx(told["bytes"] * 8 / advice.hop.rate_bit_per_s * 1e3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_sources_that_know_no_congestion_may_stand_beside() -> None:
     cross = """
 [[flows]]
@@ -473,7 +473,7 @@ def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(
     assert _status(contrary, (BUSY, QUICK), None) == "infeasible"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_of_few_saw_teeth_is_said_to_be(small: Scenario) -> None:
     """One Reno flow of some 400 packets adds one per 100 ms: a saw-tooth takes 20 s.
 
@@ -768,7 +768,7 @@ def test_a_machine_that_cannot_emulate_says_why(
     assert "Not confirmed by emulation: no namespaces here; say sudo" in outcome.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_signal_while_it_emulates_keeps_the_runs(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

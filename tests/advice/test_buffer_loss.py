@@ -106,7 +106,7 @@ def test_the_first_line_says_the_loss_and_the_page_has_all(
     assert ackclock("advise", "buffer", "path.toml", "-o", "advice").exit_code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_another_limit_gives_another_buffer() -> None:
     scenario = Scenario.from_toml(PATH).replace({"flows.bulk.count": 8})
     strict, loose = (advise_buffer(scenario, loss=limit) for limit in ("1 %", "8 %"))

@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SHORT = ("--set", 'duration="6 s"', "--set", 'warmup="2 s"', "--replicates", "2")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cell_is_predicted_and_simulated(tmp_path: Path) -> None:
     scenario, folder = EXAMPLES / "wifi-cell.toml", tmp_path / "every"
     sweep = ("--set", "sweep={}", "--set", 'flows.download.transport.receive_window="unlimited"')

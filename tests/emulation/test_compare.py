@@ -149,7 +149,7 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: Pretended) -> None:
     outcome = ackclock("compare", scenario_file, *QUICK)  # real measurement of made-up captures
     assert outcome.exit_code == 0
@@ -282,7 +282,7 @@ def test_what_is_there_is_used_again(
     assert Result.load(FOLDER / "simulate").run["seed"] == "2"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_another_build_emulates_no_second_time(
     scenario_file: Path, pretended: Pretended, measuring: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -292,7 +292,7 @@ def test_who_asks_for_runs_side_by_side_gets_them(emulated: Toy, machine: Machin
     assert machine.done == ["emulate", "measure"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("emulated")
 def test_an_emulation_that_is_not_to_be_reliable_is_shown_and_done_again(machine: Machine) -> None:
     machine.verdict = LATE
@@ -355,7 +355,7 @@ def test_an_interrupted_measurement_needs_no_second_emulation(machine: Machine) 
     assert machine.done == ["emulate", "measure", "measure"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_captures_of_an_emulation_stay_and_those_of_a_simulation_do_not(
     emulated: Toy, leaky_pipe: Scenario, machine: Machine
 ) -> None:

@@ -134,7 +134,7 @@ def test_without_a_package_of_experiments_it_says_what_to_install(
         )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_done_is_not_done_again(
     computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +167,7 @@ def test_json_has_the_same_as_the_folder(computed: dict[str, Counted]) -> None:
     assert comparison["cells"][1]["excepted"] == "it is a misprint"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_number_that_moved_is_an_exit_code(computed: dict[str, Counted]) -> None:
     computed["toy-table-1"].ours = 7.3
     answer = ackclock("reproduce", "--all")

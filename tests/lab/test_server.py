@@ -158,7 +158,7 @@ def test_a_replicate_is_a_small_number(server: LabServer, replicate: object) -> 
     assert found["errors"][0]["field"] == "replicate"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("options", [["--no-browser"], []], ids=["not asked for", "none there"])
 def test_the_command_serves_until_it_is_interrupted(options: list[str], tmp_path: Path) -> None:
     """Without a browser the address is printed, and the page served."""

@@ -252,7 +252,7 @@ def test_only_a_measurement_of_the_same_capture_is_replaced_unasked() -> None:
     check_refusal(ackclock(*again), "file", folder, "measurement")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("here", "pretended")
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),

@@ -32,7 +32,7 @@ def test_there_are_some() -> None:
     assert {path.name.split("-")[0] for path in CAPTURES} == {"reno", "cubic"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_the_capture_shows_what_the_kernel_counted(capture: Path, tmp_path: Path) -> None:
     assert capture.stat().st_size < LARGEST_BYTES

@@ -408,7 +408,7 @@ def test_the_rate_falls_with_loss_and_round_trip_and_rises_with_the_limits(
     assert rate * slack >= X
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=40)
 @given(
     loss_rates, st.integers(2, 60), st.floats(0.01, 1), st.floats(10, 1000), st.floats(0.01, 100)

@@ -92,7 +92,7 @@ def test_a_largest_window_is_reached_whatever_the_steps(
     assert said == pytest.approx(total / (rounds - rounds // 3), rel=0.005)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
     # Where the path's windows change together, where one path replaces the other, and where several
     # rounds are one step.
@@ -103,7 +103,7 @@ def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
         assert np.abs(np.diff(slope)).max() < 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_goodput_rises_with_what_is_kept() -> None:
     for p in (1e-5, 1e-3, 0.05, 0.2):
         rates = MODEL.goodputs(

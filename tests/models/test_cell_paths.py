@@ -296,7 +296,7 @@ def goodput(result: Result, flow: str) -> float:
     return float(np.mean(list(values)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("uploads", [0, 2, 10])
 def test_the_engine_under_saturated_udp(cell, uploads: int) -> None:
     scenario = udp(cell, uploads)
@@ -312,7 +312,7 @@ def test_the_engine_under_saturated_udp(cell, uploads: int) -> None:
             )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("uploads", TABLE)
 def test_the_engine_under_tcp(cell, uploads: int) -> None:
     """The download is one flow among eleven: three replicates differ by some per cent.

@@ -108,7 +108,7 @@ def servers(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return c, P / P.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(servers())
 def test_it_falls_with_the_decay_from_the_mean_to_the_least(
     server: tuple[np.ndarray, np.ndarray],

@@ -187,7 +187,7 @@ def test_a_walk_through_the_recursion() -> None:
     assert met["window"] / met["losses"] == pytest.approx(found.window_at_loss, rel=0.03)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_buffer_of_the_whole_mismatch_never_loses() -> None:
     assert loop().loss_free_buffer == 20
     for psi in (1, 2, 20, 200):

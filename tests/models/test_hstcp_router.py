@@ -236,7 +236,7 @@ def test_the_solution_takes_few_evaluations(
     assert len(asked) <= 30
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(st.integers(1, 10**5), link_rates, st.floats(1e-4, 10))
 def test_the_slope_is_that_of_what_is_offered(K: int, rate: float, delay: float) -> None:
     router = DropTail(np.asarray(float(K)))
@@ -269,7 +269,7 @@ def test_plain_substitution_does_what_the_slope_says() -> None:
         assert wanders_off(found, router, rate, delays) != converges
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(st.integers(1, 10**5), st.integers(1, 1000), link_rates, delays)
 def test_more_places_use_more_and_delay_more(
     K: int, more: int, rate: float, delays: list[float]

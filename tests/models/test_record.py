@@ -151,7 +151,7 @@ def differs(model: Model, before: dict[str, np.ndarray], inputs: dict[str, float
     return False
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @every_model
 def test_each_input_matters_to_an_output(model: Model) -> None:
     base = given_of(model)

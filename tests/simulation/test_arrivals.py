@@ -143,7 +143,7 @@ def test_those_that_stay_share_and_those_that_come_and_go_are_left_aside() -> No
     assert np.isnan(shares[2])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_thousands_of_arrivals_are_no_more_than_their_rows() -> None:
     """Ten thousand come and go; each has a row, and samples only while it is active."""
     hops = path("10 Mbit/s", "20 ms", "100 packets")

@@ -129,7 +129,7 @@ def test_the_loop_with_measurements_and_a_coarse_timer(
     assert (found[2] > found[1]) == (psi < 10)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_buffer_that_holds_what_a_fall_of_the_rate_leaves_loses_nothing() -> None:
     # Delta (1 - 1/r): 20 packets.
     duration_s = 2000

@@ -57,7 +57,7 @@ def estimates(
     return np.array(by_variance), np.array(by_wavelet)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("hurst", [0.5, 0.6, 0.75, 0.9])
 def test_wavelets_are_unbiased_and_variances_biased_downwards(hurst: float) -> None:
     series = [gaussian(hurst, 8192, seed) for seed in range(60)]

@@ -117,7 +117,7 @@ def test_a_slow_start_without_loss_takes_as_long_as_the_model_says(segments: int
             assert completion(run(segments, buffer, 1)) == pytest.approx(says["time"], rel=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("buffer", "d", "sizes"),
     [

@@ -69,7 +69,7 @@ def test_throughput_falls_with_loss_and_with_the_round_trip_time(side: str) -> N
     assert (np.diff(goodput(by_delay)) < 0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @both_sides
 @pytest.mark.parametrize(("percent", "duration"), [(0.2, "250 s"), (1.0, "500 s")])
 def test_the_rate_is_that_of_the_equation(side: str, percent: float, duration: str) -> None:

@@ -49,7 +49,7 @@ def test_dask_gives_the_dataset_of_this_machine(client: Any) -> None:
     assert contents(Path("here")) == contents(Path("dask"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_dask_is_reached_by_its_address(client: Any) -> None:
     plan = Plan.make(scenario(), replicates=(1, 1))

@@ -118,7 +118,7 @@ def test_another_sweep_in_the_folder_is_not_replaced_unasked(
     assert len(contents(Path(folder))["runs"]) == 12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_results_do_not_depend_on_processes_or_shards(
     small: Path, request: pytest.FixtureRequest
 ) -> None:

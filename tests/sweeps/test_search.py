@@ -97,7 +97,7 @@ def test_a_base_value_in_another_unit_is_understood() -> None:
     assert 40 < number(shrunk["rate"]) < 45.9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(OPTIMISERS))
 def test_optimisers_find_the_lowest_point(name: str) -> None:
     if name == "tpe":
