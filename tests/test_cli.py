@@ -336,7 +336,7 @@ def test_a_bad_command_is_one_line(
         (("--metric", "speed"), "unknown-name", "--metric"),
         (("--metric", "zzz"), "unknown-name", "--metric"),
         (("--point", "6"), "out-of-range", "--point"),
-        (("--replicate", "2"), "out-of-range", "--replicate"),
+        (("--replicate", "3"), "out-of-range", "--replicate"),
         (("--kind", "cwnd", "-o", "x.doc"), "unsupported", "-o"),
         (("-o", "x.svg"), "contradiction", "-o"),
         (("--kind", "pie"), "unknown-name", "--kind"),
@@ -345,10 +345,11 @@ def test_a_bad_command_is_one_line(
         (("--kind", "variation", "--from", "1s"), "contradiction", "--from"),
     ],
 )
+@pytest.mark.usefixtures("scenario_file")
 def test_a_figure_that_cannot_be_drawn_is_one_line(
-    scenario_file: Path, arguments: tuple[str, ...], code: str, field: str
+    result: Result, arguments: tuple[str, ...], code: str, field: str
 ) -> None:
-    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    result.save("run")
     check_refusal(ackclock("plot", "run", *arguments), code, field)
     assert not Path("run/figures").exists()
 
@@ -597,8 +598,9 @@ def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["run.json", "flows.parquet", "samples.parquet"])
-def test_a_damaged_or_incomplete_result_is_one_line(scenario_file: Path, damage: str) -> None:
-    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+@pytest.mark.usefixtures("scenario_file")
+def test_a_damaged_or_incomplete_result_is_one_line(result: Result, damage: str) -> None:
+    result.save("run")
     (Path("run") / damage).write_text(json.dumps({"schema": SCHEMA}))
     for command in ("plot", "report"):
         check_refusal(ackclock(command, "run"), "file", f"run/{damage}", "ackclock simulate")
@@ -610,9 +612,9 @@ def test_a_damaged_or_incomplete_result_is_one_line(scenario_file: Path, damage:
 
 @pytest.mark.slow
 def test_a_place_that_cannot_be_written_is_refused_before_the_run(
-    scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+    scenario_file: Path, result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    result.save("run")
     check_refusal(ackclock("plot", "run", "-o", "leaky.toml/figures"), "file", "leaky.toml/figures")
     place = str(Path("leaky.toml").absolute())
     check_refusal(ackclock("report", "run", "-o", "leaky.toml/x.html"), "file", place)
@@ -665,15 +667,13 @@ def test_a_comparison_that_is_too_wide_goes_on_below(
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
-    scenario_file: Path,
+    result: Result,
     columns: int,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    result = Result.load("run")
     shown = flow_table(flow_rows(result, predict(result, "usual")))
     head, cells = shown.head, shown.texts
     print_table(shown)
