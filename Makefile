@@ -60,7 +60,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-long test-fast \
-    test-rust test-computing test-waiting test-alone \
+    test-rust test-computing test-waiting \
     test-papers test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
     lint lint-rust lint-python docs docs-pages docs-rust docs-write site \
     changelog clean
@@ -85,15 +85,15 @@ demo: $(RELEASE) $(PAPERS) ## answer the leaky-pipe question by every method, wr
 LONG := (long or peer) and not (alone or oracle)
 
 # What takes real time mostly waits and demands no speed of the machine, so that it goes on beside
-# what computes, and Rust's tests, too. What measures the kernel comes last, and has the machine for
-# itself.
+# what computes, and Rust's tests, too.
 test: $(QUICK) $(PAPERS) ## run all tests but the long ones, on an engine that checks the physics
 	$(MAKE) --no-print-directory --jobs=3 test-computing test-waiting test-rust
-	$(MAKE) --no-print-directory test-alone
 	@echo 'The engine in $(VENV) has debug assertions and is slow; `make build` installs the fast one.'
 
+# What measures the kernel comes last, and has the machine for itself.
 test-long: $(QUICK) $(PAPERS) ## run the tests that rarely decide and take long; CI does
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m '$(LONG)'
+	$(BIN)/python -m pytest -m 'alone and not oracle' $(ALONE)
 
 test-fast: $(QUICK) $(PAPERS) ## run the tests that take no real time, no other program and not long
 	$(CARGO) test --quiet $(RUST_TESTED) --lib
@@ -137,9 +137,6 @@ test-waiting: $(QUICK)
 	@$(BIN)/python -m pytest -n $(WAITING) --dist worksteal \
 	  -m 'real_time and not (alone or oracle or $(LONG))' $(REAL_TIME) > $(WAITED) 2>&1; \
 	  code=$$?; echo; echo 'Tests that take real time:'; cat $(WAITED); exit $$code
-
-test-alone: $(QUICK)
-	$(BIN)/python -m pytest -m 'alone and not oracle' $(ALONE)
 
 # Draws each conclusion again, and runs each recorded run shortly: minutes, rarely decisive.
 test-papers: $(QUICK) $(PAPERS) ## run the tests of the published experiments

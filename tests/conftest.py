@@ -105,7 +105,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     be busy with them alone.
 
     Raises:
-        UsageError: `make test` would not find one of them.
+        UsageError: The Makefile would not find one of them.
     """
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
     for item in items:
@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 word in _written(item.path) for word in words
             ):
                 raise pytest.UsageError(
-                    f"{item.path}: `make test` finds tests marked {mark} by the words {words}"
+                    f"{item.path}: the Makefile finds tests marked {mark} by the words {words}"
                 )
 
 
