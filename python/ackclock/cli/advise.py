@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackclock.cli.errors import Commands
-from ackclock.cli.options import checked_time, json_option, read_scenario, scenario_options
+from ackclock.cli.options import (
+    checked_time,
+    json_option,
+    output_option,
+    read_scenario,
+    scenario_options,
+)
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, ScenarioError
@@ -95,10 +101,7 @@ def _pairs(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True,
     help="Seed of the times at which transfers start.",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="Folder for the runs and advice.json.  [default: none]",
-)  # fmt: skip
+@output_option("Folder for the runs and advice.json.", "none")
 @force_option
 @json_option
 def feedback(
@@ -213,12 +216,10 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
     "--emulate", "emulated", is_flag=True,
     help="Confirm the recommended and the smallest buffer with the Linux TCP stack, in real time.",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="Folder for advice.json, the figure and all runs, from which the same command "
-    "continues.  [default: "
-    "none]",
-)  # fmt: skip
+@output_option(
+    "Folder for advice.json, the figure and all runs, from which the same command continues.",
+    "none",
+)
 @click.option(
     "--force",
     is_flag=True,

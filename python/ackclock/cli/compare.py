@@ -16,6 +16,7 @@ from ackclock.cli.options import (
     checked_time,
     json_option,
     models_option,
+    output_option,
     read_scenario,
     scenario_options,
     side_by_side_option,
@@ -62,10 +63,7 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 
 @click.command()
 @scenario_options
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="Folder of the comparison.  [default: out/SCENARIO-compared]",
-)  # fmt: skip
+@output_option("Folder of the comparison.", "out/SCENARIO-compared")
 @force_option
 @click.option(
     "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True,

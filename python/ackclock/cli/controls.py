@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ackclock.cli.errors import BAD_INPUT, complain
-from ackclock.cli.options import json_option
+from ackclock.cli.options import json_option, output_option
 from ackclock.cli.output import print_json, say
 from ackclock.errors import InputError
 
@@ -33,10 +33,7 @@ def controls() -> None:
 
 @controls.command()
 @click.argument("name")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="File to write.  [default: NAME.bpf.c]",
-)  # fmt: skip
+@output_option("File to write.", "NAME.bpf.c")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def new(name: str, output: Path | None, *, force: bool) -> None:
     """Write the source of a new control, with comments.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @scenario_options
-@output_option
+@output_option("Folder of the result.", "out/SCENARIO")
 @force_option
 @click.option(
     "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,

@@ -8,7 +8,7 @@ import click
 
 from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
-from ackclock.cli.options import json_option
+from ackclock.cli.options import json_option, output_option
 from ackclock.cli.output import counted, print_json, print_table, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
@@ -36,11 +36,10 @@ _SEEDS = 5
     "--full", is_flag=True,
     help="Run the cases on the corners of the suite too: the ends of its ranges, and with bursts.",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="Folder of the evaluation. Unchanged cases in it are not run again.  "
-    "[default: out/evaluate-CONTROL]",
-)  # fmt: skip
+@output_option(
+    "Folder of the evaluation. Unchanged cases in it are not run again.",
+    "out/evaluate-CONTROL",
+)
 @force_option
 @json_option
 def evaluate(

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ackclock.cli.errors import Commands
-from ackclock.cli.options import changed_scenario, read_scenario
+from ackclock.cli.options import changed_scenario, output_option, read_scenario
 from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, LackingError
@@ -113,7 +113,7 @@ def open_page(
 
 @lab.command()
 @changed_scenario
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder.  [default: page]")
+@output_option("Folder.", "page")
 @force_option
 def export(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, output: Path | None, force: bool

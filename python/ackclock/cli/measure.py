@@ -10,7 +10,7 @@ import click
 
 from ackclock.capture import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
-from ackclock.cli.options import checked_time, json_option, models_option
+from ackclock.cli.options import checked_time, json_option, models_option, output_option
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import REMEDY, claim, force_option
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="Folder of the result.  [default: out/FILE-measured]",
-)  # fmt: skip
+@output_option("Folder of the result.", "out/FILE-measured")
 @force_option
 @click.option(
     "--interval", default="100ms", show_default=True, metavar="TIME",

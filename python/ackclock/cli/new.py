@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from ackclock.cli.options import output_option
 from ackclock.cli.output import print_table, say
 from ackclock.errors import InputError
 from ackclock.result.folder import write_whole
@@ -12,10 +13,7 @@ from ackclock.scenario import templates
 
 @click.command()
 @click.argument("template", required=False)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="File to write.  [default: TEMPLATE.toml]",
-)  # fmt: skip
+@output_option("File to write.", "TEMPLATE.toml")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 def new(template: str | None, output: Path | None, *, force: bool) -> None:
     """Write a scenario to begin with, from a template.

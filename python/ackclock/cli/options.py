@@ -88,12 +88,11 @@ def models_option(default: str) -> _Command:
     )  # fmt: skip
 
 
-output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Folder of the result.  [default: out/SCENARIO]",
-)
+def output_option(written: str, default: str = "") -> _Command:
+    """Returns the option of what is written, without a default or with one that its help names."""
+    help_text = f"{written}  [default: {default}]" if default else written
+    return click.option("-o", "--output", type=click.Path(path_type=Path), help=help_text)
+
 
 unreliable_option = click.option(
     "--unreliable", is_flag=True, help="Include unreliable emulated runs in averages."

@@ -17,6 +17,7 @@ from ackclock.cli.options import (
     checked_time,
     json_option,
     models_option,
+    output_option,
     paper_options,
     read_result,
     unreliable_option,
@@ -104,10 +105,7 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
     help="Flow or hop that figures of a sweep show.  [default: the bottleneck, or all flows]",
 )  # fmt: skip
 @paper_options
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="File (.svg, .png, .pdf), or folder for several figures.  [default: RUN/figures]",
-)  # fmt: skip
+@output_option("File (.svg, .png, .pdf), or folder for several figures.", "RUN/figures")
 @models_option("usual")
 @unreliable_option
 @json_option

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ackclock.cli.options import checked_time
+from ackclock.cli.options import checked_time, output_option
 from ackclock.cli.place import claim, force_option
 from ackclock.cli.session import (
     conclude,
@@ -12,7 +12,6 @@ from ackclock.cli.session import (
     never_began,
     read_security,
     session_options,
-    session_output,
 )
 from ackclock.errors import InputError
 
@@ -29,7 +28,7 @@ from ackclock.errors import InputError
     "--wait", default="10 s", show_default=True, metavar="TIME", callback=checked_time("10 s"),
     help="Time to wait for the sender.",
 )  # fmt: skip
-@session_output("out/received")
+@output_option("Folder of the result.", "out/received")
 @force_option
 @session_options
 def receive(

@@ -7,7 +7,13 @@ import click
 from ackclock.cli import swept
 from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.measure import is_capture, measured_for_page
-from ackclock.cli.options import json_option, models_option, read_result, unreliable_option
+from ackclock.cli.options import (
+    json_option,
+    models_option,
+    output_option,
+    read_result,
+    unreliable_option,
+)
 from ackclock.cli.output import print_json, say
 from ackclock.cli.place import claim_file
 from ackclock.cli.predicted import check_models, predicted
@@ -17,12 +23,7 @@ from ackclock.result.folder import read_object, refuse_unwritable_folder, write_
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="File of the page.  [default: report.html in the first folder]",
-)
+@output_option("File of the page.", "report.html in the first folder")
 @models_option("usual")
 @unreliable_option
 @json_option

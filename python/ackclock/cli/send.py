@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ackclock.cli.options import output_option
 from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
 from ackclock.cli.session import (
@@ -13,7 +14,6 @@ from ackclock.cli.session import (
     never_began,
     read_security,
     session_options,
-    session_output,
 )
 from ackclock.errors import InputError
 
@@ -54,7 +54,7 @@ from ackclock.errors import InputError
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of all randomness.  [default: random]"
 )
-@session_output("out/sent")
+@output_option("Folder of the result.", "out/sent")
 @force_option
 @session_options
 def send(

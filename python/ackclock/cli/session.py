@@ -65,16 +65,6 @@ def session_options(command: _Command) -> _Command:
     return command
 
 
-def session_output(default: str) -> _Command:
-    """Returns the option `--output`; its help names the default."""
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        help=f"Folder of the result.  [default: {default}]",
-    )
-
-
 def never_began(folder: Path) -> bool:
     """Returns true if a folder holds a session that nobody answered: replacing it loses nothing."""
     session = read_object(folder / RESULT.mark).get("session", {})

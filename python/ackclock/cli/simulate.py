@@ -19,7 +19,7 @@ from ackclock.cli.summary import print_run, print_warnings
 
 @click.command()
 @scenario_options
-@output_option
+@output_option("Folder of the result.", "out/SCENARIO")
 @force_option
 @click.option(
     "--threads",

@@ -15,6 +15,7 @@ from ackclock.cli.options import (
     checked_time,
     json_option,
     models_option,
+    output_option,
     paper_options,
     read_scenario,
     side_by_side_option,
@@ -127,10 +128,7 @@ folder_argument = click.argument("folder", type=click.Path(path_type=Path))
     help="Give each point its own random numbers. By default points share them, which makes "
     "differences between points more precise.",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="Folder of the sweep.  [default: out/SCENARIO-sweep]",
-)  # fmt: skip
+@output_option("Folder of the sweep.", "out/SCENARIO-sweep")
 @force_option
 @_shard_option
 @side_by_side_option
@@ -409,10 +407,7 @@ def _reasons(store: "Store", kind: str, runs: list[dict[str, Any]]) -> "Table":
     "--where", "conditions", multiple=True, metavar="PATH=VALUE",
     help="Only points with this swept value, or subject=NAME, method=NAME; may be repeated.",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="File: .csv or .parquet for the table, .svg, .png or .pdf for a figure.",
-)  # fmt: skip
+@output_option("File: .csv or .parquet for the table, .svg, .png or .pdf for a figure.")
 @paper_options
 @json_option
 def show(
@@ -498,10 +493,7 @@ def show(
     "--optimiser", default="evolution", show_default=True, metavar="NAME",
     help="evolution (SciPy), or tpe (Optuna).",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="Folder of the search.  [default: out/SCENARIO-search]",
-)  # fmt: skip
+@output_option("Folder of the search.", "out/SCENARIO-search")
 @force_option
 @_place_options
 def search(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackclock.cli.complete import names_of
-from ackclock.cli.options import json_option, read_result, unreliable_option
+from ackclock.cli.options import json_option, output_option, read_result, unreliable_option
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.cli.place import claim_table
 from ackclock.errors import InputError
@@ -29,10 +29,9 @@ _FORMATS = (".csv", ".tex", ".json", ".parquet")
     "--by", type=click.Choice(["point", "replicate"]), default="point", show_default=True,
     help="A row for each point, with means and intervals, or for each replicate.",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="File to write: .csv, .json or .parquet with numbers in base units, .tex for a paper.",
-)  # fmt: skip
+@output_option(
+    "File to write: .csv, .json or .parquet with numbers in base units, .tex for a paper.",
+)
 @unreliable_option
 @json_option
 def table(
