@@ -2,7 +2,10 @@
 //!
 //! Source: the kernel's documentation, `bpf/btf.rst`. Only little-endian objects are read.
 
+use crate::limits::TYPE_LEVELS;
+use crate::reader::{Reader, part};
 use crate::refusal::Refusal;
+use crate::strings::Strings;
 
 const MAGIC: u16 = 0xeb9f;
 const HEADER: usize = 24;
@@ -11,10 +14,10 @@ const HEADER: usize = 24;
 pub type TypeId = u32;
 
 /// A member of a structure or union.
-#[derive(Clone, Debug)]
-pub struct Member {
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
     /// Name; empty if it is an anonymous structure or union.
-    pub name: String,
+    pub name: &'a str,
     /// Its type.
     pub id: TypeId,
     /// Place from the start of the structure.
@@ -25,7 +28,7 @@ pub struct Member {
 
 /// A type.
 #[derive(Clone, Debug)]
-pub enum Shape {
+pub enum Shape<'a> {
     /// `void`.
     Void,
     /// An integer.
@@ -35,12 +38,9 @@ pub enum Shape {
     /// An array.
     Array { element: TypeId, length: u32 },
     /// A structure or a union.
-    Struct { size: u32, members: Vec<Member> },
-    /// An enumeration: its names and values.
-    Enum {
-        size: u32,
-        values: Vec<(String, i64)>,
-    },
+    Struct { size: u32, members: Vec<Member<'a>> },
+    /// An enumeration: its values.
+    Enum { size: u32, values: Vec<i64> },
     /// Another name of a type, or a qualifier.
     Alias(TypeId),
     /// A variable.
@@ -55,95 +55,101 @@ pub enum Shape {
 
 /// A type with its name.
 #[derive(Clone, Debug)]
-pub struct Type {
+pub struct Type<'a> {
     /// Name; may be empty.
-    pub name: String,
+    pub name: &'a str,
     /// The type.
-    pub shape: Shape,
+    pub shape: Shape<'a>,
 }
 
-/// All types of an object.
+/// All types of an object. None holds itself, but by a pointer.
 #[derive(Clone, Debug)]
-pub struct Types {
-    list: Vec<Type>,
-    strings: Vec<u8>,
+pub struct Types<'a> {
+    list: Vec<Type<'a>>,
+    strings: Strings<'a>,
 }
 
-/// Reads numbers from bytes that somebody else wrote.
-#[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    pub fn new(bytes: &'a [u8], at: usize) -> Self {
-        Reader { bytes, at }
-    }
-    pub fn is_at_end(&self) -> bool {
-        self.at >= self.bytes.len()
-    }
-    pub fn skip(&mut self, bytes: usize) {
-        self.at = self.at.saturating_add(bytes);
-    }
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Refusal> {
-        let end = self.at.saturating_add(N);
-        let bytes = self.bytes.get(self.at..end);
-        self.at = end;
-        bytes
-            .and_then(|bytes| bytes.try_into().ok())
-            .ok_or_else(|| Refusal::new("has types that end too early; compile it again"))
-    }
-    pub fn u16(&mut self) -> Result<u16, Refusal> {
-        self.take().map(u16::from_le_bytes)
-    }
-    pub fn u32(&mut self) -> Result<u32, Refusal> {
-        self.take().map(u32::from_le_bytes)
-    }
-}
-
-impl Types {
+impl<'a> Types<'a> {
     /// Reads the section `.BTF`.
     ///
     /// # Errors
-    /// The section is damaged.
-    pub fn read(bytes: &[u8]) -> Result<Self, Refusal> {
+    /// The section is damaged, or a type holds itself.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Refusal> {
         let damaged = || Refusal::new("has damaged types (.BTF); compile it again with -g");
         let mut header = Reader::new(bytes, 0);
         if header.u16()? != MAGIC {
             return Err(damaged());
         }
         header.skip(2);
-        let start = header.u32()? as usize;
+        let start = header.u32()?;
         let [type_at, type_len, string_at, string_len] =
-            [header.u32()?, header.u32()?, header.u32()?, header.u32()?].map(|part| part as usize);
-        let part = |at: usize, length: usize| {
-            let begin = start.checked_add(at)?;
-            bytes.get(begin..begin.checked_add(length)?)
-        };
-        if start < HEADER {
+            [header.u32()?, header.u32()?, header.u32()?, header.u32()?];
+        if (start as usize) < HEADER {
             return Err(damaged());
         }
-        let strings = part(string_at, string_len).ok_or_else(damaged)?.to_vec();
-        let types = part(type_at, type_len).ok_or_else(damaged)?;
+        let within = |at: u32, length: u32| {
+            let at = u64::from(start) + u64::from(at);
+            part(bytes, at, length.into()).ok_or_else(damaged)
+        };
         let mut read = Types {
             list: vec![Type {
-                name: String::new(),
+                name: "",
                 shape: Shape::Void,
             }],
-            strings,
+            strings: Strings(within(string_at, string_len)?),
         };
-        let mut reader = Reader::new(types, 0);
+        let mut reader = Reader::new(within(type_at, type_len)?, 0);
         while !reader.is_at_end() {
             let next = read.read_type(&mut reader)?;
             read.list.push(next);
         }
+        read.check_levels()?;
         Ok(read)
     }
 
+    /// Returns the table of strings.
+    pub const fn strings(&self) -> Strings<'a> {
+        self.strings
+    }
+
+    /// Refuses types that hold themselves, or more types within each other than anything reads.
+    fn check_levels(&self) -> Result<(), Refusal> {
+        let mut levels = vec![0; self.list.len()];
+        for id in 0..self.list.len() {
+            self.levels(id as TypeId, 0, &mut levels)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of types within each other from a type on, and notes it in `counted`.
+    /// Pointers do not count: there a reader may stop.
+    fn levels(&self, id: TypeId, outside: u8, counted: &mut [u8]) -> Result<u8, Refusal> {
+        let shape = &self.get(id)?.shape;
+        if counted[id as usize] > 0 {
+            return Ok(counted[id as usize]);
+        }
+        let mut inside = |id| match outside {
+            TYPE_LEVELS => Err(too_many_levels()),
+            _ => self.levels(id, outside + 1, counted),
+        };
+        let below = match shape {
+            Shape::Alias(of) | Shape::Variable(of) => inside(*of)?,
+            Shape::Array { element, .. } => inside(*element)?,
+            Shape::Struct { members, .. } => members
+                .iter()
+                .try_fold(0, |most, member| Ok(inside(member.id)?.max(most)))?,
+            _ => 0,
+        };
+        if below >= TYPE_LEVELS {
+            return Err(too_many_levels());
+        }
+        counted[id as usize] = below + 1;
+        Ok(below + 1)
+    }
+
     /// Reads one type.
-    fn read_type(&self, reader: &mut Reader<'_>) -> Result<Type, Refusal> {
-        let name = self.string(reader.u32()?);
+    fn read_type(&self, reader: &mut Reader<'_>) -> Result<Type<'a>, Refusal> {
+        let name = self.strings.name(reader.u32()?)?;
         let info = reader.u32()?;
         let size = reader.u32()?; // of those that have one; of others the type they refer to
         let (count, flag) = (info & 0xffff, info >> 31 != 0);
@@ -165,11 +171,11 @@ impl Types {
             },
             6 => Shape::Enum {
                 size,
-                values: self.values(reader, count, flag, false)?,
+                values: values(reader, count, flag, false)?,
             },
             19 => Shape::Enum {
                 size,
-                values: self.values(reader, count, flag, true)?,
+                values: values(reader, count, flag, true)?,
             },
             8..=11 | 18 => Shape::Alias(size),
             13 => {
@@ -206,7 +212,7 @@ impl Types {
         reader: &mut Reader<'_>,
         count: u32,
         has_bits: bool,
-    ) -> Result<Vec<Member>, Refusal> {
+    ) -> Result<Vec<Member<'a>>, Refusal> {
         let mut members = Vec::new();
         for _ in 0..count {
             let (name, id, place) = (reader.u32()?, reader.u32()?, reader.u32()?);
@@ -216,7 +222,7 @@ impl Types {
                 (place, 0)
             };
             members.push(Member {
-                name: self.string(name),
+                name: self.strings.name(name)?,
                 id,
                 bit_offset,
                 bits,
@@ -225,103 +231,91 @@ impl Types {
         Ok(members)
     }
 
-    fn values(
-        &self,
-        reader: &mut Reader<'_>,
-        count: u32,
-        signed: bool,
-        wide: bool,
-    ) -> Result<Vec<(String, i64)>, Refusal> {
-        let mut values = Vec::new();
-        for _ in 0..count {
-            let (name, low) = (reader.u32()?, reader.u32()?);
-            let value = match (wide, signed) {
-                (true, _) => (u64::from(reader.u32()?) << 32 | u64::from(low)).cast_signed(),
-                (false, true) => low.cast_signed().into(),
-                (false, false) => low.into(),
-            };
-            values.push((self.string(name), value));
-        }
-        Ok(values)
-    }
-
-    /// Returns a name; empty if there is none at that place.
-    pub fn string(&self, at: u32) -> String {
-        let rest = self.strings.get(at as usize..).unwrap_or_default();
-        let end = rest.iter().position(|&byte| byte == 0).unwrap_or(0);
-        String::from_utf8_lossy(&rest[..end]).into_owned()
-    }
-
     /// Returns a type.
     ///
     /// # Errors
     /// There is none of that number.
-    pub fn get(&self, id: TypeId) -> Result<&Type, Refusal> {
+    pub fn get(&self, id: TypeId) -> Result<&Type<'a>, Refusal> {
         self.list
             .get(id as usize)
             .ok_or_else(|| Refusal::new(format!("refers to type {id}, which it does not have")))
     }
 
-    /// Returns a type behind all its names and qualifiers, with its number.
+    /// Returns a type behind all its names and qualifiers.
     ///
     /// # Errors
     /// There is none.
-    pub fn plain(&self, mut id: TypeId) -> Result<(TypeId, &Type), Refusal> {
-        for _ in 0..self.list.len() {
+    pub fn plain(&self, mut id: TypeId) -> Result<&Type<'a>, Refusal> {
+        loop {
             let kind = self.get(id)?;
             match kind.shape {
                 Shape::Alias(of) => id = of,
-                _ => return Ok((id, kind)),
+                _ => return Ok(kind),
             }
         }
-        Err(Refusal::new(
-            "has types that refer to each other in a circle",
-        ))
     }
 
     /// Returns the bytes that a value of a type takes.
     ///
     /// # Errors
     /// There is no such type, or it has no size.
-    pub fn size(&self, id: TypeId) -> Result<u32, Refusal> {
+    pub fn size(&self, mut id: TypeId) -> Result<u32, Refusal> {
         let mut factor = 1_u32;
-        let mut id = id;
-        for _ in 0..self.list.len() {
-            let (_, found) = self.plain(id)?;
-            let size = match found.shape {
-                Shape::Int { size, .. } | Shape::Struct { size, .. } | Shape::Enum { size, .. } => {
-                    size
-                }
-                Shape::Pointer(_) => 8,
+        let size = loop {
+            match self.plain(id)?.shape {
                 Shape::Array { element, length } => {
                     factor = factor.saturating_mul(length);
                     id = element;
-                    continue;
                 }
-                _ => break,
-            };
-            return Ok(size.saturating_mul(factor));
-        }
-        Err(Refusal::new("uses the size of a type that has none"))
+                Shape::Int { size, .. } | Shape::Struct { size, .. } | Shape::Enum { size, .. } => {
+                    break size;
+                }
+                Shape::Pointer(_) => break 8,
+                _ => return Err(Refusal::new("uses the size of a type that has none")),
+            }
+        };
+        Ok(size.saturating_mul(factor))
     }
 
     /// Returns the variables of a section: names and types. Symbols say where they lie.
-    pub fn variables(&self, section: &str) -> Vec<(String, TypeId)> {
-        let section_found = self.list.iter().find_map(|kind| match &kind.shape {
-            Shape::Section(variables) if kind.name == section => Some(variables),
+    pub fn variables(&self, section: &str) -> impl Iterator<Item = (&'a str, TypeId)> {
+        let variables = self.list.iter().find_map(|kind| match &kind.shape {
+            Shape::Section(variables) if kind.name == section => Some(&variables[..]),
             _ => None,
         });
-        let variable = |&id: &TypeId| match self.get(id) {
-            Ok(Type {
+        let variable = |&id: &TypeId| match *self.get(id).ok()? {
+            Type {
                 name,
                 shape: Shape::Variable(of),
-            }) => Some((name.clone(), *of)),
+            } => Some((name, of)),
             _ => None,
         };
-        section_found
-            .into_iter()
-            .flatten()
-            .filter_map(variable)
-            .collect()
+        variables.unwrap_or_default().iter().filter_map(variable)
     }
+}
+
+fn too_many_levels() -> Refusal {
+    Refusal::new(format!(
+        "has a type that holds itself, or more than {TYPE_LEVELS} within each other"
+    ))
+}
+
+/// Reads the values of an enumeration, without their names.
+fn values(
+    reader: &mut Reader<'_>,
+    count: u32,
+    signed: bool,
+    wide: bool,
+) -> Result<Vec<i64>, Refusal> {
+    let mut values = Vec::new();
+    for _ in 0..count {
+        reader.skip(4); // the name
+        let low = reader.u32()?;
+        values.push(match (wide, signed) {
+            (true, _) => (u64::from(reader.u32()?) << 32 | u64::from(low)).cast_signed(),
+            (false, true) => low.cast_signed().into(),
+            (false, false) => low.into(),
+        });
+    }
+    Ok(values)
 }

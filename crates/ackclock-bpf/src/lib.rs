@@ -7,15 +7,22 @@
 
 mod btf;
 mod calls;
+mod elf;
 mod instruction;
 mod join;
 pub mod layout;
+pub mod limits;
+mod lines;
 pub mod machine;
+mod maps;
 mod memory;
+mod notes;
 mod object;
 pub mod program;
+mod reader;
 mod refusal;
 mod relocation;
+mod strings;
 pub mod twin;
 
 pub use machine::{Argument, Machine};
@@ -23,6 +30,15 @@ pub use program::{Callback, Parameter, Program};
 pub use refusal::{Fault, Refusal, SourceLine};
 
 pub use object::kernel_control;
+
+/// Checks that an object is whole and within the [`limits`], so that whoever loads it can rely on
+/// that. Whether the engine can run it is another question ([`Program::read`]).
+///
+/// # Errors
+/// The first reason against it.
+pub fn check(bytes: &[u8]) -> Result<(), Refusal> {
+    object::Whole::read(bytes).map(drop)
+}
 
 impl Program {
     /// Reads an object (`.bpf.o`).

@@ -1,25 +1,21 @@
 //! Reads an object that a compiler made for BPF into a program that a machine can run.
 
-use crate::btf::{Reader, Shape, TypeId, Types};
+use crate::btf::{Shape, TypeId, Types};
 use crate::calls::{Function, helper_name};
+use crate::elf::{Elf, Section, SymbolUse};
 use crate::instruction::{Operation, Raw, SIZE, Step, decode};
 use crate::join::join;
+use crate::limits::{LACKING, MEMORY_BYTES};
+use crate::lines::{Lines, Place};
+use crate::maps::{self, Declared};
 use crate::memory::{self, FIRST_OWN, Region};
-use crate::program::{Callback, Lines, Map, MapKind, Parameter, Program};
-use crate::refusal::{Refusal, SourceLine};
-use crate::relocation::{Answer, Asked, Relocation, answer};
-use object::elf::EM_BPF;
-use object::read::elf::{ElfFile64, FileHeader};
-use object::{
-    LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex, SymbolIndex,
-    SymbolSection,
-};
+use crate::notes::Notes;
+use crate::program::{Callback, Map, MapKind, Parameter, Program};
+use crate::refusal::Refusal;
+use crate::relocation::{Answer, Asked, answer};
+use crate::strings::Strings;
 use std::collections::{BTreeMap, HashMap};
 
-/// Most instructions of a program: the bound of a kernel's verifier.
-const MOST_STEPS: usize = 1_000_000;
-/// Most bytes of global variables and of the values of maps.
-const MOST_BYTES: usize = 1 << 20;
 /// The structure that registers a control, and the sections where a compiler puts it.
 const OPERATIONS: &str = "tcp_congestion_ops";
 const REGISTERED: [&str; 2] = [".struct_ops.link", ".struct_ops"];
@@ -27,151 +23,98 @@ const REGISTERED: [&str; 2] = [".struct_ops.link", ".struct_ops"];
 /// whose order of calls the engine follows.
 const CONFIGURED: [(&str, u64); 2] = [("CONFIG_HZ", 250), ("LINUX_KERNEL_VERSION", 0x0006_1200)];
 
-type Elf<'data> = ElfFile64<'data, LittleEndian>;
-
 /// Section that names the kernel's control whose functions a program calls.
 const OF_KERNEL: &str = "ackclock.kernel";
 
 /// Returns the name of the control of the kernel whose functions an object calls; `None` for one
 /// that is a control by itself.
 pub fn kernel_control(bytes: &[u8]) -> Option<String> {
-    let elf = Elf::parse(bytes).ok()?;
-    let name = elf.section_by_name(OF_KERNEL)?.data().ok()?;
-    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    Some(String::from_utf8_lossy(name).into_owned())
+    kernel_control_of(&Elf::read(bytes).ok()?)
 }
 
-/// Reads an object.
+fn kernel_control_of(elf: &Elf<'_>) -> Option<String> {
+    let (_, section) = elf.section(OF_KERNEL)?;
+    Some(Strings(section.data).text(0))
+}
+
+/// An object that whoever loads it can rely on: it is whole and within limits, and no type holds
+/// itself. Whether the engine can run it is another question.
+pub struct Whole<'a> {
+    elf: Elf<'a>,
+    types: Types<'a>,
+    notes: Notes<'a>,
+    maps: Vec<Declared<'a>>,
+}
+
+impl<'a> Whole<'a> {
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// It is not an object for BPF, damaged, or beyond a limit.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Refusal> {
+        let elf = Elf::read(bytes)?;
+        let section = |name: &str| elf.section(name).map(|(_, section)| section.data);
+        let untyped = || Refusal::new("has no types (.BTF); compile it with -g");
+        let types = Types::read(section(".BTF").ok_or_else(untyped)?)?;
+        let notes = Notes::read(section(".BTF.ext").unwrap_or_default(), types.strings())?;
+        let maps = maps::read(&elf, &types)?;
+        let globals = elf.sections.iter().filter(|section| is_global(section));
+        if globals.fold(0, |sum: u64, section| sum.saturating_add(section.size))
+            > MEMORY_BYTES as u64
+        {
+            return Err(too_much_memory());
+        }
+        Ok(Whole {
+            elf,
+            types,
+            notes,
+            maps,
+        })
+    }
+}
+
+/// Reads an object into a program.
 ///
 /// # Errors
 /// The first reason why it cannot be run, with the line of the source if that is known.
 pub fn read(bytes: &[u8]) -> Result<Program, Refusal> {
-    let no_object =
-        || Refusal::new("is not an object for BPF; compile it with clang -O2 -g -target bpf -c");
-    let elf = Elf::parse(bytes).map_err(|_| no_object())?;
-    if elf.elf_header().e_machine(LittleEndian) != EM_BPF {
-        return Err(no_object());
-    }
-    if let Some(name) = kernel_control(bytes) {
+    let whole = Whole::read(bytes)?;
+    if let Some(name) = kernel_control_of(&whole.elf) {
         return Err(Refusal::new(format!(
             "calls the kernel's own {name}, which only a kernel has"
         )));
     }
-    let section = |name: &str| {
-        elf.section_by_name(name)
-            .and_then(|section| section.data().ok())
-    };
-    let untyped = || Refusal::new("has no types (.BTF); compile it with -g");
-    let types = Types::read(section(".BTF").ok_or_else(untyped)?)?;
-    let notes = Notes::read(section(".BTF.ext").unwrap_or_default(), &types)?;
     Reading {
-        elf: &elf,
-        types: &types,
-        notes,
+        whole: &whole,
         own: Vec::new(),
+        held: 0,
         regions: HashMap::new(),
         maps: Vec::new(),
         map_places: BTreeMap::new(),
         starts: HashMap::new(),
         configured: BTreeMap::new(),
+        forbidden: Vec::new(),
     }
     .program()
 }
 
-/// Notes of the compiler about the code: relocations and lines, by section.
-struct Notes {
-    relocations: BTreeMap<String, Vec<Relocation>>,
-    lines: BTreeMap<String, Vec<(u32, SourceLine)>>,
+/// True for a section whose name is `start`, or begins with it and a point.
+fn is_of(section: &Section<'_>, start: &str) -> bool {
+    let rest = section.name.strip_prefix(start);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-impl Notes {
-    /// Reads the section `.BTF.ext`.
-    fn read(bytes: &[u8], types: &Types) -> Result<Self, Refusal> {
-        let mut notes = Notes {
-            relocations: BTreeMap::new(),
-            lines: BTreeMap::new(),
-        };
-        if bytes.is_empty() {
-            return Ok(notes);
-        }
-        let mut header = Reader::new(bytes, 4);
-        let start = header.u32()? as usize;
-        header.skip(8); // functions
-        let lines = (header.u32()? as usize, header.u32()? as usize);
-        let relocations = if start >= 32 {
-            (header.u32()? as usize, header.u32()? as usize)
-        } else {
-            (0, 0)
-        };
-        each(bytes, start, lines, |section, one| {
-            let (at, file, text, place) = (one.u32()?, one.u32()?, one.u32()?, one.u32()?);
-            let file = types.string(file);
-            let line = SourceLine {
-                file: file.rsplit('/').next().unwrap_or_default().into(),
-                line: place >> 10,
-                text: types.string(text).trim().into(),
-            };
-            let name = types.string(section);
-            notes.lines.entry(name).or_default().push((at, line));
-            Ok(())
-        })?;
-        each(bytes, start, relocations, |section, one| {
-            let (at, id, access, kind) = (one.u32()?, one.u32()?, one.u32()?, one.u32()?);
-            let access = types.string(access);
-            let name = types.string(section);
-            notes.relocations.entry(name).or_default().push(Relocation {
-                at,
-                id,
-                access,
-                kind,
-            });
-            Ok(())
-        })?;
-        Ok(notes)
-    }
-
-    /// Returns the line of an instruction.
-    fn line(&self, section: &str, at: u32) -> Option<SourceLine> {
-        let lines = self.lines.get(section)?;
-        let before = lines.iter().filter(|(start, _)| *start <= at);
-        before
-            .max_by_key(|(start, _)| *start)
-            .map(|(_, line)| line.clone())
-    }
+/// True for a section of global variables.
+fn is_global(section: &Section<'_>) -> bool {
+    [".data", ".bss", ".rodata"]
+        .iter()
+        .any(|start| is_of(section, start))
 }
 
-/// Calls `note` for each record of a part of `.BTF.ext`, with the name of its section.
-fn each(
-    bytes: &[u8],
-    start: usize,
-    (at, length): (usize, usize),
-    mut note: impl FnMut(u32, &mut Reader<'_>) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
-    if length == 0 {
-        return Ok(());
-    }
-    let damaged = || Refusal::new("has damaged notes (.BTF.ext); compile it again with -g");
-    let begin = start.checked_add(at).ok_or_else(damaged)?;
-    let end = begin.checked_add(length).ok_or_else(damaged)?;
-    let part = bytes.get(begin..end).ok_or_else(damaged)?;
-    let size = Reader::new(part, 0).u32()? as usize;
-    if size < 16 {
-        return Err(damaged());
-    }
-    let mut place = 4;
-    while place < part.len() {
-        let mut head = Reader::new(part, place);
-        let (section, count) = (head.u32()?, head.u32()? as usize);
-        place += 8;
-        for _ in 0..count {
-            if place >= part.len() {
-                return Err(damaged());
-            }
-            note(section, &mut Reader::new(part, place))?;
-            place += size;
-        }
-    }
-    Ok(())
+fn too_much_memory() -> Refusal {
+    Refusal::new(format!(
+        "has more than {MEMORY_BYTES} bytes of global variables and maps"
+    ))
 }
 
 /// The structure that registers a control.
@@ -182,56 +125,50 @@ struct Registered {
     long_cong_control: bool,
 }
 
-/// An object that is being read.
+/// An object that is being read. Sections have their numbers in the file.
 struct Reading<'a> {
-    elf: &'a Elf<'a>,
-    types: &'a Types,
-    notes: Notes,
+    whole: &'a Whole<'a>,
     own: Vec<Region>,
+    /// Bytes of these regions.
+    held: usize,
     /// Region of each section of global variables.
-    regions: HashMap<SectionIndex, u32>,
+    regions: HashMap<usize, u32>,
     maps: Vec<Map>,
     /// Number of the map that begins at a place of its section.
     map_places: BTreeMap<u64, u32>,
     /// First step of each section of code.
-    starts: HashMap<SectionIndex, u32>,
+    starts: HashMap<usize, u32>,
     /// Address of each value of the kernel's configuration.
     configured: BTreeMap<&'static str, u64>,
+    /// Reasons why the program must end where it uses what the engine lacks.
+    forbidden: Vec<String>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
     fn program(mut self) -> Result<Program, Refusal> {
+        let Whole {
+            elf, notes, types, ..
+        } = self.whole;
         self.read_globals()?;
         self.read_maps()?;
-        let mut raw: Vec<(SectionIndex, Vec<Raw>)> = Vec::new();
+        let is_code = |(_, section): &(usize, &Section<'_>)| {
+            section.name == ".text" || section.name.starts_with("struct_ops")
+        };
+        let sections = || elf.sections.iter().enumerate().filter(is_code);
         let mut count = 0;
-        for section in self.elf.sections() {
-            let name = section.name().unwrap_or_default();
-            if name != ".text" && !name.starts_with("struct_ops") {
-                continue;
-            }
-            let bytes = section.data().unwrap_or_default();
-            let code: Vec<Raw> = bytes
-                .chunks_exact(SIZE)
-                .map(|chunk| Raw::read(chunk.try_into().unwrap_or_default()))
-                .collect();
-            self.starts.insert(section.index(), count);
-            count += code.len() as u32;
-            raw.push((section.index(), code));
+        for (number, section) in sections() {
+            self.starts.insert(number, count);
+            count += (section.data.len() / SIZE) as u32;
         }
-        if count as usize > MOST_STEPS {
-            let reason = format!("has {count} instructions, the most are {MOST_STEPS}");
-            return Err(Refusal::new(reason));
-        }
-        let asked = Asked::of(self.notes.relocations.values().flatten());
-        let (mut code, mut lines, mut forbidden) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, section_code) in raw {
-            let name = self.name_of(index);
+        let asked = Asked::of(notes.all_relocations());
+        let (mut code, mut places) = (Vec::new(), Vec::new());
+        for (number, section) in sections() {
             let begin = code.len() as u32;
-            let steps = self.steps(index, &name, section_code, &asked, &mut forbidden)?;
-            for (at, line) in self.notes.lines.get(&name).into_iter().flatten() {
-                lines.push((begin + at / SIZE as u32, line.clone()));
-            }
+            let steps = self.steps(number, section, &asked)?;
+            places.extend(notes.lines(section.name).iter().map(|place| Place {
+                at: begin + place.at / SIZE as u32,
+                ..*place
+            }));
             code.extend(steps);
         }
         let Registered {
@@ -239,121 +176,82 @@ impl Reading<'_> {
             entries,
             long_cong_control,
         } = self.registered()?;
-        lines.sort_by_key(|(step, _)| *step);
+        places.sort_by_key(|place| place.at);
         join(&mut code);
         Ok(Program {
             name,
             code,
             entries,
             long_cong_control,
-            forbidden,
-            lines: Lines(lines),
-            parameters: self.parameters(),
+            parameters: self.parameters()?,
+            forbidden: self.forbidden,
+            lines: Lines {
+                places,
+                strings: types.strings().0.to_vec(),
+            },
             own: self.own,
             maps: self.maps,
         })
     }
 
-    fn name_of(&self, index: SectionIndex) -> String {
-        let section = self.elf.section_by_index(index);
-        section
-            .ok()
-            .and_then(|section| section.name().ok().map(str::to_owned))
-            .unwrap_or_default()
-    }
-
     /// Returns the variables of a section: names, types and places.
-    fn variables(&self, section: &str) -> Vec<(String, TypeId, u32)> {
-        let section_index = self
-            .elf
-            .section_by_name(section)
-            .map(|section| section.index());
-        let place = |name: &str| {
-            let mut symbols = self.elf.symbols();
-            let symbol = symbols.find(|symbol| {
-                symbol.section_index() == section_index && symbol.name() == Ok(name)
-            });
-            symbol.and_then(|symbol| u32::try_from(symbol.address()).ok())
+    fn variables(&self, section: &str) -> Result<Vec<(&'a str, TypeId, u32)>, Refusal> {
+        let Whole { elf, types, .. } = self.whole;
+        let Some((number, _)) = elf.section(section) else {
+            return Ok(Vec::new());
         };
-        let variables = self.types.variables(section).into_iter();
-        variables
-            .filter_map(|(name, id)| place(&name).map(|place| (name, id, place)))
-            .collect()
+        let places = elf.places(number)?;
+        let placed = types.variables(section);
+        Ok(placed
+            .filter_map(|(name, id)| Some((name, id, *places.get(name)?)))
+            .collect())
     }
 
-    /// Adds a region and returns its number.
-    fn add(&mut self, name: &str, bytes: Vec<u8>, writable: bool) -> Result<u32, Refusal> {
-        let held: usize = self.own.iter().map(|region| region.bytes().len()).sum();
-        if held.saturating_add(bytes.len()) > MOST_BYTES {
-            return Err(Refusal::new(format!(
-                "has more than {MOST_BYTES} bytes of global variables and maps"
-            )));
+    /// Adds a region of zeros, or of the bytes that a file has, and returns its number.
+    fn add(&mut self, name: &str, size: u64, bytes: &[u8], writable: bool) -> Result<u32, Refusal> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        self.held = self.held.saturating_add(size);
+        if self.held > MEMORY_BYTES {
+            return Err(too_much_memory());
         }
-        self.own.push(Region::new(name, bytes, writable));
+        let mut content = vec![0; size];
+        content[..bytes.len()].copy_from_slice(bytes);
+        self.own.push(Region::new(name, content, writable));
         Ok(FIRST_OWN + self.own.len() as u32 - 1)
     }
 
     /// Makes a region of each section of global variables.
     fn read_globals(&mut self) -> Result<(), Refusal> {
-        let elf = self.elf;
-        for section in elf.sections() {
-            let name = section.name().unwrap_or_default();
-            let is = |start: &str| name == start || name.starts_with(&format!("{start}."));
-            let writable = is(".data") || is(".bss");
-            if !writable && !is(".rodata") {
-                continue;
-            }
-            let bytes = if is(".bss") {
-                let size = usize::try_from(section.size()).unwrap_or(usize::MAX);
-                vec![0; size.min(MOST_BYTES + 1)]
-            } else {
-                section.data().unwrap_or_default().to_vec()
-            };
-            let number = self.add(name, bytes, writable)?;
-            self.regions.insert(section.index(), number);
+        let sections = self.whole.elf.sections.iter().enumerate();
+        for (number, section) in sections.filter(|(_, section)| is_global(section)) {
+            let writable = !is_of(section, ".rodata");
+            let region = self.add(section.name, section.size, section.data, writable)?;
+            self.regions.insert(number, region);
         }
         for (name, value) in CONFIGURED {
-            let number = self.add(name, value.to_le_bytes().to_vec(), false)?;
-            self.configured.insert(name, memory::address(number, 0));
+            let region = self.add(name, 8, &value.to_le_bytes(), false)?;
+            self.configured.insert(name, memory::address(region, 0));
         }
         Ok(())
     }
 
-    /// Reads the maps: structures whose members state kind and sizes by their types.
+    /// Makes a region of each map.
     fn read_maps(&mut self) -> Result<(), Refusal> {
-        let types = self.types;
-        for (name, id, place) in self.variables(".maps") {
-            let (_, shape) = types.plain(id)?;
-            let Shape::Struct { members, .. } = &shape.shape else {
-                continue;
-            };
-            let mut numbers = BTreeMap::new();
-            for member in members {
-                let Shape::Pointer(to) = types.plain(member.id)?.1.shape else {
-                    continue;
-                };
-                let number = match (&*member.name, &types.plain(to)?.1.shape) {
-                    ("key" | "value", _) => types.size(to)?,
-                    (_, Shape::Array { length, .. }) => *length,
-                    _ => continue,
-                };
-                numbers.insert(member.name.as_str(), number);
-            }
-            let of = |part: &str| numbers.get(part).copied().unwrap_or(0);
-            let value = of("value").max(of("value_size")) as usize;
-            let map = match of("type") {
+        for map in &self.whole.maps {
+            let Declared { name, entries, .. } = *map;
+            let value = u64::from(map.value);
+            let (region, kind) = match map.kind {
                 2 | 6 => {
                     let stride = value.next_multiple_of(8);
-                    let entries = of("max_entries");
-                    let size = stride.saturating_mul(entries as usize).min(MOST_BYTES + 1);
-                    let region = self.add(&name, vec![0; size], true)?;
+                    let region =
+                        self.add(name, stride.saturating_mul(entries.into()), &[], true)?;
                     let stride = stride as u32;
                     (region, MapKind::Array { entries, stride })
                 }
-                24 => {
-                    let region = self.add(&name, vec![0; value.min(MOST_BYTES + 1)], true)?;
-                    (region, MapKind::SocketStorage { in_use: false })
-                }
+                24 => (
+                    self.add(name, value, &[], true)?,
+                    MapKind::SocketStorage { in_use: false },
+                ),
                 27 => (0, MapKind::Ring),
                 other => {
                     return Err(Refusal::new(format!(
@@ -362,32 +260,31 @@ impl Reading<'_> {
                     )));
                 }
             };
-            let number = self.maps.len() as u32;
-            self.map_places.insert(place.into(), number);
-            self.maps.push(Map {
-                region: map.0,
-                kind: map.1,
-            });
+            self.map_places
+                .insert(map.place.into(), self.maps.len() as u32);
+            self.maps.push(Map { region, kind });
         }
         Ok(())
     }
 
     /// Turns the code of a section into steps.
     fn steps(
-        &self,
-        index: SectionIndex,
-        name: &str,
-        mut code: Vec<Raw>,
-        asked: &Asked,
-        forbidden: &mut Vec<String>,
+        &mut self,
+        number: usize,
+        section: &Section<'_>,
+        asked: &Asked<'a>,
     ) -> Result<Vec<Step>, Refusal> {
-        let line = |at: usize| self.notes.line(name, (at * SIZE) as u32);
+        let Whole {
+            elf, types, notes, ..
+        } = self.whole;
+        let line = |at: usize| notes.line(section.name, (at * SIZE) as u32);
+        let chunks = section.data.as_chunks::<SIZE>().0;
+        let mut code: Vec<Raw> = chunks.iter().map(|&chunk| Raw::read(chunk)).collect();
         let mut fixed: BTreeMap<usize, Step> = BTreeMap::new();
         let mut wide: BTreeMap<usize, u64> = BTreeMap::new();
-        for relocation in self.notes.relocations.get(name).into_iter().flatten() {
+        for relocation in notes.relocations(section.name) {
             let at = relocation.at as usize / SIZE;
-            let place = line(at);
-            let unknown = match answer(self.types, asked, relocation) {
+            let unknown = match answer(types, asked, relocation) {
                 Ok(Answer::Number(number)) => {
                     let outside = || Refusal::new("has a relocation outside its code");
                     let raw = code.get_mut(at).ok_or_else(outside)?;
@@ -401,34 +298,30 @@ impl Reading<'_> {
                     continue;
                 }
                 Ok(Answer::Unknown(name)) => name,
-                Err(refusal) => return Err(refusal.at(place)),
+                Err(refusal) => return Err(refusal.at(line(at))),
             };
             let reason = format!("uses {unknown}, of which the engine knows nothing");
             if !asked.may_lack(relocation) {
-                return Err(Refusal::new(reason).at(place));
+                return Err(Refusal::new(reason).at(line(at)));
             }
-            fixed.insert(at, forbid(forbidden, reason));
+            fixed.insert(at, self.forbid(reason)?);
         }
-        let section = self.elf.section_by_index(index);
-        for (at, relocation) in section.iter().flat_map(ObjectSection::relocations) {
-            let at = at as usize / SIZE;
-            let RelocationTarget::Symbol(symbol) = relocation.target() else {
-                continue;
-            };
+        for SymbolUse { at, symbol } in elf.relocations(number)? {
+            let at = usize::try_from(at).unwrap_or(usize::MAX) / SIZE;
             let Some(&raw) = code.get(at) else {
                 return Err(Refusal::new("has a relocation outside its code"));
             };
-            let step = self.relocated(raw, symbol, forbidden);
+            let step = self.relocated(raw, symbol);
             fixed.insert(at, step.map_err(|refusal| refusal.at(line(at)))?);
         }
-        let begin = self.starts.get(&index).copied().unwrap_or(0);
+        let begin = self.starts.get(&number).copied().unwrap_or(0);
         let mut steps = Vec::with_capacity(code.len());
         let mut at = 0;
         while at < code.len() {
             let raw = code[at];
             let step = match fixed.get(&at) {
                 Some(step) => Ok(*step),
-                None if raw.is_wide() => self.constant(raw, code.get(at + 1), wide.get(&at)),
+                None if raw.is_wide() => constant(raw, code.get(at + 1), wide.get(&at)),
                 None if raw.is_call() => own_call(raw, begin as usize + at),
                 None => decode(raw),
             };
@@ -448,69 +341,47 @@ impl Reading<'_> {
         Ok(steps)
     }
 
-    /// Returns the step that loads a constant of 64 bits.
-    fn constant(
-        &self,
-        raw: Raw,
-        second: Option<&Raw>,
-        relocated: Option<&u64>,
-    ) -> Result<Step, Refusal> {
-        let high = second.map_or(0, |second| second.imm.cast_unsigned());
-        let own = u64::from(high) << 32 | u64::from(raw.imm.cast_unsigned());
-        if raw.src != 0 || raw.dst > 10 {
-            return Err(Refusal::new("has an address that was not relocated"));
-        }
-        Ok(set(raw.dst, relocated.copied().unwrap_or(own)))
-    }
-
     /// Returns the step of an instruction that refers to a symbol.
-    fn relocated(
-        &self,
-        raw: Raw,
-        symbol: SymbolIndex,
-        forbidden: &mut Vec<String>,
-    ) -> Result<Step, Refusal> {
+    fn relocated(&mut self, raw: Raw, symbol: usize) -> Result<Step, Refusal> {
         let damaged = || Refusal::new("refers to a symbol that it does not have");
-        let symbol = self.elf.symbol_by_index(symbol).map_err(|_| damaged())?;
-        let name = symbol.name().unwrap_or_default();
-        match (raw.is_call(), symbol.section()) {
-            (true, SymbolSection::Section(index)) => {
-                let start = *self.starts.get(&index).ok_or_else(damaged)?;
+        let symbol = self.whole.elf.symbol(symbol)?;
+        let name = symbol.name;
+        match (raw.is_call(), symbol.section) {
+            (true, Some(section)) => {
+                let start = *self.starts.get(&section).ok_or_else(damaged)?;
                 // A section's symbol leaves the place within it to the instruction.
-                let place = symbol.address() / SIZE as u64;
-                let place = if symbol.kind() == object::SymbolKind::Section {
+                let place = if symbol.is_section {
                     i64::from(raw.imm) + 1
                 } else {
-                    place as i64
+                    (symbol.address / SIZE as u64) as i64
                 };
                 let to = i64::from(start).checked_add(place).filter(|&to| to >= 0);
                 Ok(call(Operation::CallLocal, to.ok_or_else(damaged)? as u64))
             }
-            (true, _) => match Function::named(name) {
+            (true, None) => match Function::named(name) {
                 Some(function) => Ok(call(Operation::CallHost, function as u64)),
-                None if symbol.is_weak() => Ok(forbid(
-                    forbidden,
-                    format!("calls {name}, which the engine does not have"),
-                )),
-                None => Err(Refusal::new(format!(
-                    "calls {name}, which the engine does not have"
-                ))),
+                None => {
+                    let reason = format!("calls {name}, which the engine does not have");
+                    if symbol.is_weak {
+                        self.forbid(reason)
+                    } else {
+                        Err(Refusal::new(reason))
+                    }
+                }
             },
-            (false, SymbolSection::Section(index)) => {
+            (false, Some(section)) => {
                 let place = symbol
-                    .address()
+                    .address
                     .wrapping_add(i64::from(raw.imm).cast_unsigned());
-                Ok(set(
-                    raw.dst,
-                    self.address(index, place).ok_or_else(damaged)?,
-                ))
+                let address = self.address(section, place).ok_or_else(damaged)?;
+                Ok(set(raw.dst, address))
             }
-            (false, _) => {
+            (false, None) => {
                 if let Some(&address) = self.configured.get(name) {
                     return Ok(set(raw.dst, address));
                 }
                 let is_function = Function::named(name).is_some();
-                if symbol.is_weak() || is_function {
+                if symbol.is_weak || is_function {
                     return Ok(set(raw.dst, u64::from(is_function)));
                 }
                 let reason = format!("uses {name}, which the engine does not have");
@@ -519,16 +390,28 @@ impl Reading<'_> {
         }
     }
 
+    /// Returns a step at which the program must end, for a reason.
+    fn forbid(&mut self, reason: String) -> Result<Step, Refusal> {
+        if self.forbidden.len() == LACKING {
+            return Err(Refusal::new(format!(
+                "uses more than {LACKING} times what the engine does not have"
+            )));
+        }
+        self.forbidden.push(reason);
+        let number = self.forbidden.len() as u64 - 1;
+        Ok(call(Operation::Forbidden, number))
+    }
+
     /// Returns the address of a place in a section.
-    fn address(&self, index: SectionIndex, place: u64) -> Option<u64> {
-        if let Some(&region) = self.regions.get(&index) {
+    fn address(&self, section: usize, place: u64) -> Option<u64> {
+        if let Some(&region) = self.regions.get(&section) {
             return Some(memory::address(region, place as u32));
         }
-        if let Some(&start) = self.starts.get(&index) {
+        if let Some(&start) = self.starts.get(&section) {
             let step = start + place as u32 / SIZE as u32;
             return Some(memory::address(memory::CODE, step));
         }
-        if self.name_of(index) == ".maps" {
+        if self.whole.elf.sections.get(section)?.name == maps::SECTION {
             let number = *self.map_places.get(&place)?;
             return Some(memory::address(memory::MAP, number));
         }
@@ -537,43 +420,47 @@ impl Reading<'_> {
 
     /// Finds the structure that registers the control: its name and its callbacks.
     fn registered(&self) -> Result<Registered, Refusal> {
-        let mut candidates = REGISTERED
-            .iter()
-            .flat_map(|section| {
-                let of = |(name, id, place)| (*section, name, id, place);
-                self.variables(section).into_iter().map(of)
-            })
-            .filter(|(_, _, id, _)| {
-                let of = self.types.plain(*id);
-                of.is_ok_and(|(_, of)| of.name.split("___").next() == Some(OPERATIONS))
-            });
-        let none = || Refusal::new(format!("registers no control (struct {OPERATIONS})"));
-        let (section, variable, id, place) = candidates.next().ok_or_else(none)?;
-        if let Some((_, other, ..)) = candidates.next() {
-            return Err(Refusal::new(format!(
-                "registers two controls, {variable} and {other}; give each a file of its own"
-            )));
-        }
-        let missing = || Refusal::new("has no section of the control that it registers");
-        let section = self.elf.section_by_name(section).ok_or_else(missing)?;
-        let mut targets = BTreeMap::new();
-        for (at, relocation) in section.relocations() {
-            if let RelocationTarget::Symbol(symbol) = relocation.target()
-                && let Ok(symbol) = self.elf.symbol_by_index(symbol)
-                && let SymbolSection::Section(index) = symbol.section()
-                && let Some(&start) = self.starts.get(&index)
-            {
-                targets.insert(at, start + symbol.address() as u32 / SIZE as u32);
+        let Whole { elf, types, .. } = self.whole;
+        let mut candidates = Vec::new();
+        for section in REGISTERED {
+            for (name, id, place) in self.variables(section)? {
+                let registers = types.plain(id)?.name.split("___").next() == Some(OPERATIONS);
+                if registers {
+                    candidates.push((section, name, id, place));
+                }
             }
         }
-        let Shape::Struct { members, .. } = &self.types.plain(id)?.1.shape else {
+        let (section, variable, id, place) = match candidates[..] {
+            [candidate] => candidate,
+            [] => {
+                let reason = format!("registers no control (struct {OPERATIONS})");
+                return Err(Refusal::new(reason));
+            }
+            [(_, variable, ..), (_, other, ..), ..] => {
+                return Err(Refusal::new(format!(
+                    "registers two controls, {variable} and {other}; give each a file of its own"
+                )));
+            }
+        };
+        let missing = || Refusal::new("has no section of the control that it registers");
+        let (section, _) = elf.section(section).ok_or_else(missing)?;
+        let mut targets = BTreeMap::new();
+        for SymbolUse { at, symbol } in elf.relocations(section)? {
+            if let Ok(symbol) = elf.symbol(symbol)
+                && let Some(section) = symbol.section
+                && let Some(&start) = self.starts.get(&section)
+            {
+                targets.insert(at, start + symbol.address as u32 / SIZE as u32);
+            }
+        }
+        let Shape::Struct { members, .. } = &types.plain(id)?.shape else {
             return Err(missing());
         };
         let mut entries = [None; Callback::COUNT];
         let mut long_cong_control = false;
         for member in members {
             let at = u64::from(place) + u64::from(member.bit_offset / 8);
-            if let Some(callback) = Callback::named(&member.name) {
+            if let Some(callback) = Callback::named(member.name) {
                 entries[callback as usize] = targets.get(&at).copied();
                 if callback == Callback::CongControl {
                     long_cong_control = self.parameters_of(member.id) == Some(4);
@@ -593,7 +480,7 @@ impl Reading<'_> {
             return Err(Refusal::new(reason));
         }
         Ok(Registered {
-            name: variable,
+            name: variable.into(),
             entries,
             long_cong_control,
         })
@@ -601,24 +488,25 @@ impl Reading<'_> {
 
     /// Returns the number of parameters of a pointer to a function.
     fn parameters_of(&self, id: TypeId) -> Option<usize> {
-        let Shape::Pointer(to) = self.types.plain(id).ok()?.1.shape else {
+        let types = &self.whole.types;
+        let Shape::Pointer(to) = types.plain(id).ok()?.shape else {
             return None;
         };
-        match self.types.plain(to).ok()?.1.shape {
+        match types.plain(to).ok()?.shape {
             Shape::Prototype(count) => Some(count),
             _ => None,
         }
     }
 
     /// Returns the constants that a scenario may set: integers in `.rodata`.
-    fn parameters(&self) -> Vec<Parameter> {
-        let constants = self.elf.section_by_name(".rodata");
-        let region = constants.and_then(|section| self.regions.get(&section.index()).copied());
+    fn parameters(&self) -> Result<Vec<Parameter>, Refusal> {
+        let constants = self.whole.elf.section(".rodata");
+        let region = constants.and_then(|(number, _)| self.regions.get(&number).copied());
         let Some(region) = region else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
-        let parameter = |(name, id, offset): (String, TypeId, u32)| {
-            let (_, of) = self.types.plain(id).ok()?;
+        let parameter = |(name, id, offset): (&str, TypeId, u32)| {
+            let of = self.whole.types.plain(id).ok()?;
             let (size, signed) = match of.shape {
                 Shape::Int { size, signed } => (size, signed),
                 Shape::Enum { size, .. } => (size, false),
@@ -626,16 +514,16 @@ impl Reading<'_> {
             };
             let bytes = self.own[(region - FIRST_OWN) as usize].bytes().len();
             let inside = offset.checked_add(size)? as usize <= bytes;
-            (inside && matches!(size, 1 | 2 | 4 | 8)).then_some(Parameter {
-                name,
+            (inside && matches!(size, 1 | 2 | 4 | 8)).then(|| Parameter {
+                name: name.into(),
                 region,
                 offset,
                 size,
                 signed,
             })
         };
-        let variables = self.variables(".rodata");
-        variables.into_iter().filter_map(parameter).collect()
+        let variables = self.variables(".rodata")?;
+        Ok(variables.into_iter().filter_map(parameter).collect())
     }
 }
 
@@ -666,10 +554,14 @@ const fn call(operation: Operation, immediate: u64) -> Step {
     }
 }
 
-/// Returns a step at which a program must end, for a reason.
-fn forbid(forbidden: &mut Vec<String>, reason: String) -> Step {
-    forbidden.push(reason);
-    call(Operation::Forbidden, forbidden.len() as u64 - 1)
+/// Returns the step that loads a constant of 64 bits.
+fn constant(raw: Raw, second: Option<&Raw>, relocated: Option<&u64>) -> Result<Step, Refusal> {
+    let high = second.map_or(0, |second| second.imm.cast_unsigned());
+    let own = u64::from(high) << 32 | u64::from(raw.imm.cast_unsigned());
+    if raw.src != 0 || raw.dst > 10 {
+        return Err(Refusal::new("has an address that was not relocated"));
+    }
+    Ok(set(raw.dst, relocated.copied().unwrap_or(own)))
 }
 
 /// Returns the step of a call without relocation: of a helper, or within a section.

@@ -2,8 +2,8 @@
 
 use crate::instruction::{Operation, Step};
 use crate::join::{constant, decided};
+use crate::lines::Lines;
 use crate::memory::{FIRST_OWN, Region};
-use crate::refusal::SourceLine;
 
 /// Most steps that are followed to see whether a callback does anything.
 const MOST_FOLLOWED: usize = 16;
@@ -126,19 +126,6 @@ pub(crate) enum MapKind {
 pub(crate) struct Map {
     pub region: u32,
     pub kind: MapKind,
-}
-
-/// Lines of the source by step, in order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lines(pub Vec<(u32, SourceLine)>);
-
-impl Lines {
-    /// Returns the line of a step.
-    pub fn of(&self, step: usize) -> Option<SourceLine> {
-        let after = self.0.partition_point(|(start, _)| *start as usize <= step);
-        let (_, line) = self.0.get(after.checked_sub(1)?)?;
-        Some(line.clone())
-    }
 }
 
 /// A control as its object has it. It does not change while it runs, so that machines share it.

@@ -3,18 +3,19 @@
 
 use crate::btf::{Shape, TypeId, Types};
 use crate::layout::{self, Field, SLOT, Structure};
+use crate::limits::{ACCESS_LEVELS, QUOTED_CHARACTERS};
 use crate::refusal::Refusal;
 use std::collections::HashSet;
 
 /// A relocation as the compiler wrote it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Relocation {
+#[derive(Clone, Copy, Debug)]
+pub struct Relocation<'a> {
     /// Place of the instruction in its section, in bytes.
     pub at: u32,
     /// The structure, or another type.
     pub id: TypeId,
     /// Numbers of members, separated by colons.
-    pub access: String,
+    pub access: &'a str,
     /// The question: `enum bpf_core_relo_kind`.
     pub kind: u32,
 }
@@ -45,19 +46,19 @@ pub enum Answer {
 
 /// The questions of a program about fields, over the whole object.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct Asked<'a> {
     /// Fields that a program asks for before it uses them.
-    existence: HashSet<(TypeId, String)>,
+    existence: HashSet<(TypeId, &'a str)>,
     /// Bit fields that a program reads with the shifts of the kernel's layout.
-    shifts: HashSet<(TypeId, String)>,
+    shifts: HashSet<(TypeId, &'a str)>,
 }
 
-impl Asked {
+impl<'a> Asked<'a> {
     /// Collects the questions of an object.
-    pub fn of<'a>(all: impl IntoIterator<Item = &'a Relocation>) -> Self {
+    pub fn of(all: impl IntoIterator<Item = Relocation<'a>>) -> Self {
         let mut asked = Asked::default();
         for relocation in all {
-            let key = (relocation.id, relocation.access.clone());
+            let key = (relocation.id, relocation.access);
             match relocation.kind {
                 EXISTS => drop(asked.existence.insert(key)),
                 LEFT_SHIFT => drop(asked.shifts.insert(key)),
@@ -68,9 +69,8 @@ impl Asked {
     }
 
     /// True if the program asks whether a field exists, so that it may do without.
-    pub fn may_lack(&self, relocation: &Relocation) -> bool {
-        let key = (relocation.id, relocation.access.clone());
-        self.existence.contains(&key)
+    pub fn may_lack(&self, relocation: &Relocation<'a>) -> bool {
+        self.existence.contains(&(relocation.id, relocation.access))
     }
 }
 
@@ -80,10 +80,10 @@ fn without_flavour(name: &str) -> &str {
 }
 
 /// A field that a relocation names.
-struct Access {
+struct Access<'a> {
     /// Structure where the path begins, and the path of names.
-    root: String,
-    path: Vec<String>,
+    root: &'a str,
+    path: Vec<&'a str>,
     /// Sum of the indices into arrays.
     index: u32,
     /// True if the last member is a bit field.
@@ -91,7 +91,7 @@ struct Access {
 }
 
 /// Follows the numbers of members to names.
-fn follow(types: &Types, relocation: &Relocation) -> Result<Access, Refusal> {
+fn follow<'a>(types: &Types<'a>, relocation: &Relocation<'a>) -> Result<Access<'a>, Refusal> {
     let damaged = || {
         let access = &relocation.access;
         Refusal::new(format!("has a damaged relocation of a field ({access})"))
@@ -100,27 +100,29 @@ fn follow(types: &Types, relocation: &Relocation) -> Result<Access, Refusal> {
     if numbers.next() != Some(Ok(0)) {
         return Err(damaged());
     }
-    let (mut id, root) = types.plain(relocation.id)?;
+    let mut id = relocation.id;
     let mut access = Access {
-        root: without_flavour(&root.name).into(),
+        root: without_flavour(types.plain(id)?.name),
         path: Vec::new(),
         index: 0,
         is_bits: false,
     };
-    for number in numbers {
+    for (level, number) in numbers.enumerate() {
         let number = number.map_err(|_| damaged())?;
-        let (_, shape) = types.plain(id)?;
-        match &shape.shape {
+        if level == ACCESS_LEVELS {
+            return Err(damaged());
+        }
+        match &types.plain(id)?.shape {
             Shape::Struct { members, .. } => {
                 let member = members.get(number as usize).ok_or_else(damaged)?;
                 if !member.name.is_empty() {
-                    access.path.push(without_flavour(&member.name).into());
+                    access.path.push(without_flavour(member.name));
                 }
                 access.is_bits = member.bits > 0;
                 id = member.id;
             }
             Shape::Array { element, .. } => {
-                access.index += number;
+                access.index = access.index.saturating_add(number);
                 id = *element;
             }
             _ => return Err(damaged()),
@@ -133,8 +135,8 @@ fn follow(types: &Types, relocation: &Relocation) -> Result<Access, Refusal> {
 type Found = (u32, Option<Field>);
 
 /// Finds a field in the structures of the engine. The other result is its full name.
-fn find(access: &Access) -> Result<Found, String> {
-    let mut owner = &*access.root;
+fn find(access: &Access<'_>) -> Result<Found, String> {
+    let mut owner = access.root;
     let mut path = &access.path[..];
     while let Some((first, rest)) = path.split_first() {
         let Some(inner) = layout::nested(owner, first) else {
@@ -152,15 +154,28 @@ fn find(access: &Access) -> Result<Found, String> {
         Some((at, field)) if access.index < field.slots => {
             Ok((at + access.index * SLOT, Some(field)))
         }
-        _ => Err(format!("{owner}.{name}")),
+        _ => Err(shortened(format!("{owner}.{name}"))),
     }
+}
+
+/// Returns a name as a message quotes it.
+fn shortened(mut name: String) -> String {
+    if let Some((cut, _)) = name.char_indices().nth(QUOTED_CHARACTERS) {
+        name.truncate(cut);
+        name.push('…');
+    }
+    name
 }
 
 /// Answers a relocation.
 ///
 /// # Errors
 /// It is damaged, or of a kind that the engine does not know.
-pub fn answer(types: &Types, asked: &Asked, relocation: &Relocation) -> Result<Answer, Refusal> {
+pub fn answer<'a>(
+    types: &Types<'a>,
+    asked: &Asked<'a>,
+    relocation: &Relocation<'a>,
+) -> Result<Answer, Refusal> {
     let number = match relocation.kind {
         BYTE_OFFSET | BYTE_SIZE | SIGNED | LEFT_SHIFT | RIGHT_SHIFT | EXISTS => {
             let access = follow(types, relocation)?;
@@ -170,11 +185,7 @@ pub fn answer(types: &Types, asked: &Asked, relocation: &Relocation) -> Result<A
                 Err(name) => return Ok(Answer::Unknown(name)),
             };
             let by_hand = relocation.kind == BYTE_OFFSET && access.is_bits;
-            if by_hand
-                && !asked
-                    .shifts
-                    .contains(&(relocation.id, relocation.access.clone()))
-            {
+            if by_hand && !asked.shifts.contains(&(relocation.id, relocation.access)) {
                 let field = access.path.join(".");
                 return Err(Refusal::new(format!(
                     "reads the bit field {field} at a fixed place; read it with \
@@ -185,15 +196,15 @@ pub fn answer(types: &Types, asked: &Asked, relocation: &Relocation) -> Result<A
         }
         LOCAL_TYPE | KERNEL_TYPE => relocation.id.into(),
         TYPE_EXISTS | TYPE_MATCHES => {
-            let (_, found) = types.plain(relocation.id)?;
+            let found = types.plain(relocation.id)?;
             let structure = matches!(found.shape, Shape::Struct { .. });
-            let is_known = Structure::of(without_flavour(&found.name)).is_some();
+            let is_known = Structure::of(without_flavour(found.name)).is_some();
             u64::from(is_known || !structure)
         }
         TYPE_SIZE => types.size(relocation.id)?.into(),
         VALUE_EXISTS => 1,
         VALUE => {
-            let (_, found) = types.plain(relocation.id)?;
+            let found = types.plain(relocation.id)?;
             let Shape::Enum { values, .. } = &found.shape else {
                 return Err(Refusal::new("has a damaged relocation of an enumeration"));
             };
@@ -202,7 +213,7 @@ pub fn answer(types: &Types, asked: &Asked, relocation: &Relocation) -> Result<A
                 .parse()
                 .ok()
                 .and_then(|at: usize| values.get(at));
-            named.map_or(0, |(_, value)| value.cast_unsigned())
+            named.map_or(0, |value| value.cast_unsigned())
         }
         other => {
             let reason = format!("has a relocation of the unknown kind {other}");

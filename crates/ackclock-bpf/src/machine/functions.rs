@@ -66,9 +66,10 @@ impl State {
             F::MapLookup | F::StorageGet | F::StorageDelete => {
                 self.map(program, function, [a, b, c, d])
             }
-            F::RecordReserve => Ok(self.reserve(b)),
+            F::RecordReserve => self.reserve(b),
             F::RecordSubmit => {
                 let record = self.memory.region(memory::RECORD).bytes().to_vec();
+                self.charge(record.len())?;
                 self.keep(&record);
                 self.memory.replace(memory::RECORD, Vec::new());
                 Ok(0)
@@ -80,6 +81,7 @@ impl State {
             F::RecordQuery => Ok(0),
             F::RecordOutput => {
                 let record = self.copy(b, c)?;
+                self.charge(record.len())?;
                 self.keep(&record);
                 Ok(0)
             }
@@ -171,6 +173,7 @@ impl State {
                 if !*in_use && creates {
                     *in_use = true;
                     let initial = self.memory.region(region).bytes().len();
+                    self.charge(initial)?;
                     let bytes = match c {
                         0 => vec![0; initial],
                         from => self.copy(from, initial as u64)?,
@@ -190,12 +193,13 @@ impl State {
 
     /// Makes room for a record. Returns a null pointer, as a full ring buffer does, if no records
     /// are kept.
-    fn reserve(&mut self, size: u64) -> u64 {
+    fn reserve(&mut self, size: u64) -> Result<u64, Refusal> {
         if self.records.is_none() || size > LONGEST_RECORD {
-            return 0;
+            return Ok(0);
         }
+        self.charge(size as usize)?;
         self.memory.replace(memory::RECORD, vec![0; size as usize]);
-        address(memory::RECORD, 0)
+        Ok(address(memory::RECORD, 0))
     }
 
     fn keep(&mut self, record: &[u8]) {
@@ -204,6 +208,14 @@ impl State {
         {
             records.extend_from_slice(record);
         }
+    }
+
+    /// Counts bytes that are copied as the instructions that it would take, of eight bytes each.
+    fn charge(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let left = self.left.checked_sub(bytes as u64 / 8);
+        let reason = "copies more bytes than a call may take time for";
+        self.left = left.ok_or_else(|| Refusal::new(reason))?;
+        Ok(())
     }
 
     fn copy(&self, from: u64, size: u64) -> Result<Vec<u8>, Refusal> {
@@ -220,6 +232,7 @@ impl State {
         let Ok(bytes) = self.copy(from, size) else {
             return Ok(INVALID);
         };
+        self.charge(bytes.len())?;
         match self.memory.slice_mut(to, bytes.len()) {
             Some(place) => place.copy_from_slice(&bytes),
             None => return Err(Refusal::new(self.memory.complaint(to, bytes.len(), true))),
@@ -266,7 +279,7 @@ impl State {
         if next.cast_signed() >= end.cast_signed() {
             return Ok(0);
         }
-        store(self, next + 1, end)?;
+        store(self, next.wrapping_add(1), end)?;
         // The number itself is read through a pointer.
         self.memory
             .replace(memory::RECORD, next.to_le_bytes().to_vec());
