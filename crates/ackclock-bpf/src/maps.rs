@@ -50,6 +50,11 @@ pub fn read<'a>(elf: &Elf<'a>, types: &Types<'a>) -> Result<Vec<Declared<'a>>, R
             entries: 0,
         };
         for member in members {
+            if member.name == "pinning" {
+                return Err(Refusal::new(format!(
+                    "has the map {name} that stays in the kernel (pinning); remove that"
+                )));
+            }
             let number = match member.name {
                 "type" => &mut map.kind,
                 "key" | "key_size" => &mut map.key,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 const AIMD: &[u8] = include_bytes!("../../ackclock-core/bpf/aimd.bpf.o");
 const OWN: &[u8] = include_bytes!("programs/machine.bpf.o");
 const UNKNOWN: &[u8] = include_bytes!("programs/unknown.bpf.o");
+const COPYING: &[u8] = include_bytes!("programs/copying.bpf.o");
 const ENDLESS: &[u8] = include_bytes!("programs/endless.bpf.o");
 
 fn machine(object: &[u8], parameters: &[(&str, i128)], records: bool) -> Machine {
@@ -177,6 +178,18 @@ fn a_call_without_an_end_and_a_wild_pointer_are_faults() {
     let fault = fault.unwrap_err().to_string();
     assert!(
         fault.contains("writes a field of the socket that the kernel lets no control write"),
+        "{fault}"
+    );
+}
+
+/// A copy takes its time, however few instructions ask for it.
+#[test]
+fn a_call_that_copies_without_an_end_is_a_fault() {
+    let mut machine = machine(COPYING, &[], false);
+    let fault = machine.call(Callback::Ssthresh, &[Argument::Socket]);
+    let fault = fault.unwrap_err().to_string();
+    assert!(
+        fault.starts_with("ssthresh: copies more bytes than a call may"),
         "{fault}"
     );
 }

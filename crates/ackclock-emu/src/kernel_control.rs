@@ -1,25 +1,31 @@
 //! Programs loaded into the kernel as congestion controls, for one run.
 //!
 //! A program of its own loads them, holds them and records their calls, `ackclock-kernel-host`: it
-//! needs libelf, which the engine does not. It ends when its standard input does, so that nothing
-//! is left in the kernel however the run ends.
+//! needs libelf, which the engine does not. While it loads, it bounds itself in processor time and
+//! memory, and it ends when nobody reads its answer any more. Then it ends when its standard input
+//! does. So nobody holds a control whose run has ended, however it ended.
 
 use crate::emulation::{Failure, Options};
+use crate::protocol::readable;
 use crate::workload::LoadedNames;
 use ackclock_core::congestion::facts::{ControlProgram, ProgramSource};
 use ackclock_core::transport::Tcp;
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::Job;
 use ackclock_spec::error::{Code, Error};
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Seek, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Name of the program that loads controls.
 pub const PROGRAM: &str = "ackclock-kernel-host";
@@ -27,6 +33,9 @@ pub const PROGRAM: &str = "ackclock-kernel-host";
 /// The cure where it is missing.
 pub(crate) const REMEDY: &str =
     "run pip install 'ackclock[kernel]', or make kernel in the source of ackclock";
+
+/// Time between two looks whether a run is to stop.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The answers of the program, one a line.
 #[derive(Deserialize)]
@@ -83,11 +92,11 @@ pub(crate) fn check(points: &[Scenario], options: &Options) -> Result<(), Failur
             continue;
         }
         checked.push(program.clone());
-        let scratch = tempfile(program, options, &field)?;
+        let object = in_memory(&object_of(program, options, &field)?)?;
         let mut command = loader(options)?;
-        command.arg("check").arg(&scratch.0).args(settings(program));
-        let (mut process, mut answers) = started(command)?;
-        let answer = read_answer(&mut process, &mut answers);
+        command.args(["check", "-"]).args(settings(program));
+        let (mut process, mut answers) = started(command.stdin(object))?;
+        let answer = read_answer(&mut process, &mut answers, &options.stop);
         process.wait()?;
         if let Answer::Refused(refused) = answer? {
             return Err(refused.failure(&field, program));
@@ -168,8 +177,8 @@ impl Running {
             .arg(&name)
             .arg(file("calls"))
             .args(settings(program));
-        let (mut process, mut answers) = started(command)?;
-        match read_answer(&mut process, &mut answers)? {
+        let (mut process, mut answers) = started(command.stdin(Stdio::piped()))?;
+        match read_answer(&mut process, &mut answers, &options.stop)? {
             Answer::Loaded(description) => Ok(Running {
                 program: program.clone(),
                 name,
@@ -185,7 +194,11 @@ impl Running {
 
     fn finish(&mut self, begin_ns: u64) -> Result<Recorded, Failure> {
         drop(self.process.stdin.take());
-        let answer = read_answer(&mut self.process, &mut self.answers)?;
+        let answer = read_answer(
+            &mut self.process,
+            &mut self.answers,
+            &AtomicBool::new(false),
+        )?;
         self.process.wait()?;
         let recorded = match answer {
             Answer::Recorded(recorded) => recorded,
@@ -265,19 +278,29 @@ fn loader(options: &Options) -> Result<Command, Failure> {
 
 /// Starts the loader. Ctrl-C, which a terminal sends to its whole group, shall end the run and not
 /// the loader, which then completes its record.
-fn started(mut command: Command) -> io::Result<(Child, BufReader<ChildStdout>)> {
-    let mut process = command
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
+fn started(command: &mut Command) -> io::Result<(Child, BufReader<ChildStdout>)> {
+    let mut process = command.process_group(0).stdout(Stdio::piped()).spawn()?;
     match process.stdout.take() {
         Some(answers) => Ok((process, BufReader::new(answers))),
         None => Err(io::Error::other("a process without standard output")),
     }
 }
 
-fn read_answer(process: &mut Child, answers: &mut impl BufRead) -> Result<Answer, Failure> {
+/// Waits for an answer, or until the run is to stop; then the loader ends at once.
+fn read_answer(
+    process: &mut Child,
+    answers: &mut BufReader<ChildStdout>,
+    stop: &AtomicBool,
+) -> Result<Answer, Failure> {
+    while answers.buffer().is_empty() && !readable([answers.get_ref().as_fd()], Some(LOOK))?[0] {
+        if stop.load(Ordering::Relaxed) {
+            process.kill()?;
+            process.wait()?;
+            return Err(Failure::Broken(
+                "interrupted while a control was loaded".into(),
+            ));
+        }
+    }
     let mut line = String::new();
     answers.read_line(&mut line)?;
     if line.is_empty() {
@@ -291,25 +314,10 @@ fn read_answer(process: &mut Child, answers: &mut impl BufRead) -> Result<Answer
     })
 }
 
-/// A file that goes with this value.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // What cannot be removed is left to the system.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn tempfile(
-    program: &ControlProgram,
-    options: &Options,
-    field: &str,
-) -> Result<Temporary, Failure> {
-    let object = object_of(program, options, field)?;
-    let unique = RandomState::new().hash_one(std::process::id());
-    let path: &Path = &std::env::temp_dir();
-    let file = Temporary(path.join(format!("ackclock-control-{unique:016x}.bpf.o")));
-    fs::write(&file.0, object)?;
+/// Returns a file that has no place on a disk, to be read from its start.
+fn in_memory(content: &[u8]) -> io::Result<File> {
+    let mut file = File::from(memfd_create("control", MemfdFlags::CLOEXEC)?);
+    file.write_all(content)?;
+    file.rewind()?;
     Ok(file)
 }

@@ -1,5 +1,6 @@
 //! A control in the kernel: opened, named, given its parameters, loaded and attached by a link.
 
+use crate::object::ObjectFile;
 use crate::refusal::Refusal;
 use crate::text;
 use crate::verifier::{complaint, last_source_line};
@@ -61,7 +62,7 @@ impl Control {
         clippy::disallowed_methods,
         reason = "loading takes time of the machine, which is told"
     )]
-    pub fn load(file: &Path, name: &str, parameters: &[&str]) -> Result<Control, Refusal> {
+    pub fn load(file: &ObjectFile, name: &str, parameters: &[&str]) -> Result<Control, Refusal> {
         check_machine()?;
         if name.is_empty() || name.len() > LONGEST_NAME {
             return Err(Refusal::wrong(format!(
@@ -166,15 +167,15 @@ fn ends_with(name: &std::ffi::OsStr, end: &str) -> bool {
     name.to_str().is_some_and(|name| name.ends_with(end))
 }
 
-fn no_control(file: &Path) -> Refusal {
+fn no_control(file: &ObjectFile) -> Refusal {
     Refusal::wrong(format!(
         "{} has no control; end its source with ACKCLOCK_CONTROL(…)",
-        file.display()
+        file.name
     ))
 }
 
 /// Writes the run's name over the placeholder.
-fn rename(open: &mut OpenObject, name: &str, file: &Path) -> Result<(), Refusal> {
+fn rename(open: &mut OpenObject, name: &str, file: &ObjectFile) -> Result<(), Refusal> {
     let mut maps = open.maps_mut();
     let mut map = maps
         .find(|map| map.map_type() == MapType::StructOps)
@@ -312,16 +313,17 @@ fn first_line(printed: &str, otherwise: &str) -> String {
 
 /// Opens an object, names its control and sets its parameters, whose values it returns.
 fn opened(
-    file: &Path,
+    file: &ObjectFile,
     name: &str,
     parameters: &[&str],
 ) -> Result<(OpenObject, BTreeMap<String, i128>), Refusal> {
-    let mut open = ObjectBuilder::default().open_file(file).map_err(|error| {
+    let mut builder = ObjectBuilder::default();
+    let opened = builder
+        .name("control")
+        .and_then(|builder| builder.open_memory(&file.bytes));
+    let mut open = opened.map_err(|error| {
         let reason = first_line(&text::take_printed(), &error.to_string());
-        Refusal::wrong(format!(
-            "{} is not an object for BPF ({reason})",
-            file.display()
-        ))
+        Refusal::wrong(format!("{} cannot be opened ({reason})", file.name))
     })?;
     rename(&mut open, name, file)?;
     let values = set_parameters(&mut open, parameters)?;
@@ -357,7 +359,7 @@ fn text_of(buffer: &[u8]) -> String {
 /// Returns why an object is not loaded. `log` is the end of the verifier's text, and `beginning`
 /// asks for its beginning. The line of a loop is told once, where it begins.
 fn not_loaded(
-    file: &Path,
+    file: &ObjectFile,
     error: &libbpf_rs::Error,
     log: &str,
     beginning: impl Fn() -> String,
@@ -365,7 +367,7 @@ fn not_loaded(
     let printed = text::take_printed();
     if let Some(complaint) = complaint(log) {
         let line = complaint.line.or_else(|| last_source_line(&beginning()));
-        let at = line.unwrap_or_else(|| file.display().to_string());
+        let at = line.unwrap_or_else(|| file.name.clone());
         let sentence = format!("{at}: the kernel refuses this: {}", complaint.sentence);
         return Refusal::wrong(sentence).with_log(log.into());
     }
@@ -376,8 +378,8 @@ fn not_loaded(
         ),
         _ => {
             let reason = first_line(&printed, &error.to_string());
-            let shown = file.display();
-            Refusal::wrong(format!("{shown} cannot be loaded ({reason})")).with_log(printed)
+            let name = &file.name;
+            Refusal::wrong(format!("{name} cannot be loaded ({reason})")).with_log(printed)
         }
     }
 }

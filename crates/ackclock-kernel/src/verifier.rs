@@ -133,7 +133,10 @@ mod tests {
             (0:3 @ offset 8)\n\
             processed 4 insns (limit 1000000)";
         let refused = complaint(log).unwrap();
-        assert_eq!(refused.sentence, "this kernel has no field tcp_sock.no_such");
+        assert_eq!(
+            refused.sentence,
+            "this kernel has no field tcp_sock.no_such"
+        );
         assert_eq!(refused.line.unwrap(), "mine.bpf.c:9: tp->no_such = 1;");
     }
 
@@ -141,6 +144,9 @@ mod tests {
     fn nothing_is_made_up() {
         assert_eq!(complaint(""), None);
         let refused = complaint("0: (95) exit").unwrap();
-        assert_eq!((refused.line, &*refused.sentence), (None, "gives no reason"));
+        assert_eq!(
+            (refused.line, &*refused.sentence),
+            (None, "gives no reason")
+        );
     }
 }

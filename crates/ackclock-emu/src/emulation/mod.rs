@@ -17,6 +17,8 @@ use ackclock_spec::error::Error;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 pub use machine::{Machine, check};
 pub use run::{EmulationOutcome, Started, Watch, emulate, start};
@@ -37,6 +39,8 @@ pub struct Options {
     pub folder: PathBuf,
     /// True to write captures.
     pub captures: bool,
+    /// Becomes true if what goes on is to end soon.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// The reason why there is no run.

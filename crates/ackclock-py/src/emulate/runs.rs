@@ -13,7 +13,7 @@ use ackclock_scenario::Scenario;
 use ackclock_scenario::job::{Job, jobs};
 use ackclock_spec::error::Error;
 use ackclock_spec::units::Time;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 fn scenarios_of(points: &[String], folder: &str) -> PyResult<Vec<Scenario>> {
     points
@@ -69,18 +69,15 @@ pub fn prepare_emulation(
         device: device_of(device)?,
         folder: folder.into(),
         captures: false,
+        stop: Arc::default(),
     };
-    // Hosts end with the thread that started them.
-    let checked = py.detach(|| {
-        std::thread::scope(|scope| {
-            scope
-                .spawn(|| emulation::check(&scenarios, &options))
-                .join()
-        })
-    });
-    let machine = checked
-        .map_err(|_| PyRuntimeError::new_err("the emulator has panicked"))?
-        .map_err(raised)?;
+    let stop = || options.stop.store(true, Ordering::Relaxed);
+    let work = || emulation::check(&scenarios, &options);
+    let checked = watch(py, stop, || Ok(()), work)?;
+    if options.stop.load(Ordering::Relaxed) {
+        return Err(PyKeyboardInterrupt::new_err(()));
+    }
+    let machine = checked.map_err(raised)?;
     serde_json::to_string(&machine).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
@@ -114,6 +111,7 @@ pub fn emulate<'py>(
         device: device_of(device)?,
         folder: output.into(),
         captures: pcap,
+        stop: Arc::default(),
     };
     let mut jobs = jobs(&scenarios);
     jobs.retain(|job| !finished.contains(&key(job)));
@@ -128,7 +126,7 @@ pub fn emulate<'py>(
             None => Ok(()),
         }
     };
-    let stop = || state.stop.store(true, Ordering::Relaxed);
+    let stop = || options.stop.store(true, Ordering::Relaxed);
     let done = watch(py, stop, tell, || {
         run_all(&jobs, &options, side_by_side, &state)
     })?;
@@ -146,8 +144,6 @@ struct State {
     /// Held while hosts are started. Starting them would take the processors from other runs and
     /// from their first probes.
     starting: Mutex<()>,
-    /// True if all runs are to end soon.
-    stop: AtomicBool,
     total_s: f64,
 }
 
@@ -176,7 +172,6 @@ impl State {
                 runs: vec![EmulationProgress::default(); jobs.len()],
             }),
             starting: Mutex::new(()),
-            stop: AtomicBool::new(false),
             total_s: jobs
                 .iter()
                 .map(|job| job.scenario.duration.as_seconds())
@@ -203,6 +198,8 @@ impl State {
 /// One run and its shared state.
 struct Watching<'a> {
     state: &'a State,
+    /// True if all runs are to end soon.
+    stop: &'a AtomicBool,
     number: usize,
 }
 
@@ -220,7 +217,7 @@ impl Watch for Watching<'_> {
             run.rate_bit_per_s = bits / since;
         }
         (run.elapsed, run.delivered_bytes) = (elapsed, delivered_bytes);
-        !self.state.stop.load(Ordering::Relaxed)
+        !self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -261,20 +258,27 @@ fn run_some(
 ) {
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
-        if number >= jobs.len() || state.stop.load(Ordering::Relaxed) {
+        if number >= jobs.len() || options.stop.load(Ordering::Relaxed) {
             return;
         }
         state.shared().runs[number].begun = true;
         let job = &jobs[number];
         let started = {
             let _alone = state.starting.lock();
-            if state.stop.load(Ordering::Relaxed) {
+            if options.stop.load(Ordering::Relaxed) {
                 return; // the wait for the lock may have been long
             }
             emulation::start(job, options)
         };
-        let outcome =
-            started.and_then(|hosts| hosts.run(job, options, &mut Watching { state, number }));
+        if started.is_err() && options.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut watching = Watching {
+            state,
+            stop: &options.stop,
+            number,
+        };
+        let outcome = started.and_then(|hosts| hosts.run(job, options, &mut watching));
         let run = &mut state.shared().runs[number];
         run.rate_bit_per_s = 0.0;
         if outcome.is_err() {

@@ -1,0 +1,142 @@
+//! Limits on loading, set before an object is read: a library in C reads it, and a kernel.
+#![expect(unsafe_code, reason = "limits, signals and polls of the system")]
+
+use std::io;
+use std::mem::zeroed;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Most seconds of processor time, those of the kernel's verifier included. The controls that come
+/// with ackclock take up to 0.1 s.
+pub const PROCESSOR_S: u64 = 2;
+/// Most bytes that the library may hold. The types of a kernel take some ten megabytes.
+pub const MEMORY_BYTES: u64 = 256 << 20;
+
+/// Signals by which loading ends, and the answer: one line of JSON. A handler may not make text.
+const TOO_LONG: &str = "{\"refused\":{\"blame\":\"control\",\"reason\":\"loading it takes more than \
+    2 s of processor time; make it simpler\",\"log\":\"\"}}\n";
+pub const BROKEN: &str = "the library that loads it (libbpf) fails at it; compile it again";
+const ABORTED: &str = "{\"refused\":{\"blame\":\"control\",\"reason\":\"the library that loads it \
+    (libbpf) fails at it; compile it again\",\"log\":\"\"}}\n";
+const ENDS: [(libc::c_int, &str); 6] = [
+    (libc::SIGXCPU, TOO_LONG),
+    (libc::SIGABRT, ABORTED),
+    (libc::SIGBUS, ABORTED),
+    (libc::SIGFPE, ABORTED),
+    (libc::SIGILL, ABORTED),
+    (libc::SIGSEGV, ABORTED),
+];
+/// Exit code of a refusal.
+const REFUSED: libc::c_int = 2;
+
+/// True while an object is loaded.
+static LOADING: AtomicBool = AtomicBool::new(false);
+
+/// The limits, for as long as this lives.
+#[derive(Debug)]
+pub struct Limited(());
+
+impl Limited {
+    /// Sets the limits. From now on the process also ends when nobody reads its answer any more.
+    ///
+    /// # Errors
+    /// The system does not set one.
+    pub fn begin() -> io::Result<Limited> {
+        set(libc::RLIMIT_CPU, Some(PROCESSOR_S))?;
+        set(libc::RLIMIT_DATA, Some(MEMORY_BYTES))?;
+        for (signal, _) in ENDS {
+            handle(signal, end as *const () as libc::sighandler_t)?;
+        }
+        LOADING.store(true, Ordering::Relaxed);
+        thread::Builder::new().spawn(end_with_reader)?;
+        Ok(Limited(()))
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        LOADING.store(false, Ordering::Relaxed);
+        for (signal, _) in ENDS {
+            let _ = handle(signal, libc::SIG_DFL);
+        }
+        // A limit that stays makes a long run end early, with a signal that its supervisor sees.
+        let _ = set(libc::RLIMIT_CPU, None);
+        let _ = set(libc::RLIMIT_DATA, None);
+    }
+}
+
+/// Sets a limit to a value, or to the most that this process may have.
+fn set(resource: libc::__rlimit_resource_t, most: Option<u64>) -> io::Result<()> {
+    // SAFETY: both calls get a pointer to a structure that lives.
+    let done = unsafe {
+        let mut limit: libc::rlimit = zeroed();
+        if libc::getrlimit(resource, &raw mut limit) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        limit.rlim_cur = most.map_or(limit.rlim_max, |most| most.min(limit.rlim_max));
+        libc::setrlimit(resource, &raw const limit)
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn handle(signal: libc::c_int, action: libc::sighandler_t) -> io::Result<()> {
+    // SAFETY: the structure is whole, and the handler calls only what a handler may.
+    let done = unsafe {
+        let mut handler: libc::sigaction = zeroed();
+        handler.sa_sigaction = action;
+        handler.sa_flags = libc::SA_ONSTACK;
+        libc::sigaction(signal, &raw const handler, null_mut())
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Answers and ends the process, whatever it was doing.
+extern "C" fn end(signal: libc::c_int) {
+    let answer = ENDS.iter().find(|(end, _)| *end == signal);
+    let answer = answer.map_or("", |(_, answer)| answer);
+    // SAFETY: write(2) and _exit(2) may be called in a handler; the text lives.
+    unsafe {
+        libc::write(libc::STDOUT_FILENO, answer.as_ptr().cast(), answer.len());
+        libc::_exit(REFUSED);
+    }
+}
+
+/// Ends the process, if an object is being loaded, once the reader of standard output is gone.
+fn end_with_reader() {
+    let mut output = libc::pollfd {
+        fd: libc::STDOUT_FILENO,
+        events: 0, // errors are reported unasked
+        revents: 0,
+    };
+    // SAFETY: the structure lives, and _exit(2) may be called anywhere.
+    unsafe {
+        if libc::poll(&raw mut output, 1, -1) == 1 && LOADING.load(Ordering::Relaxed) {
+            libc::_exit(REFUSED);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_a_line_of_json_with_the_limit() {
+        for (_, answer) in ENDS {
+            let value: serde_json::Value = serde_json::from_str(answer).unwrap();
+            assert_eq!(value["refused"]["blame"], "control");
+            assert_eq!(answer.lines().count(), 1);
+        }
+        assert!(TOO_LONG.contains(&format!(" {PROCESSOR_S} s ")));
+        assert!(ABORTED.contains(BROKEN));
+    }
+}
