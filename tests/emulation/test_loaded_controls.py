@@ -3,6 +3,7 @@
 Where the kernel takes no controls, these tests skip and say why.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -27,6 +28,7 @@ from ackclock.capture.call_tables import Calls, calls_of
 from ackclock.run.emulation import emulate
 from ackclock.run.host import loader
 
+from ..controls.mutated import holding_itself
 from ..patience import PATIENCE_S
 from ..refusals import refused
 from . import short, westwood
@@ -108,6 +110,86 @@ def refuses_object(loading: str, file: str) -> str:
     checked = subprocess.run([loading, "check", file], capture_output=True, text=True, check=False)
     assert checked.returncode == 2
     return refusal(checked.stdout)["reason"]
+
+
+def test_a_type_that_holds_itself_never_reaches_the_library(loading: str, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.bpf.o"
+    hostile.write_bytes(holding_itself((SOURCES / "aimd.bpf.o").read_bytes()))
+    assert "has a type that holds itself" in refuses_object(loading, str(hostile))
+
+
+def test_a_crash_of_the_library_is_one_line(loading: str) -> None:
+    """The signal stands for one that libbpf causes; loading waits for its object."""
+    with asked(loading) as process:
+        process.send_signal(signal.SIGFPE)
+        answer, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 2
+    assert "libbpf" in refusal(answer)["reason"]
+    assert errors == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGVTALRM, signal.SIGXCPU])
+def test_too_much_time_of_the_processor_is_one_line(loading: str, number: signal.Signals) -> None:
+    """The signal is that of the limit."""
+    with asked(loading) as process:
+        limits = Path(f"/proc/{process.pid}/limits").read_text()
+        process.send_signal(number)
+        answer, errors = process.communicate(timeout=PATIENCE_S)
+    assert re.search(r"^Max cpu time +20 ", limits, re.MULTILINE)
+    assert re.search(rf"^Max data size +{256 << 20} ", limits, re.MULTILINE)
+    assert process.returncode == 2
+    assert "processor time" in refusal(answer)["reason"]
+    assert errors == ""
+
+
+def test_the_loader_ends_when_nobody_reads_its_answer(loading: str) -> None:
+    """As when a supervisor is killed while it waits."""
+    with asked(loading) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(timeout=PATIENCE_S) == 1
+
+
+@contextlib.contextmanager
+def asked(loading: str) -> Iterator[subprocess.Popen]:
+    """A loader that has set its limits and waits for its object."""
+    with subprocess.Popen(
+        [loading, "check", "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        threads = Path(f"/proc/{process.pid}/task")
+        # The thread that watches for the reader is the last thing before it reads.
+        wait_until(lambda: len(list(threads.iterdir())) == 2, "it has no limits")
+        yield process
+        process.kill()
+
+
+@pytest.mark.usefixtures("emulation")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("loads", ["check", "acc_"])
+def test_a_signal_ends_a_run_while_a_control_is_loaded(
+    number: signal.Signals, code: int, loads: str, tmp_path: Path
+) -> None:
+    """The loader is a pretended one: it takes for ever, to check the control or to load it."""
+    pretended = tmp_path / "pretended"
+    waits = f'case "$1$2" in *{loads}*) exec sleep 1000000;; esac'
+    pretended.write_text(f"#!/bin/sh\n{waits}\necho '{{\"loaded\":{{}}}}'\n")
+    pretended.chmod(0o700)
+    text = short.SCENARIO.replace('kind = "reno"', 'kind = "kernel", shipped = "aimd"')
+    (tmp_path / "short.toml").write_text(text)
+    program = (
+        "import sys\nfrom ackclock.run import emulation\nfrom ackclock.cli import main\n"
+        "emulation.loader = lambda: './pretended'\nmain()\n"
+    )
+    command = [sys.executable, "-c", program, "emulate", "short.toml", "-o", "run"]
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    sleeping = lambda: [pid for pid in children(run.pid) if "sleep 1000000" in command_of(pid)]  # noqa: E731
+    [loader_pid] = eventually(sleeping)
+    run.send_signal(number)
+    _, errors = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == code, errors
+    assert "Traceback" not in errors
+    assert not Path(f"/proc/{loader_pid}").exists()
 
 
 def test_a_name_is_taken_once(loading: str, held: Callable, tmp_path: Path) -> None:

@@ -19,15 +19,16 @@ impl<'a> Strings<'a> {
                 "has a name of more than {NAME_BYTES} bytes or without an end"
             ))
         })?;
-        name.to_str()
-            .map_err(|_| Refusal::new("has a name that is not UTF-8"))
+        let name = name.to_str().ok();
+        name.filter(|name| !name.contains(char::is_control))
+            .ok_or_else(|| Refusal::new("has a name that is no text"))
     }
 
     /// Returns a text of which nothing depends; one that is too long is cut.
     pub fn text(self, at: u32) -> String {
         let bytes = self.bytes(at, LINE_BYTES);
         let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
-        String::from_utf8_lossy(text).into_owned()
+        String::from_utf8_lossy(text).replace(char::is_control, " ")
     }
 
     /// Returns the bytes from a place on, at most so many.
