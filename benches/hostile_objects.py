@@ -124,7 +124,7 @@ def tried(
     """Tries objects and prints the worst; returns whether all were within the bounds."""
     costs: dict[int, Cost] = {}
     wrong: dict[int, Cost | str] = {}
-    batches = [seeds[at : at + _BATCH] for at in range(0, len(seeds), _BATCH)]
+    batches = [seeds[begin : begin + _BATCH] for begin in range(0, len(seeds), _BATCH)]
     with ThreadPoolExecutor(2) as pool:
         for results in pool.map(lambda batch: list(read(batch)), batches):
             for seed, result in results:

@@ -1,4 +1,5 @@
-//! Reads any bytes as an object for BPF and runs it. Starts from the corpus in `fuzz/corpus/object`.
+//! Reads any bytes as an object for BPF and runs it. Starts from the corpus in
+//! `fuzz/corpus/object`.
 #![no_main]
 
 #[path = "../../crates/ackclock-bpf/tests/any_bytes/mod.rs"]

@@ -43,8 +43,8 @@ def _seeds() -> tuple[bytes, ...]:
     return tuple(path.read_bytes() for path in sorted(PROGRAMS.glob("*.bpf.o")))
 
 
-def _number(content: bytearray, at: int, size: int) -> int:
-    return int.from_bytes(content[at : at + size], "little")
+def _number(content: bytearray, position: int, size: int) -> int:
+    return int.from_bytes(content[position : position + size], "little")
 
 
 def _headers(content: bytearray) -> list[int]:
@@ -59,8 +59,8 @@ def _name(content: bytearray, header: int) -> bytes:
     names = _number(content, 62, 2)
     if names >= len(headers):
         return b""
-    at = _number(content, headers[names] + 24, 8) + _number(content, header, 4)
-    return bytes(content[at : at + 100].split(b"\0")[0])
+    position = _number(content, headers[names] + 24, 8) + _number(content, header, 4)
+    return bytes(content[position : position + 100].split(b"\0")[0])
 
 
 def _section(content: bytearray, *names: bytes) -> tuple[int, int, int]:
@@ -72,14 +72,14 @@ def _section(content: bytearray, *names: bytes) -> tuple[int, int, int]:
     return 0, 0, len(content)
 
 
-def _put(content: bytearray, at: int, size: int, draws: random.Random) -> None:
+def _put(content: bytearray, position: int, size: int, draws: random.Random) -> None:
     """Writes a number that is likely to be an edge, or close to the one that is there."""
-    if at < 0 or at + size > len(content):
+    if position < 0 or position + size > len(content):
         return
-    old = _number(content, at, size)
+    old = _number(content, position, size)
     near = old + draws.choice([-8, -1, 1, 8, old])
     number = draws.choice([draws.choice(_EDGES), near, draws.getrandbits(8 * size)])
-    content[at : at + size] = (number % 2 ** (8 * size)).to_bytes(size, "little")
+    content[position : position + size] = (number % 2 ** (8 * size)).to_bytes(size, "little")
 
 
 def _replace(content: bytearray, name: bytes, new: bytes) -> None:
@@ -101,8 +101,8 @@ def _set_a_byte(content: bytearray, draws: random.Random) -> None:
 
 
 def _set_the_header(content: bytearray, draws: random.Random) -> None:
-    at, size = draws.choice([(16, 2), (18, 2), (40, 8), (58, 2), (60, 2), (62, 2)])
-    _put(content, at, size, draws)
+    position, size = draws.choice([(16, 2), (18, 2), (40, 8), (58, 2), (60, 2), (62, 2)])
+    _put(content, position, size, draws)
 
 
 def _set_a_section(content: bytearray, draws: random.Random) -> None:
@@ -110,8 +110,8 @@ def _set_a_section(content: bytearray, draws: random.Random) -> None:
     headers = _headers(content)
     if headers:
         fields = [(0, 4), (4, 4), (8, 8), (24, 8), (32, 8), (40, 4), (44, 4), (48, 8), (56, 8)]
-        at, size = draws.choice(fields)
-        _put(content, draws.choice(headers) + at, size, draws)
+        position, size = draws.choice(fields)
+        _put(content, draws.choice(headers) + position, size, draws)
 
 
 def _set_an_entry(
@@ -122,9 +122,9 @@ def _set_an_entry(
     def damage(content: bytearray, draws: random.Random) -> None:
         _, begin, end = _section(content, draws.choice(names))
         if end - begin >= stride:
-            at, size = draws.choice(fields)
-            _put(content, begin + stride * draws.randrange((end - begin) // stride) + at, size,
-                 draws)  # fmt: skip
+            position, size = draws.choice(fields)
+            entry = begin + stride * draws.randrange((end - begin) // stride)
+            _put(content, entry + position, size, draws)
 
     return damage
 
@@ -144,8 +144,8 @@ def _refer_to_a_neighbour(content: bytearray, draws: random.Random) -> None:
     _, begin, end = _section(content, b".BTF")
     last = min(begin + 24 + _number(content, begin + 12, 4), end)
     if last > begin + 28:
-        at = draws.randrange(begin + 24, last - 3, 4)
-        struct.pack_into("<I", content, at, draws.randint(0, 120))
+        position = draws.randrange(begin + 24, last - 3, 4)
+        struct.pack_into("<I", content, position, draws.randint(0, 120))
 
 
 def _set_a_string(content: bytearray, draws: random.Random) -> None:
@@ -153,16 +153,16 @@ def _set_a_string(content: bytearray, draws: random.Random) -> None:
     _, begin, end = _section(content, b".BTF")
     first = min(begin + 24 + _number(content, begin + 16, 4), end)
     if end > first:
-        at = draws.randrange(first, end)
-        zero = content.find(0, at, end)
-        content[zero if zero >= 0 and draws.random() < 0.7 else at] = draws.randrange(256)
+        position = draws.randrange(first, end)
+        zero = content.find(0, position, end)
+        content[zero if zero >= 0 and draws.random() < 0.7 else position] = draws.randrange(256)
 
 
 def _cut(content: bytearray, draws: random.Random) -> None:
     """Takes bytes out of the middle."""
     if content:
-        at = draws.randrange(len(content))
-        del content[at : at + draws.randint(1, 200)]
+        position = draws.randrange(len(content))
+        del content[position : position + draws.randint(1, 200)]
 
 
 _CODE = (b".text", b"struct_ops")
@@ -194,27 +194,27 @@ class _Types:
 
     def __init__(self, content: bytearray) -> None:
         _, begin, _ = _section(content, b".BTF")
-        at, size, strings, length = struct.unpack_from("<IIII", content, begin + 8)
-        self.types = content[begin + 24 + at : begin + 24 + at + size]
+        position, size, strings, length = struct.unpack_from("<IIII", content, begin + 8)
+        self.types = content[begin + 24 + position : begin + 24 + position + size]
         self.strings = content[begin + 24 + strings : begin + 24 + strings + length]
         self.next = 1 + sum(1 for _ in self._each())
 
     def _each(self) -> list[int]:
-        places, at = [], 0
+        places, position = [], 0
         sizes = {1: 4, 3: 12, 14: 4, 17: 4}
         each = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
-        while at < len(self.types):
-            places.append(at)
-            info = _number(self.types, at + 4, 4)
+        while position < len(self.types):
+            places.append(position)
+            info = _number(self.types, position + 4, 4)
             kind = info >> 24 & 31
-            at += 12 + sizes.get(kind, 0) + each.get(kind, 0) * (info & 0xFFFF)
+            position += 12 + sizes.get(kind, 0) + each.get(kind, 0) * (info & 0xFFFF)
         return places
 
     def string(self, text: bytes) -> int:
         """Adds a string and returns its place."""
-        at = len(self.strings)
+        position = len(self.strings)
         self.strings += text + b"\0"
-        return at
+        return position
 
     def add(self, name: int, kind: int, size: int, *words: int, count: int = 0) -> int:
         """Adds a type and returns its number."""
@@ -294,7 +294,11 @@ def _note(content: bytearray, draws: random.Random) -> None:
         inner = types.add(1, 4, 4, 1, inner, 0, count=1)
     count = draws.choice([100, 2_000, 20_000, 60_000])
     lines = [16, code, count, *[8, text, text, 1024] * count] if draws.random() < 0.5 else [16]
-    fields = [word for at in range(count) for word in (8 * (at % 50), inner, access, at % 13)]
+    fields = [
+        word
+        for position in range(count)
+        for word in (8 * (position % 50), inner, access, position % 13)
+    ]
     parts = struct.pack(f"<{len(lines)}I", *lines), struct.pack("<3I", 16, code, count)
     second = parts[1] + struct.pack(f"<{len(fields)}I", *fields)
     lengths = 0, 0, 0, len(parts[0]), len(parts[0]), len(second)

@@ -34,6 +34,10 @@ from ..refusals import refused
 from . import short, westwood
 from .loading import SHIPPED, SOURCES, held_by, offered, refusal, still_there, why_not
 
+# Seconds for which the kernel goes on with a connection whose process was killed: eight
+# retransmissions from 200 ms on (tcp_orphan_retries; RFC 6298).
+LEAST_ORPHAN_S = 100
+
 # Moments at which a holder of a control is killed (acceptance 3 of the design).
 MOMENTS = 20
 
@@ -183,7 +187,10 @@ def test_a_signal_ends_a_run_while_a_control_is_loaded(
     )
     command = [sys.executable, "-c", program, "emulate", "short.toml", "-o", "run"]
     run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    sleeping = lambda: [pid for pid in children(run.pid) if "sleep 1000000" in command_of(pid)]  # noqa: E731
+
+    def sleeping() -> list[int]:
+        return [pid for pid in children(run.pid) if "sleep 1000000" in command_of(pid)]
+
     [loader_pid] = eventually(sleeping)
     run.send_signal(number)
     _, errors = run.communicate(timeout=PATIENCE_S)
@@ -222,9 +229,11 @@ def test_nothing_is_left_after_a_kill_at_any_moment(held: Callable) -> None:
         )
 
 
-def wait_until(condition: Callable[[], bool], complaint: str) -> None:
+def wait_until(
+    condition: Callable[[], bool], complaint: str, patience_s: float = PATIENCE_S
+) -> None:
     """Waits for a condition: within a second on a quiet machine, later on a busy one."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < end, complaint
         time.sleep(0.01)
@@ -546,6 +555,25 @@ def test_nothing_is_left_when_part_of_a_run_is_killed(
     if victim == "supervisor":
         run.communicate(timeout=PATIENCE_S)
         wait_until(lambda: not any(still_there(*one) for one in owned), "something is still there")
+
+
+@pytest.mark.usefixtures("emulation")
+def test_the_connections_of_a_killed_run_end_with_it(loading: str, tmp_path: Path) -> None:
+    """They hold the control. Left alone, the kernel would try to send what they have."""
+    assert loading
+    text = short.SCENARIO.replace('kind = "reno"', 'kind = "kernel", shipped = "aimd"')
+    (tmp_path / "short.toml").write_text(text.replace('"2 s"', '"60 s"', 1))
+    command = [sys.executable, "-m", "ackclock", "emulate", "short.toml", "-o", "run"]
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    record = tmp_path / "run" / "record" / "point-0-replicate-0.aimd.calls"
+    eventually(lambda: record.exists() and record.stat().st_size > 1 << 18)
+    [holder] = [pid for pid in children(run.pid) if "acc_" in command_of(pid)]
+    owned = held_by(holder)
+    run.kill()
+    run.communicate(timeout=PATIENCE_S)
+    wait_until(
+        lambda: not any(still_there(*held) for held in owned), "connections live on", LEAST_ORPHAN_S
+    )
 
 
 @pytest.mark.usefixtures("emulation")

@@ -16,7 +16,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns the line of an instruction, if its code has lines; they are in the order of the code.
+    /// Returns the line of an instruction, if its code has lines, which are in its order.
     pub fn of(places: &[Place], at: u32, strings: Strings<'_>) -> Option<SourceLine> {
         let after = places.partition_point(|place| place.at <= at);
         let place = places.get(after.checked_sub(1)?)?;

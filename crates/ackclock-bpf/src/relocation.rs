@@ -196,16 +196,16 @@ pub fn answer<'a>(
         }
         LOCAL_TYPE | KERNEL_TYPE => relocation.id.into(),
         TYPE_EXISTS | TYPE_MATCHES => {
-            let found = types.plain(relocation.id)?;
-            let structure = matches!(found.shape, Shape::Struct { .. });
-            let is_known = Structure::of(without_flavour(found.name)).is_some();
+            let kind = types.plain(relocation.id)?;
+            let structure = matches!(kind.shape, Shape::Struct { .. });
+            let is_known = Structure::of(without_flavour(kind.name)).is_some();
             u64::from(is_known || !structure)
         }
         TYPE_SIZE => types.size(relocation.id)?.into(),
         VALUE_EXISTS => 1,
         VALUE => {
-            let found = types.plain(relocation.id)?;
-            let Shape::Enum { values, .. } = &found.shape else {
+            let kind = types.plain(relocation.id)?;
+            let Shape::Enum { values, .. } = &kind.shape else {
                 return Err(Refusal::new("has a damaged relocation of an enumeration"));
             };
             let named = relocation

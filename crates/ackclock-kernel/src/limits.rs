@@ -10,8 +10,8 @@ use std::thread;
 /// Most seconds of processor time of the library. It takes up to 0.02 s for a control that comes
 /// with ackclock.
 const LIBRARY_S: libc::time_t = 1;
-/// Most seconds of processor time with those of the kernel. Its verifier takes up to 0.05 s for such
-/// a control, and some seconds until it calls one too large.
+/// Most seconds of processor time with those of the kernel. Its verifier takes up to 0.05 s for
+/// such a control, and some seconds until it calls one too large.
 const PROCESSOR_S: u64 = 20;
 /// Most bytes that the library may hold. The types of a kernel take some ten megabytes.
 const MEMORY_BYTES: u64 = 256 << 20;
@@ -91,7 +91,7 @@ fn set(resource: libc::__rlimit_resource_t, most: Option<u64>) -> io::Result<()>
     }
 }
 
-/// Sends SIGVTALRM after so many seconds in this process, those of the kernel excluded; 0 for never.
+/// Sends SIGVTALRM after so many seconds of processor time without the kernel's; 0 for never.
 fn set_timer(seconds: libc::time_t) -> io::Result<()> {
     // SAFETY: the structure is whole.
     let done = unsafe {

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! OBJECT is a file, or `-` for standard input. While it is loaded, processor time and memory have
-//! limits ([`limits`]), and the program ends when nobody reads its answer any more. The object is one of `ackclock.bpf.h`. Sockets know the control as NAME until standard input
-//! ends; then calls not written yet are written, and the program ends. If it is killed, the kernel
-//! takes the control back: nothing is pinned. Connections that have it keep it to their end.
+//! limits ([`limits`]), and the program ends when nobody reads its answer any more. The object is
+//! one of `ackclock.bpf.h`. Sockets know the control as NAME until standard input ends; then calls
+//! not written yet are written, and the program ends. If it is killed, the kernel takes the control
+//! back: nothing is pinned. Connections that have it keep it to their end.
 //!
 //! Each answer is one line of JSON on standard output: `{"loaded": …}`, then `{"recorded": …}`; or
 //! `{"refused": …}` and the exit code of the refusal ([`Refusal`]).

@@ -13,7 +13,10 @@ const CALLS: [(Callback, &[Argument]); 4] = [
         &[Argument::Socket, Argument::Number(0), Argument::Number(1)],
     ),
     (Callback::Ssthresh, &[Argument::Socket]),
-    (Callback::PktsAcked, &[Argument::Socket, Argument::AckSample]),
+    (
+        Callback::PktsAcked,
+        &[Argument::Socket, Argument::AckSample],
+    ),
 ];
 
 /// Reads any bytes as an object and runs it. It is refused in one line, or each call ends with an

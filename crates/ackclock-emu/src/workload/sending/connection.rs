@@ -67,6 +67,9 @@ impl Connection {
             set_codepoint(&socket, flow.dscp)?;
             // A replicate may follow another before the kernel has forgotten its connections.
             sockopt::set_socket_reuseaddr(&socket, true)?;
+            // If this process is killed, its connections end with it. Left alone, the kernel would
+            // try for minutes to send what was written, and keep their control as long.
+            sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
             Ok(bind(&socket, &flow.sender)?)
         };
         bound().map_err(refused)?;
@@ -266,9 +269,9 @@ impl Connection {
             self.report.last = Some(info);
         }
         if let Some(socket) = self.socket.take()
-            && ending != Ending::Finished
+            && ending == Ending::Finished
         {
-            sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
+            sockopt::set_socket_linger(&socket, None)?;
         }
         self.report.written_bytes = self.offered.taken();
         if self.phase != ConnectionPhase::Waiting || matches!(ending, Ending::Failed(_)) {
