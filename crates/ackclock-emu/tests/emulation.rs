@@ -23,6 +23,7 @@ use rustix::process::geteuid;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const MIXED: &str = r#"
@@ -157,6 +158,7 @@ fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Optio
         device,
         folder: folder.0.clone(),
         captures: true,
+        stop: Arc::default(),
     };
     if let Err(failure) = emulation::check(std::slice::from_ref(scenario), &options) {
         assert!(matches!(failure, Failure::Lacking(_)), "{failure}");
@@ -400,6 +402,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
         device: DeviceChoice::Automatic,
         folder: folder.0.clone(),
         captures: true,
+        stop: Arc::default(),
     };
     let long = r#"control = { kind = "cubic" }, mss = "65500 bytes", header = "20 bytes" }"#;
     let long = scenario(&MIXED.replace(r#"control = { kind = "cubic" } }"#, long));
