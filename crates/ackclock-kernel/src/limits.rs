@@ -150,6 +150,7 @@ fn end_with_reader() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
 
     #[test]
     fn an_answer_is_a_line_of_json_with_the_limit() {
@@ -161,5 +162,41 @@ mod tests {
         let seconds = format!("than {LIBRARY_S} s, or {PROCESSOR_S} s with");
         assert!(TOO_LONG.contains(&seconds));
         assert!(ABORTED.contains(BROKEN));
+    }
+
+    /// Does one of these in a process of its own, within the limits.
+    #[test]
+    fn time_memory_and_a_crash_end_with_an_answer() {
+        const ASKED: &str = "ACKCLOCK_BEYOND_LIMITS";
+        match std::env::var(ASKED).as_deref() {
+            Ok("time") => {
+                let _limited = Limited::begin().unwrap();
+                loop {
+                    std::hint::spin_loop();
+                }
+            }
+            Ok("memory") => {
+                let _limited = Limited::begin().unwrap();
+                std::hint::black_box(vec![1_u8; 2 * MEMORY_BYTES as usize]);
+            }
+            Ok(_) => {
+                let _limited = Limited::begin().unwrap();
+                std::process::abort();
+            }
+            Err(_) => {
+                let own = "limits::tests::time_memory_and_a_crash_end_with_an_answer";
+                for (asked, answer) in [("time", TOO_LONG), ("memory", ABORTED), ("crash", ABORTED)]
+                {
+                    let mut command = Command::new(std::env::current_exe().unwrap());
+                    let command = command
+                        .args(["--exact", own, "--nocapture"])
+                        .env(ASKED, asked);
+                    let output = command.output().unwrap();
+                    assert_eq!(output.status.code(), Some(REFUSED), "{asked}");
+                    let text = String::from_utf8(output.stdout).unwrap();
+                    assert!(text.ends_with(answer), "{asked}: {text}");
+                }
+            }
+        }
     }
 }
