@@ -1,8 +1,10 @@
 //! Limits on loading, set before an object is read: a library in C reads it, and a kernel.
 #![expect(unsafe_code, reason = "limits, signals and polls of the system")]
 
+use std::fs::File;
 use std::io;
 use std::mem::zeroed;
+use std::os::fd::AsRawFd;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -44,10 +46,12 @@ pub struct Limited(());
 
 impl Limited {
     /// Sets the limits. From now on the process also ends when nobody reads its answer any more.
+    /// It writes nothing but answers: a failure would have words of its own on standard error.
     ///
     /// # Errors
     /// The system does not set one.
     pub fn begin() -> io::Result<Limited> {
+        silence()?;
         set(libc::RLIMIT_CPU, Some(PROCESSOR_S))?;
         set(libc::RLIMIT_DATA, Some(MEMORY_BYTES))?;
         for (signal, _) in ENDS {
@@ -88,6 +92,16 @@ fn set(resource: libc::__rlimit_resource_t, most: Option<u64>) -> io::Result<()>
         Ok(())
     } else {
         Err(io::Error::last_os_error())
+    }
+}
+
+/// Closes standard error.
+fn silence() -> io::Result<()> {
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    // SAFETY: both descriptors are open.
+    match unsafe { libc::dup2(nowhere.as_raw_fd(), libc::STDERR_FILENO) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }
 

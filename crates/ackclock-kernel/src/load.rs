@@ -196,10 +196,7 @@ fn set_parameters(
     open: &mut OpenObject,
     given: &[&str],
 ) -> Result<BTreeMap<String, i128>, Refusal> {
-    let variables: BTreeMap<String, Variable> = variables(open, ".rodata")
-        .into_iter()
-        .filter(|(name, _)| !name.starts_with(OWN))
-        .collect();
+    let mut variables = variables(open, ".rodata");
     let mut maps = open.maps_mut();
     let mut map: Option<OpenMapMut<'_>> = maps.find(|map| ends_with(map.name(), ".rodata"));
     let mut none = [];
@@ -207,6 +204,10 @@ fn set_parameters(
         .as_mut()
         .and_then(OpenMapMut::initial_value_mut)
         .unwrap_or(&mut none);
+    variables.retain(|name, variable| {
+        let end = variable.offset.saturating_add(variable.bytes);
+        !name.starts_with(OWN) && end <= content.len()
+    });
     for setting in given {
         let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
         let Some(variable) = variables.get(name) else {
@@ -294,14 +295,12 @@ fn variables(open: &OpenObject, section: &str) -> BTreeMap<String, Variable> {
         let (name, bits, signed) = integer(part.ty)?;
         let bytes = usize::from(bits / 8);
         let offset = part.offset as usize;
-        Some((
-            name,
-            Variable {
-                offset,
-                bytes,
-                signed,
-            },
-        ))
+        let variable = Variable {
+            offset,
+            bytes,
+            signed,
+        };
+        matches!(bytes, 1 | 2 | 4 | 8).then_some((name, variable))
     };
     section_type.iter().filter_map(variable).collect()
 }
