@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ackclock import LackingError, _native
+from ackclock.elements.registry import registry
 from ackclock.validity import stationarity
 
 RELIABLE = "reliable"
@@ -31,9 +32,15 @@ def _column(values: Sequence[Any]) -> tuple[Any, ...]:
     return kind, np.array(values, f"<{kind}").tobytes()
 
 
+def names_of(table: str) -> list[str]:
+    """Returns the names of a table's columns."""
+    [columns] = [known["columns"] for known in registry()["tables"] if known["name"] == table]
+    return [column["name"] for column in columns]
+
+
 def tcp_info(time_s: float, flow: str = "main") -> dict[str, Any]:
-    """Returns some columns of a row of `tcp_info`."""
-    return {
+    """Returns a row of `tcp_info`, most of which is unknown."""
+    return dict.fromkeys(names_of("tcp_info"), float("nan")) | {
         "point": 0, "replicate": 0, "flow": flow, "instance": 0, "time_s": time_s,
         "loss_state": "open", "cwnd_segments": 10.0, "ssthresh_segments": float("nan"),
     }  # fmt: skip
@@ -145,11 +152,11 @@ class Pretended:
             name: (column[0], b"", *column[2:]) for name, column in simulated["events"].items()
         }
         added = {
-            "fidelity": columns([self._fidelity(*run) for run in runs]),
+            "fidelity": columns([self._fidelity(*run) for run in runs], names_of("fidelity")),
             "lateness": columns([{"point": 0, "replicate": 0, "at_most_s": 1e-6, "packets": 7}]),
             "settings": columns(
                 [_setting(run, name) for run in runs for name in self.refused],
-                ("point", "replicate", "host", "name", "asked", "has", "refusal"),
+                names_of("settings"),
             ),
         }
         outcome = {"complete": self.complete, "failure": self.failure, "warnings": self.complaints}

@@ -28,6 +28,7 @@ from ackclock.reproduction import (
 )
 from ackclock.run import address, emulation, simulation
 
+from ..emulation.pretended import names_of
 from ..in_process import ackclock
 
 LACKING = "user namespaces are forbidden; become root"
@@ -80,7 +81,7 @@ class Machine:
         one = {"point": 0, "replicate": 0}
         fidelity = one | {"reliable": int(self.verdict == "reliable"), "verdict": self.verdict}
         tables = {
-            name: pa.Table.from_pylist([row])
+            name: pa.Table.from_pylist([dict.fromkeys(names_of(name)) | row])
             for name, row in (("fidelity", fidelity), ("lateness", one), ("settings", one))
         }
         run = found.run | {
@@ -109,9 +110,9 @@ class Machine:
         if not self.measures:
             raise KeyboardInterrupt
         run = Result.load(source)
-        empty = pa.table({"point": pa.array([], pa.int64())})
         tables = {name: run.tables[name] for name in ("flows", "samples")}
-        tables |= dict.fromkeys(("connections", "limit_periods", "rtt_histogram"), empty)
+        for name in ("connections", "limit_periods", "rtt_histogram"):
+            tables[name] = pa.table(dict.fromkeys(names_of(name), pa.array([], pa.int64())))
         Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(
             folder, replace=replace
         )
