@@ -34,8 +34,8 @@ def _column(values: Sequence[Any]) -> tuple[Any, ...]:
 
 def names_of(table: str) -> list[str]:
     """Returns the names of a table's columns."""
-    [columns] = [known["columns"] for known in registry()["tables"] if known["name"] == table]
-    return [column["name"] for column in columns]
+    tables = {entry["name"]: entry["columns"] for entry in registry()["tables"]}
+    return [column["name"] for column in tables[table]]
 
 
 def tcp_info(time_s: float, flow: str = "main") -> dict[str, Any]:
