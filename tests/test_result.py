@@ -174,6 +174,44 @@ def test_a_missing_or_damaged_table_says_so(result: Result, tmp_path: Path) -> N
         Result.load(folder)
 
 
+def test_a_table_that_is_cut_foreign_or_flipped_is_named_when_it_is_read(
+    leaky_pipe: Scenario, tmp_path: Path
+) -> None:
+    alone = leaky_pipe.expand()[1].scenario.replace(replicates=1, duration="2 s")
+    folder = simulate(alone, packets=True).save(tmp_path / "run")
+    path = folder / "packets.parquet"
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    foreign = (folder / "flows.parquet").read_bytes()
+    for damaged in (b"", whole[:middle], flipped, foreign):
+        path.write_bytes(damaged)
+        loaded = Result.load(folder)
+        with refused("file", str(path), "run ackclock simulate again"):
+            loaded.tables["packets"]
+        with refused("file", str(path), "run ackclock simulate again"):
+            loaded.rows("packets", point=0)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"method": "guess"},
+        {"replicates": "five"},
+        {"points": 5},
+        {"points": [3]},
+        {"points": [{"assignments": {}, "scenario": "x"}]},
+    ],
+)
+def test_a_damaged_run_is_one_line(
+    result: Result, tmp_path: Path, changed: dict[str, object]
+) -> None:
+    folder = result.save(tmp_path / "run")
+    (folder / "run.json").write_text(json.dumps(result.run | changed))
+    with refused("file", str(folder / "run.json"), "again"):
+        Result.load(folder)
+
+
 def test_packets_and_captures_on_request(leaky_pipe: Scenario, tmp_path: Path) -> None:
     (tmp_path / "pcap").mkdir()
     alone = leaky_pipe.expand()[1].scenario.replace(replicates=2, duration="2 s")

@@ -5,10 +5,11 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from ackclock.capture import calls
-from ackclock.capture.call_tables import recorded
+from ackclock.capture.call_tables import calls_of, recorded
 from ackclock.cli import cli
 
 from ..refusals import refused
@@ -117,6 +118,31 @@ def test_what_is_cut_short_or_missing_is_refused(tmp_path: Path) -> None:
     summary = record.parent / "point-0-replicate-0.reno.json"
     with refused("file", str(summary), "is missing"):
         calls.twin(folder)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"control": 5},
+        {"parameters": [1]},
+        {"parameters": {"beta": "half"}},
+        {"parameters": {"beta": 10**60}},
+        {"missed": None},
+        {"begin_ns": "now"},
+    ],
+)
+def test_a_damaged_summary_is_one_line(tmp_path: Path, changed: dict[str, object]) -> None:
+    folder = result(tmp_path)
+    [summary] = (folder / "record").glob("*.json")
+    whole = json.loads(summary.read_text())
+    for text in ("", "[]", json.dumps(whole | changed)):
+        summary.write_text(text)
+        for command in ([], ["--control", "reno"]):
+            outcome = CliRunner().invoke(cli, ["twin", str(folder), *command])
+            assert outcome.exit_code == 2
+            assert outcome.stderr.startswith(f"ackclock: {summary}: ")
+        with refused("file", str(summary)):
+            calls_of(folder)
 
 
 def test_a_result_without_records_is_compared_by_packets(tmp_path: Path) -> None:

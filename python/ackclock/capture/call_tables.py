@@ -220,8 +220,7 @@ def _read(file: Path) -> Calls:
     # A process that was killed may leave part of a record.
     whole = (len(content) - len(_MAGIC)) // _RECORD.itemsize
     rows = np.frombuffer(content, _RECORD, whole, len(_MAGIC))
-    summary = file.with_suffix(".json")
-    about: dict[str, Any] = json.loads(summary.read_text()) if summary.exists() else {}
+    about = summary_of(file) or {}
     name = file.name.removesuffix(".calls").split(".", 1)[1]
     return Calls(
         control=about.get("control", name),
@@ -229,6 +228,35 @@ def _read(file: Path) -> Calls:
         missed=about.get("missed"),
         table=_table(rows, about.get("begin_ns")),
     )
+
+
+def summary_of(record: Path) -> dict[str, Any] | None:
+    """Returns the summary beside a record of calls; None if a kill has left none.
+
+    It has `control`, `parameters` and `missed`, and `begin_ns` if the run has begun.
+
+    Raises:
+        InputError: The file is damaged.
+    """
+    file = record.with_suffix(".json")
+    try:
+        summary = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise InputError("file", f"{file}", "is not JSON; emulate again") from None
+    if not isinstance(summary, dict):
+        raise InputError("file", f"{file}", "is not a JSON object; emulate again")
+    parameters = summary.setdefault("parameters", None) or {}
+    summary["parameters"] = parameters
+    numbers = [summary.get("missed"), summary.get("begin_ns") or 0]
+    if isinstance(parameters, dict):
+        numbers += parameters.values()
+    whole = all(isinstance(number, int) and abs(number) < 2**64 for number in numbers)
+    if not (whole and isinstance(parameters, dict) and isinstance(summary.get("control"), str)):
+        words = "lacks a control, parameters or counts, or one is damaged; emulate again"
+        raise InputError("file", f"{file}", words)
+    return summary
 
 
 def _table(rows: np.ndarray, begin_ns: int | None) -> pa.Table:

@@ -6,13 +6,12 @@ and compares the answers bit by bit. A program may call the functions of a contr
 has, as `linux_bbr` does. Then the engine's own control for it gets the calls, here `bbr1`.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ackclock import engine
-from ackclock.capture.call_tables import Simulated, recorded, simulated
+from ackclock.capture.call_tables import Simulated, recorded, simulated, summary_of
 from ackclock.capture.twin import stand_in
 from ackclock.elements import facts
 from ackclock.elements.registry import registry
@@ -109,7 +108,7 @@ def beside(folder: str | Path, scenario: Scenario) -> list[ControlComparison]:
         named = [(file.name, _summary(file)["control"], file.read_bytes()) for file in files]
     else:
         named = [(run.name, run.title, run.record()) for run in simulated(folder)]
-    return [_beside(name, str(control), record, scenario) for name, control, record in named]
+    return [_beside(name, control, record, scenario) for name, control, record in named]
 
 
 def _beside(name: str, control: str, record: bytes, scenario: Scenario) -> ControlComparison:
@@ -138,15 +137,13 @@ def _compare(record: Path) -> Comparison:
         calls = record.read_bytes()
     except FileNotFoundError as error:
         raise InputError("file", f"{error.filename}", _MISSING) from None
-    parameters = {name: int(value) for name, value in (summary["parameters"] or {}).items()}
     try:
-        standing, outcome = answered(control, parameters, calls)
+        standing, outcome = answered(control, summary["parameters"], calls)
     except ValueError as error:
         subject, _, words = str(error).partition(" ")
         file = Path(stem + (_OBJECT if subject == "object" else _CALLS))
         raise InputError("file", f"{file}", words) from None
-    control_name, missed = str(summary["control"]), int(summary["missed"])
-    return Comparison(record.name, control_name, missed, standing, outcome)
+    return Comparison(record.name, summary["control"], summary["missed"], standing, outcome)
 
 
 def answered(
@@ -189,11 +186,7 @@ def _standing_for(name: str) -> str:
 
 def _summary(record: Path) -> dict[str, Any]:
     """Returns what is known of a record."""
-    file = Path(str(record).removesuffix(_CALLS) + _SUMMARY)
-    try:
-        summary: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError("file", f"{file}", _MISSING) from None
-    except ValueError:
-        raise InputError("file", f"{file}", "is not JSON; emulate again") from None
+    summary = summary_of(record)
+    if summary is None:
+        raise InputError("file", f"{record.with_suffix(_SUMMARY)}", _MISSING)
     return summary
