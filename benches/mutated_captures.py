@@ -6,13 +6,14 @@ The captures are those of Linux in `tests/captures`, with one to forty damages e
 capture, or 4 GB of addresses, is ended by the system and counts as a fault. Prints the cost of the
 worst. Exits with 1 if one exceeds a bound, or ends in anything but a measurement or a refusal in
 one line, a warning of NumPy included. The default of 20,000 takes about an hour on two processors.
-With --record the result goes into docs/guides/measuring-accuracy.md.
+With --record the result goes into docs/guides/measuring-accuracy.md. Ctrl-C ends it early.
 
     .venv/bin/python benches/mutated_captures.py --seconds 2 --record
     .venv/bin/python benches/mutated_captures.py --count 200 --from 5000
 """
 
 import argparse
+import contextlib
 import gzip
 import math
 import multiprocessing
@@ -42,7 +43,7 @@ ENDED_AFTER_S, ENDED_AFTER_BYTES = 10, 4 << 30
 
 
 #: Captures after which a process is replaced: what it keeps of each must not count for the next.
-CAPTURES_PER_PROCESS = 100
+CAPTURES_PER_PROCESS = 25
 
 
 def serve(pipe: Connection) -> None:
@@ -117,6 +118,14 @@ def trials(seeds: range, processes: int) -> Iterator[tuple[int, Cost | str]]:
             worker.ask(seed)
 
 
+def until_interrupted(
+    results: Iterator[tuple[int, Cost | str]],
+) -> Iterator[tuple[int, Cost | str]]:
+    """Yields results until Ctrl-C, which still leaves a summary of those so far."""
+    with contextlib.suppress(KeyboardInterrupt):
+        yield from results
+
+
 def main() -> int:
     """Tries the captures and prints the worst; returns the exit code."""
     parser = argparse.ArgumentParser(
@@ -132,7 +141,8 @@ def main() -> int:
     asked = parser.parse_args()
     costs: dict[int, Cost] = {}
     faults: dict[int, Cost | str] = {}
-    for seed, result in trials(range(asked.first, asked.first + asked.count), asked.processes):
+    seeds = range(asked.first, asked.first + asked.count)
+    for seed, result in until_interrupted(trials(seeds, asked.processes)):
         if isinstance(result, str):
             faults[seed] = result
         else:
