@@ -24,6 +24,7 @@ from ackclock.sweeps.worker import Failure, Report, execute
 
 from ..patience import PATIENCE_S
 from ..refusals import check_refusal, refused
+from .conftest import InThisProcess
 from .small import BUFFER, ackclock, answer, contents, in_order, scenario, written
 
 
@@ -96,7 +97,7 @@ def test_the_same_command_and_resume_go_on(small: Path) -> None:
     answer("sweep", "resume", "s")
     assert {path: path.stat().st_mtime_ns for path in Path("s").rglob("*.parquet")} == files
     # A batch that was lost is run again, and gives the same rows.
-    lost = min(Path("s/runs").iterdir())
+    lost = min(Path("s/batches").iterdir())
     lost.unlink()
     missing = answer("sweep", "status", "s")["runs"]
     assert missing["ended"] < missing["wanted"]
@@ -162,7 +163,7 @@ def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
         assert row["goodput_half_width"] <= 0.02 * row["goodput"] or row["replicates"] == 7
     # Whatever parts are lost, a sweep goes on to the same end.
     before = contents(Path("s"))
-    for path in sorted(Path("s/runs").iterdir())[::2]:
+    for path in sorted(Path("s/batches").iterdir())[::2]:
         path.unlink()
     assert answer("sweep", "resume", "s")["narrow_points"] == state["narrow_points"]
     assert contents(Path("s")) == before
@@ -403,7 +404,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(
     small: Path, signals: list[signal.Signals], code: int
 ) -> None:
     process = sweeping(small, "here:1")
-    wait_for_parts(Path("s"), 3, process)
+    wait_for_batches(Path("s"), 3, process)
     for one in signals:
         process.send_signal(one)
     _, told = process.communicate(timeout=PATIENCE_S)
@@ -421,22 +422,55 @@ def test_whatever_is_killed_the_dataset_ends_the_same(small: Path) -> None:
     chance = random.Random(1)
     seen: dict[str, int] = {}
     # A sweep that loses a worker goes on to its end, so that comes last.
-    for victim in ("driver", "driver", "worker"):
+    for victim in (*["driver"] * 6, "worker"):
         process = sweeping(small, "here:2")
-        parts = len(list(Path("s/runs").glob("*.parquet")))
-        wait_for_parts(Path("s"), parts + chance.randint(1, 3), process)
-        time.sleep(chance.random() / 20)  # A moment within a batch, or while it is written.
+        batches = len(list(Path("s/batches").glob("*.json")))
+        wait_for_batches(Path("s"), batches + chance.randint(0, 2), process)
+        time.sleep(chance.random() / 10)  # A moment within a batch, or while it is written.
         killed = [process.pid] if victim == "driver" else children(process.pid)[:1]
         for one in killed:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(one, signal.SIGKILL)
         _, told = process.communicate(timeout=PATIENCE_S)
         assert process.returncode in (0, -signal.SIGKILL), told
+        if Path("s/sweep.json").exists():
+            assert Store(Path("s")).survey(["runs", "metrics", "flows"]).damage == []
         # A whole batch is never written again.
-        for path in Path("s/runs").glob("*.parquet"):
+        for path in Path("s/batches").glob("*.json"):
             assert seen.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns
     answer("sweep", "resume", "s")
     assert contents(Path("s")) == contents(Path("whole"))
+
+
+class Killed(BaseException):
+    """A kill: nobody tidies up."""
+
+
+@pytest.mark.parametrize("instant", range(1, 20))
+@pytest.mark.usefixtures("small", "in_this_process")
+def test_a_kill_before_anything_is_on_the_disk_loses_a_batch_at_most(
+    monkeypatch: pytest.MonkeyPatch, instant: int
+) -> None:
+    """The plan and each file of a batch are synced, and so is the folder of each."""
+    plan = Plan.make(scenario(), metrics=["goodput"], replicates=(1, 1))
+    sync, calls = os.fsync, 0
+
+    def killing(descriptor: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls >= instant:
+            raise Killed
+        sync(descriptor)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(os, "fsync", killing)
+        driver.go_on(Store.begin(Path("s"), plan), InThisProcess)
+    if Path("s/sweep.json").exists():
+        assert Store(Path("s")).survey(["runs", "metrics", "flows"]).damage == []
+    for folder in ("s", "whole"):
+        driver.go_on(Store.begin(Path(folder), plan), InThisProcess)
+    assert contents(Path("s")) == contents(Path("whole"))
+    assert not list(Path("s").glob(".ackclock-*"))
 
 
 def sweeping(scenario_file: Path, place: str) -> "subprocess.Popen[bytes]":
@@ -447,9 +481,9 @@ def sweeping(scenario_file: Path, place: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def wait_for_parts(folder: Path, count: int, process: "subprocess.Popen[bytes]") -> None:
+def wait_for_batches(folder: Path, count: int, process: "subprocess.Popen[bytes]") -> None:
     ends = time.monotonic() + PATIENCE_S
-    while len(list((folder / "runs").glob("*.parquet"))) < count and process.poll() is None:
+    while len(list((folder / "batches").glob("*.json"))) < count and process.poll() is None:
         assert time.monotonic() < ends
         time.sleep(0.002)
 

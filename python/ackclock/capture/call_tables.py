@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from ackclock.elements import facts
 from ackclock.errors import InputError
 from ackclock.result.result import Result
-from ackclock.result.tables import TablesInFolder
+from ackclock.result.run_json import read
 
 # The table that a simulation has instead of records.
 _TABLE = "control_calls"
@@ -184,7 +184,8 @@ class Simulated:
 
 def simulated(folder: str | Path) -> Iterator[Simulated]:
     """Returns the calls in a simulated result; none if it has no table of them."""
-    if _TABLE not in TablesInFolder(Path(folder)):
+    folder = Path(folder)
+    if _TABLE not in read(folder)[1]:
         return
     result = Result.load(folder)
     for point, described in enumerate(result.points):

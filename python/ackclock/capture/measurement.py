@@ -108,8 +108,7 @@ def measure(
             raise _nothing(run, complete=outcome["complete"])
         for name, columns in outcome["tables"].items():
             growing.append(name, table_of(columns))
-        growing.settle()
-        growing.finish(run, _concluded(run, captured, folder, wanted, top))
+        growing.finish(run, _concluded(run, captured, growing.settle(), wanted, top))
     result = Result.load(folder)
     if not outcome["complete"]:
         raise Interrupted(result)
@@ -195,10 +194,14 @@ def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
 
 
 def _concluded(
-    run: dict[str, Any], captured: Source, folder: Path, models: tuple[Model, ...], top: int
+    run: dict[str, Any],
+    captured: Source,
+    measured_tables: TablesInFolder,
+    models: tuple[Model, ...],
+    top: int,
 ) -> dict[str, pa.Table]:
-    """Derives tables from those in the folder, and adds warnings to `run`."""
-    measured = Result(run, TablesInFolder(folder))
+    """Derives tables from measured ones, and adds warnings to `run`."""
+    measured = Result(run, measured_tables)
     run["warnings"] += reservations(measured)
     tables = of_connections(measured, models, top)
     if (

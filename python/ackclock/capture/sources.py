@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ackclock.errors import InputError
-from ackclock.result.run_json import read_run
+from ackclock.result.run_json import read, run_again
 from ackclock.result.tables import TablesInFolder
 
 #: Stands in place of a file.
@@ -74,7 +74,7 @@ def _without_endings(path: Path) -> str:
 
 
 def _of_a_run(folder: Path) -> Source:
-    run = read_run(folder)
+    run, files = read(folder)
     places = _AT_SENDERS.get(run["method"])
     if places is None:
         raise InputError(
@@ -84,13 +84,14 @@ def _of_a_run(folder: Path) -> Source:
             f"simulate --pcap or of "
             "emulate, or the file of a capture",
         )
+    tables = TablesInFolder(folder, files, run_again(run))
     by_run: dict[tuple[int, int], dict[str, str]] = {}
     for file in (folder / "pcap").glob("*.pcap"):
         named = _NAMED.fullmatch(file.name)
         if named is not None and named[3] in places and int(named[1]) < len(run["points"]):
             by_run.setdefault((int(named[1]), int(named[2])), {})[named[3]] = str(file)
     captures = tuple(
-        Capture(tuple(files[place] for place in places), *key, _flows(folder, run, key))
+        Capture(tuple(files[place] for place in places), *key, _flows(tables, run, key))
         for key, files in sorted(by_run.items())
         if len(files) == len(places)
     )
@@ -104,7 +105,9 @@ def _of_a_run(folder: Path) -> Source:
     return Source(run["name"], folder.resolve().name, captures, run)
 
 
-def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tuple[str, int], ...]:
+def _flows(
+    tables: TablesInFolder, run: dict[str, Any], key: tuple[int, int]
+) -> tuple[tuple[str, int], ...]:
     """Returns the name and number of instances of each flow of a point and replicate.
 
     The table `flows` tells how many instances arrived.
@@ -112,11 +115,10 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
     flows = run["points"][key[0]]["scenario"]["flows"]
     if all("count" in flow for flow in flows):
         return tuple((flow["name"], flow["count"]) for flow in flows)
-    tables = TablesInFolder(folder)
     if "flows" not in tables:
         raise InputError(
             "file",
-            f"{folder}",
+            f"{tables.folder}",
             "was interrupted, so the number of its flows is unknown; measure the files in pcap/ "
             "one by one, "
             "or run it again",

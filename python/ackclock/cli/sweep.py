@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackclock.cli.complete import names_of
-from ackclock.cli.errors import UNRELIABLE, Commands, complain
+from ackclock.cli.errors import BAD_INPUT, UNRELIABLE, Commands, complain
 from ackclock.cli.options import (
     changed_scenario,
     checked_time,
@@ -26,8 +26,9 @@ from ackclock.errors import InputError
 
 if TYPE_CHECKING:
     from ackclock.plot import Paper
+    from ackclock.sweeps.batches import Damage
     from ackclock.sweeps.driver import Progress
-    from ackclock.sweeps.plan import Plan
+    from ackclock.sweeps.plan import Asked, Plan
     from ackclock.sweeps.search import Outcome
     from ackclock.sweeps.store import Shard, Store
     from ackclock.sweeps.where import GoOn
@@ -269,8 +270,8 @@ def retry(
     if failed == bool(points):
         raise InputError("missing", "--failed", "is missing; choose --failed or --point")
     store = Store(folder)
-    runs = store.runs().to_pylist()
-    chosen = [row for row in runs if row["failure"] and (failed or row["point"] in points)]
+    troubled = store.troubled()
+    chosen = [row for row in troubled if row["failure"] and (failed or row["point"] in points)]
     if not chosen:
         whose = "" if failed else f" of point {', '.join(map(str, points))}"
         raise InputError("no-data", f"{folder}", f"no run{whose} failed; see ackclock sweep status")
@@ -307,19 +308,27 @@ def _go_on(
 
 
 def _conclude(store: "Store", done: "Progress", as_json: bool) -> int:
-    runs = store.runs()
+    from ackclock.sweeps import batches
+
+    troubled = store.troubled()
     if as_json:
-        print_json(_state(store, done, runs.to_pylist()))
+        print_json(_state(store, done, troubled))
     else:
         folder = shlex.quote(str(store.folder))
         say(_sentence(store, done))
         say()
         say(f"  data    {folder}")
         say(f"  next    ackclock sweep show {folder}")
+    if store.healed:
+        say(
+            f"{store.folder}: removed what was damaged, and ran it again: "
+            f"{batches.counted(store.healed)}",
+            err=True,
+        )
     more = f"ackclock sweep status {shlex.quote(str(store.folder))}"
     if done.failed:
         return complain(f"{counted(done.failed, 'run')} failed: {more}", UNRELIABLE)
-    doubtful = _unreliable(runs.to_pylist())
+    doubtful = _unreliable(troubled)
     if doubtful:
         return complain(
             f"unreliable: {counted(len(doubtful), 'run')} left out of averages: {more}", UNRELIABLE
@@ -341,46 +350,75 @@ def _sentence(store: "Store", done: "Progress") -> str:
     return words
 
 
-def _state(store: "Store", done: "Progress", runs: list[dict[str, Any]]) -> dict[str, Any]:
-    failures = [row for row in runs if row["failure"]]
+def _state(store: "Store", done: "Progress", troubled: list[dict[str, Any]]) -> dict[str, Any]:
+    survey = store.survey()
     return {
         "folder": str(store.folder),
         "points": store.points.num_rows,
         "runs": {"wanted": done.wanted, "ended": done.ended, "failed": done.failed},
         "narrow_points": done.narrow,
         "points_at_limit": done.at_limit,
-        "cpu_s": sum(row["cpu_s"] for row in runs),
-        "failures": failures,
-        "unreliable": _unreliable(runs),
+        "cpu_s": sum(kept.cpu_s for kept in survey.whole),
+        "failures": [row for row in troubled if row["failure"]],
+        "unreliable": _unreliable(troubled),
+        "damaged": [found._asdict() for found in survey.damage],
     }
 
 
 @sweep.command()
 @folder_argument
 @json_option
-def status(folder: Path, as_json: bool) -> None:
-    """Show how far a sweep is, and what failed.
+def status(folder: Path, as_json: bool) -> int:
+    """Show how far a sweep is, what failed, and which files are missing or damaged.
 
     \b
     Example:
       ackclock sweep status out/first-sweep
     """
-    from ackclock.sweeps import driver
+    from ackclock.sweeps import batches, driver
     from ackclock.sweeps.store import Store
 
     store = Store(folder)
+    survey = store.survey()
     done = driver.progress(driver.restored(store))
-    runs = store.runs().to_pylist()
+    troubled = store.troubled()
     if as_json:
-        print_json(_state(store, done, runs))
-        return
-    say(_sentence(store, done))
-    say(f"{sum(row['cpu_s'] for row in runs):.1f} s of CPU time")
-    bad = {"failed": [row for row in runs if row["failure"]], "unreliable": _unreliable(runs)}
-    for kind, rows in bad.items():
-        if rows:
+        print_json(_state(store, done, troubled))
+    else:
+        say(_sentence(store, done))
+        say(f"{sum(kept.cpu_s for kept in survey.whole):.1f} s of CPU time")
+        if survey.unfinished:
+            say(f"{counted(len(survey.unfinished), 'file')} of batches that have not ended")
+        for kind, rows in _by_trouble(troubled).items():
             say()
             print_rows(_reasons(store, kind, rows))
+        if survey.damage:
+            say()
+            print_rows(_damaged(survey.damage))
+    if survey.damage:
+        return complain(f"{folder}: {batches.counted(survey.damage)}; {_heal(folder)}", BAD_INPUT)
+    return 0
+
+
+def _by_trouble(troubled: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Returns the runs that failed, and the unreliable ones, if there are any."""
+    kinds = {
+        "failed": [row for row in troubled if row["failure"]],
+        "unreliable": _unreliable(troubled),
+    }
+    return {kind: rows for kind, rows in kinds.items() if rows}
+
+
+def _damaged(damage: "list[Damage]") -> "Table":
+    from ackclock.table import table
+
+    more = len(damage) - _SHOWN_FAILURES
+    title = f"damaged batches{f', and {more} more' if more > 0 else ''}"
+    return table(title, ["file", "problem"], [found[:2] for found in damage[:_SHOWN_FAILURES]])
+
+
+def _heal(folder: Path) -> str:
+    return f"run the damaged batches again: ackclock sweep resume {shlex.quote(str(folder))}"
 
 
 def _reasons(store: "Store", kind: str, runs: list[dict[str, Any]]) -> "Table":
@@ -431,8 +469,7 @@ def show(
     with _naming("--y"):
         chosen = asked(y or store.plan.metrics[0])
     tidy = summary.frame(store, chosen)
-    if "predict" in store.plan.methods and "predict" not in tidy["method"].to_pylist():
-        say(f"predict: no chosen model tells {chosen}; see the table predictions", err=True)
+    _say_what_lacks(store, tidy, chosen)
     tidy = summary.where(tidy, conditions)
     column = None if x is None else summary.column_of(tidy, x, "--x")
     heading = (
@@ -464,6 +501,17 @@ def show(
             say_wrapped(summary.ONE)
         if any(row.get("violated") for row in tidy.to_pylist()):
             say_wrapped(VIOLATED)
+
+
+def _say_what_lacks(store: "Store", tidy: Any, chosen: "Asked") -> None:
+    """Says which runs and predictions a tidy table lacks, if any."""
+    from ackclock.sweeps import driver
+
+    done = driver.progress(driver.restored(store))
+    if done.ended < done.wanted:
+        say(f"{store.folder}: {done.ended} of {done.wanted} runs so far", err=True)
+    if "predict" in store.plan.methods and "predict" not in tidy["method"].to_pylist():
+        say(f"predict: no chosen model tells {chosen}; see the table predictions", err=True)
 
 
 @sweep.command()

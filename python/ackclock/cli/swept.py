@@ -56,8 +56,8 @@ def _swept(store: "Store") -> "Swept":
         tables.append(summary.shown(summary.without_copies(tidy), metric.metric, title))
     if not means and refused is not None:
         raise refused
-    done, runs = driver.progress(driver.restored(store)), store.runs().to_pylist()
-    unreliable = sum(not row["reliable"] for row in runs)
+    done = driver.progress(driver.restored(store))
+    unreliable = sum(len(kept.unreliable) for kept in store.survey().whole)
     drawn = len(plan.points) <= _MOST_DRAWN
     return Swept(
         run={

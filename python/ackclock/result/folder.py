@@ -4,12 +4,14 @@ Separate from `Result`, so that a folder can be refused before anything slow is 
 """
 
 import contextlib
+import errno
 import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,6 +148,7 @@ def staged(folder: Path) -> Iterator[Path]:
     try:
         yield staging
         staging.chmod(0o777 & ~_umask())  # mkdtemp's folder is private
+        sync(staging, *staging.rglob("*"))
         if folder.exists():
             replaced = (
                 Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{folder.name}.", dir=folder.parent))
@@ -158,10 +161,40 @@ def staged(folder: Path) -> Iterator[Path]:
             if replaced is not None:
                 replaced.rename(folder)
             raise
+        sync(folder.parent)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
         if replaced is not None:
             shutil.rmtree(replaced.parent, ignore_errors=True)
+
+
+def sync(*paths: Path) -> None:
+    """Waits until files, and the names in folders, are on the disk.
+
+    A file system may else put a name there long before the file's content, and a power cut leaves
+    an empty file.
+    """
+    if len(paths) == 1:
+        _sync(*paths)
+    else:
+        with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
+            list(pool.map(_sync, paths))
+
+
+# Waiting for several files at once is as fast as for two or three: a disk writes them together.
+_SYNCED_AT_ONCE = 8
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some file systems, above all on other machines, cannot do this with a folder.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP) or path.is_file():
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def link_or_copy(source: str, target: str) -> None:
@@ -200,6 +233,8 @@ def naming(path: Path) -> Iterator[None]:
 def whole(path: Path, aside: Path | None = None) -> Iterator[Path]:
     """Yields a file that replaces `path` at the end, or is deleted on an error.
 
+    It is on the disk before it has its name, and has its name on the disk at the end.
+
     Args:
         path: The file to write.
         aside: The file until then; by default one beside it.
@@ -208,7 +243,9 @@ def whole(path: Path, aside: Path | None = None) -> Iterator[Path]:
     with naming(path):
         try:
             yield aside
+            sync(aside)
             aside.replace(path)
+            sync(path.parent)
         except (Exception, KeyboardInterrupt):
             with contextlib.suppress(OSError):
                 aside.unlink()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as parquet
 
 from ackclock import notebook, units
 from ackclock.errors import InputError
@@ -24,8 +23,8 @@ from ackclock.result.folder import (
     refuse_other_result,
     staged,
 )
-from ackclock.result.run_json import MORE, TABLES, read_run, run_again, run_json
-from ackclock.result.tables import Tables, TablesInFolder, groups, matching, repeated, written_as
+from ackclock.result.run_json import MORE, TABLES, read, run_again, run_json
+from ackclock.result.tables import Tables, TablesInFolder, groups, matching, repeated, write_table
 from ackclock.table import Column, table
 
 # Metrics that a notebook shows of a result.
@@ -256,10 +255,8 @@ class Result:
             refuse_other_result(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with naming(folder), staged(folder) as staging:
-            (staging / "run.json").write_text(run_json(self.run), encoding="utf-8")
-            for name, table in self.tables.items():
-                path = staging / f"{name}.parquet"
-                parquet.write_table(table, path, **written_as(table.schema))
+            files = {name: write_table(self.tables[name], staging, name) for name in self.tables}
+            (staging / "run.json").write_text(run_json(self.run, files), encoding="utf-8")
             if captures is not None:
                 shutil.copytree(captures, staging / "pcap", copy_function=link_or_copy)
             if also is not None:
@@ -270,15 +267,16 @@ class Result:
     def load(cls, folder: str | Path) -> "Result":
         """Reads a folder that a run wrote.
 
-        Tables that may be larger than memory are read on demand.
+        Each table is compared with what was written when it is read. Tables that may be larger than
+        memory are read on demand.
 
         Raises:
-            ValueError: The folder holds no result, one of a newer version, or one of a run that was
-                killed; one line.
+            ValueError: The folder holds no result, one of a newer version, one of a run that was
+                killed, or a table is missing or damaged; one line.
         """
         folder = Path(folder)
-        run = read_run(folder)
-        tables = TablesInFolder(folder)
+        run, files = read(folder)
+        tables = TablesInFolder(folder, files, run_again(run))
         needed = TABLES.get(run["method"], ())
         missing = [name for name in needed if name not in tables]
         if missing and run["method"] in MORE and run.get("partial"):
@@ -295,7 +293,17 @@ class Result:
             )
         for name in needed:
             if name in _LARGE.get(run["method"], ()):
-                tables.check(name)
+                tables.check(name, content=False)
             else:
                 tables[name]
         return cls(run, tables)
+
+    def check_files(self) -> None:
+        """Compares the files of all tables with what was written; nothing if it is not in a folder.
+
+        Raises:
+            InputError: One is missing or damaged.
+        """
+        if isinstance(self.tables, TablesInFolder):
+            for name in self.tables:
+                self.tables.check(name)

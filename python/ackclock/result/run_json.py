@@ -1,10 +1,16 @@
-"""The file `run.json` of a result, which says what was run: writing, reading, checks."""
+"""The file `run.json` of a result, which says what was run: writing, reading, checks.
+
+It is also the manifest of the tables beside it.
+"""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ackclock.errors import InputError
+from ackclock.result import manifest
+from ackclock.result.manifest import Entry
 
 #: Schema version of run.json. It increases when a reader of an older one would misunderstand it.
 #: 2: scenarios state facts, and `way` is `method`.
@@ -22,6 +28,7 @@ _RUN = frozenset(
         "controls",
         "scenario",
         "points",
+        "files",
     }
 )
 
@@ -56,33 +63,48 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 
 
-def run_json(run: dict[str, Any]) -> str:
-    """Returns the text of `run.json`."""
-    return json.dumps(run, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def run_json(run: dict[str, Any], files: Mapping[str, Entry]) -> str:
+    """Returns the text of `run.json`.
+
+    Args:
+        run: What was run.
+        files: What the files of the tables hold, by the name of the table.
+    """
+    content = manifest.sealed(run | {"files": manifest.described(files)})
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """Reads the `run.json` of a result folder.
+    """Returns what was run, from the `run.json` of a result folder.
 
     Raises:
         ValueError: The file is missing, damaged or of a newer version; one line.
     """
+    return read(folder)[0]
+
+
+def read(folder: Path) -> tuple[dict[str, Any], dict[str, Entry]]:
+    """Returns what was run and what the files of the tables hold; errors as of `read_run`."""
+    place = f"{folder}/run.json"
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except OSError:
         raise InputError("file", f"{folder}", _no_result(folder)) from None
     except ValueError:
-        raise InputError("file", f"{folder}/run.json", f"is damaged; {run_again({})}") from None
+        raise InputError("file", place, f"is damaged; {run_again({})}") from None
     if not isinstance(run, dict) or run.get("schema") != SCHEMA:
         raise InputError(
             "file",
-            f"{folder}/run.json",
+            place,
             f"has another format than {SCHEMA}; run again with this version of ackclock",
         )
     problem = _problem(run)
     if problem:
-        raise InputError("file", f"{folder}/run.json", f"{problem}; {run_again(run)}")
-    return run
+        raise InputError("file", place, f"{problem}; {run_again(run)}")
+    content = manifest.unsealed(run)
+    if content is None:
+        raise InputError("file", place, f"was changed or is damaged; {run_again(run)}")
+    return content, manifest.entries(content.pop("files"))
 
 
 def _problem(run: dict[str, Any]) -> str:

@@ -1,41 +1,31 @@
 """Tables of a result: written with compression, read when they are first used, rows selected."""
 
-import contextlib
 from collections.abc import Iterator, Mapping
-from functools import cache, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock.elements.registry import registry
 from ackclock.errors import InputError
-from ackclock.result.folder import RESULT, read_object
-from ackclock.result.run_json import run_again
+from ackclock.result.manifest import Entry
 
 # Compression of tables.
 COMPRESSION = "zstd"
 
 
 def written_as(schema: pa.Schema) -> dict[str, Any]:
-    """Returns options that write a table: no dictionaries of floats, which seldom repeat.
-
-    Each page has a checksum, so that a reader notices damage.
-    """
+    """Returns options that write a table: no dictionaries of floats, which seldom repeat."""
     repeating = [column.name for column in schema if not pa.types.is_floating(column.type)]
-    return {
-        "compression": COMPRESSION, "use_dictionary": repeating, "write_page_checksum": True,
-    }  # fmt: skip
+    return {"compression": COMPRESSION, "use_dictionary": repeating}
 
 
-@cache
-def _columns() -> dict[str, list[str]]:
-    """Returns the names of the columns of each table that the engine writes."""
-    return {
-        table["name"]: [column["name"] for column in table["columns"]]
-        for table in registry()["tables"]
-    }
+def write_table(table: pa.Table, folder: Path, name: str) -> Entry:
+    """Writes a table of a result into its folder; returns what the file holds."""
+    path = folder / f"{name}.parquet"
+    parquet.write_table(table, path, **written_as(table.schema))
+    return Entry.describe(path, table.num_rows)
 
 
 class Tables(Mapping[str, pa.Table]):
@@ -47,24 +37,60 @@ class Tables(Mapping[str, pa.Table]):
 
 
 class TablesInFolder(Tables):
-    """The tables in a folder, each read when it is first used."""
+    """The tables in a folder, each read and compared with its manifest when it is first used."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: Mapping[str, Entry], remedy: str) -> None:
+        """Reads nothing yet.
+
+        Args:
+            folder: The folder.
+            files: What the file of each table holds.
+            remedy: What to do about a file that is missing or damaged.
+        """
         self.folder = folder
-        self._paths = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+        self._files = files
+        self._remedy = remedy
         self._read: dict[str, pa.Table] = {}
+        self._checked: set[str] = set()
+
+    def check(self, name: str, *, content: bool = True) -> None:
+        """Compares the file of a table with its manifest, the content once.
+
+        Args:
+            name: Name of the table.
+            content: False to compare only the size, without reading the file.
+
+        Raises:
+            InputError: It is missing, or another than the one that was written.
+        """
+        if name not in self._checked:
+            problem = self._files[name].problem(self._path(name), content=content)
+            if problem:
+                raise self._damaged(name, problem)
+            if content:
+                self._checked.add(name)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+    def _damaged(self, name: str, problem: str) -> InputError:
+        path = self._path(name)
+        if not path.exists():
+            return InputError("file", f"{self.folder}", f"holds no {path.name}; {self._remedy}")
+        return InputError("file", f"{path}", f"{problem}; {self._remedy}")
 
     def __getitem__(self, name: str) -> pa.Table:
         if name not in self._read:
-            with self._opened(name) as file:
-                self._read[name] = file.read()
+            self.check(name)
+            self._read[name] = parquet.read_table(self._path(name))
         return self._read[name]
 
     def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
         """Returns rows of a table; one that has not been read is read piece by piece."""
         if name in self._read or not wanted:
             return matching(self[name], wanted)
-        with self._opened(name) as file:
+        self.check(name)
+        with parquet.ParquetFile(self._path(name)) as file:
             pieces = [
                 matching(file.read_row_group(number), wanted)
                 for number in range(file.num_row_groups)
@@ -75,39 +101,14 @@ class TablesInFolder(Tables):
                 else file.schema_arrow.empty_table()
             )
 
-    def check(self, name: str) -> None:
-        """Reads the end of a file, which describes the table.
-
-        Raises:
-            InputError: The file is damaged or lacks a column.
-        """
-        with self._opened(name):
-            pass
-
-    @contextlib.contextmanager
-    def _opened(self, name: str) -> Iterator[parquet.ParquetFile]:
-        """Yields the file of a table; an error of reading it is one line that names the file."""
-        path = self._paths[name]
-        again = run_again(read_object(self.folder / RESULT.mark))
-        try:
-            with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-                names = file.schema_arrow.names
-                lacking = [column for column in _columns().get(name, ()) if column not in names]
-                if lacking:
-                    raise InputError("file", f"{path}", f"has no column {lacking[0]}; {again}")
-                yield file
-        except (OSError, pa.ArrowException) as error:
-            words = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-            raise InputError("file", f"{path}", f"is damaged ({words}); {again}") from None
-
     def __contains__(self, name: object) -> bool:
-        return name in self._paths  # Does not read the table.
+        return name in self._files  # Does not read the table.
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
+        return iter(self._files)
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self._files)
 
 
 def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:

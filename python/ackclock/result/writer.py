@@ -10,10 +10,11 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock.result.folder import naming, refuse_other_result, write_whole
+from ackclock.result.folder import naming, refuse_other_result, sync, write_whole
+from ackclock.result.manifest import Entry
 from ackclock.result.result import Result
-from ackclock.result.run_json import run_json
-from ackclock.result.tables import written_as
+from ackclock.result.run_json import run_again, run_json
+from ackclock.result.tables import TablesInFolder, write_table, written_as
 
 # Rows in a row group. Fewer make a file slow to read, more take memory: this many take about 20 MB.
 _ROWS = 65_536
@@ -58,6 +59,7 @@ class GrowingResult:
         self._with_first_rows = with_first_rows
         self.begun = False
         self._spooled: dict[str, _Spool] = {}
+        self._files: dict[str, Entry] = {}
 
     def __enter__(self) -> "GrowingResult":
         if not self._replace:
@@ -78,23 +80,24 @@ class GrowingResult:
             self._spooled[name] = _Spool(self._folder, rows.schema)
         self._spooled[name].append(rows)
 
-    def settle(self) -> None:
-        """Gives the appended tables their names, so that they can be read.
+    def settle(self) -> TablesInFolder:
+        """Gives the appended tables their names; returns them.
 
         Nothing more is appended.
         """
         for name, spool in self._spooled.items():
-            spool.copy_to(self._folder / f"{name}.parquet")
+            self._files[name] = spool.copy_to(self._folder / f"{name}.parquet")
             spool.close()
         self._spooled = {}
+        return TablesInFolder(self._folder, self._files, run_again(self._run))
 
     def finish(self, run: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         """Writes these tables, those that were appended, and the final description of the run."""
         for name, table in tables.items():
-            path = self._folder / f"{name}.parquet"
-            parquet.write_table(table, path, **written_as(table.schema))
+            self._files[name] = write_table(table, self._folder, name)
         self.settle()
-        write_whole(self._folder / "run.json", run_json(run))
+        sync(*(self._folder / f"{name}.parquet" for name in self._files))
+        write_whole(self._folder / "run.json", run_json(run, self._files))
 
     def __exit__(
         self,
@@ -119,7 +122,7 @@ class _Spool:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._writer = parquet.ParquetWriter(self._file, schema, **written_as(schema))
         self._waiting: list[pa.Table] = []
-        self._rows = 0
+        self._rows = self._written = 0
 
     def append(self, rows: pa.Table) -> None:
         self._waiting.append(rows)
@@ -134,15 +137,17 @@ class _Spool:
 
     def _write(self) -> None:
         self._writer.write_table(self._joined())
+        self._written += self._rows
         self._waiting, self._rows = [], 0
 
-    def copy_to(self, path: Path) -> None:
+    def copy_to(self, path: Path) -> Entry:
         if self._waiting:
             self._write()
         self._writer.close()
         self._file.seek(0)
         with path.open("wb") as named:
             shutil.copyfileobj(self._file, named)
+        return Entry.describe(path, self._written)
 
     def close(self) -> None:
         """Closes the file, complete or not."""

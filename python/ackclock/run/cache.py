@@ -39,7 +39,9 @@ def complete_result(folder: Path, made_of: str) -> "Result | None":
         if _address_in(folder) == made_of:
             from ackclock.result.result import Result
 
-            return Result.load(folder)
+            result = Result.load(folder)
+            result.check_files()
+            return result
     return None
 
 

@@ -1,16 +1,23 @@
 """The loop of a sweep: the schedule says what is next, a place runs it, the store keeps it."""
 
+import contextlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ackclock.sweeps.batches import Kept
 from ackclock.sweeps.places import Open, Place
 from ackclock.sweeps.plan import Batch, Key, Plan
 from ackclock.sweeps.schedule import Schedule
 from ackclock.sweeps.store import WHOLE, Shard, Store
 from ackclock.sweeps.worker import Failure, Report
+
+# Batches that are written at once. Each waits for the disk; so many keep up with a scheduler of
+# tasks on a disk that takes 40 ms for a batch.
+_WRITERS = 8
 
 #: Point, replicate, metric, subject and value.
 Value = tuple[int, int, str, str, float]
@@ -67,49 +74,49 @@ def go_on(
         for method, schedule in schedules.items():
             if schedule.ended < schedule.wanted:
                 opened = place(store.plan, method)
-                try:
-                    for _ in _batches(store, method, schedule, opened, shard, run_limit_s):
+                with contextlib.closing(opened), _Writing(store, shard) as writing:
+                    for _ in _batches(writing, method, schedule, opened, run_limit_s):
                         lock.touch()
                         tell(progress(schedules))
-                finally:
-                    opened.close()
     return progress(schedules)
 
 
 def restored(store: Store, shard: Shard = WHOLE) -> dict[str, Schedule]:
-    """Returns the schedule of each method, with what is already in the sweep's folder."""
-    runs = store.runs()
+    """Returns the schedule of each method, with what is already in the sweep's folder.
+
+    Damaged batches are left out.
+    """
+    whole = store.survey().whole
     return {
-        method: _restored(store, method, runs.filter(pc.equal(runs["method"], method)), shard)
+        method: _restored(store, method, [kept for kept in whole if kept.method == method], shard)
         for method in store.plan.methods
     }
 
 
-def _restored(store: Store, method: str, runs: pa.Table, shard: Shard) -> Schedule:
-    """Returns the schedule of a method, whose runs have ended."""
+def _restored(store: Store, method: str, batches: list[Kept], shard: Shard) -> Schedule:
+    """Returns the schedule of a method, with the batches of its runs that have ended."""
     plan = store.plan
     least, precision = plan.wanted_of(method)
     points = [point for point in range(store.points.num_rows) if shard.has(point)]
     schedule = Schedule(points, least, precision)
-    rows = zip(*(runs[name].to_pylist() for name in ("point", "replicate", "failure")), strict=True)
-    ended = [row for row in rows if shard.has(row[0])]
     values: Iterator[Value] = iter(())
     if precision is not None:
         values = _values(plan, store.values([asked.metric.name for asked in plan.asked], method))
     schedule.restore(
-        ((point, replicate) for point, replicate, _ in ended),
+        (run for kept in batches for run in kept.runs if shard.has(run[0])),
         (value for value in values if shard.has(value[0])),
     )
-    schedule.failed = sum(failure is not None for *_, failure in ended)
+    schedule.failed = sum(
+        shard.has(kept.points[place]) for kept in batches for place in kept.failed
+    )
     return schedule
 
 
 def _batches(
-    store: Store,
+    writing: "_Writing",
     method: str,
     schedule: Schedule,
     place: Place,
-    shard: Shard,
     run_limit_s: float | None,
 ) -> Iterator[None]:
     """Runs what is left of a schedule; yields after each batch."""
@@ -120,14 +127,14 @@ def _batches(
             runs = schedule.take(place.capacity)
             if not runs:
                 break
-            place.submit(_batch(store, method, schedule, runs, run_limit_s))
+            place.submit(_batch(writing.store, method, schedule, runs, run_limit_s))
             under_way += 1
         if not under_way:
             return
         batch, answer = place.completed()
         under_way -= 1
         if isinstance(answer, Report):
-            _keep(store, schedule, answer, shard)
+            _keep(writing, schedule, answer)
             schedule.give_back([run for run in batch.runs if run not in answer.seconds])
         elif len(batch.runs) > 1 or (answer.again and batch.runs[0] not in lost_alone):
             lost_alone |= set(batch.runs) if len(batch.runs) == 1 else set()
@@ -135,7 +142,7 @@ def _batches(
         else:
             [run] = batch.runs
             failure = Failure(answer.code, answer.message)
-            _keep(store, schedule, Report(method, {run: 0.0}, failures={run: failure}), shard)
+            _keep(writing, schedule, Report(method, {run: 0.0}, failures={run: failure}))
         yield
 
 
@@ -148,8 +155,41 @@ def _batch(
     return Batch(tuple(runs), assignments, schedule.run_s * len(runs), limit_s, method)
 
 
-def _keep(store: Store, schedule: Schedule, report: Report, shard: Shard) -> None:
-    store.write(report, shard)
+class _Writing:
+    """Writes batches beside the loop, as each waits for the disk several times.
+
+    Attributes:
+        store: The folder of the sweep.
+    """
+
+    def __init__(self, store: Store, shard: Shard) -> None:
+        self.store = store
+        self._shard = shard
+        self._pool = ThreadPoolExecutor(_WRITERS)
+        self._begun: deque[Future[None]] = deque()
+
+    def add(self, report: Report) -> None:
+        """Begins to write what came of a batch. Raises the error of an earlier one, if any."""
+        self._begun.append(self._pool.submit(self.store.write, report, self._shard))
+        while self._begun[0].done() or len(self._begun) > 2 * _WRITERS:
+            self._begun.popleft().result()
+            if not self._begun:
+                return
+
+    def __enter__(self) -> "_Writing":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        """Waits until everything is written."""
+        self._pool.shutdown()
+        if kind is None:
+            for begun in self._begun:
+                begun.result()
+
+
+def _keep(writing: _Writing, schedule: Schedule, report: Report) -> None:
+    writing.add(report)
+    store = writing.store
     values: Iterator[Value] = iter(())
     if store.plan.precision is not None and "metrics" in report.tables:
         values = (

@@ -2,7 +2,8 @@
 
 ```text
 sweep.json          the plan; written first and never changed
-points.parquet      number and swept values of each point
+points.parquet      number and swept values of each point, for other readers
+batches/*.json      a manifest for each batch: its runs, and what its files hold
 runs/*.parquet      one row for each run that has ended, with its failure if it has one
 metrics/*.parquet   one row for each run, metric and flow or hop
 flows/*.parquet     the tables that are kept of each run
@@ -10,21 +11,26 @@ predictions/*       one row for each point, flow and model, of the method predic
 ```
 
 Every table has the swept values and the method as columns, so that a reader needs no join. The
-column `reliable` is false for unreliable emulations. The files of a batch have the same name. The
-file in `runs` is written last, so its presence means that the batch is complete. Files without it
-are removed when the sweep goes on. So whatever ends a sweep, only batches under way are lost.
+column `reliable` is false for unreliable emulations. The files of a batch have the same name. Its
+manifest is written last, so its presence means that the batch is complete. Files without it are
+removed when the sweep goes on. So whatever ends a sweep, only batches under way are lost.
+
+Readers compare each file that they read with its digest, and the sizes of all others. When a sweep
+goes on, it compares all digests, and runs damaged batches again.
 """
 
 import contextlib
 import fcntl
+import io
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -37,10 +43,13 @@ import pyarrow.parquet as parquet
 from numpy.typing import NDArray
 
 from ackclock.errors import InputError
+from ackclock.result import manifest
 from ackclock.result.folder import UNFINISHED, Contents, read_object, whole, write_whole
+from ackclock.result.manifest import Entry
 from ackclock.result.tables import COMPRESSION, repeated
 from ackclock.run import address
-from ackclock.sweeps import parameters
+from ackclock.sweeps import batches, parameters
+from ackclock.sweeps.batches import Batches, Damage, Kept, Survey
 from ackclock.sweeps.plan import TABLES, Key, Plan
 from ackclock.sweeps.worker import Report
 
@@ -54,7 +63,7 @@ SWEEP = Contents(
     _PLAN,
     re.compile(
         rf"sweep\.json|points\.parquet|report\.html|lock-[\w-]+|figures(/[^/]+\.(svg|png|pdf))?"
-        rf"|slurm(/.*)?|({'|'.join(_TABLES)})(/[\w-]+\.parquet)?"
+        rf"|slurm(/.*)?|{batches.FOLDER}(/[\w-]+\.json)?|({'|'.join(_TABLES)})(/[\w-]+\.parquet)?"
     ),
 )
 
@@ -106,13 +115,14 @@ class Store:
     Attributes:
         folder: The folder.
         plan: The plan in it.
+        healed: Damage that was found when the sweep went on; its batches were removed.
     """
 
     def __init__(self, folder: Path) -> None:
         """Opens the folder of a sweep.
 
         Raises:
-            InputError: It holds none.
+            InputError: It holds none, or a damaged one.
         """
         self.folder = folder
         if not (folder / _PLAN).is_file():
@@ -120,18 +130,20 @@ class Store:
                 "file", f"{folder}", "holds no sweep; begin one with ackclock sweep run"
             )
         try:
-            self.plan = Plan.from_json(read_object(folder / _PLAN))
+            self.plan = Plan.from_json(manifest.unsealed(read_object(folder / _PLAN)) or {})
         except InputError as error:
             raise error.for_field(f"{folder / _PLAN}") from None
+        self.healed: list[Damage] = []
+        self._batches = Batches(folder, self.plan.address, _TABLES)
 
     @classmethod
     def begin(cls, folder: Path, plan: Plan) -> "Store":
         """Makes the folder of a new sweep, in place of one with another plan."""
-        if is_begun(folder, plan):
-            return cls(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        cls._remove(folder)
-        write_whole(folder / _PLAN, json.dumps(plan.to_json(), indent=2, ensure_ascii=False) + "\n")
+        if not is_begun(folder, plan):
+            folder.mkdir(parents=True, exist_ok=True)
+            cls._remove(folder)
+        if not _has_plan(folder, plan):
+            write_whole(folder / _PLAN, _written(plan))
         return cls(folder)
 
     @staticmethod
@@ -143,7 +155,7 @@ class Store:
                 lock.unlink(missing_ok=True)
             for name in (_PLAN, _POINTS):
                 (folder / name).unlink(missing_ok=True)
-            for name in _TABLES:
+            for name in (batches.FOLDER, *_TABLES):  # The manifests first.
                 shutil.rmtree(folder / name, ignore_errors=True)
 
     @cached_property
@@ -152,55 +164,96 @@ class Store:
 
         The metadata of a swept column has its `path` and its `unit`.
         """
+        points = self.plan.points
+        swept = parameters.columns(points)
+        arrays = [pa.array(np.arange(len(points), dtype=np.int64)), *map(_array, swept)]
+        fields = [
+            pa.field(column.name, array.type, metadata={"path": column.path, "unit": column.unit})
+            for column, array in zip(swept, arrays[1:], strict=True)
+        ]
+        return pa.Table.from_arrays(
+            arrays, schema=pa.schema([pa.field("point", pa.int64()), *fields])
+        )
+
+    def _write_points(self) -> None:
+        """Writes the points for other readers, unless the file has them."""
+        buffer = io.BytesIO()
+        parquet.write_table(self.points, buffer, compression=COMPRESSION)
         place = self.folder / _POINTS
-        if not place.exists():
-            points = self.plan.points
-            swept = parameters.columns(points)
-            arrays = [pa.array(np.arange(len(points), dtype=np.int64)), *map(_array, swept)]
-            fields = [
-                pa.field(
-                    column.name, array.type, metadata={"path": column.path, "unit": column.unit}
-                )
-                for column, array in zip(swept, arrays[1:], strict=True)
-            ]
-            schema = pa.schema([pa.field("point", pa.int64()), *fields])
-            self._write(place, pa.Table.from_arrays(arrays, schema=schema))
-        return parquet.read_table(place)
+        if not place.is_file() or place.read_bytes() != buffer.getvalue():
+            with whole(place, self._aside(place)) as aside:
+                aside.write_bytes(buffer.getvalue())
 
     @property
     def swept(self) -> list[str]:
         """Names of the columns of swept values."""
         return list(self.points.column_names[1:])
 
+    def survey(self, content_of: Collection[str] = ()) -> Survey:
+        """Looks at all batches, and compares the content of these tables with their digests."""
+        return self._batches.survey(content_of)
+
+    def refuse_damage(self, *content_of: str) -> Survey:
+        """Returns what `survey` does.
+
+        Raises:
+            InputError: A batch is damaged.
+        """
+        survey = self.survey(content_of)
+        if survey.damage:
+            raise InputError(
+                "file", f"{self.folder}", f"{batches.counted(survey.damage)}; run the damaged "
+                f"batches again: ackclock sweep resume {shlex.quote(str(self.folder))}",
+            )  # fmt: skip
+        return survey
+
     def dataset(self, name: str) -> ds.Dataset:
         """Returns a table as a dataset, which may be larger than memory.
 
         Raises:
-            InputError: The sweep keeps no such table, or has no such rows yet.
+            InputError: The sweep keeps no such table, has no such rows yet, or a batch is damaged.
         """
-        files = self._parts(name)
+        survey = self.refuse_damage(name)
+        files = self._files(survey, name)
         if not files:
-            kept = [table for table in _TABLES if self._parts(table)]
+            kept = [table for table in _TABLES if self._files(survey, table)]
             raise InputError(
                 "no-data", f"{self.folder}", f"has no rows of {name} yet; "
                 f"there is {', '.join(kept) or 'nothing'}",
             )  # fmt: skip
-        return ds.dataset([str(file) for file in files], format="parquet")
+        return _dataset(files)
+
+    def _files(self, survey: Survey, table: str) -> list[Path]:
+        """Returns the files of a table, those of whole batches only."""
+        return [
+            self._batches.file(kept.name, table) for kept in survey.whole if table in kept.files
+        ]
 
     def runs(self) -> pa.Table:
-        """Returns the rows of all runs that have ended."""
-        return self._columns(_RUNS, None)
+        """Returns the rows of all runs that have ended, without those of damaged batches."""
+        return self._columns(self.survey([_RUNS]), _RUNS, None)
+
+    def troubled(self) -> list[dict[str, Any]]:
+        """Returns the rows of runs that failed or are unreliable, as `runs` does.
+
+        Other batches are not read.
+        """
+        survey = self.survey()
+        some = [kept for kept in survey.whole if kept.failed or kept.unreliable]
+        rows = self._columns(replace(survey, whole=some), _RUNS, None).to_pylist()
+        return [row for row in rows if row["failure"] or not row["reliable"]]
 
     def values(self, names: list[str], method: str | None = None) -> pa.Table:
         """Returns the rows of some metrics of reliable runs, without swept values.
 
-        They are in order: a mean does not depend on which batches there were.
+        They are in order: a mean does not depend on which batches there were. Rows of damaged
+        batches are left out.
 
         Args:
             names: Names of the metrics.
             method: The method; None for all.
         """
-        table = self._columns(_METRICS, _SCHEMAS[_METRICS].names)
+        table = self._columns(self.survey([_METRICS]), _METRICS, _SCHEMAS[_METRICS].names)
         chosen = pc.and_(table["reliable"], pc.is_in(table["metric"], pa.array(names, pa.string())))
         if method is not None:
             chosen = pc.and_(chosen, pc.equal(table["method"], method))
@@ -211,42 +264,50 @@ class Store:
 
         Without the table `flows` nothing is known.
         """
-        if not self._parts("flows"):
+        if not self._files(self.survey(), "flows"):
             return frozenset()
         return repeated(self.dataset("flows").to_table(filter=ds.field("method") == "simulate"))
 
     def violated(self) -> set[tuple[int, str, str]]:
         """Returns point, flow and model of each prediction that violates an assumption."""
-        if not self._parts("predictions"):
+        if not self._files(self.survey(), "predictions"):
             return set()
         keys = ["point", "flow", "model"]
         table = self.dataset("predictions").to_table([*keys, "violated"])
         doubtful = table.filter(pc.greater(pc.list_value_length(table["violated"]), 0))
         return {tuple(row[key] for key in keys) for row in doubtful.to_pylist()}
 
-    def _columns(self, name: str, columns: list[str] | None) -> pa.Table:
-        if not self._parts(name):
-            schema = _SCHEMAS[name]
-            return schema.empty_table()
-        return self.dataset(name).to_table(columns=columns)
-
-    def _parts(self, name: str) -> list[Path]:
-        """Returns the files of a table, those of whole batches only."""
-        whole = {path.name for path in (self.folder / _RUNS).glob("[!.]*.parquet")}
-        return sorted(
-            path for path in (self.folder / name).glob("[!.]*.parquet") if path.name in whole
-        )
+    def _columns(self, survey: Survey, table: str, columns: list[str] | None) -> pa.Table:
+        files = self._files(survey, table)
+        if not files:
+            return _SCHEMAS[table].empty_table()
+        return _dataset(files).to_table(columns=columns)
 
     def write(self, report: Report, shard: Shard = WHOLE) -> None:
-        """Adds what came of a batch."""
+        """Adds what came of a batch, and waits until it is on the disk."""
         runs = list(report.seconds)
         made_of = address.of_content(
             {"plan": self.plan.address, "method": report.method, "runs": runs}
         )
-        part = f"{shard}-{made_of}.parquet"
-        for name, table in {**report.tables, _RUNS: _table_of_runs(report)}.items():
-            if table.num_rows or name == _RUNS:
-                self._write(self.folder / name / part, self._with_keys(table, report))
+        name = f"{shard}-{made_of}"
+        files = {
+            table: self._write(name, table, self._with_keys(rows, report))
+            for table, rows in {**report.tables, _RUNS: _table_of_runs(report)}.items()
+            if rows.num_rows or table == _RUNS
+        }
+        self._write_manifest(
+            Kept(
+                name,
+                self.plan.address,
+                report.method,
+                points=[point for point, _ in runs],
+                replicates=[replicate for _, replicate in runs],
+                failed=[place for place, run in enumerate(runs) if run in report.failures],
+                unreliable=[place for place, run in enumerate(runs) if run in report.unreliable],
+                cpu_s=sum(report.seconds.values()),
+                files=files,
+            )
+        )
 
     def _with_keys(self, table: pa.Table, report: Report) -> pa.Table:
         """Returns a table with the rest of the keys behind point and replicate.
@@ -270,14 +331,24 @@ class Store:
             table = table.add_column(index, field, column)
         return table
 
-    def _write(self, place: Path, table: pa.Table) -> None:
-        """Writes a file completely or not at all."""
+    def _write(self, name: str, table: str, rows: pa.Table) -> Entry:
+        """Writes a table of a batch completely or not at all; returns what the file holds."""
+        place = self._batches.file(name, table)
         place.parent.mkdir(parents=True, exist_ok=True)
-        # Nobody else uses this name, even on another machine.
+        with whole(place, self._aside(place)) as aside:
+            parquet.write_table(rows, aside, compression=COMPRESSION)
+            return Entry.describe(aside, rows.num_rows)
+
+    def _write_manifest(self, kept: Kept) -> None:
+        place = self._batches.manifest(kept.name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with whole(place, self._aside(place)) as aside:
+            aside.write_text(kept.to_json(), encoding="utf-8")
+
+    def _aside(self, place: Path) -> Path:
+        """Returns the file that becomes `place`; nobody else uses it, even on another machine."""
         mine = f"{socket.gethostname()}-{os.getpid()}"
-        aside = self.folder / f"{UNFINISHED}{mine}-{place.parent.name}-{place.name}"
-        with whole(place, aside):
-            parquet.write_table(table, aside, compression=COMPRESSION)
+        return self.folder / f"{UNFINISHED}{mine}-{place.parent.name}-{place.name}"
 
     def forget(self, runs: Iterable[tuple[str, int, int]]) -> None:
         """Forgets failed runs, so that the sweep runs them again.
@@ -286,22 +357,38 @@ class Store:
             runs: Method, point and replicate of each.
         """
         keys = set(runs)
-        for path in self._parts(_RUNS):
-            table = parquet.read_table(path)
-            failed = pc.is_valid(table["failure"]).to_numpy(zero_copy_only=False)
-            methods = table["method"].to_pylist()
-            runs_of_rows = (
-                (method, *key) for method, key in zip(methods, _keys(table), strict=True)
+        for kept in self.survey([_RUNS]).whole:
+            each = [(kept.method, *run) for run in kept.runs]
+            forgotten = {place for place in kept.failed if each[place] in keys}
+            left = [place for place in range(len(each)) if place not in forgotten]
+            if not left:
+                self._batches.remove(kept.name)
+            elif len(left) < len(each):
+                self._rewrite(kept, left)
+
+    def _rewrite(self, kept: Kept, left: list[int]) -> None:
+        """Writes a batch again without some of its failed runs.
+
+        Meanwhile it has no manifest: if the process ends now, the whole batch is run again.
+        """
+        rows = parquet.read_table(self._batches.file(kept.name, _RUNS))
+        self._batches.manifest(kept.name).unlink()
+        entry = self._write(kept.name, _RUNS, rows.take(pa.array(left)))
+        moved = {place: position for position, place in enumerate(left)}
+        self._write_manifest(
+            replace(
+                kept,
+                points=[kept.points[place] for place in left],
+                replicates=[kept.replicates[place] for place in left],
+                failed=[moved[place] for place in kept.failed if place in moved],
+                unreliable=[moved[place] for place in kept.unreliable],
+                files={**kept.files, _RUNS: entry},
             )
-            chosen = np.array([run in keys for run in runs_of_rows], bool) & failed
-            if chosen.all():
-                path.unlink()  # Its name may come again; what else has it is removed with it.
-            elif chosen.any():
-                self._write(path, table.filter(pa.array(~chosen)))
+        )
 
     @contextlib.contextmanager
     def locked(self, shard: Shard = WHOLE) -> Iterator["Lock"]:
-        """Takes the folder for one process, or a shard of it; removes what an earlier one left.
+        """Takes the folder for one process, or a shard of it; removes what is damaged or left over.
 
         Raises:
             InputError: Another process has it.
@@ -313,22 +400,29 @@ class Store:
                     other.unlink(missing_ok=True)
         with Lock.taken(self.folder / f"lock-{shard}") as lock:
             lock.write()
-            self._clear(shard)
+            self._heal(shard)
             try:
                 yield lock
             finally:
                 lock.path.unlink(missing_ok=True)
 
-    def _clear(self, shard: Shard) -> None:
-        """Removes files of batches that were not finished."""
-        mine = "*" if shard.count == 1 else f"{shard}-*"
-        whole = {path.name for path in (self.folder / _RUNS).glob("*.parquet")}
-        for path in self.folder.glob(f"{UNFINISHED}*-{mine}"):
+    def _heal(self, shard: Shard) -> None:
+        """Removes damaged batches, which are then run again, and files of unfinished ones."""
+        survey = self.survey(_TABLES)
+        self.healed = [
+            found
+            for found in survey.damage
+            if batches.is_of(found.batch, shard.number, shard.count)
+        ]
+        for found in self.healed:
+            self._batches.remove(found.batch)
+        for path in survey.unfinished:
+            if batches.is_of(path.stem, shard.number, shard.count):
+                path.unlink(missing_ok=True)
+        mine = "*" if shard.count == 1 else f"*-{shard}-*"
+        for path in self.folder.glob(f"{UNFINISHED}{mine}"):
             path.unlink(missing_ok=True)
-        for name in _TABLES[1:]:
-            for path in (self.folder / name).glob(f"{mine}.parquet"):
-                if path.name not in whole:
-                    path.unlink(missing_ok=True)
+        self._write_points()
 
 
 class Lock:
@@ -390,8 +484,29 @@ def _busy(path: Path, holder: str) -> InputError:
 
 
 def is_begun(folder: Path, plan: Plan) -> bool:
-    """Returns True if a folder holds the sweep with this plan."""
-    return bool(read_object(folder / _PLAN) == json.loads(json.dumps(plan.to_json())))
+    """Returns True if a folder holds the sweep with this plan.
+
+    If its plan is damaged, the manifests of its batches tell.
+    """
+    if _has_plan(folder, plan):
+        return True
+    if manifest.unsealed(read_object(folder / _PLAN)) is not None:
+        return False
+    return bool(Batches(folder, plan.address, _TABLES).survey().whole)
+
+
+def _has_plan(folder: Path, plan: Plan) -> bool:
+    return bool(read_object(folder / _PLAN) == json.loads(_written(plan)))
+
+
+def _written(plan: Plan) -> str:
+    """Returns the text of `sweep.json`."""
+    content = json.loads(json.dumps(plan.to_json()))
+    return json.dumps(manifest.sealed(content), indent=2, ensure_ascii=False) + "\n"
+
+
+def _dataset(files: list[Path]) -> ds.Dataset:
+    return ds.dataset([str(file) for file in files], format="parquet")
 
 
 def _array(column: parameters.Column) -> pa.Array:

@@ -36,8 +36,8 @@ def frame(store: Store, asked: Asked) -> pa.Table:
     `violated`, true if the flow violates one of its assumptions.
 
     Raises:
-        InputError: The sweep did not compute the metric, it has no such subject, or no run has
-            ended.
+        InputError: The sweep did not compute the metric, it has no such subject, no run has ended,
+            or a batch is damaged.
     """
     name = asked.metric.name
     computed = dict.fromkeys(other.metric.name for other in store.plan.asked)
@@ -46,6 +46,7 @@ def frame(store: Store, asked: Asked) -> pa.Table:
             "no-data", f"{store.folder}", f"has no metric {name}; "
             f"there is {', '.join(computed)}",
         )  # fmt: skip
+    store.refuse_damage("metrics")
     values = store.values([name])
     subjects = values["subject"].unique().to_pylist()
     if subjects and asked.subject is not None and asked.subject not in subjects:

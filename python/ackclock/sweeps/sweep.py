@@ -42,7 +42,12 @@ class Sweep:
 
     @property
     def failures(self) -> pa.Table:
-        """The runs that failed, each with `failure` (a code) and `message`."""
+        """The runs that failed, each with `failure` (a code) and `message`.
+
+        Raises:
+            InputError: A batch is damaged.
+        """
+        self.store.refuse_damage("runs")
         runs = self.store.runs()
         return runs.filter(runs["failure"].is_valid())
 
@@ -52,7 +57,7 @@ class Sweep:
         `table("flows").to_table().to_pandas()` reads it; duckdb and polars take it as it is.
 
         Raises:
-            InputError: The sweep does not keep the table.
+            InputError: The sweep does not keep the table, or a batch is damaged.
         """
         return self.store.dataset(name)
 
@@ -88,6 +93,8 @@ def sweep(
     progress: Callable[[Progress], None] = lambda _progress: None,
 ) -> Sweep:
     """Runs a scenario over parameters and replicates, or goes on with it.
+
+    Batches whose files are missing or damaged are run again.
 
     Args:
         scenario: A scenario or its file. Its own sweep comes in addition to `vary`.
