@@ -14,6 +14,7 @@ from ackclock.table import (
     Written,
     assigned,
     brief,
+    csv_text,
     fixed,
     scaled,
     swept_paths,
@@ -142,6 +143,21 @@ def test_an_interval_takes_three_columns_of_a_csv_file(mixed: Table) -> None:
         "",
         "",
     )
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_no_spreadsheet_runs_a_text(begin: str) -> None:
+    formula = f'{begin}HYPERLINK("http://example.com", 1)'
+    written = csv_text([[formula, "a=1"]])
+    assert list(csv.reader(io.StringIO(written, newline=""))) == [[f"'{formula}", "a=1"]]
+    assert table("", ["=n"], []).to_csv() == "'=n\n"
+
+
+def test_numbers_of_a_csv_file_are_as_they_are() -> None:
+    values = [-1.5, -3, "-1.5e-3", "+7", Written(-2, "−2"), 0.1 + 0.2, math.nan, None, True]
+    [row] = csv.reader(io.StringIO(csv_text([[*values[:4], -2, *values[5:]]])))
+    assert row == ["-1.5", "-3", "-1.5e-3", "+7", "-2", "0.30000000000000004", "", "", "true"]
+    assert table("", ["n"], [[values[4]]]).to_csv() == "n\n-2\n"
 
 
 def test_columns_can_be_chosen(mixed: Table) -> None:

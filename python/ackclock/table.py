@@ -159,16 +159,14 @@ class Table:
         for position, head in enumerate(self.head):
             values = [_value(row[position]) for row in self.rows]
             if any(isinstance(value, Interval) for value in values):
-                columns.append([head, *(plain(getattr(value, "mean", value)) for value in values)])
+                columns.append([head, *(getattr(value, "mean", value) for value in values)])
                 for end in ("low", "high"):
                     columns.append(
-                        [f"{head} {end}", *(plain(getattr(value, end, None)) for value in values)]
+                        [f"{head} {end}", *(getattr(value, end, None) for value in values)]
                     )
             else:
-                columns.append([head, *map(plain, values)])
-        file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows(zip(*columns, strict=True))
-        return file.getvalue()
+                columns.append([head, *values])
+        return csv_text(zip(*columns, strict=True))
 
     def to_latex(self) -> str:
         """Returns a `tabular` environment with the rules of the package booktabs, without title.
@@ -192,6 +190,39 @@ class Table:
                 "",
             ]
         )
+
+
+# Spreadsheets take a text that begins with one of these for a formula, and run it (OWASP, CSV
+# Injection).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Returns comma-separated values, which a spreadsheet reads as text and numbers only.
+
+    A text that it would run gets an apostrophe in front. Numbers are as they are, also those that
+    are text. What is unknown is empty.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows([_csv_cell(plain(value)) for value in row] for row in rows)
+    return file.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value):
+        return f"'{value}"
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text == text.strip()
 
 
 _LATEX = {

@@ -200,9 +200,14 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
     starved = [a < 0.1 * b for a, b in zip(rates["reno"], rates["unfair"], strict=True)]
     assert len(starved) == 20
     assert sum(starved) / 20 == found["share"]
-    # The same command finds it again without a run; the last line of a killed one is cut short.
+    # The same command finds it again without a run; the last line of a killed one is cut short, and
+    # another value was changed on the disk.
     lines = Path("w/evaluations.jsonl").read_text()
-    Path("w/evaluations.jsonl").write_text(lines[: len(lines) - 30])
+    first, _, others = lines.partition("\n")
+    value = json.loads(first)["values"][0]
+    changed = first.replace(f"{value}", f"{value / 1e6}", 1)
+    assert changed != first
+    Path("w/evaluations.jsonl").write_text(f"{changed}\n{others[:-30]}")
     again = ackclock(
         "sweep", "search", dumbbell, *SEARCH, "--seed", seed, "--budget", 150, "-o", "w", "--json",
     )  # fmt: skip

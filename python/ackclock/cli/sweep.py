@@ -644,7 +644,7 @@ def _draw(
 
 def _write(output: Path, tidy: Any) -> None:
     """Writes a tidy table."""
-    from ackclock.result.folder import whole
+    from ackclock.result.folder import whole, write_whole
 
     kind = output.suffix[1:].lower()
     if kind not in ("csv", "parquet"):
@@ -652,13 +652,15 @@ def _write(output: Path, tidy: Any) -> None:
             "unsupported", "--output", f'"{output}" has an unknown format; choose from .csv, '
             ".parquet, .svg, .png, .pdf",
         )  # fmt: skip
-    from pyarrow import csv, parquet
+    from pyarrow import parquet
 
-    names = [f'"{name}"' if kind == "csv" else name for name in tidy.column_names]
-    claim_table(output, ",".join(names))
+    from ackclock.table import csv_text
+
+    text = csv_text([tidy.column_names, *(row.values() for row in tidy.to_pylist())])
+    claim_table(output, text.partition("\n")[0] if kind == "csv" else ",".join(tidy.column_names))
     output.parent.mkdir(parents=True, exist_ok=True)
-    with whole(output) as aside:
-        if kind == "csv":
-            csv.write_csv(tidy, aside)
-        else:
+    if kind == "csv":
+        write_whole(output, text)
+    else:
+        with whole(output) as aside:
             parquet.write_table(tidy, aside)

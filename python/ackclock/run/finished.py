@@ -1,9 +1,9 @@
 """Finished runs of a simulation, kept until its result is complete.
 
 An interrupted command, given again, continues after them. They are in `FOLDER` within the result's
-folder. Runs that finish within about a second form a batch: their tables, and a file that names
-them. Whatever ends the command, at most that second is lost. The folder is removed when the result
-is complete.
+folder. Runs that finish within about a second form a batch: their tables, and a manifest. Whatever
+ends the command, at most that second is lost. A batch that is damaged is run again. The folder is
+removed when the result is complete.
 """
 
 import contextlib
@@ -13,7 +13,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.result.folder import ADDRESS, UNFINISHED, link_or_copy, naming, write_whole
+from ackclock.result import manifest
+from ackclock.result.folder import (
+    ADDRESS,
+    UNFINISHED,
+    link_or_copy,
+    naming,
+    read_object,
+    write_whole,
+)
+from ackclock.result.manifest import Entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,20 +43,21 @@ class FinishedRuns:
     """
 
     def __init__(self, folder: Path, made_of: str) -> None:
-        """Finds the finished runs with this address; removes those with another."""
+        """Finds the finished runs with this address; removes others, and damaged ones."""
         self._folder = folder / FOLDER
         self._made_of = made_of
         self.pcap = self._folder / "pcap"
         self._batches: list[Path] = []
+        self.keys: list[Key] = []
         if not is_kept(folder, made_of):
             shutil.rmtree(self._folder, ignore_errors=True)
-        else:
-            self._batches = sorted(self._folder.glob("*.json"))
-        self.keys: list[Key] = [
-            (point, replicate)
-            for batch in self._batches
-            for point, replicate in json.loads(batch.read_text())
-        ]
+        for described in sorted(self._folder.glob("*.json")):
+            runs = _runs_of(described)
+            if runs is None or not set(runs).isdisjoint(self.keys):
+                described.unlink()
+            else:
+                self._batches.append(described)
+                self.keys += runs
 
     def tables(self) -> "list[dict[str, pa.Table]]":
         """Reads the tables of each batch, by name."""
@@ -57,8 +67,8 @@ class FinishedRuns:
 
         return [
             {
-                path.stem: parquet.read_table(path)
-                for path in sorted(batch.with_suffix("").glob("*.parquet"))
+                name: parquet.read_table(batch.with_suffix("") / f"{name}.parquet")
+                for name in sorted(read_object(batch)["files"])
             }
             for batch in self._batches
         ]
@@ -69,13 +79,19 @@ class FinishedRuns:
 
         if not self._folder.exists():
             self.begin()
-        batch = self._folder / f"{len(self._batches):06}"
-        batch.mkdir(exist_ok=True)
+        last = self._batches[-1].stem if self._batches else -1
+        batch = self._folder / f"{int(last) + 1:06}"
+        shutil.rmtree(batch, ignore_errors=True)  # of a batch that was killed or damaged
+        batch.mkdir()
+        files: dict[str, Entry] = {}
         with naming(self._folder.parent):
             for name, table in tables.items():
-                parquet.write_table(table, batch / f"{name}.parquet")
+                path = batch / f"{name}.parquet"
+                parquet.write_table(table, path)
+                files[name] = Entry.describe(path, table.num_rows)
         described = batch.with_suffix(".json")
-        write_whole(described, json.dumps([list(key) for key in keys]))
+        content = {"runs": [list(key) for key in keys], "files": manifest.described(files)}
+        write_whole(described, json.dumps(manifest.sealed(content)))
         self._batches.append(described)
         self.keys += keys
 
@@ -112,6 +128,17 @@ class FinishedRuns:
             shutil.rmtree(self._folder, ignore_errors=True)
             with contextlib.suppress(OSError):
                 self._folder.parent.rmdir()
+
+
+def _runs_of(described: Path) -> list[Key] | None:
+    """Returns the runs of a batch by its manifest; None if anything is damaged."""
+    content = manifest.unsealed(read_object(described))
+    if content is None:
+        return None
+    for name, entry in manifest.entries(content["files"]).items():
+        if entry.problem(described.with_suffix("") / f"{name}.parquet"):
+            return None
+    return [(point, replicate) for point, replicate in content["runs"]]
 
 
 def is_kept(folder: Path, made_of: str) -> bool:

@@ -157,7 +157,7 @@ export class Figures {
     const rows = ["side,figure,unit,curve,time_s,value"];
     for (const { name, unit } of this.kinds) {
       for (const { side, x, y, ...curve } of this.#curves(name)) {
-        const label = JSON.stringify(nameOf(curve));
+        const label = csvCell(nameOf(curve));
         x.forEach((time, row) => rows.push([side, name, unit, label, time, y[row]].join(",")));
       }
     }
@@ -175,6 +175,12 @@ export class Figures {
       rows: shown.map((time) => [time, ...curves.map((curve) => valueAt(curve, time))]),
     };
   }
+}
+
+// Returns a text as a cell of CSV, which no spreadsheet runs: as `csv_text` in Python.
+function csvCell(text) {
+  const harmless = /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
+  return `"${harmless.replaceAll('"', '""')}"`;
 }
 
 const nameOf = ({ label, words }) => [label, words].filter(Boolean).join(" ");

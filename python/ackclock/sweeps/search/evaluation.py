@@ -1,7 +1,7 @@
 """Evaluates scenarios of a search, and keeps what they came to.
 
-Each evaluated scenario is a line of a file that only grows. A search is a function of its seed, so
-an interrupted one asks for the same scenarios again, and finds them there.
+Each evaluated scenario is a line of a file that only grows, with its own digest. A search is a
+function of its seed, so an interrupted one asks for the same scenarios again, and finds them there.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ackclock.result import manifest
 from ackclock.sweeps.places import Place
 from ackclock.sweeps.plan import Batch, Plan
 from ackclock.sweeps.search.objective import Measure, Objective
@@ -47,12 +48,17 @@ class Evaluator:
 
     def __post_init__(self) -> None:
         if self.file.exists():
-            for line in self.file.read_text(encoding="utf-8").splitlines():
-                with contextlib.suppress(ValueError):  # The last line may be cut short.
-                    entry = json.loads(line)
-                    self._evaluated[entry["key"]] = [
-                        float("nan") if value is None else value for value in entry["values"]
-                    ]
+            content = self.file.read_bytes()
+            if content and not content.endswith(b"\n"):  # The next line is not to join a cut one.
+                self.file.write_bytes(content + b"\n")
+            for line in content.splitlines():
+                with contextlib.suppress(ValueError):  # A line may be cut short, or damaged.
+                    written = json.loads(line)
+                    entry = manifest.unsealed(written) if isinstance(written, dict) else None
+                    if entry is not None:
+                        self._evaluated[entry["key"]] = [
+                            float("nan") if value is None else value for value in entry["values"]
+                        ]
 
     def values(
         self, scenarios: Sequence[dict[str, Any]], replicates: int, *, bounded: bool = True
@@ -108,7 +114,7 @@ class Evaluator:
                 self._evaluated[key] = values
                 finite = [value if value == value else None for value in values]
                 line = {"key": key, "assignments": assignments, "values": finite}
-                file.write(f"{json.dumps(line, ensure_ascii=False)}\n")
+                file.write(f"{json.dumps(manifest.sealed(line), ensure_ascii=False)}\n")
 
 
 def _note(measured: dict[tuple[int, int], dict[Measure, float]], report: Report) -> None:

@@ -1,0 +1,187 @@
+"""A result knows what it holds: what is missing or damaged is named, and made again by a cache."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+
+from ackclock import Result, Scenario, simulate
+from ackclock.result.folder import staged
+from ackclock.run import cache
+from ackclock.run.finished import FOLDER, FinishedRuns
+
+from .in_process import ackclock
+from .refusals import check_refusal, refused
+
+
+def flip(path: Path, place: float = 0.5) -> None:
+    """Changes one bit, so far into the file."""
+    content = bytearray(path.read_bytes())
+    content[int(place * (len(content) - 1))] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def shorten(path: Path) -> None:
+    """Puts another version of the table in its place: without the last row."""
+    table = parquet.read_table(path)
+    parquet.write_table(table.slice(0, table.num_rows - 1), path)
+
+
+def exchange(path: Path) -> None:
+    other = path.with_name("hops.parquet" if path.stem != "hops" else "flows.parquet")
+    shutil.copy(other, path)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": cut,
+    "foreign": lambda path: path.write_bytes(b"PAR1 a note of somebody PAR1"),
+    "flipped in the data": lambda path: flip(path, 0.2),
+    "flipped in the footer": lambda path: flip(path, 0.9),
+    "another version": shorten,
+    "another table": exchange,
+}
+
+
+@pytest.fixture(scope="module")
+def undamaged(tmp_path_factory: pytest.TempPathFactory, leaky_pipe: Scenario) -> Path:
+    alone = leaky_pipe.expand()[1].scenario.replace(replicates=2, duration="2 s")
+    return simulate(alone, packets=True).save(tmp_path_factory.mktemp("undamaged") / "run")
+
+
+@pytest.fixture
+def run(undamaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(undamaged, "run")
+    return Path("run")
+
+
+@pytest.mark.parametrize("table", ["flows", "samples", "hops", "events"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_table_is_named_by_every_reader(run: Path, table: str, damage: str) -> None:
+    DAMAGE[damage](run / f"{table}.parquet")
+    for command in (("table", "run", "goodput"), ("report", "run"), ("plot", "run")):
+        check_refusal(ackclock(*command), "file", "run", f"{table}.parquet", "ackclock simulate")
+    with refused("file", "run", f"{table}.parquet"):
+        Result.load(run)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_table_that_is_read_on_demand_is_compared_then(run: Path, damage: str) -> None:
+    result = Result.load(run)
+    DAMAGE[damage](run / "packets.parquet")
+    for read in (
+        lambda: result.tables["packets"],
+        lambda: result.rows("packets", replicate=0),
+        lambda: Result.load(run).tables["packets"],
+    ):
+        with refused("file", "run", "packets.parquet", "ackclock simulate"):
+            read()
+
+
+@pytest.mark.parametrize("place", [at / 7 for at in range(8)])
+def test_a_flipped_bit_of_run_json_is_noticed(run: Path, place: float) -> None:
+    flip(run / "run.json", place)
+    check_refusal(ackclock("table", "run", "goodput"), "file", "run/run.json", "again")
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut"])
+def test_a_damaged_description_is_named(run: Path, damage: str) -> None:
+    DAMAGE[damage](run / "run.json")
+    check_refusal(ackclock("table", "run", "goodput"), "file", "run/run.json", "again")
+
+
+def test_the_description_of_another_result_is_noticed(run: Path, leaky_pipe: Scenario) -> None:
+    alone = leaky_pipe.expand()[1].scenario.replace(replicates=2, duration="2 s", seed="7")
+    simulate(alone).save("other")
+    shutil.copy("other/run.json", run)
+    check_refusal(ackclock("table", "run", "goodput"), "file", "run", ".parquet")
+
+
+def test_a_table_beside_a_result_is_not_of_it(run: Path) -> None:
+    shutil.copy(run / "flows.parquet", run / "copy.parquet")
+    assert "copy" not in Result.load(run).tables
+
+
+@pytest.mark.parametrize("table", ["flows", "packets"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_result_is_simulated_again(
+    tmp_path: Path, leaky_pipe: Scenario, undamaged: Path, table: str, damage: str
+) -> None:
+    alone = leaky_pipe.expand()[1].scenario.replace(replicates=2, duration="2 s")
+    asked = cache.Simulation(alone, packets=True)
+    shutil.copytree(undamaged, tmp_path / "run")
+    (tmp_path / "run/address").write_text(f"{asked.address}\n")
+    assert asked.complete_result(tmp_path / "run") is not None
+    DAMAGE[damage](tmp_path / f"run/{table}.parquet")
+    assert asked.complete_result(tmp_path / "run") is None
+    asked.run(tmp_path / "run", lambda _share: None)
+    for name in ("run.json", f"{table}.parquet"):
+        assert (tmp_path / "run" / name).read_bytes() == (undamaged / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "damage"),
+    [
+        *(("000001/flows.parquet", name) for name in DAMAGE if name != "another table"),
+        *(("000001.json", name) for name in ("missing", "empty", "cut", "flipped in the data")),
+    ],
+)
+def test_damaged_finished_runs_are_run_again(
+    tmp_path: Path, undamaged: Path, spoilt: str, damage: str
+) -> None:
+    tables = dict(Result.load(undamaged).tables)
+    kept = FinishedRuns(tmp_path, "made of this")
+    for replicate in range(3):
+        kept.keep([(0, replicate)], tables)
+    DAMAGE[damage](tmp_path / FOLDER / spoilt)
+    again = FinishedRuns(tmp_path, "made of this")
+    assert again.keys == [(0, 0), (0, 2)]
+    assert [set(batch) for batch in again.tables()] == [set(tables), set(tables)]
+    again.keep([(0, 1)], tables)
+    assert FinishedRuns(tmp_path, "made of this").keys == [(0, 0), (0, 2), (0, 1)]
+
+
+def test_a_finished_run_counts_once(tmp_path: Path, undamaged: Path) -> None:
+    kept = FinishedRuns(tmp_path, "made of this")
+    kept.keep([(0, 0)], dict(Result.load(undamaged).tables))
+    shutil.copytree(tmp_path / FOLDER / "000000", tmp_path / FOLDER / "000001")
+    shutil.copy(tmp_path / FOLDER / "000000.json", tmp_path / FOLDER / "000001.json")
+    assert FinishedRuns(tmp_path, "made of this").keys == [(0, 0)]
+
+
+def test_files_are_on_the_disk_before_they_have_their_names(
+    tmp_path: Path, undamaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of calls: every file and its folder, the name of the folder, the folder above."""
+
+    order: list[str] = []
+    sync, rename = os.fsync, Path.rename
+
+    def syncing(descriptor: int) -> None:
+        order.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        sync(descriptor)
+
+    def renaming(path: Path, target: Path) -> Path:
+        order.append(f"-> {Path(target).name}")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    monkeypatch.setattr(Path, "rename", renaming)
+    with staged(tmp_path / "run") as staging:
+        for file in undamaged.iterdir():
+            shutil.copy(file, staging)
+    named = order.index("-> run")
+    assert {path.name for path in undamaged.iterdir()} <= set(order[:named])
+    assert order[named + 1 :] == [tmp_path.name]
+    described = json.loads((tmp_path / "run/run.json").read_text())["files"]
+    assert set(described) == {path.stem for path in (tmp_path / "run").glob("*.parquet")}
