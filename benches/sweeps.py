@@ -3,10 +3,13 @@
 
     make .venv/.release && .venv/bin/python benches/sweeps.py
 
-The section is "Sweeps". The scenario `examples/first.toml` is simulated 2,000 times for 10 s: in
-one call, by processes here, and by a Dask cluster of two processes if Dask is installed. CPU time
-counts, of this process and of its children. Of several repeats the fastest counts, because
-disturbances only make a run slower.
+The sections are "Sweeps" and "The files of a sweep". The scenario `examples/first.toml` is simulated
+2,000 times for 10 s: in one call, by processes here, and by a Dask cluster of two processes if Dask
+is installed. CPU time counts, of this process and of its children. Of several repeats the fastest
+counts, because disturbances only make a run slower.
+
+The files are those of 1,000 batches of 20 runs each. They are written as a sweep writes them, and
+then read as `status`, `resume` and `show` do.
 """
 
 import os
@@ -17,18 +20,22 @@ import tempfile
 import time
 import unittest.mock
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import section
 
 from ackclock import load, simulate
-from ackclock.sweeps import where
-from ackclock.sweeps.plan import Plan
+from ackclock.sweeps import driver, where
+from ackclock.sweeps.plan import Batch, Plan
 from ackclock.sweeps.store import WHOLE, Store
+from ackclock.sweeps.worker import Report, execute
 
 RUNS = 2_000
-POINTS = 10_000
 REPEATS = 3
+BATCHES = 1_000
+TABLES = ("runs", "metrics", "flows")
 SHORT = {"duration": "10 s", "warmup": "2 s"}
 BUFFER = "hops.bottleneck.queue.limit=20..80 packets"
 START = "flows.download.start=0..1 s"
@@ -115,8 +122,56 @@ def on_dask() -> tuple[float, float, float]:
     return every, ours - writing_s, writing_s
 
 
+def of_files(batches: int = BATCHES) -> str:
+    """Returns what it costs to write and to check the files of a sweep, as text."""
+    scenario = load("examples/first.toml").replace({"duration": "1 s", "warmup": "100 ms"})
+    plan = Plan.make(scenario, vary=[START], design=f"grid:{batches}", replicates=(20, 20))
+    first = execute(plan, Batch(tuple((0, run) for run in range(20)), {0: plan.points[0]}))
+    folder = Path(tempfile.mkdtemp(prefix="ackclock-bench-", dir="."))
+    try:
+        store, began, before = Store.begin(folder, plan), time.perf_counter(), time.process_time()
+        with driver.Writing(store, WHOLE) as writing:
+            for point in range(batches):
+                writing.add(of_point(first, point))
+        each = [time.process_time() - before, time.perf_counter() - began]
+        rows = [f"| write and sync a batch | {each[0] / batches * 1e3:.2f} ms | "
+                f"{each[1] / batches * 1e3:.1f} ms |"]  # fmt: skip
+        for words, work in {
+            "look at manifests and sizes (`status`)": lambda: Store(folder).survey(),
+            "compare all digests (`resume`)": lambda: Store(folder).survey(TABLES),
+            "compare digests of `metrics` (`show`)": lambda: Store(folder).survey(["metrics"]),
+            "read `metrics` (`show`)": lambda: Store(folder).values(["goodput"]),
+        }.items():
+            taken = []
+            for _ in range(REPEATS):
+                began, before = time.perf_counter(), time.process_time()
+                work()
+                taken.append((time.process_time() - before, time.perf_counter() - began))
+            best = min(taken)
+            rows.append(f"| {words} | {best[0] / batches * 1e3:.2f} ms | "
+                        f"{best[1] / batches * 1e3:.1f} ms |")  # fmt: skip
+        size = sum(path.stat().st_size for path in folder.rglob("*.parquet")) / batches / 1e3
+    finally:
+        shutil.rmtree(folder)
+    head = ["| for a batch | CPU time | time |", "|---|---:|---:|"]
+    return "\n".join(
+        [f"Load average {os.getloadavg()[0]:.1f}. A batch has {size:.0f} kB.", "", *head, *rows]
+    )
+
+
+def of_point(report: Report, point: int) -> Report:
+    """Returns a report as if it were of another point."""
+    tables = {
+        name: table.set_column(0, "point", pa.array([point] * table.num_rows, pa.int64()))
+        for name, table in report.tables.items()
+    }
+    seconds = {(point, replicate): spent for (_, replicate), spent in report.seconds.items()}
+    return replace(report, seconds=seconds, tables=tables)
+
+
 def main() -> None:
-    """Measures and writes the section."""
+    """Measures and writes the sections."""
+    section.write("BENCHMARKS.md", "files of sweeps", of_files())
     began = os.getloadavg()[0]
     once, here = fastest(at_once, lambda: swept("here"))
     out = subprocess.run(

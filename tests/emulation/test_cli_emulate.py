@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import Result, plot
+from ackclock.result.run_json import read, run_json
 
 from ..in_process import ackclock
 from ..patience import PATIENCE_S
@@ -209,9 +210,9 @@ def test_a_replay_through_other_hops_differs(emulated: Emulated, tmp_path: Path)
     (other / "record").mkdir(parents=True)
     for record in (emulated.folder / "record").iterdir():
         (other / "record" / record.name).write_bytes(record.read_bytes())
-    run = json.loads((emulated.folder / "run.json").read_text())
+    run, files = read(emulated.folder)
     run["points"][0]["scenario"]["hops"][0]["delay"] = "10.000001 ms"
-    (other / "run.json").write_text(json.dumps(run))
+    (other / "run.json").write_text(run_json(run, files))
     outcome = ackclock("replay", "run", place=tmp_path)
     assert outcome.exit_code == 4
     [line] = outcome.stderr.splitlines()

@@ -74,7 +74,7 @@ def go_on(
         for method, schedule in schedules.items():
             if schedule.ended < schedule.wanted:
                 opened = place(store.plan, method)
-                with contextlib.closing(opened), _Writing(store, shard) as writing:
+                with contextlib.closing(opened), Writing(store, shard) as writing:
                     for _ in _batches(writing, method, schedule, opened, run_limit_s):
                         lock.touch()
                         tell(progress(schedules))
@@ -113,7 +113,7 @@ def _restored(store: Store, method: str, batches: list[Kept], shard: Shard) -> S
 
 
 def _batches(
-    writing: "_Writing",
+    writing: "Writing",
     method: str,
     schedule: Schedule,
     place: Place,
@@ -155,7 +155,7 @@ def _batch(
     return Batch(tuple(runs), assignments, schedule.run_s * len(runs), limit_s, method)
 
 
-class _Writing:
+class Writing:
     """Writes batches beside the loop, as each waits for the disk several times.
 
     Attributes:
@@ -176,7 +176,7 @@ class _Writing:
             if not self._begun:
                 return
 
-    def __enter__(self) -> "_Writing":
+    def __enter__(self) -> "Writing":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
@@ -187,7 +187,7 @@ class _Writing:
                 begun.result()
 
 
-def _keep(writing: _Writing, schedule: Schedule, report: Report) -> None:
+def _keep(writing: Writing, schedule: Schedule, report: Report) -> None:
     writing.add(report)
     store = writing.store
     values: Iterator[Value] = iter(())
