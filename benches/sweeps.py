@@ -3,10 +3,10 @@
 
     make .venv/.release && .venv/bin/python benches/sweeps.py
 
-The sections are "Sweeps" and "The files of a sweep". The scenario `examples/first.toml` is simulated
-2,000 times for 10 s: in one call, by processes here, and by a Dask cluster of two processes if Dask
-is installed. CPU time counts, of this process and of its children. Of several repeats the fastest
-counts, because disturbances only make a run slower.
+The sections are "Sweeps" and "The files of a sweep". For the first, 2,000 runs of
+`examples/first.toml` are simulated for 10 s: in one call, by processes here, and by a Dask cluster
+of two processes if Dask is installed. CPU time counts, of this process and of its children. Of
+several repeats the fastest counts, because disturbances only make a run slower.
 
 The files are those of 1,000 batches of 20 runs each. They are written as a sweep writes them, and
 then read as `status`, `resume` and `show` do.

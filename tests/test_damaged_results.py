@@ -88,7 +88,7 @@ def test_a_table_that_is_read_on_demand_is_compared_then(run: Path, damage: str)
             read()
 
 
-@pytest.mark.parametrize("place", [at / 7 for at in range(8)])
+@pytest.mark.parametrize("place", [eighth / 7 for eighth in range(8)])
 def test_a_flipped_bit_of_run_json_is_noticed(run: Path, place: float) -> None:
     flip(run / "run.json", place)
     check_refusal(ackclock("table", "run", "goodput"), "file", "run/run.json", "again")

@@ -55,9 +55,9 @@ def cut(path: Path) -> None:
 
 
 def exchange(path: Path, other: Path) -> None:
-    one, two = path.read_bytes(), other.read_bytes()
-    path.write_bytes(two)
-    other.write_bytes(one)
+    mine, theirs = path.read_bytes(), other.read_bytes()
+    path.write_bytes(theirs)
+    other.write_bytes(mine)
 
 
 def rename(path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_damaged_manifest_is_named_and_healed(undamaged: Path, damage: str) ->
 
 
 @pytest.mark.usefixtures("copied")
-@pytest.mark.parametrize("place", [at / 7 for at in range(8)])
+@pytest.mark.parametrize("place", [eighth / 7 for eighth in range(8)])
 def test_a_flipped_bit_of_a_manifest_is_noticed(undamaged: Path, place: float) -> None:
     flip(files("batches")[0], place)
     check_named("batches/")
@@ -276,7 +276,7 @@ def test_shards_heal_their_own_batches_and_those_of_other_divisions(tmp_path: Pa
         cut(path)
     # The first leaves the batch of the second alone: its process may be writing.
     answer("sweep", "resume", "s", "--shard", "1/2")
-    assert [found.file for found in Store(Path("s")).survey().damage] == [
+    assert [harm.file for harm in Store(Path("s")).survey().damage] == [
         spoiled[1].relative_to("s").as_posix()
     ]
     # Another division removes it; each shard runs its points of it again.

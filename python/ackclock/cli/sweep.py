@@ -361,7 +361,7 @@ def _state(store: "Store", done: "Progress", troubled: list[dict[str, Any]]) -> 
         "cpu_s": sum(kept.cpu_s for kept in survey.whole),
         "failures": [row for row in troubled if row["failure"]],
         "unreliable": _unreliable(troubled),
-        "damaged": [found._asdict() for found in survey.damage],
+        "damaged": [harm._asdict() for harm in survey.damage],
     }
 
 
@@ -414,7 +414,7 @@ def _damaged(damage: "list[Damage]") -> "Table":
 
     more = len(damage) - _SHOWN_FAILURES
     title = f"damaged batches{f', and {more} more' if more > 0 else ''}"
-    return table(title, ["file", "problem"], [found[:2] for found in damage[:_SHOWN_FAILURES]])
+    return table(title, ["file", "problem"], [harm[:2] for harm in damage[:_SHOWN_FAILURES]])
 
 
 def _heal(folder: Path) -> str:

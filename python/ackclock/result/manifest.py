@@ -16,7 +16,7 @@ _DIGEST = "digest"
 
 
 class Entry(NamedTuple):
-    """What a manifest says of a file.
+    """Size, rows and digest of a file.
 
     Attributes:
         bytes: Its size.

@@ -146,16 +146,16 @@ class Batches:
         whole: list[Kept] = []
         damage: list[Damage] = []
         for name, kept in self._manifests():
-            found = self._problem(name, kept, content_of)
-            # A batch that another process has just removed is no damage.
-            if found is not None and not self.manifest(name).exists():
+            harm = self._problem(name, kept, content_of)
+            # Another process may just have removed the batch.
+            if harm is not None and not self.manifest(name).exists():
                 continue
-            if found is not None:
-                damage.append(found)
+            if harm is not None:
+                damage.append(harm)
             elif not isinstance(kept, str):
                 whole.append(kept)
         whole, doubled = _without_doubled(whole)
-        names = {kept.name for kept in whole} | {found.batch for found in (*damage, *doubled)}
+        names = {kept.name for kept in whole} | {harm.batch for harm in (*damage, *doubled)}
         others = [
             path
             for table in self._tables
@@ -173,10 +173,10 @@ class Batches:
     def _manifests(self) -> Iterator[tuple[str, Kept | str]]:
         """Yields the name of each manifest, with its content or what is wrong with it."""
         try:
-            found = sorted(os.scandir(self.folder / FOLDER), key=lambda entry: entry.name)
+            files = sorted(os.scandir(self.folder / FOLDER), key=lambda entry: entry.name)
         except FileNotFoundError:
             return
-        for entry in found:
+        for entry in files:
             if entry.name.startswith(".") or not entry.name.endswith(".json"):
                 continue
             try:

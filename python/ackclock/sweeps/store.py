@@ -410,12 +410,10 @@ class Store:
         """Removes damaged batches, which are then run again, and files of unfinished ones."""
         survey = self.survey(_TABLES)
         self.healed = [
-            found
-            for found in survey.damage
-            if batches.is_of(found.batch, shard.number, shard.count)
+            harm for harm in survey.damage if batches.is_of(harm.batch, shard.number, shard.count)
         ]
-        for found in self.healed:
-            self._batches.remove(found.batch)
+        for harm in self.healed:
+            self._batches.remove(harm.batch)
         for path in survey.unfinished:
             if batches.is_of(path.stem, shard.number, shard.count):
                 path.unlink(missing_ok=True)
