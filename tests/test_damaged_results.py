@@ -17,6 +17,8 @@ from ackclock.run.finished import FOLDER, FinishedRuns
 from .in_process import ackclock
 from .refusals import check_refusal, refused
 
+pytestmark = pytest.mark.slow
+
 
 def flip(path: Path, place: float = 0.5) -> None:
     """Changes one bit, so far into the file."""
@@ -52,6 +54,11 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
+def named(damage: str, table: str) -> tuple[str, str]:
+    """Returns the field of the error about a table of `run`, and words in it."""
+    return ("run", f"{table}.parquet") if damage == "missing" else (f"run/{table}.parquet", "")
+
+
 @pytest.fixture(scope="module")
 def undamaged(tmp_path_factory: pytest.TempPathFactory, leaky_pipe: Scenario) -> Path:
     alone = leaky_pipe.expand()[1].scenario.replace(replicates=2, duration="2 s")
@@ -69,9 +76,10 @@ def run(undamaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_table_is_named_by_every_reader(run: Path, table: str, damage: str) -> None:
     DAMAGE[damage](run / f"{table}.parquet")
+    field, words = named(damage, table)
     for command in (("table", "run", "goodput"), ("report", "run"), ("plot", "run")):
-        check_refusal(ackclock(*command), "file", "run", f"{table}.parquet", "ackclock simulate")
-    with refused("file", "run", f"{table}.parquet"):
+        check_refusal(ackclock(*command), "file", field, words, "ackclock simulate")
+    with refused("file", field, words):
         Result.load(run)
 
 
@@ -84,7 +92,7 @@ def test_a_table_that_is_read_on_demand_is_compared_then(run: Path, damage: str)
         lambda: result.rows("packets", replicate=0),
         lambda: Result.load(run).tables["packets"],
     ):
-        with refused("file", "run", "packets.parquet", "ackclock simulate"):
+        with refused("file", *named(damage, "packets"), "ackclock simulate"):
             read()
 
 
@@ -104,7 +112,7 @@ def test_the_description_of_another_result_is_noticed(run: Path, leaky_pipe: Sce
     alone = leaky_pipe.expand()[1].scenario.replace(replicates=2, duration="2 s", seed="7")
     simulate(alone).save("other")
     shutil.copy("other/run.json", run)
-    check_refusal(ackclock("table", "run", "goodput"), "file", "run", ".parquet")
+    check_refusal(ackclock("table", "run", "goodput"), "file", "run/flows.parquet")
 
 
 def test_a_table_beside_a_result_is_not_of_it(run: Path) -> None:

@@ -16,6 +16,8 @@ from ..refusals import check_refusal, refused
 from .conftest import InThisProcess
 from .small import ackclock, answer, contents, scenario, written
 
+pytestmark = pytest.mark.slow
+
 TABLES = ("runs", "metrics", "flows")
 
 

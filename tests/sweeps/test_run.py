@@ -171,6 +171,7 @@ def test_replicates_come_until_the_interval_is_narrow(small: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_flow_named_as_a_formula_is_text_in_csv_files(small: Path) -> None:
     named = SCENARIO.partition("[sweep]")[0].replace('name = "a"', 'name = "@SUM(1)"')
@@ -463,6 +464,7 @@ class Killed(BaseException):
     """A kill: nobody tidies up."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instant", range(1, 14))
 @pytest.mark.usefixtures("small", "in_this_process")
 def test_a_kill_before_anything_is_on_the_disk_loses_a_batch_at_most(
