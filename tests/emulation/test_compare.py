@@ -19,7 +19,7 @@ from ackclock.run import address, simulation
 
 from ..in_process import ackclock
 from ..refusals import check, check_refusal, error_of, refused
-from .pretended import LATE, Pretended
+from .pretended import LATE, Pretended, names_of
 
 LOSS = "hops.wireless.impairments.0.probability"
 QUICK = (
@@ -57,10 +57,10 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         run = Result.load(source)
         tables = {name: run.tables[name] for name in ("flows", "samples")}
         # Tables that a capture has, but no comparison reads.
-        nothing = pa.table({"point": pa.array([], pa.int64())})
-        tables |= dict.fromkeys(
-            ("connections", "limit_periods", "rtt_histogram", "estimates", "predictions"), nothing
-        )
+        nothing = pa.array([], pa.int64())
+        for name in ("connections", "limit_periods", "rtt_histogram"):
+            tables[name] = pa.table(dict.fromkeys(names_of(name), nothing))
+        tables |= dict.fromkeys(("estimates", "predictions"), pa.table({"point": nothing}))
         Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(
             folder, replace=replace
         )

@@ -19,6 +19,7 @@ from ackclock.plot.variation import variation
 from ackclock.report import page
 from ackclock.result.run_json import SCHEMA
 
+from ..emulation.pretended import names_of
 from ..in_process import ackclock
 from ..refusals import check_refusal, refused
 
@@ -27,6 +28,14 @@ SAMPLES = 121
 PEERS = {"send": "192.0.2.7:40000", "receive": "192.0.2.1:7400"}
 
 Lines = dict[str, Any]
+
+
+def whole(name: str, table: pa.Table) -> pa.Table:
+    """Returns a table with all its columns: those that it lacks are unknown."""
+    for lacking in names_of(name):
+        if lacking not in table.column_names:
+            table = table.append_column(lacking, pa.nulls(table.num_rows, pa.float64()))
+    return table
 
 
 def session(
@@ -66,15 +75,16 @@ def session(
         "delivered_bytes": int(1.5 * rate), "sent_packets": 1500, "lost_packets": 30.0,
         "rtt_mean_s": 0.05 if is_sender else None,
     }  # fmt: skip
-    flows = pa.Table.from_pylist([flow])
-    tables = {"flows": flows if begun else flows.slice(0, 0), "samples": pa.table(samples)}
+    flows = whole("flows", pa.Table.from_pylist([flow]))
+    samples_table = whole("samples", pa.table(samples))
+    tables = {"flows": flows if begun else flows.slice(0, 0), "samples": samples_table}
     if is_sender:
         counts = (
             {"packets": [1, 2, 5], "bursts": [900, 290, 4]}
             if begun
             else {"packets": [], "bursts": []}
         )
-        tables["bursts"] = pa.table(counts)
+        tables["bursts"] = whole("bursts", pa.table(counts))
     told_of = {"peer": PEERS[method], "control": "tfrc"} if begun or not is_sender else {}
     run = {
         "schema": SCHEMA, "method": method, "name": "mine", "seed": None, "replicates": 1,
