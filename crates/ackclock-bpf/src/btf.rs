@@ -171,15 +171,18 @@ impl<'a> Types<'a> {
             },
             6 => Shape::Enum {
                 size,
-                values: values(reader, count, flag, false)?,
+                values: self.values(reader, count, flag, false)?,
             },
             19 => Shape::Enum {
                 size,
-                values: values(reader, count, flag, true)?,
+                values: self.values(reader, count, flag, true)?,
             },
             8..=11 | 18 => Shape::Alias(size),
             13 => {
-                reader.skip(8 * count as usize);
+                for _ in 0..count {
+                    self.strings.name(reader.u32()?)?;
+                    reader.skip(4); // its type
+                }
                 Shape::Prototype(count as usize)
             }
             14 => {
@@ -229,6 +232,27 @@ impl<'a> Types<'a> {
             });
         }
         Ok(members)
+    }
+
+    /// Reads the values of an enumeration, without their names.
+    fn values(
+        &self,
+        reader: &mut Reader<'_>,
+        count: u32,
+        signed: bool,
+        wide: bool,
+    ) -> Result<Vec<i64>, Refusal> {
+        let mut values = Vec::new();
+        for _ in 0..count {
+            self.strings.name(reader.u32()?)?; // what prints it expects text
+            let low = reader.u32()?;
+            values.push(match (wide, signed) {
+                (true, _) => (u64::from(reader.u32()?) << 32 | u64::from(low)).cast_signed(),
+                (false, true) => low.cast_signed().into(),
+                (false, false) => low.into(),
+            });
+        }
+        Ok(values)
     }
 
     /// Returns a type.
@@ -298,24 +322,4 @@ fn too_many_levels() -> Refusal {
     Refusal::new(format!(
         "has a type that holds itself, or more than {TYPE_LEVELS} within each other"
     ))
-}
-
-/// Reads the values of an enumeration, without their names.
-fn values(
-    reader: &mut Reader<'_>,
-    count: u32,
-    signed: bool,
-    wide: bool,
-) -> Result<Vec<i64>, Refusal> {
-    let mut values = Vec::new();
-    for _ in 0..count {
-        reader.skip(4); // the name
-        let low = reader.u32()?;
-        values.push(match (wide, signed) {
-            (true, _) => (u64::from(reader.u32()?) << 32 | u64::from(low)).cast_signed(),
-            (false, true) => low.cast_signed().into(),
-            (false, false) => low.into(),
-        });
-    }
-    Ok(values)
 }

@@ -191,6 +191,7 @@ const STRUCT: u32 = 4;
 const ENUM: u32 = 6;
 const TYPEDEF: u32 = 8;
 const CONST: u32 = 10;
+const PROTOTYPE: u32 = 13;
 const VARIABLE: u32 = 14;
 const SECTION: u32 = 15;
 
@@ -206,6 +207,29 @@ fn a_name_of_a_megabyte_is_refused_however_often_it_is_named() {
         refusal,
         format!("has a name of more than {NAME_BYTES} bytes or without an end")
     );
+}
+
+/// Whoever prints one, as libbpf does, expects text; enumerators and parameters have names, too.
+#[test]
+fn a_name_that_is_no_text_is_refused() {
+    for (kind, rest) in [
+        (TYPEDEF, &[][..]),
+        (STRUCT, &[1, 0]),
+        (ENUM, &[0]),
+        (PROTOTYPE, &[1]),
+    ] {
+        for byte in [b'\n', 0xff] {
+            let mut types = Types::of_aimd();
+            let name = types.string("name");
+            let last = types.strings.len() - 2;
+            types.strings[last] = byte;
+            match kind {
+                TYPEDEF => types.add(name, kind, 0, 1, &[]),
+                _ => types.add(0, kind, 1, 1, &[&[name], rest].concat()),
+            };
+            assert_eq!(verdict(&types.object()), "has a name that is no text");
+        }
+    }
 }
 
 #[test]
