@@ -10,12 +10,8 @@ import random
 import struct
 from collections.abc import Callable
 from functools import cache
-from typing import Final
 
 from .paths import PROGRAMS
-
-#: Most bytes of an object that the reader takes (`ackclock_bpf::limits::OBJECT_BYTES`).
-MOST_BYTES: Final = 4_000_000
 
 _MOST_DAMAGES = 4
 _SECTION, _SYMBOL, _RELOCATION = 64, 24, 16
