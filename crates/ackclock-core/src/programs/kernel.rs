@@ -214,16 +214,14 @@ impl Kernel {
         program.set_recording(false);
         let mut set = |(name, value): (&String, &i64)| {
             let field = format!("parameters.{name}");
-            let names: Vec<String> = program
-                .parameters()
-                .map(|parameter| parameter.name.clone())
-                .collect();
             let Some(parameter) = program
                 .parameters()
                 .find(|parameter| parameter.name == *name)
                 .cloned()
             else {
-                let names = names.iter().map(String::as_str);
+                let names = program
+                    .parameters()
+                    .map(|parameter| parameter.name.as_str());
                 return Err(Error::unknown_name(
                     &field,
                     &json!(name),
