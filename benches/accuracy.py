@@ -2,699 +2,228 @@
 """Compares every model that says "applies" with the simulator on random scenarios.
 
     .venv/bin/python benches/accuracy.py 900 9 > benches/accuracy.csv
+    .venv/bin/python benches/accuracy.py --pages
 
-Its two numbers are the first seed and how many scenarios of each family are drawn. Prints a row
-for each output that has an error band: predicted, simulated, error and band. The last line counts
-those within their bands.
+The two numbers are the first seed and how many there are. A seed draws a scenario of each family
+(`accuracy_families`), and departs from each several times (`accuracy_departures`). Prints a row for
+each output that has an error band: predicted, simulated, error and band. Lines that begin with `#`
+count scenarios, predictions within their bands, and verdicts by model. With `--pages` it writes the
+recorded numbers into the guides.
 """
 
+import copy
+import csv
 import hashlib
+import os
 import sys
-from math import inf, sqrt
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import section
+from accuracy_departures import depart, rate_of
+from accuracy_families import FAMILIES
 
 from ackclock import Scenario, metrics, simulate
 from ackclock.elements import facts
-from ackclock.models import MODELS, answer, flow_paths
+from ackclock.models import MODELS, Model, answer, flow_paths
+from ackclock.models.path import FlowPath
 
+Tree = dict[str, Any]
 
-def lu(r, a, b):
-    """Returns a number between two, uniform in its logarithm."""
-    return float(np.exp(r.uniform(np.log(a), np.log(b))))
+#: Departures from each scenario of a family that are tried.
+DEPARTED = 4
 
+#: Packets of all runs of a departed scenario at most; one that has more is left out.
+MOST_PACKETS = 4e6
 
-def pick(r, *xs):
-    """Returns one of some values."""
-    return xs[int(r.integers(len(xs)))]
+RECORDED = Path(__file__).with_suffix(".csv")
+COLUMNS = (
+    "family", "seed", "departures", "flow", "model", "output", "predicted", "simulated",
+    "standard_error", "error", "band", "within",
+)  # fmt: skip
 
 
-def base(
-    name,
-    rate,
-    rtt,
-    queue,
-    flows,
-    duration,
-    warmup,
-    impair=None,
-    ret=None,
-    replicates=2,
-    seed=1,
-):
-    """Returns a scenario with a link, a way back and flows; times in s, `rate` in bit/s."""
-    hop = {
-        "name": "b",
-        "link": {"kind": "constant", "rate": f"{rate:.0f} bit/s"},
-        "queue": queue,
-        "delay": f"{rtt / 2 * 1e6:.0f} us",
-    }
-    if impair:
-        hop["impairments"] = impair
-    hops = [
-        hop,
-        {
-            "name": "r",
-            "link": {"kind": "constant", "rate": f"{(ret or 10 * rate):.0f} bit/s"},
-            "queue": {"kind": "droptail", "limit": "1000 packets"},
-            "delay": f"{rtt / 2 * 1e6:.0f} us",
-        },
-    ]
-    return {
-        "schema": 1,
-        "name": name,
-        "duration": f"{duration:.1f} s",
-        "warmup": f"{warmup:.1f} s",
-        "seed": int(seed),
-        "replicates": replicates,
-        "hops": hops,
-        "flows": flows,
-    }
+class Compared(NamedTuple):
+    """The comparison of a scenario.
 
+    Attributes:
+        rows: Rows of the record.
+        answered: Answers by model, and by whether it applies.
+    """
 
-def flow(control, preset, name="f", count=1, traffic=None, start=("0 s", "1 s"), **tcp):
-    """Returns a TCP flow; `tcp` are further parameters of the transport."""
-    t = {
-        "kind": "tcp",
-        "preset": preset,
-        "control": control if isinstance(control, dict) else {"kind": control},
-    }
-    t.update(tcp)
-    f = {
-        "name": name,
-        "route": ["b"],
-        "return": ["r"],
-        "transport": t,
-        "traffic": traffic or {"kind": "bulk"},
-        "start": start if isinstance(start, str) else list(start),
-    }
-    if count != 1:
-        f["count"] = count
-    return f
+    rows: list[tuple[str, ...]]
+    answered: Counter[tuple[str, bool]]
 
 
-def pk(preset):
-    """Returns the size of a preset's packets, in bytes."""
-    return {
-        "rfc": 1500,
-        "rfc-modern": 1500,
-        "linux": 1500,
-        "linux-2012": 1500,
-        "ns2-2002": 1040,
-        "jacobson1988": 576,
-        "l4s": 1500,
-    }[preset]
+def stream(name: str, seed: int, number: int) -> np.random.Generator:
+    """Returns random numbers of their own for a family, a seed and a departure."""
+    named = int(hashlib.sha1(name.encode()).hexdigest()[:8], 16)
+    return np.random.default_rng([seed, named, number])
 
 
-def dt(n):
-    """Returns a drop-tail queue of n packets."""
-    return {"kind": "droptail", "limit": f"{int(n)} packets"}
+def drawn(name: str, seed: int) -> Iterator[tuple[str, Tree]]:
+    """Yields the departures, empty for none, and the scenario: of a family, then departed from."""
+    tree = FAMILIES[name](stream(name, seed, 0))
+    yield "", tree
+    for number in range(1, DEPARTED + 1):
+        departed = copy.deepcopy(tree)
+        names = depart(stream(name, seed, number), departed)
+        if packets(departed) <= MOST_PACKETS:
+            yield f"{number} {'+'.join(names)}", departed
 
 
-PRE = ("rfc", "rfc-modern", "linux", "linux-2012", "ns2-2002")
+def packets(tree: Tree) -> float:
+    """Returns about how many packets the runs of a scenario send."""
+    slowest = min(filter(None, map(rate_of, tree["hops"])), default=0.0)
+    return slowest / 8 / 1000 * float(tree["duration"].split()[0]) * int(tree["replicates"])
 
 
-def loss(r, control, plo=2e-4, phi=5e-2, recovery=None, events=300, rttlo=0.01, rtthi=0.2):
-    """Draws a flow whose window only random loss limits."""
-    pre = pick(r, *PRE)
-    p = lu(r, plo, phi)
-    rtt = lu(r, rttlo, rtthi)
-    W = 1.3 / sqrt(p)
-    if control == "cubic":
-        W = max(W, 1.054 * (rtt / p) ** 0.75)
-    if control == "highspeed":
-        W = max(W, 0.12 / p**0.835)
-    rate = W * pk(pre) * 8 / rtt * lu(r, 4, 20)
-    kw = {}
-    if recovery is None and r.random() < 0.5:
-        recovery = pick(r, "reno", "newreno", "sack")
-    if recovery:
-        kw["recovery"] = recovery
-    if r.random() < 0.3:
-        kw["delayed_ack"] = {"every": "1 packets"}
-    dur = max(events / p / (W / rtt), 20)
-    c = {"kind": control}
-    return base(
-        f"loss-{control}",
-        rate,
-        rtt,
-        dt(10000),
-        [flow(c, pre, **kw)],
-        dur + 10 * rtt * 20,
-        min(100 * rtt + 5, dur / 4 + 1),
-        [{"kind": "iid_loss", "probability": f"{p * 100:.5f} %"}],
-        seed=r.integers(1e6),
-    )
-
-
-def loss_reno(r):
-    """Draws Reno under random loss."""
-    return loss(r, "reno")
-
-
-def loss_cubic(r):
-    """Draws CUBIC under random loss."""
-    return loss(r, "cubic")
-
-
-def loss_hs(r):
-    """Draws HighSpeed TCP under random loss."""
-    return loss(r, "highspeed", plo=1e-4)
-
-
-def loss_aimd(r):
-    """Draws AIMD with another increase and decrease under random loss."""
-    s = loss(r, "reno")
-    b = r.uniform(0.3, 0.9)
-    s["flows"][0]["transport"]["control"] = {
-        "kind": "reno",
-        "beta": round(b, 3),
-        "alpha": pick(r, 1.0, round(3 * (1 - b) / (1 + b), 3)),
-    }
-    return s
-
-
-def loss_window(r):
-    """Draws Reno under random loss with a receive window near the one that losses allow."""
-    s = loss(r, "reno", phi=2e-2)
-    p = float(s["hops"][0]["impairments"][0]["probability"][:-2]) / 100
-    s["flows"][0]["transport"]["receive_window"] = (
-        f"{max(4, int(1.22 / sqrt(p) * r.uniform(0.5, 3)))} packets"
-    )
-    return s
-
-
-def pipe(r, pre, lo=8, hi=600, rttlo=0.008, rtthi=0.2):
-    """Draws a path; returns its product in packets, round-trip time in s and rate in bit/s."""
-    P = lu(r, lo, hi)
-    rtt = lu(r, rttlo, rtthi)
-    rate = P * pk(pre) * 8 / rtt
-    return P, rtt, rate
-
-
-def dtail(r, control, nmax=1, blo=0.1, bhi=3, **k):
-    """Draws flows of a control at a drop-tail queue."""
-    pre = pick(r, *PRE)
-    P, rtt, rate = pipe(r, pre, **k)
-    n = int(r.integers(1, nmax + 1)) if nmax > 1 else 1
-    B = max(3, P * lu(r, blo, bhi))
-    Wm = P + B
-    kw = {}
-    if r.random() < 0.3:
-        kw["recovery"] = pick(r, "reno", "newreno", "sack")
-    if r.random() < 0.3:
-        kw["delayed_ack"] = {"every": "1 packets"}
-    if control == "reno":
-        per = Wm / n / 2 * (rtt + B / P * rtt)
-    elif control == "cubic":
-        per = min((Wm / n * 0.3 / 0.4) ** (1 / 3.0) * 1.5, Wm / n / 2 * (rtt + B / P * rtt))
-    else:
-        per = min(Wm / n / 2, 60) * (rtt + B / P * rtt)
-    dur = min(max(25 * per, 20), 4e6 / (P / rtt))
-    return base(
-        f"dt-{control}",
-        rate,
-        rtt,
-        dt(B),
-        [flow(control, pre, count=n, **kw)],
-        dur + 3 * per + 5,
-        3 * per + 5,
-        ret=pick(r, rate, 10 * rate),
-        seed=r.integers(1e6),
-    )
-
-
-def dt_reno(r):
-    """Draws one Reno flow at a drop-tail queue."""
-    return dtail(r, "reno")
-
-
-def dt_cubic(r):
-    """Draws one CUBIC flow at a drop-tail queue."""
-    return dtail(r, "cubic")
-
-
-def dt_cubic_n(r):
-    """Draws up to eight CUBIC flows at a drop-tail queue."""
-    return dtail(r, "cubic", 8)
-
-
-def dt_reno_n(r):
-    """Draws up to eight Reno flows at a drop-tail queue."""
-    return dtail(r, "reno", 8)
-
-
-def dt_hs(r):
-    """Draws one HighSpeed flow at a drop-tail queue."""
-    return dtail(r, "highspeed", 1, lo=60, hi=2000, rttlo=0.02)
-
-
-def dt_hs_n(r):
-    """Draws up to ten HighSpeed flows at a drop-tail queue."""
-    return dtail(r, "highspeed", 10, lo=200, hi=4000, rttlo=0.02)
-
-
-def hs_small(r):
-    """Draws HighSpeed flows at a queue of 2 to 10 % of the product."""
-    return dtail(r, "highspeed", 10, blo=0.02, bhi=0.1, lo=400, hi=4000, rttlo=0.02)
-
-
-def bbr_vs(r):
-    """Draws BBRv1 beside CUBIC or Reno."""
-    pre = "linux"
-    P, rtt, rate = pipe(r, pre, 60, 600, 0.01, 0.1)
-    X = lu(r, 1, 12)
-    nb = int(r.integers(1, 4))
-    nc = int(r.integers(1, 6))
-    return base(
-        "bbr-vs",
-        rate,
-        rtt,
-        dt(P * X),
-        [flow("bbr1", pre, "bbr", nb), flow(pick(r, "cubic", "reno"), pre, "other", nc)],
-        90,
-        20,
-        ret=pick(r, rate, 10 * rate),
-        seed=r.integers(1e6),
-    )
-
-
-def bbr_alone(r):
-    """Draws BBRv1 or BBRv3 alone."""
-    pre = "linux"
-    P, rtt, rate = pipe(r, pre, 60, 600, 0.01, 0.1)
-    X = lu(r, 0.7, 8)
-    return base(
-        "bbr-alone",
-        rate,
-        rtt,
-        dt(P * X),
-        [flow(pick(r, "bbr1", "bbr3"), pre, "bbr", int(r.integers(1, 5)))],
-        60,
-        20,
-        seed=r.integers(1e6),
-    )
-
-
-def aqm(r, kind):
-    """Draws Reno through an active queue."""
-    pre = pick(r, *PRE)
-    P, rtt, rate = pipe(r, pre, 30, 600, 0.008, 0.15)
-    n = int(r.integers(1, 9))
-    q = {"kind": kind}
-    if kind == "codel":
-        n = 1
-    W = P / n
-    per = max(W, 10) / 2 * rtt * 1.3
-    dur = min(max(30 * per, 40), 3e6 / (P / rtt))
-    if kind in ("pie", "pi2", "codel"):
-        q["limit"] = "10000 packets"
-    c = pick(r, "reno", "reno", {"kind": "reno", "beta": 0.7})
-    return base(
-        f"aqm-{kind}",
-        rate,
-        rtt,
-        q,
-        [flow(c, pre, count=n)],
-        dur + 3 * per + 20,
-        3 * per + 20,
-        seed=r.integers(1e6),
-    )
-
-
-def codel(r):
-    """Draws Reno through CoDel."""
-    return aqm(r, "codel")
-
-
-def pie(r):
-    """Draws Reno through PIE."""
-    return aqm(r, "pie")
-
-
-def pi2(r):
-    """Draws Reno through PI2."""
-    return aqm(r, "pi2")
-
-
-def dctcp(r):
-    """Draws DCTCP behind a step of marks."""
-    pre = "linux"
-    P, rtt, rate = pipe(r, pre, 20, 600, 0.0005, 0.02)
-    n = int(r.integers(1, 4))
-    K = max(3, P * lu(r, 0.15, 1))
-    return base(
-        "dctcp",
-        rate,
-        rtt,
-        {
-            "kind": "step_marking",
-            "threshold": f"{int(K)} packets",
-            "limit": f"{int(10 * K + 200)} packets",
-        },
-        [flow("dctcp", pre, count=n, ecn=True)],
-        max(4, min(20, 2e6 / (P / rtt))),
-        2,
-        seed=r.integers(1e6),
-    )
-
-
-def short_loss(r):
-    """Draws short transfers under random loss."""
-    pre = pick(r, *PRE)
-    _, rtt, rate = pipe(r, pre, 100, 1000, 0.01, 0.2)
-    p = lu(r, 1e-3, 3e-2)
-    S = int(lu(r, 5e3, 5e5))
-    s = base(
-        "short-loss",
-        rate,
-        rtt,
-        dt(10000),
-        [flow("reno", pre, traffic={"kind": "transfer", "size": f"{S} bytes"}, start="0 s")],
-        120,
-        0,
-        [{"kind": "iid_loss", "probability": f"{p * 100:.5f} %"}],
-        replicates=400,
-        seed=r.integers(1e6),
-    )
-    if r.random() < 0.5:
-        s["flows"][0]["transport"]["recovery"] = "reno"
-    return s
-
-
-def short_dt(r):
-    """Draws a short transfer into a drop-tail queue."""
-    pre = pick(r, *PRE)
-    P, rtt, rate = pipe(r, pre, 5, 300, 0.01, 0.2)
-    B = max(3, P * lu(r, 0.2, 3))
-    S = int(lu(r, 1e4, 4e6))
-    s = base(
-        "short-dt",
-        rate,
-        rtt,
-        dt(B),
-        [
-            flow(
-                pick(r, "reno", "cubic"),
-                pre,
-                traffic={"kind": "transfer", "size": f"{S} bytes"},
-                start="0 s",
-            )
-        ],
-        400,
-        0,
-        replicates=1,
-        seed=r.integers(1e6),
-    )
-    if r.random() < 0.6:
-        s["flows"][0]["transport"]["recovery"] = pick(r, "reno", "newreno", "sack")
-    if r.random() < 0.5:
-        s["flows"][0]["transport"]["delayed_ack"] = {"every": "1 packets"}
-    return s
-
-
-def two_rate(r, feedback):
-    """Draws a flow over a link of two rates, with feedback or without."""
-    rtt = lu(r, 0.05, 0.4)
-    C = lu(r, 15, 60) / rtt
-    psi = lu(r, 2, 100)
-    ratio = r.uniform(1.3, 3)
-    B = int(lu(r, 3, 40))
-    tcp = {
-        "kind": "tcp",
-        "control": {"kind": "reno"},
-        "preset": "jacobson1988",
-        "mss": "460 bytes",
-        "rto_floor": "variance",
-        "rto_minimum": f"{rtt / 2 * 1e3:.0f} ms",
-        "clock_granularity": "0 s",
-        "receive_window": f"{int(1.3 * (C * rtt + B)) + 1} packets",
-    }
-    hops = []
-    if feedback:
-        hops.append(
-            {
-                "name": "host",
-                "link": {
-                    "kind": "feedback",
-                    "from": "b",
-                    "algorithm": {"kind": "instcap"},
-                    "period": f"{rtt * 1e6:.0f} us",
-                    "delay": "0 s",
-                },
-                "queue": {"kind": "droptail", "limit": "unlimited"},
-            }
-        )
-    hops += [
-        {
-            "name": "b",
-            "link": {
-                "kind": "markov",
-                "rates": [f"{C * 4000:.0f} bit/s", f"{C * 4000 / ratio:.0f} bit/s"],
-                "mean_sojourn": f"{psi * rtt * 1e3:.1f} ms",
-                "step": f"{rtt * 1e6:.0f} us",
-            },
-            "queue": dt(B),
-            "delay": f"{rtt * 1e6:.0f} us",
-        },
-        {
-            "name": "r",
-            "link": {"kind": "constant", "rate": "1 Gbit/s"},
-            "queue": {"kind": "droptail", "limit": "unlimited"},
-            "delay": "0 s",
-        },
-    ]
-    f = {
-        "name": "f",
-        "route": (["host"] if feedback else []) + ["b"],
-        "return": ["r"],
-        "transport": tcp,
-        "traffic": {"kind": "bulk"},
-    }
-    dur = max(300, 300 * psi * rtt)
-    return {
-        "schema": 1,
-        "name": "instcap" if feedback else "tcpalone",
-        "duration": f"{dur:.0f} s",
-        "warmup": "10 s",
-        "seed": int(r.integers(1e6)),
-        "replicates": 4,
-        "hops": hops,
-        "flows": [f],
-    }
-
-
-def instcap(r):
-    """Draws a flow that hears the rate of its link."""
-    return two_rate(r, True)
-
-
-def tcpalone(r):
-    """Draws a flow over a link of two rates."""
-    return two_rate(r, False)
-
-
-def tfrc(r, kind="tfrc"):
-    """Draws a rate control under random loss."""
-    p = lu(r, 5e-4, 5e-2)
-    rtt = lu(r, 0.02, 0.2)
-    W = 1.2 / sqrt(p)
-    rate = W * 12000 / rtt * 8
-    f = {
-        "name": "f",
-        "route": ["b"],
-        "return": ["r"],
-        "transport": {"kind": "udp", "control": {"kind": kind}},
-        "traffic": {"kind": "bulk"},
-        "start": ["0 s", "1 s"],
-    }
-    dur = min(max(600 * rtt / sqrt(p), 60), 3000)
-    return base(
-        kind,
-        rate,
-        rtt,
-        dt(10000),
-        [f],
-        dur + 30,
-        30,
-        [{"kind": "iid_loss", "probability": f"{p * 100:.5f} %"}],
-        seed=r.integers(1e6),
-    )
-
-
-def tfrcp(r):
-    """Draws TFRCP under random loss."""
-    return tfrc(r, "tfrcp")
-
-
-def red_hs(r):
-    """Draws HighSpeed flows through RED."""
-    s = dtail(r, "highspeed", 10, lo=400, hi=4000, rttlo=0.02, blo=0.3, bhi=1)
-    s["name"] = "red-hs"
-    B = int(s["hops"][0]["queue"]["limit"].split()[0])
-    lo = int(B * 0.1) + 1
-    hi = int(B * r.uniform(0.5, 0.9))
-    s["hops"][0]["queue"] = {
-        "kind": "red",
-        "limit": f"{B} packets",
-        "minimum_threshold": f"{lo} packets",
-        "maximum_threshold": f"{hi} packets",
-    }
-    return s
-
-
-def cell(r, two=False):
-    """Draws the stations of a Wi-Fi cell."""
-    n = int(r.integers(1, 13))
-
-    def h(name, aifsn, lo, hi):
-        return {
-            "name": name,
-            "scope": "per_flow",
-            "link": {
-                "kind": "edca",
-                "medium": "c",
-                "station": name,
-                "rate": "54 Mbit/s",
-                "aifsn": aifsn,
-                "cw_min": lo,
-                "cw_max": hi,
-            },
-            "queue": dt(500),
-        }
-
-    hops = [
-        h("s", pick(r, 2, 3, 6), pick(r, 15, 31, 63), 1023),
-        {
-            "name": "w",
-            "link": {"kind": "constant", "rate": "1 Gbit/s"},
-            "queue": dt(1000),
-            "delay": "1 ms",
-        },
-    ]
-
-    def f(name, hop, n):
-        return {
-            "name": name,
-            "count": n,
-            "route": [hop, "w"],
-            "return": ["w"],
-            "transport": {"kind": "udp"},
-            "traffic": {"kind": "cbr", "rate": "60 Mbit/s", "packet_size": "1000 bytes"},
-        }
-
-    flows = [f("f", "s", n)]
-    if two:
-        hops.insert(1, h("t", pick(r, 2, 3, 6), pick(r, 15, 31, 63), 1023))
-        flows.append(f("g", "t", int(r.integers(1, 8))))
-    return {
-        "schema": 1,
-        "name": "cell2" if two else "cell",
-        "duration": "12 s",
-        "warmup": "2 s",
-        "seed": int(r.integers(1e6)),
-        "replicates": 2,
-        "shared_media": [{"name": "c", "kind": "edca", "profile": "802.11g"}],
-        "hops": hops,
-        "flows": flows,
-    }
-
-
-def cell2(r):
-    """Draws a Wi-Fi cell with stations of two classes."""
-    return cell(r, True)
-
-
-FAMILIES = [
-    loss_reno,
-    loss_cubic,
-    loss_hs,
-    loss_aimd,
-    loss_window,
-    dt_reno,
-    dt_cubic,
-    dt_cubic_n,
-    dt_reno_n,
-    dt_hs,
-    dt_hs_n,
-    hs_small,
-    bbr_vs,
-    bbr_alone,
-    codel,
-    pie,
-    pi2,
-    dctcp,
-    short_loss,
-    short_dt,
-    instcap,
-    tcpalone,
-    tfrc,
-    tfrcp,
-    red_hs,
-    cell,
-    cell2,
-]
-
-#: Takes seconds for each flow; its answers are compared in tests.
-SLOW = ("hstcp_window_sim",)
-
-
-def drawn(family, seed):
-    """Returns a scenario of a family."""
-    stream = int(hashlib.sha1(family.__name__.encode()).hexdigest()[:8], 16)
-    return family(np.random.default_rng([seed, stream]))
-
-
-def predicted(tree):
-    """Yields flow, model, output, prediction and the name of the metric that it is held against."""
+def verdicts(tree: Tree) -> Iterator[tuple[Tree, FlowPath, Model, dict[str, Any]]]:
+    """Yields flow, path, model, and its row of `ackclock.models.predictions` if it answers."""
     resolved = Scenario(tree).resolve().tree
     for path in flow_paths(resolved):
         flow = next(each for each in resolved["flows"] if each["name"] == path.flow)
-        for model in MODELS:
-            if model.name in SLOW:
-                continue
-            says = answer(model, path)
-            if says["within"] is None:
-                continue
-            for output in model.outputs:
-                if output.metric and (
-                    output.name != model.goodput or path.transfer.size_segments != inf
-                ):
-                    bytes_each = facts.mss_bytes(flow) if output.unit == "segments" else 1
-                    value = says["outputs"][output.name] * bytes_each
-                    yield path.flow, model, output.name, value, output.metric
-            if path.transfer.size_segments == inf:
-                yield path.flow, model, model.goodput, says["goodput_bit_per_s"], "goodput"
+        for record in MODELS:
+            says = answer(record, path)
+            if says["verdict"] != "does not apply":
+                yield flow, path, record, says
 
 
-def compared(tree):
-    """Yields flow, model, output, prediction, simulated mean, its standard error and the band."""
-    result = simulate(Scenario(tree))
-    for flow, model, output, value, metric in predicted(tree):
+def predicted(
+    flow: Tree, path: FlowPath, record: Model, says: dict[str, Any]
+) -> Iterator[tuple[str, float, str]]:
+    """Yields output, prediction and the metric that it is held against, of a model that applies."""
+    is_long = path.transfer.size_segments == inf
+    for output in record.outputs:
+        if output.metric and (output.name != record.goodput or not is_long):
+            bytes_each = facts.mss_bytes(flow) if output.unit == "segments" else 1
+            yield output.name, says["outputs"][output.name] * bytes_each, output.metric
+    if is_long:
+        yield record.goodput, says["goodput_bit_per_s"], "goodput"
+
+
+def compared(name: str, seed: int, departures: str, tree: Tree) -> Compared:
+    """Returns what models predict for a scenario, beside what the simulator finds."""
+    says = list(verdicts(tree))
+    answered = Counter((each[2].name, each[3]["within"] is not None) for each in says)
+    asked = [
+        (path.flow, record, *numbers)
+        for flow, path, record, row in says
+        if row["within"] is not None
+        for numbers in predicted(flow, path, record, row)
+    ]
+    result = simulate(Scenario(tree)) if asked else None
+    rows = []
+    for flow, record, output, value, metric in asked:
         by_subject = metrics.by_replicate(result, metrics.metric(metric)).get((0, flow), {})
         values = [each for each in by_subject.values() if each is not None and each == each]
         if values and np.mean(values) > 0:
-            error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
-            band = model.accuracy_of(output).within
-            yield flow, model, output, value, float(np.mean(values)), float(error), band
+            simulated, band = float(np.mean(values)), record.accuracy_of(output)
+            spread = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+            error = value / simulated - 1
+            where = name, str(seed), departures, flow, record.name, output
+            numbers = f"{value:.6g}", f"{simulated:.6g}", f"{spread:.3g}", f"{error:+.4f}"
+            rows.append((*where, *numbers, f"{band.within:g}", str(int(abs(error) <= band.within))))
+    return Compared(rows, answered)
 
 
-def main():
-    """Compares the scenarios that the command line asks for."""
-    first, count = int(sys.argv[1]), int(sys.argv[2])
-    print("family,seed,flow,model,output,predicted,simulated,standard_error,error,band,within")
-    total = inside = 0
-    for seed in range(first, first + count):
-        for family in FAMILIES:
-            for flow, model, output, predicted, simulated, spread, band in compared(
-                drawn(family, seed)
-            ):
-                error = predicted / simulated - 1
-                total, inside = total + 1, inside + (abs(error) <= band)
-                where = f"{family.__name__},{seed},{flow},{model.name},{output}"
-                numbers = f"{predicted:.6g},{simulated:.6g},{spread:.3g},{error:+.4f},{band:g}"
-                print(f"{where},{numbers},{int(abs(error) <= band)}", flush=True)
-    print(f"# {inside} of {total} within their bands")
+def of_family(name: str, seed: int) -> list[Compared]:
+    """Returns the comparisons of a family's scenario, and of its departures."""
+    every = []
+    for departures, tree in drawn(name, seed):
+        if valid(tree):
+            every.append(compared(name, seed, departures, tree))
+    return every
+
+
+def valid(tree: Tree) -> bool:
+    """Returns True if departures do not contradict each other."""
+    try:
+        Scenario(tree).resolve()
+    except ValueError:
+        return False
+    return True
+
+
+def draw(first: int, count: int) -> None:
+    """Prints the comparisons of so many seeds from the first on."""
+    print(",".join(COLUMNS))
+    rows: list[tuple[str, ...]] = []
+    answered: Counter[tuple[str, bool]] = Counter()
+    tasks = [(name, seed) for seed in range(first, first + count) for name in FAMILIES]
+    with ProcessPoolExecutor((os.cpu_count() or 1) + 1) as pool:
+        for every in pool.map(of_family, *zip(*tasks, strict=True)):
+            for each in every:
+                rows += each.rows
+                answered += each.answered
+                for row in each.rows:
+                    print(",".join(row), flush=True)
+    scenarios = len({row[:3] for row in rows})
+    inside = sum(row[-1] == "1" for row in rows)
+    print(f"# {scenarios} scenarios with a model that applies; {inside} of {len(rows)} within")
+    for record in MODELS:
+        applies, violates = answered[record.name, True], answered[record.name, False]
+        print(f"# {record.name}: applies in {applies} of {applies + violates} answers")
+
+
+def recorded() -> list[dict[str, str]]:
+    """Returns the rows of the recorded draw."""
+    lines = [line for line in RECORDED.read_text("utf-8").splitlines() if line[0] != "#"]
+    return list(csv.DictReader(lines))
+
+
+def summary(rows: list[dict[str, str]]) -> str:
+    """Returns the recorded draw in a sentence."""
+    scenarios = len({(row["family"], row["seed"], row["departures"]) for row in rows})
+    inside = sum(row["within"] == "1" for row in rows)
+    return (
+        f"In {scenarios} random scenarios, models said {len(rows)} times that they apply; "
+        f"{inside} numbers ({100 * inside / len(rows):.1f} %)\nwere within the stated band of the "
+        "simulator's. [Which formula should I trust?](which-formula.md#how-close-each-is)\nhas "
+        "them by model."
+    )
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """Returns the bands of all models, and how the recorded draw met them, as a table."""
+    lines = [
+        "| model | number | band | origin | compared | within | largest error |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for record in MODELS:
+        for band in record.accuracy:
+            for output in band.outputs:
+                mine = [
+                    row for row in rows if row["model"] == record.name and row["output"] == output
+                ]
+                inside = sum(row["within"] == "1" for row in mine)
+                worst = max((float(row["error"]) for row in mine), key=abs, default=None)
+                shown = "" if worst is None else f"{100 * worst:+.1f} %"
+                numbers = f"{len(mine) or ''} | {inside if mine else ''} | {shown}"
+                words = f"{band.words} | {band.origin}"
+                lines.append(f"| `{record.name}` | `{output}` | {words} | {numbers} |")
+    return "\n".join(lines)
+
+
+#: Sections that the record writes: page, name, text.
+PAGES = (
+    ("docs/guides/which-method.md", "accuracy", summary),
+    ("docs/guides/which-formula.md", "accuracy", table),
+)
+
+
+def main() -> None:
+    """Draws the seeds that the command line asks for, or writes pages."""
+    if sys.argv[1:] == ["--pages"]:
+        for page, name, text in PAGES:
+            section.write(page, name, text(recorded()))
+    else:
+        draw(int(sys.argv[1]), int(sys.argv[2]))
 
 
 if __name__ == "__main__":
