@@ -457,3 +457,10 @@ def test_a_record_refuses_what_contradicts(
     base |= {"other_stations": 3, "other_aifsn": 3, "other_cw_min": 15, "other_cw_max": 1023}
     with refused(code, field, value):
         models.model("edca").answer(**(base | given))
+
+
+def test_stations_that_always_collide_are_refused() -> None:
+    crowd = {"stations": 3.0, "other_stations": 2007.0, "aifsn": 3.0, "other_aifsn": 2.0}
+    windows = {"cw_min": 31.0, "cw_max": 1023.0, "other_cw_min": 15.0, "other_cw_max": 1023.0}
+    with refused("out-of-range", "stations", "no solution"):
+        models.model("edca").answer(**crowd, **windows, retries=1e6, rtt=0.1)

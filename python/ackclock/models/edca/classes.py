@@ -36,6 +36,8 @@ once, so that identical classes stay identical.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
+from typing import NoReturn
 
 import numpy as np
 
@@ -105,20 +107,25 @@ def solve(
     laws = [Counters.begun(access, slots, common, patient) for access in classes]
     for step in range(_MOST_STEPS):
         after = [law.answering(_nobody(laws, but=number)) for number, law in enumerate(laws)]
-        moved = max(
-            float(np.abs(new.waiting - old.waiting).max())
-            for new, old in zip(after, laws, strict=True)
-        )
-        laws = after
+        moves = [
+            np.abs(new.waiting - old.waiting).max() for new, old in zip(after, laws, strict=True)
+        ]
+        laws, moved = after, float(np.max(moves))
+        if isnan(moved):  # a station has more visits than doubles can count
+            _refuse_unsolved(classes)
         if moved < (_CLOSE if step < _MANY_STEPS else _CLOSE_ENOUGH):
             break
     else:
-        refuse(
-            "classes",
-            f"of {len(classes)}",
-            f"have no solution within {_MOST_STEPS} steps; give other windows",
-        )
+        _refuse_unsolved(classes)
     return _contention(laws, slot, sifs)
+
+
+def _refuse_unsolved(classes: Sequence[AccessClass]) -> NoReturn:
+    refuse(
+        "classes",
+        f"of {len(classes)}",
+        f"have no solution within {_MOST_STEPS} steps; give other windows",
+    )
 
 
 def _nobody(laws: Sequence[Counters], but: int | None = None) -> Array:

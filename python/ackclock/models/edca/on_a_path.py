@@ -293,7 +293,7 @@ def _unlike(path: FlowPath) -> str:
 
 
 # Of busy periods; a class with less is overestimated by up to a third (`edca.classes`).
-_STARVED = 0.02
+_STARVED = 0.05
 
 
 def _starved(path: FlowPath) -> str:
