@@ -136,7 +136,7 @@ def test_points_of_an_interrupted_sweep_may_have_different_numbers_of_runs() -> 
 
 
 def test_a_prediction_with_a_violated_assumption_is_marked() -> None:
-    quick = {"duration": "6 s", "replicates": 1, "hops.bottleneck.queue.limit": "100 packets"}
+    quick = {"duration": "12 s", "replicates": 1, "hops.bottleneck.queue.limit": "20 packets"}
     greedy = load(FIRST).replace({**quick, "flows.download.transport.control.kind": "reno"})
     source = {"kind": "cbr", "rate": "300 kbit/s"}
     for scenario, violated in (

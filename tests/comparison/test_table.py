@@ -289,7 +289,7 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
     head, cells = table.head, table.texts
     assert head[:4] == ["probability", "flow", "control", "predict"]
     assert head[-4:] == ["predict − simulate", "emulate − simulate", "model", "emulated"]
-    assert cells[1][-2:] == ["violated: few_timeouts", "3 of 3 reliable"]
+    assert cells[1][-2:] == ["violated: few_timeouts, long_run", "3 of 3 reliable"]
     assert [line[2] for line in cells] == ["Reno", "Reno"]
     assert [row["control"] for row in table.to_json()] == ["reno", "reno"]
     assert len(cells) == 2

@@ -11,6 +11,8 @@ from ackclock.capture import predictions as capture_predictions
 from tests.models.restated import facts_in, without_facts
 
 Tree = dict[str, Any]
+#: Time for many overflows, and for a slow start before.
+LONG = {"duration": "100 s", "warmup": "20 s"}
 
 EXAMPLES = sorted(path.name for path in Path("examples").glob("*.toml"))
 OF_ELEMENTS = ("control", "link", "queue", "traffic")
@@ -126,7 +128,7 @@ def test_where_a_control_reacts_to_delay_losses_do_not_say_how_far_its_window_fa
 
 
 def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
-    tree = resolved(**{"hops.wireless.impairments": []})
+    tree = resolved(**{"hops.wireless.impairments": []}, **LONG)
     flow = tree["flows"][0]["transport"]
     assert answers(tree, "sawtooth")["within"] != [None]
     flow["control"] = VEGAS_LIKE
@@ -186,7 +188,8 @@ def test_a_queue_that_does_not_state_a_rate_may_be_the_bottleneck(resolved) -> N
     ],
 )
 def test_a_queue_that_marks_has_no_saw_tooth(resolved, marks: bool | None, said: str) -> None:
-    tree = resolved(**{"hops.wireless.impairments": [], "flows.main.transport.ecn": True})
+    ecn = {"flows.main.transport.ecn": True}
+    tree = resolved(**{"hops.wireless.impairments": []}, **ecn, **LONG)
     hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
     hop["queue"]["kind"] = "fresh"
     hop["queue"]["facts"]["marks"] = marks
@@ -327,7 +330,7 @@ def test_contention_that_is_not_stated_leaves_a_cell_unknown() -> None:
 @pytest.mark.parametrize("kind", ["vegas", "cubic"])
 def test_a_steered_queue_is_for_flows_that_are_alike(resolved, kind: str) -> None:
     queue = {"kind": "pi2", "limit": "1000 packets"}
-    tree = resolved(**NO_LOSS, **{"hops.wireless.queue": queue, "flows.main.count": 4})
+    tree = resolved(**NO_LOSS, **LONG, **{"hops.wireless.queue": queue, "flows.main.count": 4})
     assert answers(tree, "steered_queue")["within"] == [0.05]
     other = resolved(
         **NO_LOSS, **{"hops.wireless.queue": queue, "flows.main.transport.control": {"kind": kind}}

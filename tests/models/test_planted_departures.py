@@ -30,6 +30,7 @@ def path_of_one_flow(**changes: Any) -> Tree:
         "name": "planted",
         "duration": "60 s",
         "warmup": "20 s",
+        "replicates": 5,
         "hops": [hop | {"impairments": [loss()]}, back],
         "flows": [flow],
     }
@@ -73,6 +74,14 @@ def udp(rate: str, route: str = "link") -> Tree:
     return {"flows": lambda flows: [flows[0], other]}
 
 
+def lasting(duration: str, warmup: str, replicates: int = 1) -> Tree:
+    return {
+        "duration": lambda _: duration,
+        "warmup": lambda _: warmup,
+        "replicates": lambda _: replicates,
+    }
+
+
 def both(*changes: Tree) -> Tree:
     return {name: change for each in changes for name, change in each.items()}
 
@@ -93,6 +102,7 @@ PI2 = hop(
     link={"kind": "constant", "rate": "30 Mbit/s"},
     queue={"kind": "pi2", "limit": "1000 packets"},
 )
+CODEL = hop(impairments=[], link=LINK, queue={"kind": "codel", "limit": "1000 packets"})
 LOSS_STEPS = [{"from": "0 s", "probability": "0.1 %"}, {"from": "30 s", "probability": "0.2 %"}]
 DELAY_STEPS = [{"from": "0 s", "delay": "0 s"}, {"from": "30 s", "delay": "20 ms"}]
 
@@ -136,7 +146,22 @@ DEPARTURES: list[tuple[str, str, Tree, str]] = [
         "kind": "markov", "rates": ["9 Mbit/s", "4 Mbit/s"], "mean_sojourn": "1 s"}),
      "free_acks"),
     ("a narrow link", "mathis", hop(link={"kind": "constant", "rate": "12 Mbit/s"}), "steady_rtt"),
+    ("few losses", "mathis", lasting("20 s", "5 s"), "long_run"),
+    ("a slow start that counts", "mathis", lasting("20 s", "1 s", 20), "long_run"),
     ("nothing", "sawtooth", SMALL, ""),
+    ("ACKs of eight segments", "square_root", both(
+        transport(delayed_ack={"every": "8 packets"}), lasting("60 s", "20 s", 10)),
+     "frequent_acks"),
+    ("a queue that slow start fills", "cubic_response", both(
+        transport(control=CUBIC), lasting("60 s", "2 s", 20),
+        hop(queue={"kind": "droptail", "limit": "9000 packets"}, impairments=[
+            loss(probability="0.06 %")])), "first_repair"),
+    ("slow start at each loss", "sawtooth", both(SMALL, transport(recovery="tahoe")),
+     "one_loss_at_an_overflow"),
+    ("ACKs in the queue", "sawtooth", both(SMALL, beside(
+        **UPLOAD, transport={"kind": "tcp", "preset": "rfc", "control": {"kind": "reno"},
+                             "receive_window": "4 packets"})), "free_acks"),
+    ("two overflows", "sawtooth", both(SMALL, lasting("14 s", "5 s")), "long_run"),
     ("a slow way back", "sawtooth", both(SMALL, {"hops": lambda hops: [
         SMALL["hops"](hops)[0], hops[1] | {"link": {"kind": "constant", "rate": "100 kbit/s"}}]}),
      "free_acks"),
@@ -152,11 +177,28 @@ DEPARTURES: list[tuple[str, str, Tree, str]] = [
         count=2, transport={"kind": "tcp", "preset": "rfc", "control": CUBIC})), "in_step"),
     ("nothing", "steered_queue", both(PI2, flow(count=3)), ""),
     ("one flow", "steered_queue", PI2, "steered"),
+    ("flows that leave", "steered_queue", both(PI2, flow(count=3), {"flows": lambda flows: [
+        flows[0] | {"count": 3}, flows[0] | {"name": "other", "stop": "30 s"}]}), "steady_flows"),
+    ("a receive window", "steered_queue", both(PI2, {"flows": lambda flows: [
+        flow(count=3, transport={"kind": "tcp", "preset": "rfc", "control": {"kind": "reno"},
+                                 "receive_window": "60 packets"})["flows"](flows)[0]]}),
+     "no_window_limit"),
+    ("nothing", "codel_cycle", CODEL, ""),
+    ("a receive window", "codel_cycle", both(CODEL, transport(receive_window="40 packets")),
+     "no_window_limit"),
+    ("slow start at each loss", "codel_cycle", both(CODEL, transport(recovery="tahoe")),
+     "quick_recovery"),
+    ("small windows", "codel_cycle", both(CODEL, {"hops": lambda hops: [
+        CODEL["hops"](hops)[0] | {"link": {"kind": "constant", "rate": "3 Mbit/s"}}, hops[1]]}),
+     "large_windows"),
+    ("a short warm-up", "codel_cycle", both(CODEL, lasting("60 s", "3 s")), "settled"),
     ("nothing", "cubic_response", transport(control=CUBIC), ""),
     ("a receive window", "cubic_response", transport(control=CUBIC, receive_window="50 packets"),
      "no_window_limit"),
     ("few round trips", "cardwell", transfer("8 kB"),
      "many_rounds"),
+    ("much after the first loss", "cardwell", both(
+        hop(impairments=[loss(probability="2 %")]), transfer("500 kB")), "slow_start_decides"),
     ("an initial window above the buffer", "cardwell", both(
         hop(queue={"kind": "droptail", "limit": "4 packets"}),
         transfer("150 kB")), "link_is_not_filled"),

@@ -223,7 +223,7 @@ def test_a_queues_limit_in_packets(resolved, queue: dict, places: float) -> None
 
 
 def test_competing_flows_are_counted_and_compared(leaky_pipe: Scenario) -> None:
-    point = leaky_pipe.expand()[0].scenario
+    point = leaky_pipe.expand()[0].scenario.replace(duration="100 s", warmup="10 s")
     flow = point.tree["flows"][0]
     alike = point.replace(flows=[flow | {"count": 2}, flow | {"name": "other"}])
     unlike = point.replace(flows=[flow, flow | {"name": "far", "access_delay": "50 ms"}])
@@ -308,10 +308,11 @@ def test_where_there_is_no_saw_tooth(resolved, change: dict, why_not: str) -> No
 
 
 def test_the_saw_tooth_of_a_scenario(resolved) -> None:
-    path = path_of(resolved(**{"hops.wireless.impairments": []}))
+    tree = resolved(**{"hops.wireless.impairments": []}, duration="100 s", warmup="10 s")
+    path = path_of(tree)
     verdict = models.model("sawtooth").applies(path)
     assert (verdict.within is not None, verdict.violated) == (True, ())
-    answers = models.predictions([resolved(**{"hops.wireless.impairments": []})])
+    answers = models.predictions([tree])
     [goodput] = [
         one
         for one, name in zip(answers["goodput_bit_per_s"], answers["model"], strict=True)

@@ -33,11 +33,13 @@ import numpy as np
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     FREE_ACKS,
+    FREQUENT_ACKS,
     GREEDY,
-    LONG_RUN,
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
     SAME_ROUND_TRIPS,
+    STEADY_FLOWS,
+    long_run,
     needs_tcp,
     not_by_path_model,
     rate_varies,
@@ -129,6 +131,11 @@ def _refusal(path: FlowPath) -> str:
     return ""
 
 
+def _startup_s(path: FlowPath) -> float:
+    says = bounds(**{name: np.asarray(value) for name, value in _inputs_of(path).items()})
+    return float(says["startup_time"] + says["drain_time"])
+
+
 def _not_droptail(path: FlowPath) -> str:
     bottleneck = path.bottleneck
     droptail = (
@@ -148,6 +155,11 @@ def _overflows(path: FlowPath) -> str:
         held >= wanted,
         f"start-up may overflow the buffer of {held:.4g} segments; it fills up to {wanted:.4g}",
     )
+
+
+def _one_by_one(path: FlowPath) -> str:
+    recovery = path.sender.recovery
+    return unless(recovery in ("sack", "rack"), f"loss recovery is {recovery}")
 
 
 def _small_window(path: FlowPath) -> str:
@@ -264,6 +276,9 @@ utilisation = a (1 - probing_share),  goodput = utilisation c/N""",
         NO_RANDOM_LOSS,
         Assumption("drop_tail", "the queue drops only when it is full", _not_droptail),
         Assumption("startup_fits", "start-up does not overflow the buffer", _overflows),
+        Assumption(
+            "sack", "what start-up loses is known from SACK, and repaired at once", _one_by_one
+        ),
         SAME_ROUND_TRIPS,
         Assumption(
             "smooth", "bursts, rounding to segments and ACK aggregation add nothing to a window"
@@ -272,8 +287,10 @@ utilisation = a (1 - probing_share),  goodput = utilisation c/N""",
             "window_is_received", "no receive window is below what is in flight", _small_window
         ),
         FREE_ACKS,
+        FREQUENT_ACKS,
         GREEDY,
-        LONG_RUN,
+        long_run(_startup_s),
+        STEADY_FLOWS,
         QUEUE_ALONE_DELAYS,
     ),
     evaluate=bounds,

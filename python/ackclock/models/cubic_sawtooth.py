@@ -26,10 +26,11 @@ import numpy as np
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     FREE_ACKS,
+    FREQUENT_ACKS,
     GREEDY,
-    LONG_RUN,
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
+    long_run,
     needs_tcp,
     no_droptail,
     not_cubic,
@@ -203,9 +204,16 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     }  # fmt: skip
 
 
+def _answer(path: FlowPath) -> dict[str, Array]:
+    return cycles(**{name: np.asarray(value) for name, value in _inputs_of(path).items()})
+
+
+def _period_s(path: FlowPath) -> float:
+    return float(_answer(path)["period"])
+
+
 def _slow_repair(path: FlowPath) -> str:
-    inputs = {name: np.asarray(value) for name, value in _inputs_of(path).items()}
-    answer = cycles(**inputs)
+    answer = _answer(path)
     # Outside the Reno-friendly region every other overflow loses more than one.
     lost = 1.0 if answer["friendly_share"] > _MOSTLY else max(float(answer["lost"]), 2.0)
     return slow_repair(path, lost, _FEWEST_SEGMENTS)
@@ -272,8 +280,9 @@ loss_rate = lost/segments per cycle""",
         IN_STEP,
         Assumption(QUICK_REPAIR.name, QUICK_REPAIR.sentence, _slow_repair),
         FREE_ACKS,
+        FREQUENT_ACKS,
         GREEDY,
-        LONG_RUN,
+        long_run(_period_s),
         QUEUE_ALONE_DELAYS,
     ),
     evaluate=cycles,

@@ -16,11 +16,14 @@ from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     FREE_ACKS,
+    FREQUENT_ACKS,
     GREEDY,
-    LONG_RUN,
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
+    burst_segments,
+    long_run,
     needs_tcp,
+    not_received,
     rate_varies,
     unless,
     unlike_competitors,
@@ -100,17 +103,22 @@ def _refusal(path: FlowPath) -> str:
     return unless(room > bottleneck.flows, "the queue overflows before all marks have an effect")
 
 
-# Linux hands at most a millisecond's worth or 64 kB to the link at once (tcp_tso_autosize).
-_BURST_S, _BURST_BYTES = 1e-3, 65536.0
+def _answer(path: FlowPath) -> dict[str, Array]:
+    return fixed_point(**{name: np.asarray(value) for name, value in _inputs_of(path).items()})
+
+
+def _settling_s(path: FlowPath) -> float:
+    """Returns the time in which a window grows again after the first mark, which halves it."""
+    return float(_answer(path)["window"]) / 2 * path.full_queue_round_trip_s
 
 
 def _bursts(path: FlowPath) -> str:
-    bottleneck = path.bottleneck
-    burst = min(_BURST_S * bottleneck.segments_per_s, _BURST_BYTES / max(path.sender.mss_bytes, 1))
+    threshold = path.bottleneck.marks_above_segments
+    burst = burst_segments(path)
     return unless(
-        not path.sender.bursts or burst <= bottleneck.marks_above_segments,
+        burst <= threshold,
         f"the sender hands bursts of up to {burst:.3g} segments to its link, more than the "
-        f"threshold of {bottleneck.marks_above_segments:.3g}",
+        f"threshold of {threshold:.3g}",
     )
 
 
@@ -153,10 +161,15 @@ goodput = utilisation C/N""",
             ),
         ),
         Assumption("smooth", "no burst of a sender reaches the threshold by itself", _bursts),
+        Assumption(
+            "no_window_limit", "the receive window is above the largest window",
+            lambda path: not_received(path, float(_answer(path)["window"]) + 1),
+        ),
         NO_RANDOM_LOSS,
         FREE_ACKS,
+        FREQUENT_ACKS,
         GREEDY,
-        LONG_RUN,
+        long_run(lambda path: float(_answer(path)["period"]), _settling_s),
         QUEUE_ALONE_DELAYS,
         AN_ACK_EACH,
     ),

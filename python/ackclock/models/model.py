@@ -445,11 +445,9 @@ class Model:
             return Verdict(why_not)
         try:
             self.completed(**self.inputs_of(path))
-        except InputError as error:
+            violations = [(each.name, each.violation(path)) for each in self.assumptions]
+        except InputError as error:  # inputs out of their domains, or that contradict each other
             return Verdict(str(error))
-        violations = (
-            (assumption.name, assumption.violation(path)) for assumption in self.assumptions
-        )
         return Verdict(
             violated=tuple((name, how) for name, how in violations if how),
             accuracy=self.accuracy_of(self.goodput),

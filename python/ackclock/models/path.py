@@ -293,6 +293,8 @@ class Competitor(NamedTuple):
         counts_marks: True if the feedback tells how many packets were marked.
         most_bit_per_s: Most that each sends, with headers: by its traffic, random loss, the receive
             window and the links of its route. NaN if it is unknown.
+        stays: True if they always have data to send, from the warm-up to the end of the run; None
+            if unknown.
     """
 
     transport: str
@@ -303,6 +305,7 @@ class Competitor(NamedTuple):
     codepoint: str = ""
     counts_marks: bool = False
     most_bit_per_s: float = inf
+    stays: bool | None = True
 
     @property
     def is_responsive(self) -> bool:
@@ -355,6 +358,7 @@ class Bottleneck:
         feedback: Feedback of its rate to a host before it.
         competitors: All instances that cross it, including this flow's; empty if unknown.
         hop: Name of the hop; empty if unknown.
+        acks_share: Share of its rate that ACKs of other flows may take.
         filled_by: The competitor with the most data at a hop on the route that all flows fill with
             what they send on average; empty if there is room at every hop.
     """
@@ -376,6 +380,7 @@ class Bottleneck:
     feedback: Feedback | Nothing | None = None
     competitors: tuple[Competitor, ...] = ()
     hop: str = ""
+    acks_share: float = 0.0
     filled_by: str = ""
 
     @property
@@ -459,6 +464,7 @@ class Sender:
         recovery: Name of the loss recovery; empty for UDP.
         segments_per_ack: b, the round trips in which the window grows by one segment. With growth
             per ACK it is the number of segments per ACK; with byte counting it is one.
+        segments_acked: Full segments that an ACK covers; more if the receiver's timer sends it.
         first_timeout_s: T0, the retransmission timeout at a constant round-trip time (RFC 6298 with
             a variance of zero).
         full_queue_timeout_s: The same while the bottleneck's queue is full; NaN for a capture.
@@ -475,6 +481,7 @@ class Sender:
     mss_bytes: float
     recovery: str = ""
     segments_per_ack: float = 1.0
+    segments_acked: float = 1.0
     first_timeout_s: float = inf
     full_queue_timeout_s: float = nan
     receive_window_segments: float = inf
@@ -498,6 +505,8 @@ class Transfer:
         syn_timer_s: Retransmission timer of a SYN.
         initial_window_segments: Initial window; infinite for UDP.
         settles_s: Time from the flow's start to the end of the warm-up; infinite for a capture.
+        measured_s: Time from there to the end of the run; infinite for a capture.
+        runs: Runs over which results are averaged.
         first_delayed_ack_s: Mean delay of the ACK of the first segment. It is half the receiver's
             timer if that segment is alone and not acknowledged at once.
     """
@@ -509,6 +518,8 @@ class Transfer:
     syn_timer_s: float = inf
     initial_window_segments: float = inf
     settles_s: float = inf
+    measured_s: float = inf
+    runs: int = 1
     first_delayed_ack_s: float = 0.0
 
 

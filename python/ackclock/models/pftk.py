@@ -163,7 +163,7 @@ RENO_RECOVERY = Assumption(
 
 # The share of the time in timeouts at which the formula becomes too low: it counts more losses as
 # timeouts than senders have (`benches/accuracy.py`).
-_MOST_TIMEOUTS = 0.5
+_MOST_TIMEOUTS = 0.4
 
 
 def _timeouts_dominate(path: FlowPath) -> str:
@@ -183,7 +183,7 @@ def _timeouts_dominate(path: FlowPath) -> str:
 
 TIMEOUTS_DO_NOT_DOMINATE = Assumption(
     "timeouts_do_not_dominate",
-    "timeouts take at most half of the time",
+    f"timeouts take at most {100 * _MOST_TIMEOUTS:g} % of the time",
     _timeouts_dominate,
 )
 

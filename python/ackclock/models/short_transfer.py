@@ -33,6 +33,7 @@ from ackclock.models import slow_start_overflow as overflowing
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     FREE_ACKS,
+    FREQUENT_ACKS,
     QUEUE_ALONE_DELAYS,
     STEADY_LINK,
     needs_tcp,
@@ -505,6 +506,7 @@ _ASSUMPTIONS = (
         lambda path: unless(path.control.is_aimd, f"{path.control.name} does not grow linearly"),
     ),
     FREE_ACKS,
+    FREQUENT_ACKS,
     STEADY_LINK,
     QUEUE_ALONE_DELAYS,
 )

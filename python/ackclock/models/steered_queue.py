@@ -7,6 +7,8 @@ law gives that window: p = (C/W)^2 (Mathis, Semke, Mahdavi and Ott 1997; C is `s
 squares a base probability p', which is therefore C/W. Derived here; no paper prints it so.
 """
 
+from math import nan
+
 import numpy as np
 
 from ackclock.models import square_root
@@ -14,15 +16,20 @@ from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     FIRST_REPAIR,
     FREE_ACKS,
+    FREQUENT_ACKS,
     GREEDY,
-    LONG_RUN,
     MARKS_AS_LOSSES,
     NO_RANDOM_LOSS,
+    PEAK_RECEIVED,
+    QUICK_RECOVERY,
     SAME_ROUND_TRIPS,
+    STEADY_FLOWS,
     jitter,
     lacks,
+    long_run,
     needs_tcp,
     not_aimd,
+    not_received,
     rate_varies,
     unless,
     unlike_competitors,
@@ -75,6 +82,16 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
         "additive_increase": control.growth_segments,
         "decrease_factor": control.kept_share,
     }  # fmt: skip
+
+
+def _state(path: FlowPath) -> dict[str, Array]:
+    return steady_state(**{name: np.asarray(value) for name, value in _inputs_of(path).items()})
+
+
+def _between_losses_s(path: FlowPath) -> float:
+    state = _state(path)
+    per_s = float(state["loss_rate"] * state["window"] / state["mean_rtt"])
+    return 1 / per_s if per_s > 0 else nan
 
 
 def _refusal(path: FlowPath) -> str:
@@ -152,10 +169,17 @@ C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))""",
             "fill it, and the probability is not cut off at 0", _swings,
         ),
         FIRST_REPAIR,
+        QUICK_RECOVERY,
+        Assumption(
+            "no_window_limit", "the receive window is above the windows that drops leave",
+            lambda path: not_received(path, float(_state(path)["window"]) * PEAK_RECEIVED),
+        ),
         Assumption("few_timeouts", "windows are large: there are no timeouts", _small_windows),
     FREE_ACKS,
+    FREQUENT_ACKS,
         GREEDY,
-        LONG_RUN,
+        long_run(_between_losses_s),
+        STEADY_FLOWS,
         MARKS_AS_LOSSES,
         NO_RANDOM_LOSS,
         SAME_ROUND_TRIPS,

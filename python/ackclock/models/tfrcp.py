@@ -98,7 +98,7 @@ MODEL = Model(
     accuracy=(
         Accuracy(
             ("goodput",),
-            0.2,
+            0.25,
             "measured",
             "TFRCP at 0.05 to 5 % independent loss, 20 to 200 ms",
         ),

@@ -8,17 +8,19 @@ import numpy as np
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
     FREE_ACKS,
+    FREQUENT_ACKS,
     GREEDY,
-    LONG_RUN,
+    STEADY_FLOWS,
     jitter,
     lacks,
+    long_run,
     needs_tcp,
     no_droptail,
     not_highspeed,
     rate_varies,
     unless,
 )
-from ackclock.models.hstcp_response import increase, loss_rate
+from ackclock.models.hstcp_response import decrease, increase, loss_rate
 from ackclock.models.model import Assumption
 from ackclock.models.path import Competitor, FlowPath
 from ackclock.models.sawtooth import slow_repair
@@ -117,6 +119,14 @@ def _uneven(path: FlowPath) -> str:
     )
 
 
+def _between_losses_s(path: FlowPath) -> float:
+    """Returns the time in which a flow that has its share grows by what a loss takes."""
+    held = path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
+    window = max(held, 1.0)
+    rounds = window * float(decrease(window)) / float(increase(window))
+    return rounds * path.full_queue_round_trip_s
+
+
 OF_THE_FLOWS = (
     Assumption(
         "highspeed",
@@ -135,8 +145,10 @@ OF_THE_FLOWS = (
     ),
     AN_ACK_EACH,
     FREE_ACKS,
+    FREQUENT_ACKS,
     GREEDY,
-    LONG_RUN,
+    long_run(_between_losses_s),
+    STEADY_FLOWS,
     Assumption(
         "steady_rtt",
         "only the router's queue adds to the round-trip time",
@@ -169,7 +181,9 @@ NOT_GENTLE = Assumption(
     ),
 )
 NO_AVERAGE = Assumption(
-    "no_average", "RED drops by the queue length at an arrival, not by its average"
+    "no_average",
+    "RED drops by the queue length at an arrival, not by its average",
+    lambda _: "RED drops by the average of its queue, and windows rise until that has followed",
 )
 
 

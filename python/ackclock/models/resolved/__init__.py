@@ -47,7 +47,7 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crossing: Crowds)
             route, measured_s, sender.control, round_trip.base_s, sender.segments_per_ack
         ),
         sender=sender,
-        transfer=senders.transfer(flow, measured_s[0]),
+        transfer=senders.transfer(flow, measured_s, int(scenario["replicates"])),
         bottleneck=bottleneck,
         acks=ack_path(crossing, flow, route),
     )

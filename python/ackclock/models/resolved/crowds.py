@@ -14,6 +14,7 @@ from ackclock.models.resolved.topology import (
     base_round_trip,
     codepoint_of,
     counts_marks,
+    is_always_active,
     measured_time,
     route_of,
     service_bit_per_s,
@@ -68,7 +69,9 @@ def crowds(scenario: Tree) -> Crowds:
 def _competitor(scenario: Tree, flow: Tree) -> Competitor:
     route, control = route_of(scenario, flow), control_of(flow)
     round_trip_s = base_round_trip(flow, route)
-    lost, _ = loss_rates(route, measured_time(scenario))
+    measured_s = measured_time(scenario)
+    lost, _ = loss_rates(route, measured_s)
+    greedy = facts.traffic(flow)["greedy"]
     return Competitor(
         transport=facts.transport(flow)[0],
         control=control,
@@ -84,6 +87,7 @@ def _competitor(scenario: Tree, flow: Tree) -> Competitor:
             lost,
             min((service_bit_per_s(hop) for hop in route.data), default=inf),
         ),
+        stays=greedy and is_always_active(flow, measured_s[0]),
     )
 
 

@@ -78,7 +78,8 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         return Bottleneck(
             link_bit_per_s=capped, varies=varies, unknown=unknown, filled_by=next(filling, "")
         )
-    segments_per_s = service_bit_per_s(hop) / 8 / packet if packet > 0 else inf
+    whole = service_bit_per_s(hop)
+    segments_per_s = whole / 8 / packet if packet > 0 else inf
     name, queue = facts.queue(hop)
     return Bottleneck(
         link_bit_per_s=capped,
@@ -97,8 +98,15 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         feedback=_feedback(links, hop),
         competitors=competitors(hop),
         hop=hop["name"],
+        acks_share=_acks_bit_per_s(crossing, hop) / whole if whole > 0 else 0.0,
         filled_by=next(filling, ""),
     )
+
+
+def _acks_bit_per_s(crossing: Crowds, hop: Hop) -> float:
+    """Returns the rate of the ACKs that share a hop with data."""
+    is_shared = hop.get("scope", "shared") == "shared"
+    return crossing.acks.get(hop["name"], 0.0) if is_shared else 0.0
 
 
 def _unknown_rate(hop: Hop, route: list[str]) -> str:

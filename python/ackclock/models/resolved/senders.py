@@ -8,7 +8,12 @@ from ackclock import units
 from ackclock.elements import facts
 from ackclock.models.path import Sender, Transfer
 from ackclock.models.resolved.controls import control_of
-from ackclock.models.resolved.topology import codepoint_of, counts_marks, latest
+from ackclock.models.resolved.topology import (
+    codepoint_of,
+    counts_marks,
+    is_always_active,
+    latest,
+)
 
 Flow = dict[str, Any]
 
@@ -31,6 +36,7 @@ def sender(flow: Flow, round_trip_s: float, full_queue_round_trip_s: float) -> S
         mss_bytes=facts.mss_bytes(flow),
         recovery=stated["loss_recovery"] or "",
         segments_per_ack=window["segments_per_growth"],
+        segments_acked=stated["delayed_acks"]["segments"] if stated["delayed_acks"] else 1.0,
         first_timeout_s=_first_timeout(timer, round_trip_s),
         full_queue_timeout_s=_first_timeout(timer, full_queue_round_trip_s),
         receive_window_segments=_limit(window["receive_segments"]),
@@ -41,21 +47,23 @@ def sender(flow: Flow, round_trip_s: float, full_queue_round_trip_s: float) -> S
     )
 
 
-def transfer(flow: Flow, warmup_s: float) -> Transfer:
+def transfer(flow: Flow, measured_s: tuple[float, float], runs: int) -> Transfer:
     """Returns the data that a flow has to send.
 
     Args:
         flow: A flow of a resolved scenario.
-        warmup_s: End of the warm-up.
+        measured_s: End of the warm-up, and of the run.
+        runs: Runs over which results are averaged.
     """
     stated, traffic = facts.transport(flow)[1], facts.traffic(flow)
+    warmup_s, end_s = measured_s
     data = Transfer(
         is_greedy=traffic["greedy"],
-        is_always_active="arrivals" not in flow
-        and flow["stop"] == "end"
-        and latest(flow["start"]) <= warmup_s,
+        is_always_active=is_always_active(flow, warmup_s),
         size_segments=_size(traffic["size_bytes"], facts.mss_bytes(flow)),
         settles_s=max(warmup_s - latest(flow["start"]), 0.0),
+        measured_s=end_s - warmup_s,
+        runs=runs,
     )
     delayed, window, timer = stated["delayed_acks"], stated["congestion_window"], stated["timer"]
     if not delayed or not window or not timer:

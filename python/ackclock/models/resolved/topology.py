@@ -114,6 +114,12 @@ def measured_time(scenario: dict[str, Any]) -> tuple[float, float]:
     return latest(scenario["warmup"]), latest(scenario["duration"])
 
 
+def is_always_active(flow: dict[str, Any], warmup_s: float) -> bool:
+    """Returns true if a flow is active from the end of the warm-up to the end of the run."""
+    late = "arrivals" in flow or latest(flow["start"]) > warmup_s
+    return not late and flow["stop"] == "end"
+
+
 def latest(written: Any) -> float:
     """Returns the end of a range in seconds, or the time itself."""
     return units.seconds(written[-1] if isinstance(written, list) else written)
