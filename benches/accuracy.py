@@ -181,11 +181,11 @@ def summary(rows: list[dict[str, str]]) -> str:
     """Returns the recorded draw in a sentence."""
     scenarios = len({(row["family"], row["seed"], row["departures"]) for row in rows})
     inside = sum(row["within"] == "1" for row in rows)
+    share = 100 * inside / len(rows)
     return (
-        f"In {scenarios} random scenarios, models said {len(rows)} times that they apply; "
-        f"{inside} numbers ({100 * inside / len(rows):.1f} %)\nwere within the stated band of the "
-        "simulator's. [Which formula should I trust?](which-formula.md#how-close-each-is)\nhas "
-        "them by model."
+        f"In {scenarios} random scenarios, models that violate no assumption gave {len(rows)} "
+        f"numbers. {inside} of them\n({share:.1f} %) were within their band of the simulated ones. "
+        "A\n[table](which-formula.md#how-close-each-is) has them by model."
     )
 
 

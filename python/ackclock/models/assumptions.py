@@ -55,8 +55,8 @@ def long_run(
 
     Args:
         cycle_s: Time between two reductions of the window of a flow.
-        settling_s: Time after the start until cycles are alike; by default a cycle, or the growth
-            of the whole window if slow start may end below it.
+        settling_s: Time after the start until cycles are alike; by default a cycle, or that of
+            growing the whole window if slow start may end below it.
     """
 
     def violation(path: FlowPath) -> str:
@@ -76,10 +76,14 @@ def long_run(
 
 
 def _cycles_to_settle(path: FlowPath) -> float:
-    """Returns the cycles until the window is as large as later; a cycle grows by what it falls."""
+    """Returns the cycles until the window is as large as later.
+
+    A cycle of linear growth adds what the window falls. CUBIC grows faster, the more is missing.
+    """
     sender, control = path.sender, path.control
     is_short = control.slow_start_ends_early or sender.initial_threshold_segments < inf
-    return 1 / (1 - control.kept_share) if is_short and control.kept_share < 1 else 1.0
+    is_linear = control.growth == "linear" and control.kept_share < 1
+    return 1 / (1 - control.kept_share) if is_short and is_linear else 1.0
 
 
 # Measured cycles with and without a slow start before them, from which on the mean over a run of a
