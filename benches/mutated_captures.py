@@ -67,7 +67,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.pipe, other = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=serve, args=(other,))
+        self.process = multiprocessing.Process(target=serve, args=(other,), daemon=True)
         self.process.start()
         other.close()
         self.seed = -1
