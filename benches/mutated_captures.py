@@ -167,8 +167,8 @@ def summary(costs: dict[int, Cost], faults: int) -> str:
     refused = sum(bool(cost.refused) for cost in costs.values())
     median = statistics.median(cost.processor_s for cost in costs.values())
     return (
-        f"{len(costs):,} damaged captures, {refused:,} of them refused in one line and {faults} at "
-        f"fault: {median:.2f} s of processor time in the median, at most "
+        f"Of {len(costs):,} damaged captures, {refused:,} were refused in one line and {faults} at "
+        f"fault. The median took {median:.2f} s of processor time. The worst took "
         f"{costs[slowest].processor_s:.2f} s (seed {slowest}) and "
         f"{costs[largest].memory_bytes / 1e6:.0f} MB (seed {largest})."
     )

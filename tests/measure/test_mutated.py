@@ -18,7 +18,7 @@ def test_damaged_captures_take_little_memory(
     """In a process of their own: the bound on memory includes all that is loaded."""
     outcome = run_python(str(TRIAL), "--count", "4", "--processes", "1")
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
-    assert outcome.stdout.startswith("4 damaged captures, ")
+    assert outcome.stdout.startswith("Of 4 damaged captures, ")
 
 
 def test_damages_are_the_same_for_a_seed_and_differ_between_seeds() -> None:
