@@ -203,6 +203,13 @@ def test_an_unknown_metric_is_named() -> None:
         metric("goodptu")
 
 
+def test_the_order_of_shares_moves_no_bit_of_jains_index() -> None:
+    """Sums of the same numbers in another order differ in their last bits."""
+    shares = np.random.default_rng(1).uniform(1, 9, 40)
+    orders = [shares, shares[::-1], np.roll(shares, 7), np.sort(shares)]
+    assert len({jain(order) for order in orders}) == 1
+
+
 def test_fairness_is_of_flows_that_were_active_after_the_warm_up(leaky_pipe: Scenario) -> None:
     alone = leaky_pipe.expand()[1].scenario
     flow = alone.tree["flows"][0]

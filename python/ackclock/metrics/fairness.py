@@ -13,8 +13,11 @@ from ackclock.result.result import Result
 
 
 def jain(shares: ArrayLike) -> float:
-    """Returns Jain's index: 1 for equal shares, 1/n if one of n has all, NaN if all are zero."""
-    shares = np.asarray(shares, float)
+    """Returns Jain's index: 1 for equal shares, 1/n if one of n has all, NaN if all are zero.
+
+    The order of the shares does not matter, not even in the last bit.
+    """
+    shares = np.sort(np.asarray(shares, float))
     squares = float((shares**2).sum())
     return float(shares.sum()) ** 2 / (shares.size * squares) if squares > 0 else math.nan
 

@@ -37,7 +37,7 @@ def friendliness(result: Result) -> list[Value]:
     values = []
     for (point, replicate), rows in with_shares(result, "goodput_bit_per_s"):
         goodput = np.where(rows["shares"], rows["goodput_bit_per_s"], math.nan)
-        everybody = mean_of_known(goodput)
+        everybody = mean_of_known(np.sort(goodput))  # in any order of the flows the same
         for flow in dict.fromkeys(rows["flow"]):
             own = mean_of_known(goodput[rows["flow"] == flow])
             values.append(

@@ -63,7 +63,9 @@ const known = (values) => values.filter((value) => !Number.isNaN(value));
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const mean = (values) => (values.length ? sum(values) / values.length : NaN);
 
-function jain(shares) {
+// Returns Jain's index. It sums in ascending order, so the order of the flows moves no bit.
+function jain(unsorted) {
+  const shares = [...unsorted].sort((a, b) => a - b);
   const squares = sum(shares.map((share) => share ** 2));
   return squares > 0 ? sum(shares) ** 2 / (shares.length * squares) : NaN;
 }
