@@ -1,6 +1,7 @@
 """The compiled engine: plain data in, plain data out. Raises the errors of `ackclock.errors`."""
 
 from collections.abc import Callable, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,21 @@ def is_checking() -> bool:
     """Returns True if the engine was built with debug assertions.
 
     It then checks the physics as it runs, and is slower.
+    """
+
+def limits() -> list[tuple[str, int, str, str]]:
+    """Returns every limit on what others wrote.
+
+    Each has a name, a number, the number in words, and what is limited.
+    """
+
+def cut(message: str) -> str:
+    """Returns a message whose quoted values, and which as a whole, are not too long."""
+
+def read_file(path: str, most: int) -> bytes:
+    """Returns the content of a regular file of at most `most` bytes.
+
+    Raises `InputError` for anything else, and the `OSError` that `open` raises.
     """
 
 def parse_scenario(text: str) -> str:
@@ -37,16 +53,22 @@ def unit_remedy(number: str, unit: str, dimensions: list[str]) -> str | None:
 def parse_assignment(text: str) -> tuple[str, str]:
     """Splits `path=value` into the path and the value as JSON."""
 
-def set(tree_json: str, path: str, value_json: str) -> str:
-    """Returns the tree with one value replaced."""
+def set(tree_json: str, changes: list[tuple[str, str]]) -> str:
+    """Returns the tree with other values, each a path and JSON, set one after the other."""
+
+def without_sweep(tree_json: str) -> str:
+    """Returns the tree without its sweep, with the first value of each path that can be set."""
 
 def expand(tree_json: str) -> list[tuple[str, str]]:
     """Returns, for each point of the sweep, a JSON list of [path, value] and the point's tree."""
 
-def resolve(tree_json: str, folder: str) -> str:
-    """Checks a tree and fills in all defaults; looks up files in `folder`."""
+def resolve(tree_json: str, place: Path | tuple[Path, Set[str]]) -> str:
+    """Checks a tree and fills in all defaults.
 
-def derived(tree_json: str, folder: str) -> str:
+    Looks up files in a folder; only those with the given names, if there are names.
+    """
+
+def derived(tree_json: str, place: Path | tuple[Path, Set[str]]) -> str:
     """Returns a JSON list of what was computed: field, written, value, sources."""
 
 def schema() -> str:
@@ -57,7 +79,7 @@ def registry() -> str:
 
 def simulate(
     points: list[str],
-    folder: str,
+    place: Path | tuple[Path, Set[str]],
     *,
     threads: int,
     memory: int | None,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Tree = dict[str, Any]
+#: Where files that a scenario names are looked up: a folder; or a folder, and the names of the only
+#: files that may be read.
+Place = Path | tuple[Path, frozenset[str]]
 #: A table from the engine. Each column maps to a type, its bytes and, if it holds indices, the
 #: words that they stand for.
 Columns = dict[str, tuple[Any, ...]]
@@ -52,12 +55,14 @@ def replace(tree: Tree, changes: dict[str, Any]) -> Tree:
 
     A path that is given a value is no longer swept, unless `changes` gives a sweep too.
     """
-    text = _dumped(tree)
-    for path, value in sorted(
-        changes.items(), key=lambda change: change[0].partition(".")[0] == "sweep"
-    ):
-        text = _native.set(text, path, json.dumps(value))
-    return _loaded(text)
+    ordered = sorted(changes.items(), key=lambda change: change[0].partition(".")[0] == "sweep")
+    written = [(path, json.dumps(value)) for path, value in ordered]
+    return _loaded(_native.set(_dumped(tree), written))
+
+
+def without_sweep(tree: Tree) -> Tree:
+    """Returns the tree without its sweep, with the first value of each path that can be set."""
+    return _loaded(_native.without_sweep(_dumped(tree)))
 
 
 def expand(tree: Tree) -> list[tuple[dict[str, Any], Tree]]:
@@ -68,18 +73,18 @@ def expand(tree: Tree) -> list[tuple[dict[str, Any], Tree]]:
     ]
 
 
-def resolve(tree: Tree, folder: Path) -> Tree:
-    """Checks a tree and fills in all defaults. Files are looked up in `folder`."""
-    return _loaded(_native.resolve(_dumped(tree), str(folder)))
+def resolve(tree: Tree, place: Place) -> Tree:
+    """Checks a tree and fills in all defaults."""
+    return _loaded(_native.resolve(_dumped(tree), place))
 
 
-def derived(tree: Tree, folder: Path) -> list[dict[str, Any]]:
+def derived(tree: Tree, place: Place) -> list[dict[str, Any]]:
     """Returns what the engine computed from expressions and from units of the path.
 
     Returns:
         `field`, `written`, `value` and `sources` (a list of texts) of each.
     """
-    quantities: list[dict[str, Any]] = json.loads(_native.derived(_dumped(tree), str(folder)))
+    quantities: list[dict[str, Any]] = json.loads(_native.derived(_dumped(tree), place))
     return quantities
 
 
@@ -95,7 +100,7 @@ def registry() -> Tree:
 
 def simulate(
     points: list[Tree],
-    folder: Path,
+    place: Place,
     *,
     threads: int,
     memory: int | None,
@@ -109,7 +114,7 @@ def simulate(
 
     Args:
         points: Trees.
-        folder: Folder in which files are looked up.
+        place: Where files are looked up.
         threads: Number of threads.
         memory: Largest number of bytes that it may need; None for no limit.
         packets: True to make the table `packets`.
@@ -128,7 +133,7 @@ def simulate(
     """
     return _native.simulate(
         [_dumped(tree) for tree in points],
-        str(folder),
+        place,
         threads=threads,
         memory=memory,
         packets=packets,

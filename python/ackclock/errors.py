@@ -1,12 +1,15 @@
 """The errors that ackclock raises: a code and a field for programs, a sentence for people.
 
 The text of an error is one line, `field: what is wrong; what to do`. Codes are stable; sentences
-may change. `suggestion` ends a sentence about an unknown name.
+may change. It quotes long values in part (`limits.cut`). `suggestion` ends a sentence about an
+unknown name.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Self
+
+from ackclock.limits import cut
 
 #: Every code and its meaning. The engine raises the first eleven, too (`ackclock-spec`).
 CODES: Final = {
@@ -36,6 +39,7 @@ class _CodedError(Exception):
     def __init__(self, code: str, field: str, message: str, value: Any = None) -> None:
         if code not in CODES:
             raise KeyError(code)
+        message = cut(message)
         super().__init__(code, field, message, value)
         self.code = code
         self.field = field
@@ -47,7 +51,7 @@ class _CodedError(Exception):
         return type(self)(self.code, field, self.message, self.value)
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.message}" if self.field else self.message
+        return cut(f"{self.field}: {self.message}") if self.field else self.message
 
 
 class InputError(_CodedError, ValueError):
@@ -118,7 +122,7 @@ class ScenarioError(InputError):
         return cls(code, field, message, value, place, others)
 
     def __str__(self) -> str:
-        return f"{self.place}: {super().__str__()}" if self.place else super().__str__()
+        return cut(f"{self.place}: {super().__str__()}") if self.place else super().__str__()
 
 
 class CaptureError(InputError):

@@ -1,11 +1,14 @@
-//! Files that a scenario names, on disk, and controls compiled from C source.
+//! Files that others wrote, read within limits; those that a scenario names; and controls compiled
+//! from C source.
 
 use ackclock_core::programs::kernel::HEADER;
 use ackclock_spec::files::Files;
-use std::collections::HashMap;
+use ackclock_spec::limits::{CONTROL_BYTES, NAMED_FILE_BYTES, bytes};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::fs;
-use std::io;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,22 +18,128 @@ use std::sync::{Mutex, PoisonError};
 /// of them have been seen to compile a control that a kernel takes, or lie between two that have.
 const RELEASES: std::ops::RangeInclusive<u32> = 14..=22;
 
+/// The reason why a file was not read.
+#[derive(Debug)]
+pub enum Unread {
+    /// The system refused.
+    System(io::Error),
+    /// It is a device, a pipe or a socket, whose content may have no end.
+    NotRegular,
+    /// It has more bytes than this limit.
+    TooLarge(u64),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unread::System(error) => f.write_str(&reason(error)),
+            Unread::NotRegular => f.write_str("not a regular file"),
+            Unread::TooLarge(most) => write!(f, "larger than {}, the most", bytes(*most)),
+        }
+    }
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        Unread::System(error)
+    }
+}
+
+/// Opens a regular file to read it. Anything else is not opened, since that may wait.
+///
+/// # Errors
+/// It cannot be opened, or is a folder, a device, a pipe or a socket.
+pub fn open(path: &Path) -> Result<File, Unread> {
+    let check = |kind: fs::FileType| match kind {
+        kind if kind.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
+        kind if kind.is_file() => Ok(()),
+        _ => Err(Unread::NotRegular),
+    };
+    check(fs::metadata(path)?.file_type())?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Another file may have taken its place: a pipe would wait for its writer.
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    check(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Reads a regular file of at most `most` bytes.
+///
+/// # Errors
+/// As for [`open`], and a larger file, of which no more than `most` bytes are read.
+pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
+    let file = open(path)?;
+    let length = file.metadata()?.len();
+    let mut content = Vec::new();
+    if length <= most {
+        content.reserve_exact(usize::try_from(length).unwrap_or_default());
+        // The files of /proc state no length, and any file may grow.
+        file.take(most.saturating_add(1))
+            .read_to_end(&mut content)?;
+    }
+    match length.max(content.len() as u64) > most {
+        true => Err(Unread::TooLarge(most)),
+        false => Ok(content),
+    }
+}
+
 /// Files relative to a folder.
 #[derive(Clone, Debug)]
-pub struct Folder(pub PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    /// The names of the only files that are read; none for all.
+    only: Option<BTreeSet<String>>,
+}
+
+impl Folder {
+    /// Returns the files of a folder.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Folder {
+            path: path.into(),
+            only: None,
+        }
+    }
+
+    /// Returns a folder of which no other files are read, whatever a scenario names. For a scenario
+    /// in a link, which comes from anybody.
+    pub fn only(path: impl Into<PathBuf>, names: BTreeSet<String>) -> Self {
+        Folder {
+            path: path.into(),
+            only: Some(names),
+        }
+    }
+
+    /// Returns the path of a file.
+    ///
+    /// # Errors
+    /// The file may not be read.
+    pub fn path(&self, name: &str) -> Result<PathBuf, String> {
+        match &self.only {
+            Some(names) if !names.contains(name) => {
+                Err("a link or a page names no file that it did not begin with".into())
+            }
+            _ => Ok(self.path.join(name)),
+        }
+    }
+}
 
 impl Files for Folder {
     fn read(&self, name: &str) -> Result<String, String> {
-        fs::read_to_string(self.0.join(name)).map_err(|error| reason(&error))
+        let content = read(&self.path(name)?, NAMED_FILE_BYTES);
+        let content = content.map_err(|why| why.to_string())?;
+        String::from_utf8(content).map_err(|_| "not UTF-8 text".into())
     }
 
     fn object(&self, name: &str) -> Result<Vec<u8>, String> {
-        let path = self.0.join(name);
-        if !name.ends_with(".c") {
-            return fs::read(path).map_err(|error| reason(&error));
+        let path = self.path(name)?;
+        let content = read(&path, CONTROL_BYTES).map_err(|why| why.to_string())?;
+        match name.ends_with(".c") {
+            true => compiled(&path, content),
+            false => Ok(content),
         }
-        let source = fs::read(&path).map_err(|error| reason(&error))?;
-        compiled(&path, source)
     }
 }
 
@@ -141,5 +250,56 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed is left to the system.
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_may_have_only_some_files() {
+        let scratch = Scratch::new().unwrap();
+        fs::write(scratch.0.join("a"), "1").unwrap();
+        fs::write(scratch.0.join("b"), "2").unwrap();
+        let folder = Folder::only(&scratch.0, BTreeSet::from(["a".into()]));
+        assert_eq!(folder.read("a").unwrap(), "1");
+        for other in ["b", "./a", "/etc/hostname", "../a", "/dev/zero"] {
+            for refused in [folder.read(other).err(), folder.object(other).err()] {
+                assert!(
+                    refused.is_some_and(|why| why.contains("names no file")),
+                    "{other}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn only_regular_files_within_the_limit_are_read() {
+        let scratch = Scratch::new().unwrap();
+        let file = scratch.0.join("file");
+        fs::write(&file, "12345").unwrap();
+        assert_eq!(read(&file, 5).unwrap(), b"12345");
+        assert!(matches!(read(&file, 4), Err(Unread::TooLarge(4))));
+        // These state a length of 0.
+        assert!(
+            !read(Path::new("/proc/self/status"), 100_000)
+                .unwrap()
+                .is_empty()
+        );
+        let short = read(Path::new("/proc/self/status"), 10);
+        assert!(matches!(short, Err(Unread::TooLarge(10))));
+        let pipe = scratch.0.join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        for endless in [Path::new("/dev/zero"), &pipe] {
+            assert!(
+                matches!(read(endless, 5), Err(Unread::NotRegular)),
+                "{endless:?}"
+            );
+        }
+        let folder = read(&scratch.0, 5).unwrap_err().to_string();
+        assert_eq!(folder, "is a directory");
+        let missing = read(&scratch.0.join("missing"), 5).unwrap_err().to_string();
+        assert_eq!(missing, "no such file");
     }
 }

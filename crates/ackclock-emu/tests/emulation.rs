@@ -154,7 +154,7 @@ fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Optio
     let options = Options {
         program: program("workload"),
         loader: None,
-        files: files::Folder(folder.0.clone()),
+        files: files::Folder::new(&folder.0),
         device,
         folder: folder.0.clone(),
         captures: true,
@@ -398,7 +398,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
             arguments: Vec::new(),
         },
         loader: None,
-        files: files::Folder(folder.0.clone()),
+        files: files::Folder::new(&folder.0),
         device: DeviceChoice::Automatic,
         folder: folder.0.clone(),
         captures: true,

@@ -6,6 +6,7 @@ mod capture;
 mod captures;
 mod emulate;
 mod estimators;
+mod inputs;
 mod key;
 mod markov;
 mod measure;
@@ -31,7 +32,10 @@ use pyo3::import_exception;
 use pyo3::prelude::*;
 use python_control::Scripts;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
+import_exception!(ackclock.errors, InputError);
 import_exception!(ackclock.errors, ScenarioError);
 import_exception!(ackclock.errors, LackingError);
 import_exception!(ackclock.errors, CaptureError);
@@ -85,8 +89,30 @@ fn tree_of(text: &str) -> PyResult<Value> {
     })
 }
 
+/// The place of the files that a scenario names.
+#[derive(FromPyObject)]
+enum Place {
+    /// A folder.
+    Folder(PathBuf),
+    /// A folder, and the names of the only files that may be read.
+    Only(PathBuf, BTreeSet<String>),
+}
+
+impl From<Place> for Folder {
+    fn from(place: Place) -> Self {
+        match place {
+            Place::Folder(path) => Folder::new(path),
+            Place::Only(path, names) => Folder::only(path, names),
+        }
+    }
+}
+
+fn scenario_in(text: &str, folder: Folder) -> PyResult<Scenario> {
+    Scenario::from_tree(&tree_of(text)?, &Scripts(folder)).map_err(refuse)
+}
+
 fn scenario_of(text: &str, folder: &str) -> PyResult<Scenario> {
-    Scenario::from_tree(&tree_of(text)?, &Scripts(Folder(folder.into()))).map_err(refuse)
+    scenario_in(text, Folder::new(folder))
 }
 
 #[pyfunction]
@@ -148,10 +174,17 @@ fn parse_assignment(text: &str) -> PyResult<(String, String)> {
 }
 
 #[pyfunction]
-fn set(tree_json: &str, path: &str, value_json: &str) -> PyResult<String> {
+fn set(tree_json: &str, changes: Vec<(String, String)>) -> PyResult<String> {
     let mut tree = tree_of(tree_json)?;
-    tree::assign(&mut tree, path, tree_of(value_json)?).map_err(refuse)?;
+    for (path, value_json) in changes {
+        tree::assign(&mut tree, &path, tree_of(&value_json)?).map_err(refuse)?;
+    }
     Ok(tree.to_string())
+}
+
+#[pyfunction]
+fn without_sweep(tree_json: &str) -> PyResult<String> {
+    Ok(tree::without_sweep(&tree_of(tree_json)?).to_string())
 }
 
 #[pyfunction]
@@ -173,8 +206,8 @@ fn expand(tree_json: &str) -> PyResult<Vec<(String, String)>> {
 }
 
 #[pyfunction]
-fn resolve(tree_json: &str, folder: &str) -> PyResult<String> {
-    Ok(scenario_of(tree_json, folder)?.resolved.to_string())
+fn resolve(tree_json: &str, place: Place) -> PyResult<String> {
+    Ok(scenario_in(tree_json, place.into())?.resolved.to_string())
 }
 
 /// Refuses a scenario that the simulator cannot run.
@@ -194,13 +227,13 @@ fn control_object(tree_json: &str, folder: &str) -> PyResult<Vec<u8>> {
     let missing = || error::Error::missing("control", "the scenario has no control of a program");
     let program = program.ok_or_else(missing).map_err(refuse)?;
     program
-        .object(&Scripts(Folder(folder.into())))
+        .object(&Scripts(Folder::new(folder)))
         .map_err(refuse)
 }
 
 #[pyfunction]
-fn derived(tree_json: &str, folder: &str) -> PyResult<String> {
-    let derived = scenario_of(tree_json, folder)?.derived;
+fn derived(tree_json: &str, place: Place) -> PyResult<String> {
+    let derived = scenario_in(tree_json, place.into())?.derived;
     Ok(serde_json::json!(derived).to_string())
 }
 
@@ -218,6 +251,9 @@ fn registry() -> String {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(is_checking, module)?)?;
+    module.add_function(wrap_pyfunction!(inputs::limits, module)?)?;
+    module.add_function(wrap_pyfunction!(inputs::cut, module)?)?;
+    module.add_function(wrap_pyfunction!(inputs::read_file, module)?)?;
     module.add_function(wrap_pyfunction!(parse_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(to_toml, module)?)?;
     module.add_function(wrap_pyfunction!(places, module)?)?;
@@ -225,6 +261,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_assignment, module)?)?;
     module.add_function(wrap_pyfunction!(set, module)?)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
+    module.add_function(wrap_pyfunction!(without_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(derived, module)?)?;
     module.add_function(wrap_pyfunction!(json_schema, module)?)?;

@@ -26,9 +26,8 @@ impl Files for Scripts {
         self.0.object(name)
     }
     fn class(&self, name: &str, class: &str) -> Result<Box<dyn Any>, String> {
-        let Folder(folder) = &self.0;
         let class: Arc<dyn Class> = Arc::new(PythonClass {
-            file: folder.join(name),
+            file: self.0.path(name)?,
             name: class.into(),
         });
         Ok(Box::new(class))

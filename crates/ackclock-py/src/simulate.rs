@@ -5,8 +5,9 @@ use crate::capture::Listener;
 use crate::key::{Key, key};
 use crate::tables::{Tables, append, by_name};
 use crate::watch::watch;
-use crate::{LackingError, refuse, scenario_of};
+use crate::{LackingError, Place, refuse, scenario_in};
 use ackclock_core::result::Table;
+use ackclock_emu::files::Folder;
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::{Job, jobs};
 use ackclock_sim::batch::{BatchProgress, run_each};
@@ -34,13 +35,13 @@ const HAND_OVER: u32 = 10;
 /// and `stopped` has the rows of the runs that had not ended.
 #[pyfunction]
 #[pyo3(
-    signature = (points, folder, *, threads, memory, packets, pcap_folder, finished, take, progress)
+    signature = (points, place, *, threads, memory, packets, pcap_folder, finished, take, progress)
 )]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn simulate<'py>(
     py: Python<'py>,
     points: Vec<String>,
-    folder: &str,
+    place: Place,
     threads: usize,
     memory: Option<u64>,
     packets: bool,
@@ -49,9 +50,10 @@ pub fn simulate<'py>(
     take: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let folder = Folder::from(place);
     let scenarios = points
         .iter()
-        .map(|tree| scenario_of(tree, folder))
+        .map(|tree| scenario_in(tree, folder.clone()))
         .collect::<PyResult<Vec<Scenario>>>()?;
     scenarios.iter().try_for_each(check).map_err(refuse)?;
     let mut jobs = jobs(&scenarios);

@@ -22,7 +22,7 @@ pub fn trace_rates<'py>(
 ) -> PyResult<(u64, Bound<'py, PyBytes>)> {
     let mut trace: Trace = serde_json::from_value(tree_of(trace)?)
         .map_err(|error| refuse(Error::message("", error.to_string())))?;
-    trace.check(&Folder(folder.into())).map_err(refuse)?;
+    trace.check(&Folder::new(folder)).map_err(refuse)?;
     let rates = |interval| {
         trace
             .mean_rates(interval)

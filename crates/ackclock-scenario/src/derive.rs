@@ -1,12 +1,13 @@
 //! Derived values: quantities of a scenario that are written as an expression, with the names of
 //! `[values]` or in units of the path. All become plain quantities before anything else is read.
 
-use super::path_units;
+use super::path_units::{self, RoundTrips};
 use super::schema::schema;
 use super::values::{Derived, VALUES, Values};
 use ackclock_spec::error::{Error, Result};
 use ackclock_spec::expression::{Expression, Fault, PATH_UNITS};
 use ackclock_spec::files::Files;
+use ackclock_spec::limits::MISTAKES;
 use ackclock_spec::quantity::{self, Quantity};
 use ackclock_spec::registry::FACTS;
 use serde_json::{Map, Value};
@@ -39,7 +40,7 @@ struct Place {
 /// Computes all derived values of a tree without a sweep.
 ///
 /// # Errors
-/// Mistakes in `[values]`, as every field may depend on one.
+/// Mistakes in `[values]`, as every field may depend on one; and too many mistakes in fields.
 pub(super) fn plain<'a>(tree: &'a Value, files: &dyn Files) -> Result<Plain<'a>> {
     let mut tree = Cow::Borrowed(tree);
     let has_values = tree.get(VALUES).is_some();
@@ -54,20 +55,53 @@ pub(super) fn plain<'a>(tree: &'a Value, files: &dyn Files) -> Result<Plain<'a>>
     if let Some(mistakes) = mistakes.into_iter().reduce(Error::and) {
         return Err(mistakes);
     }
-    let mut expressions: Vec<(Place, std::result::Result<Expression, Fault>)> = Vec::new();
-    for place in places {
+    let expressions = places.into_iter().filter(|place| {
         let text = place.written.trim();
-        if is_expression(text) || values.may_be(text) {
-            let read = Expression::read(text);
-            expressions.push((place, read));
-        }
-    }
+        is_expression(text) || values.may_be(text)
+    });
     // First what round-trip times depend on.
-    expressions.sort_by_key(|(place, _)| !path_units::is_of_path(&place.steps));
+    let (of_path, others): (Vec<Place>, Vec<Place>) =
+        expressions.partition(|place| path_units::is_of_path(&place.steps));
     let mut mistakes = Vec::new();
-    for (place, read) in expressions {
-        let computed = read.and_then(|read| compute(&tree, &place, &read, &values, files));
-        let text = match computed {
+    let path = RoundTrips::default();
+    replace(
+        of_path,
+        &mut tree,
+        &mut derived,
+        &mut mistakes,
+        |place, read| compute(place, read, &values, &path, files),
+    )?;
+    if !others.is_empty() {
+        let path = RoundTrips::of(&tree);
+        replace(
+            others,
+            &mut tree,
+            &mut derived,
+            &mut mistakes,
+            |place, read| compute(place, read, &values, &path, files),
+        )?;
+    }
+    Ok(Plain {
+        tree,
+        derived,
+        mistakes: mistakes.into_iter().reduce(Error::and),
+    })
+}
+
+/// Replaces expressions in their places by the quantities that they stand for, or by examples.
+///
+/// # Errors
+/// The mistakes, if there are too many.
+fn replace(
+    places: Vec<Place>,
+    tree: &mut Cow<'_, Value>,
+    derived: &mut Vec<Derived>,
+    mistakes: &mut Vec<Error>,
+    compute: impl Fn(&Place, &Expression) -> std::result::Result<Derived, Fault>,
+) -> Result<()> {
+    for place in places {
+        let read = Expression::read(place.written.trim());
+        let text = match read.and_then(|read| compute(&place, &read)) {
             Ok(one) => {
                 let text = one.value.clone();
                 derived.push(one);
@@ -83,27 +117,29 @@ pub(super) fn plain<'a>(tree: &'a Value, files: &dyn Files) -> Result<Plain<'a>>
         if let Some(here) = at(tree.to_mut(), &place.steps) {
             *here = text.into();
         }
+        if mistakes.len() as u64 >= MISTAKES {
+            return match mistakes.drain(..).reduce(Error::and) {
+                Some(mistakes) => Err(mistakes),
+                None => Ok(()),
+            };
+        }
     }
-    Ok(Plain {
-        tree,
-        derived,
-        mistakes: mistakes.into_iter().reduce(Error::and),
-    })
+    Ok(())
 }
 
 /// Computes the quantity of an expression in its place.
 fn compute(
-    tree: &Value,
     place: &Place,
     read: &Expression,
     values: &Values,
+    path: &RoundTrips,
     files: &dyn Files,
 ) -> std::result::Result<Derived, Fault> {
     let mut sources = values.sources_of(read);
     let mut of_path = Vec::new();
     for unit in read.names() {
         if PATH_UNITS.contains(&unit) {
-            let (amount, source) = path_units::quantity(tree, &place.steps, unit, files)?;
+            let (amount, source) = path.quantity(&place.steps, unit, files)?;
             sources.push(source);
             of_path.push((unit, amount));
         }

@@ -12,6 +12,7 @@ use ackclock_core::queue::QueueKind;
 use ackclock_core::traffic::TrafficKind;
 use ackclock_core::transport::TransportKind;
 use ackclock_spec::error::{Code, Error, Result};
+use ackclock_spec::limits::GROUPS;
 use ackclock_spec::parse;
 use ackclock_spec::quantity::Range;
 use ackclock_spec::schema::one_of;
@@ -229,6 +230,16 @@ fn sweep(_: &mut SchemaGenerator) -> Schema {
 impl Document {
     /// Reads the outermost level, with the mistakes in it; hops and flows are still trees.
     pub(super) fn read(tree: &Value) -> Result<(Self, Option<Error>)> {
+        for field in ["shared_media", "hops", "flows"] {
+            let groups = tree
+                .get(field)
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len);
+            if groups as u64 > GROUPS {
+                let message = format!("has {groups} entries; the most is {GROUPS}");
+                return Err(Error::message(field, message));
+            }
+        }
         let (document, mistakes): (Document, _) = parse::leniently(tree)?;
         if document.schema != VERSION {
             return Err(Error::new(

@@ -2,9 +2,10 @@
 
 use super::tree;
 use ackclock_spec::error::{Code, Error, Result, every};
+use ackclock_spec::limits::PATHS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The page of `ackclock lab`: its sliders, its figures and a text.
@@ -44,10 +45,14 @@ pub(super) enum LabFigure {
 /// # Errors
 /// Those of all sliders. What else is wrong with the table, its document says.
 pub(super) fn check(scenario: &Value) -> Result<()> {
-    let sliders = scenario["lab"]["sliders"].as_object().into_iter().flatten();
-    every(sliders.map(|(path, range)| {
-        tree::set(&mut scenario.clone(), path, json!(""))
-            .map_err(|error| error.within("lab.sliders"))?;
+    let sliders = scenario["lab"]["sliders"].as_object();
+    let number = sliders.map_or(0, Map::len) as u64;
+    if number > PATHS {
+        let message = format!("has {number} entries; the most is {PATHS}");
+        return Err(Error::message("lab.sliders", message));
+    }
+    every(sliders.into_iter().flatten().map(|(path, range)| {
+        tree::reach(scenario, path).map_err(|error| error.within("lab.sliders"))?;
         match range.as_str().is_none_or(is_range) {
             true => Ok(()),
             false => {
@@ -76,6 +81,7 @@ fn is_range(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn ranges() {

@@ -21,6 +21,7 @@ use ackclock_spec::tree::default_name;
 use ackclock_spec::unit_spelling::Dimension;
 use ackclock_spec::units::Span;
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// Fields of the whole scenario that may be in round-trip times.
 const TIMES: [&str; 3] = ["duration", "warmup", "sample_interval"];
@@ -38,75 +39,137 @@ pub(super) fn is_of_path(steps: &[String]) -> bool {
     }
 }
 
-/// The quantity that a unit stands for in a field; `steps` lead to it from the root.
-///
-/// # Errors
-/// The unit has no meaning there, or the field would depend on itself.
-pub(super) fn quantity(tree: &Value, steps: &[String], unit: &str, files: &dyn Files) -> FromPath {
-    if is_of_path(steps) {
-        let sentence = format!("is in {unit}, which depends on this field; write the quantity");
-        return Err(Fault::new(Code::Contradiction, sentence));
-    }
-    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
-    match (&steps[..], unit) {
-        (["hops", hop, ..], _) => of_hop(tree, item(tree, "hops", hop), unit, files),
-        (["flows", flow, ..], "RTT") => of_flow(tree, item(tree, "flows", flow)),
-        ([field, ..], "RTT") if TIMES.contains(field) => longest(tree),
-        _ => {
-            let sentence =
-                format!("is in {unit}, which only the queue of a hop has; write the quantity");
-            Err(Fault::new(Code::Contradiction, sentence))
+/// The base round-trip time of a flow: the smallest and the largest of its instances.
+#[derive(Clone, Debug)]
+struct RoundTrip {
+    flow: String,
+    low: Span,
+    high: Span,
+}
+
+/// The round-trip times of a scenario, and the links of its hops.
+#[derive(Default)]
+pub(super) struct RoundTrips {
+    /// Those of each flow; none without a return route.
+    flows: Vec<Option<RoundTrip>>,
+    /// Name and link of each hop.
+    hops: Vec<(String, Value)>,
+    /// By name of a hop, the flow through it with the smallest.
+    smallest: HashMap<String, RoundTrip>,
+}
+
+impl RoundTrips {
+    /// Reads them from a tree whose delays are plain quantities.
+    pub(super) fn of(tree: &Value) -> Self {
+        let list = |name: &str| {
+            tree.get(name)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+        };
+        let hops: Vec<(String, Value)> = list("hops")
+            .map(|hop| (text(hop, "name").into(), hop["link"].clone()))
+            .collect();
+        let mut delays: HashMap<&str, Span> = HashMap::new();
+        for hop in list("hops") {
+            // One that cannot be read is refused when the hop is read.
+            let delay = hop
+                .get("delay")
+                .map(|delay| serde_json::from_value(delay.clone()));
+            let delay = delay.and_then(Result::ok).unwrap_or_default();
+            delays.entry(text(hop, "name")).or_insert(delay);
+        }
+        let mut smallest: HashMap<String, RoundTrip> = HashMap::new();
+        let mut flows = Vec::new();
+        for (at, flow) in list("flows").enumerate() {
+            let round_trip = round_trip(flow, at, &delays);
+            for (hop, round_trip) in path(flow).zip(std::iter::repeat(&round_trip)) {
+                let Some(round_trip) = round_trip else { break };
+                match smallest.get_mut(hop) {
+                    None => drop(smallest.insert(hop.into(), round_trip.clone())),
+                    Some(other) if round_trip.low < other.low => *other = round_trip.clone(),
+                    Some(_) => {}
+                }
+            }
+            flows.push(round_trip);
+        }
+        RoundTrips {
+            flows,
+            hops,
+            smallest,
         }
     }
-}
 
-fn of_hop(tree: &Value, hop: &Value, unit: &str, files: &dyn Files) -> FromPath {
-    let name = text(hop, "name");
-    let crosses = |flow: &Value| path(flow).any(|hop_name| hop_name == name);
-    let smallest = round_trips(tree, crosses).min_by_key(|(_, low, _)| *low);
-    let Some((flow, low, _)) = smallest else {
-        let sentence = format!(
-            "is in {unit}, but no flow with a return route crosses this hop; write the quantity"
-        );
-        return Err(Fault::new(Code::Contradiction, sentence));
-    };
-    let rtt = time(low);
-    if unit == "RTT" {
-        return Ok((rtt, source(&rtt, &flow)));
-    }
-    let rate = match choose::<LinkKind>(&hop["link"], files) {
-        Ok(link) => link.facts.mean_bit_per_s,
-        Err(_) => Some(1e7), // any: it is refused when the link is read
-    };
-    let Some(rate) = rate else {
-        let sentence =
-            "is in BDP, but the mean rate of this hop's link is unknown; write packets or bytes";
-        return Err(Fault::new(Code::Contradiction, sentence));
-    };
-    let rate = Amount::of(Dimension::Rate, rate);
-    let words = format!("BDP = {} × {} (flow {flow})", shown(&rate), shown(&rtt));
-    Ok((rate.times(rtt, 1), words))
-}
-
-fn of_flow(tree: &Value, flow: &Value) -> FromPath {
-    match round_trip(tree, flow) {
-        Some((low, high)) if low == high => {
-            let rtt = time(low);
-            Ok((rtt, format!("RTT = {} (this flow)", shown(&rtt))))
+    /// The quantity that a unit stands for in a field; `steps` lead to it from the root.
+    ///
+    /// # Errors
+    /// The unit has no meaning there, or the field would depend on itself.
+    pub(super) fn quantity(&self, steps: &[String], unit: &str, files: &dyn Files) -> FromPath {
+        if is_of_path(steps) {
+            let sentence = format!("is in {unit}, which depends on this field; write the quantity");
+            return Err(Fault::new(Code::Contradiction, sentence));
         }
-        Some(_) => Err(Fault::new(
-            Code::Contradiction,
-            "is in RTT, but instances of this flow have different access delays; write a time",
-        )),
-        None => Err(no_return()),
+        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+        let position = |at: &str| at.parse::<usize>().unwrap_or(usize::MAX);
+        match (&steps[..], unit) {
+            (["hops", hop, ..], _) => self.of_hop(position(hop), unit, files),
+            (["flows", flow, ..], "RTT") => self.of_flow(position(flow)),
+            ([field, ..], "RTT") if TIMES.contains(field) => self.longest(),
+            _ => {
+                let sentence =
+                    format!("is in {unit}, which only the queue of a hop has; write the quantity");
+                Err(Fault::new(Code::Contradiction, sentence))
+            }
+        }
     }
-}
 
-fn longest(tree: &Value) -> FromPath {
-    let longest = round_trips(tree, |_| true).max_by_key(|(.., high)| *high);
-    let (flow, _, high) = longest.ok_or_else(no_return)?;
-    let rtt = time(high);
-    Ok((rtt, source(&rtt, &flow)))
+    fn of_hop(&self, hop: usize, unit: &str, files: &dyn Files) -> FromPath {
+        let hop = self.hops.get(hop);
+        let smallest = hop.and_then(|(name, link)| Some((self.smallest.get(name)?, link)));
+        let Some((RoundTrip { flow, low, .. }, link)) = smallest else {
+            let sentence = format!(
+                "is in {unit}, but no flow with a return route crosses this hop; write the quantity"
+            );
+            return Err(Fault::new(Code::Contradiction, sentence));
+        };
+        let rtt = time(*low);
+        if unit == "RTT" {
+            return Ok((rtt, source(&rtt, flow)));
+        }
+        let rate = match choose::<LinkKind>(link, files) {
+            Ok(link) => link.facts.mean_bit_per_s,
+            Err(_) => Some(1e7), // any: it is refused when the link is read
+        };
+        let Some(rate) = rate else {
+            let sentence = "is in BDP, but the mean rate of this hop's link is unknown; write \
+                packets or bytes";
+            return Err(Fault::new(Code::Contradiction, sentence));
+        };
+        let rate = Amount::of(Dimension::Rate, rate);
+        let words = format!("BDP = {} × {} (flow {flow})", shown(&rate), shown(&rtt));
+        Ok((rate.times(rtt, 1), words))
+    }
+
+    fn of_flow(&self, flow: usize) -> FromPath {
+        match self.flows.get(flow).and_then(Option::as_ref) {
+            Some(RoundTrip { low, high, .. }) if low == high => {
+                let rtt = time(*low);
+                Ok((rtt, format!("RTT = {} (this flow)", shown(&rtt))))
+            }
+            Some(_) => Err(Fault::new(
+                Code::Contradiction,
+                "is in RTT, but instances of this flow have different access delays; write a time",
+            )),
+            None => Err(no_return()),
+        }
+    }
+
+    fn longest(&self) -> FromPath {
+        let longest = self.flows.iter().flatten().max_by_key(|flow| flow.high);
+        let longest = longest.ok_or_else(no_return)?;
+        let rtt = time(longest.high);
+        Ok((rtt, source(&rtt, &longest.flow)))
+    }
 }
 
 fn time(span: Span) -> Amount {
@@ -122,50 +185,23 @@ fn no_return() -> Fault {
     Fault::new(Code::Contradiction, sentence)
 }
 
-/// Names of the flows that are wanted, with their smallest and largest base round-trip time.
-fn round_trips(
-    tree: &Value,
-    wanted: impl Fn(&Value) -> bool,
-) -> impl Iterator<Item = (String, Span, Span)> {
-    let flows = tree.get("flows").and_then(Value::as_array);
-    let flows = flows.into_iter().flatten().enumerate();
-    flows
-        .filter(move |(_, flow)| wanted(flow))
-        .filter_map(|(at, flow)| {
-            let name = flow.get("name").and_then(Value::as_str);
-            let (low, high) = round_trip(tree, flow)?;
-            Some((
-                name.map_or_else(|| default_name(at), String::from),
-                low,
-                high,
-            ))
-        })
-}
-
-/// The smallest and the largest base round-trip time of a flow's instances; none without a return
-/// route.
-fn round_trip(tree: &Value, flow: &Value) -> Option<(Span, Span)> {
+/// The round-trip time of a flow; none without a return route, or with a hop that does not exist.
+fn round_trip(flow: &Value, at: usize, delays: &HashMap<&str, Span>) -> Option<RoundTrip> {
     names(flow, "return").next()?;
-    let hops = tree.get("hops")?.as_array()?;
     let mut sum = Span::ZERO;
     for name in path(flow) {
-        let hop = hops.iter().find(|hop| text(hop, "name") == name)?;
-        if let Some(delay) = hop.get("delay") {
-            // One that cannot be read is refused when the hop is read.
-            sum = sum + serde_json::from_value(delay.clone()).unwrap_or_default();
-        }
+        sum = sum + *delays.get(name)?;
     }
     let access: Range = match flow.get("access_delay") {
         Some(delay) => serde_json::from_value(delay.clone()).unwrap_or_default(),
         None => Range::default(),
     };
-    Some((sum + access.low, sum + access.high))
-}
-
-fn item<'a>(tree: &'a Value, list: &str, at: &str) -> &'a Value {
-    let at = at.parse::<usize>().ok();
-    let item = tree.get(list).zip(at).and_then(|(list, at)| list.get(at));
-    item.unwrap_or(&Value::Null)
+    let name = flow.get("name").and_then(Value::as_str);
+    Some(RoundTrip {
+        flow: name.map_or_else(|| default_name(at), String::from),
+        low: sum + access.low,
+        high: sum + access.high,
+    })
 }
 
 fn text<'a>(tree: &'a Value, key: &str) -> &'a str {

@@ -11,12 +11,13 @@ use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, lab};
 use ackclock_core::arrivals::Arrivals;
 use ackclock_spec::error::{Code, Error, Result, all, both, every};
-use ackclock_spec::files::Files;
+use ackclock_spec::files::{Files, Rationed};
 use ackclock_spec::parse;
 use ackclock_spec::registry::{choose, choose_within};
 use ackclock_spec::tree::{default_name, to_tree};
 use ackclock_spec::units::Span;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 /// Default for the most samples of all flows' time series together, and the least and the most of
 /// one flow's.
@@ -34,6 +35,7 @@ impl Scenario {
     /// Unknown or missing fields, invalid values, and everything that [`Scenario::check`] refuses:
     /// all that can be known at once. Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
+        let files = &Rationed::new(files);
         let plain = derive::plain(tree, files)?;
         let scenario = Scenario::from_plain(plain, files);
         let (scenario, ()) =
@@ -71,8 +73,11 @@ impl Scenario {
         let hop_names = names(&document.hops);
         let hops = each(&document.hops, "hops", |tree, _| hop(tree, files));
         let hops = both(hops, unique(&hop_names, "hops"));
+        // Of two with the same name, the first.
+        let hop_places = hop_names.iter().enumerate().rev();
+        let hop_places = hop_places.map(|(at, name)| (name.as_str(), at)).collect();
         let flows = each(&document.flows, "flows", |tree, position| {
-            flow(tree, position, &hop_names, files)
+            flow(tree, position, (&hop_names, &hop_places), files)
         });
         let flow_names: Vec<String> = (0..)
             .zip(names(&document.flows))
@@ -310,7 +315,7 @@ fn with_defaults(element: &Value) -> Value {
 fn flow(
     tree: &Value,
     position: usize,
-    hops: &[String],
+    hops: (&[String], &HopPlaces<'_>),
     files: &dyn Files,
 ) -> Result<FlowDescription> {
     let (document, mistakes): (FlowDocument, _) = parse::leniently(tree)?;
@@ -379,12 +384,18 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
     Ok(instances)
 }
 
+/// Positions of hops by their names.
+type HopPlaces<'a> = HashMap<&'a str, usize>;
+
 /// Converts names of hops to their positions.
-fn route(names: &[String], field: &str, hops: &[String]) -> Result<Vec<usize>> {
+fn route(
+    names: &[String],
+    field: &str,
+    (hops, places): (&[String], &HopPlaces<'_>),
+) -> Result<Vec<usize>> {
     let place = |(step, name): (usize, &String)| {
-        hops.iter()
-            .position(|hop| hop == name)
-            .ok_or_else(|| unknown_hop(&format!("{field}.{step}"), name, hops))
+        let place = places.get(name.as_str()).copied();
+        place.ok_or_else(|| unknown_hop(&format!("{field}.{step}"), name, hops))
     };
     all(names.iter().enumerate().map(place))
 }

@@ -1,6 +1,7 @@
 //! The text of a scenario as somebody wrote it: where a field stands, for errors.
 
 use ackclock_spec::error::{Code, Error, Position, Result};
+use ackclock_spec::limits::MISTAKES;
 use ackclock_spec::tree::default_name;
 use std::ops::Range;
 use toml::Spanned;
@@ -16,6 +17,9 @@ pub struct Source<'a> {
 /// Words of the parser about a list, table or text that does not end: the lines that follow are
 /// read as part of it.
 const ENDLESS: [&str; 3] = ["missing", "unclosed", "multi-line"];
+
+/// Most errors of the parser that are looked at, which may be on one line.
+const MOST_ERRORS: usize = 10 * MISTAKES as usize;
 
 /// The parser about a key or a header that is there twice.
 const DUPLICATE: &str = "duplicate key";
@@ -37,7 +41,7 @@ impl<'a> Source<'a> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut mistakes: Vec<Error> = Vec::new();
         let mut repeated = 0..0; // the lines of a table that is there twice
-        for error in errors {
+        for error in errors.into_iter().take(MOST_ERRORS) {
             if !text.contains('=') {
                 return Err(Error::message("", NOT_TOML).coded(Code::Syntax));
             }
@@ -54,6 +58,9 @@ impl<'a> Source<'a> {
             } else if !follows && !mistakes.iter().any(is_reported) {
                 let mistake = Error::message("", error.message());
                 mistakes.push(mistake.coded(Code::Syntax).at(position));
+            }
+            if mistakes.len() as u64 >= MISTAKES {
+                break;
             }
             if ENDLESS.iter().any(|word| error.message().contains(word)) {
                 break;

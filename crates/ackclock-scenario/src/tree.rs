@@ -4,6 +4,7 @@
 use super::source::Source;
 use super::values::VALUES;
 use ackclock_spec::error::{Code, Error, Result, all, both, every, nearest};
+use ackclock_spec::limits::{PATHS, POINTS, POINTS_BYTES, bytes};
 use ackclock_spec::registry::FACTS;
 use ackclock_spec::tree::{find, value};
 use serde_json::{Map, Number, Value};
@@ -16,9 +17,6 @@ pub struct Point {
     /// The tree with these values, without `sweep`.
     pub tree: Value,
 }
-
-/// Most points of a sweep: each holds the whole tree.
-const MOST_POINTS: usize = 10_000;
 
 /// Tables that a scenario may leave out, since their fields have defaults. They may be missing on
 /// the path to a field.
@@ -95,15 +93,39 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
                 let at = find(list, step).ok_or_else(|| unknown_item(&field, step, list))?;
                 &mut list[at]
             }
-            other => {
-                let remedy = format!("has no fields; remove \".{step}\"");
-                return Err(
-                    Error::new(&steps[..depth].join("."), other, &remedy).coded(Code::UnknownField)
-                );
-            }
+            other => return Err(no_fields(&steps[..depth], other, step)),
         };
     }
     *here = value;
+    Ok(())
+}
+
+/// Refuses a path at which [`set`] cannot set a value.
+///
+/// # Errors
+/// As for [`set`].
+pub fn reach(tree: &Value, path: &str) -> Result<()> {
+    let steps: Vec<&str> = path.split('.').collect();
+    let mut here = Some(tree);
+    for (depth, step) in steps.iter().enumerate() {
+        let field = || steps[..=depth].join(".");
+        let last = depth + 1 == steps.len();
+        here = match here {
+            None => None, // in a table that has its defaults
+            Some(Value::Object(map)) => {
+                let next = map.get(*step);
+                if next.is_none() && !may_be_missing(step, last) {
+                    return Err(unknown_field(map, &field()));
+                }
+                next
+            }
+            Some(Value::Array(list)) => {
+                let at = find(list, step).ok_or_else(|| unknown_item(&field(), step, list))?;
+                list.get(at)
+            }
+            Some(other) => return Err(no_fields(&steps[..depth], other, step)),
+        };
+    }
     Ok(())
 }
 
@@ -224,13 +246,26 @@ fn enter<'a>(
     field: &str,
     last: bool,
 ) -> Result<&'a mut Value> {
-    let may_be_missing = (last && !step.is_empty()) || TABLES_WITH_DEFAULTS.contains(&step);
-    if !may_be_missing && !map.contains_key(step) {
-        let names: Vec<&str> = map.keys().map(String::as_str).collect();
-        return Err(Error::unknown_field(field, &names));
+    if !may_be_missing(step, last) && !map.contains_key(step) {
+        return Err(unknown_field(map, field));
     }
     let empty = if last { Value::Null } else { Map::new().into() };
     Ok(map.entry(step).or_insert(empty))
+}
+
+/// True for a step to what a table may lack: its last field, or a table with defaults.
+fn may_be_missing(step: &str, last: bool) -> bool {
+    (last && !step.is_empty()) || TABLES_WITH_DEFAULTS.contains(&step)
+}
+
+fn unknown_field(map: &Map<String, Value>, field: &str) -> Error {
+    let names: Vec<&str> = map.keys().map(String::as_str).collect();
+    Error::unknown_field(field, &names)
+}
+
+fn no_fields(before: &[&str], value: &Value, step: &str) -> Error {
+    let remedy = format!("has no fields; remove \".{step}\"");
+    Error::new(&before.join("."), value, &remedy).coded(Code::UnknownField)
 }
 
 fn unknown_item(field: &str, step: &str, list: &[Value]) -> Error {
@@ -291,11 +326,20 @@ pub fn expand(tree: &Value) -> Result<Vec<Point>> {
     let points = axes
         .iter()
         .try_fold(1_usize, |points, axis| points.checked_mul(axis.len()))
-        .filter(|&points| points <= MOST_POINTS)
+        .filter(|&points| points as u64 <= POINTS)
         .ok_or_else(|| {
-            let remedy = format!("has too many points; the most is {MOST_POINTS}");
+            let remedy = format!("has too many points; the most is {POINTS}");
             Error::message("sweep", remedy)
         })?;
+    // Each holds the whole tree.
+    let text = base.to_string().len() as u64;
+    if text.saturating_mul(points as u64) > POINTS_BYTES {
+        let message = format!(
+            "has {points} points of {text} bytes each; the most is {} in all",
+            bytes(POINTS_BYTES)
+        );
+        return Err(Error::message("sweep", message));
+    }
     (0..points)
         .map(|number| point(&base, &axes, number))
         .collect::<Result<_>>()
@@ -306,9 +350,8 @@ pub fn expand(tree: &Value) -> Result<Vec<Point>> {
 /// one makes is not among them in a sweep that is right, so this is only for one that is not.
 fn with_wrong_paths(error: Error, base: &Value, axes: &[Vec<Step>]) -> Error {
     let firsts = axes.iter().filter_map(|axis| axis.first()).flatten();
-    let paths = every(firsts.map(|(path, value)| {
-        set(&mut base.clone(), path, value.clone()).map_err(|error| error.within("sweep"))
-    }));
+    let paths =
+        every(firsts.map(|(path, _)| reach(base, path).map_err(|error| error.within("sweep"))));
     both(Err::<(), _>(error.clone()), paths)
         .err()
         .unwrap_or(error)
@@ -335,8 +378,29 @@ fn point(base: &Value, axes: &[Vec<Step>], mut number: usize) -> Result<Point> {
     Ok(point)
 }
 
+/// Returns a tree without its sweep, with the first value of each path of it that can be set. It is
+/// for finding further mistakes.
+pub fn without_sweep(tree: &Value) -> Value {
+    let mut base = tree.clone();
+    let map = base.as_object_mut();
+    let sweep = map
+        .and_then(|map| map.shift_remove("sweep"))
+        .unwrap_or_default();
+    let mut axes = Vec::new();
+    // What is wrong with the sweep, `expand` says.
+    let _ = flatten("", &sweep, &mut axes);
+    for (path, value) in axes.iter().filter_map(|axis| axis.first()).flatten() {
+        let _ = set(&mut base, path, value.clone());
+    }
+    base
+}
+
 /// Collects the axes of a sweep's table and of its nested tables.
 fn flatten(path: &str, sweep: &Value, axes: &mut Vec<Vec<Step>>) -> Result<()> {
+    if axes.len() as u64 >= PATHS {
+        let message = format!("has too many paths; the most is {PATHS}");
+        return Err(Error::message("", message));
+    }
     match sweep {
         Value::Object(map) => every(map.iter().map(|(key, value)| {
             let path = if path.is_empty() {

@@ -2,10 +2,12 @@
 
 use ackclock_spec::error::{Code, Error, nearest};
 use ackclock_spec::expression::{Amount, Expression, Fault, PATH_UNITS};
+use ackclock_spec::limits::MISTAKES;
 use ackclock_spec::quantity::{self, shown};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 /// Name of the table.
 pub(super) const VALUES: &str = "values";
@@ -31,11 +33,56 @@ const WORDS: [&str; 2] = ["unlimited", "end"];
 pub(super) struct Values {
     computed: BTreeMap<String, Amount>,
     /// Names whose quantity could not be computed.
-    broken: Vec<String>,
+    broken: BTreeSet<String>,
 }
 
 /// A value that is not computed yet: its name, as written, and as an expression.
 type Waiting = (String, Value, Expression);
+
+/// Values in an order in which each can be computed from those before it.
+struct Order {
+    /// Number of values that each one names and that are not computed.
+    lacking: Vec<usize>,
+    /// Positions of the values that name each one.
+    dependents: Vec<Vec<usize>>,
+    /// Values that lack none; the first of the table comes first.
+    ready: BinaryHeap<Reverse<usize>>,
+}
+
+impl Order {
+    fn of(waiting: &[Option<Waiting>]) -> Self {
+        let places: HashMap<&str, usize> = (0..)
+            .zip(waiting.iter().flatten())
+            .map(|(at, (name, ..))| (name.as_str(), at))
+            .collect();
+        let mut order = Order {
+            lacking: vec![0; waiting.len()],
+            dependents: vec![Vec::new(); waiting.len()],
+            ready: BinaryHeap::new(),
+        };
+        for (at, (.., read)) in waiting.iter().flatten().enumerate() {
+            for needed in read.names().iter().filter_map(|name| places.get(name)) {
+                order.dependents[*needed].push(at);
+                order.lacking[at] += 1;
+            }
+            if order.lacking[at] == 0 {
+                order.ready.push(Reverse(at));
+            }
+        }
+        order
+    }
+
+    /// The next value; the one before it has been computed.
+    fn next(&mut self, before: Option<usize>) -> Option<usize> {
+        for &dependent in before.into_iter().flat_map(|at| &self.dependents[at]) {
+            self.lacking[dependent] -= 1;
+            if self.lacking[dependent] == 0 {
+                self.ready.push(Reverse(dependent));
+            }
+        }
+        self.ready.pop().map(|Reverse(at)| at)
+    }
+}
 
 impl Values {
     /// Reads the table; returns what was computed, and the mistakes.
@@ -50,37 +97,42 @@ impl Values {
                 return (values, derived, vec![mistake]);
             }
         };
-        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut waiting: Vec<Option<Waiting>> = Vec::new();
         for (name, value) in table {
             match check_name(&name).and_then(|()| expression(&value)) {
-                Ok(read) => waiting.push((name, value, read)),
+                Ok(read) => waiting.push(Some((name, value, read))),
                 Err(fault) => {
                     mistakes.push(refusal(&name, &value, &fault));
-                    values.broken.push(name);
+                    values.broken.insert(name);
                 }
             }
         }
-        while let Some(ready) = next(&waiting) {
-            let (name, value, read) = waiting.remove(ready);
+        let mut order = Order::of(&waiting);
+        let mut computed = None;
+        while let Some(ready) = order.next(computed)
+            && let Some((name, value, read)) = waiting[ready].take()
+        {
+            computed = Some(ready);
             match values.compute(&read) {
                 Ok(amount) => {
                     derived.extend(values.derived(&name, &value, &read, &amount));
                     values.computed.insert(name, amount);
                 }
                 Err(fault) => {
-                    if !values.is_spoilt(&read) {
+                    if !values.is_spoilt(&read) && (mistakes.len() as u64) < MISTAKES {
                         mistakes.push(refusal(&name, &value, &fault));
                     }
-                    values.broken.push(name);
+                    values.broken.insert(name);
                 }
             }
         }
-        for (name, value, _) in waiting {
+        for (name, value, _) in waiting.into_iter().flatten() {
             let sentence = "depends on itself; give one of the values a quantity";
             let fault = Fault::new(Code::Contradiction, sentence);
             mistakes.push(refusal(&name, &value, &fault));
-            values.broken.push(name);
+            values.broken.insert(name);
         }
+        mistakes.truncate(MISTAKES as usize);
         (values, derived, mistakes)
     }
 
@@ -89,7 +141,10 @@ impl Values {
         if let Some(amount) = self.computed.get(name) {
             return Ok(*amount);
         }
-        let names: Vec<&str> = self.computed.keys().map(String::as_str).collect();
+        // Where many are wrong, not all are reported.
+        let is_reported = (self.broken.len() as u64) < MISTAKES;
+        let names = self.computed.keys().filter(|_| is_reported);
+        let names: Vec<&str> = names.map(String::as_str).collect();
         let remedy = match (nearest(name, &names), &names[..]) {
             (Some(near), _) => format!("did you mean \"{near}\"?"),
             (None, []) => format!("give it a quantity under [values]: {name} = \"40 ms\""),
@@ -118,10 +173,7 @@ impl Values {
 
     /// True if an expression has a name that could not be computed.
     fn is_spoilt(&self, read: &Expression) -> bool {
-        let names = read.names();
-        self.broken
-            .iter()
-            .any(|name| names.contains(&name.as_str()))
+        read.names().iter().any(|name| self.broken.contains(*name))
     }
 
     fn compute(&self, read: &Expression) -> Result<Amount, Fault> {
@@ -152,13 +204,6 @@ impl Values {
             sources: self.sources_of(read),
         })
     }
-}
-
-/// The first value that depends on none that waits.
-fn next(waiting: &[Waiting]) -> Option<usize> {
-    let waits = |name: &&str| waiting.iter().any(|(other, ..)| other == name);
-    let is_ready = |(_, _, read): &Waiting| !read.names().iter().any(waits);
-    waiting.iter().position(is_ready)
 }
 
 fn refusal(name: &str, value: &Value, fault: &Fault) -> Error {

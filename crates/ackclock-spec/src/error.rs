@@ -1,5 +1,6 @@
 //! Bad input: a code, the field, the value, and a sentence with a remedy, on one line.
 
+use crate::limits::{MESSAGE_CHARACTERS, MISTAKES, QUOTED_CHARACTERS};
 use crate::tree::{to_tree, value};
 use serde::Serialize;
 use serde_json::Value;
@@ -119,7 +120,8 @@ pub fn both<A, B>(first: Result<A>, second: Result<B>) -> Result<(A, B)> {
 /// All results, or the errors of all.
 ///
 /// # Errors
-/// Those of the results that are errors, in order. Of a field that is wrong in itself the first one
+/// Those of the results that are errors, in order; once there are as many as is reported at once,
+/// no further result is asked for. Of a field that is wrong in itself the first one
 /// is enough, and comparisons with it say nothing, so they are left out.
 pub fn all<T>(results: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
     let (mut list, mut errors) = (Vec::new(), Vec::new());
@@ -127,6 +129,9 @@ pub fn all<T>(results: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
         match result {
             Ok(item) => list.push(item),
             Err(error) => errors.push(error),
+        }
+        if errors.len() as u64 >= MISTAKES {
+            break;
         }
     }
     match errors.into_iter().reduce(Error::and) {
@@ -183,9 +188,6 @@ fn is_within(inner: &str, outer: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Longest value in a message; a longer one is cut.
-const LONGEST_VALUE: usize = 80;
-
 impl Error {
     /// Returns the error that `value` is out of range in `field`. `remedy` completes the sentence
     /// after the value ("is less than 1; write 1 or more"). For other codes see [`Error::coded`].
@@ -213,7 +215,7 @@ impl Error {
             code,
             field: on_one_line(field),
             value: None,
-            message: on_one_line(text).into(),
+            message: cut(&on_one_line(text)).into(),
             position: None,
             compared: Box::default(),
             others: Vec::new(),
@@ -379,10 +381,9 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.field.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "{}: {}", self.field, self.message)
+        match self.field.is_empty() {
+            true => f.write_str(&self.message),
+            false => f.write_str(&cut(&format!("{}: {}", self.field, self.message))),
         }
     }
 }
@@ -408,22 +409,95 @@ fn shortened(value: &Value) -> String {
         (Value::Number(_), Some(whole)) => whole.into(),
         _ => text,
     };
-    match text.char_indices().nth(LONGEST_VALUE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    // A text is cut between its quotes. A list or table may be cut within a text.
+    let whole = match value {
+        Value::String(_) => cut(&text),
+        _ => begin_of(&text),
+    };
+    match is_open(&whole) {
+        true => format!("{whole}\""),
+        false => whole,
     }
 }
+
+/// Returns a value that is quoted, cut if it is too long.
+fn begin_of(value: &str) -> String {
+    let most = QUOTED_CHARACTERS as usize;
+    match value.char_indices().nth(most) {
+        // The sign of a cut takes the place of a character.
+        Some((end, _)) if value[end..].chars().nth(1).is_some() => format!("{}…", &value[..end]),
+        _ => value.into(),
+    }
+}
+
+/// Returns a message that is not too long: values in double quotes are cut at a length, and what is
+/// longer even so lacks its middle. Every message passes here, those of Python too.
+pub fn cut(message: &str) -> String {
+    let mut shorter = String::new();
+    let mut rest = message;
+    while let Some(begin) = rest.find('"') {
+        let (before, quoted) = rest.split_at(begin + 1);
+        let (value, after) = quoted.split_at(end_of_quoted(quoted));
+        let (quote, after) = after.split_at(after.len().min(1));
+        for part in [before, &begin_of(value), quote] {
+            shorter.push_str(part);
+        }
+        rest = after;
+    }
+    shorter.push_str(rest);
+    without_middle(shorter)
+}
+
+/// True if text in double quotes does not end.
+fn is_open(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(begin) = rest.find('"') {
+        let quoted = &rest[begin + 1..];
+        match quoted.get(end_of_quoted(quoted) + 1..) {
+            Some(after) => rest = after,
+            None => return true,
+        }
+    }
+    false
+}
+
+/// Returns where text in double quotes ends; quotes after a backslash belong to it.
+fn end_of_quoted(quoted: &str) -> usize {
+    let mut escaped = false;
+    let end = quoted.find(|character| {
+        let ends = character == '"' && !escaped;
+        escaped = character == '\\' && !escaped;
+        ends
+    });
+    end.unwrap_or(quoted.len())
+}
+
+/// The end of a message has the remedy, so what is too long lacks what stands before it.
+fn without_middle(message: String) -> String {
+    let characters = message.chars().count();
+    let half = (MESSAGE_CHARACTERS / 2) as usize;
+    if characters <= 2 * half + 1 {
+        return message;
+    }
+    let first = message.chars().take(half);
+    let last = message.chars().skip(characters - half);
+    first.chain(['…']).chain(last).collect()
+}
+
+/// Most names among which the nearest one is looked for.
+const MOST_COMPARED: usize = 1_000;
 
 /// Returns the known name that is a typing error away from `name`, if there is one. Ignores case,
 /// `-` and `_`.
 pub fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    if name.len() > LONGEST_VALUE {
+    if name.len() as u64 > QUOTED_CHARACTERS {
         return None; // the time for the distance grows with the length
     }
     let name = plain(name);
     names
         .iter()
+        .take(MOST_COMPARED)
         .map(|candidate| (plain(candidate), *candidate))
         .map(|(text, candidate)| {
             (
@@ -448,9 +522,31 @@ mod tests {
         assert_eq!(error.to_string(), r#"e f.a b: "c\nd" is  odd "#);
         let long = Error::new("field", &json!("é".repeat(1000)), "is long").to_string();
         assert!(
-            long.chars().count() < 110 && long.ends_with("… is long"),
+            long.chars().count() < 110 && long.ends_with("…\" is long"),
             "{long}"
         );
+    }
+
+    #[test]
+    fn a_message_of_any_input_is_short_and_keeps_its_remedy() {
+        let long = "x\"y ".repeat(300_000);
+        for value in [json!(long), json!([long]), json!({ "a": [1, long] })] {
+            let remedy = "is not a rate; for example \"45 Mbit/s\"";
+            let error = Error::new("field", &value, remedy);
+            let length = error.to_string().chars().count();
+            assert!(
+                length < 150 && error.sentence().ends_with(remedy),
+                "{error}"
+            );
+            assert_eq!(cut(error.sentence()), error.sentence());
+        }
+        let wordy = Error::message(
+            &long,
+            format!("has the value \"{}\" and {long}; remove it", "é".repeat(81)),
+        );
+        assert!(wordy.sentence().ends_with("; remove it"));
+        assert!(wordy.to_string().chars().count() as u64 <= MESSAGE_CHARACTERS + 1);
+        assert!(wordy.sentence().contains(&"é".repeat(81)));
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //! that reads a scenario provides them.
 
 use crate::error::{Code, Error, Result};
+use crate::limits::{self, NAMED_FILES_BYTES};
 use serde_json::json;
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Provides the text of files.
@@ -41,6 +43,48 @@ impl Files for NoFiles {
 impl Files for BTreeMap<String, String> {
     fn read(&self, name: &str) -> std::result::Result<String, String> {
         self.get(name).cloned().ok_or_else(|| "no such file".into())
+    }
+}
+
+/// Files of which no more than a number of bytes is read in all.
+pub struct Rationed<'a> {
+    files: &'a dyn Files,
+    /// Bytes that may still be read.
+    left: Cell<u64>,
+}
+
+impl<'a> Rationed<'a> {
+    /// Returns files of which at most [`NAMED_FILES_BYTES`] are read.
+    pub fn new(files: &'a dyn Files) -> Self {
+        Rationed {
+            files,
+            left: Cell::new(NAMED_FILES_BYTES),
+        }
+    }
+
+    fn take(&self, length: usize) -> std::result::Result<(), String> {
+        let left = self.left.get().checked_sub(length as u64).ok_or_else(|| {
+            let most = limits::bytes(NAMED_FILES_BYTES);
+            format!("the scenario's files are larger than {most}, the most")
+        })?;
+        self.left.set(left);
+        Ok(())
+    }
+}
+
+impl Files for Rationed<'_> {
+    fn read(&self, name: &str) -> std::result::Result<String, String> {
+        let text = self.files.read(name)?;
+        self.take(text.len()).map(|()| text)
+    }
+
+    fn object(&self, name: &str) -> std::result::Result<Vec<u8>, String> {
+        let object = self.files.object(name)?;
+        self.take(object.len()).map(|()| object)
+    }
+
+    fn class(&self, name: &str, class: &str) -> std::result::Result<Box<dyn Any>, String> {
+        self.files.class(name, class)
     }
 }
 

@@ -10,6 +10,7 @@
 //! * A [`registry`] lists the elements of one kind. An element states facts, each of which may be
 //!   unknown ([`stated`]).
 //! * [`streams`] are the random numbers of a run, by name.
+//! * [`limits`] are those on the size of what others wrote.
 //!
 //! Nothing here knows a packet, a hop or a scenario.
 
@@ -17,6 +18,7 @@ pub mod bounds;
 pub mod error;
 pub mod expression;
 pub mod files;
+pub mod limits;
 pub mod parameters;
 pub mod parse;
 pub mod prelude;

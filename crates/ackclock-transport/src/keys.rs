@@ -10,7 +10,7 @@ use std::fmt;
 /// Fewest bytes of a key: 128 bits if each is random. Shorter keys can be guessed.
 pub const SHORTEST_KEY: usize = 16;
 /// Most bytes of a key. A longer file was given by mistake.
-pub const LONGEST_KEY: usize = 4096;
+pub const LONGEST_KEY: usize = ackclock_spec::limits::KEY_BYTES as usize;
 
 /// Purposes of keys. They include the version, so that one version cannot be taken for another.
 const OPENING: &[u8] = b"ackclock 1 opening";

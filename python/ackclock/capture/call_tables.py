@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ackclock.elements import facts
 from ackclock.errors import InputError
+from ackclock.limits import RECORD_BYTES, read_file
 from ackclock.result.result import Result
 from ackclock.result.run_json import read
 
@@ -215,7 +216,7 @@ def _as_kernel(rows: pa.Table) -> pa.Table:
 
 
 def _read(file: Path) -> Calls:
-    content = file.read_bytes()
+    content = read_file(file, RECORD_BYTES)
     if not content.startswith(_MAGIC):
         raise InputError("file", f"{file}", "is not a file of calls; run ackclock emulate again")
     # A process that was killed may leave part of a record.

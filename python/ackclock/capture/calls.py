@@ -16,6 +16,7 @@ from ackclock.capture.twin import stand_in
 from ackclock.elements import facts
 from ackclock.elements.registry import registry
 from ackclock.errors import InputError, ScenarioError
+from ackclock.limits import CONTROL_BYTES, RECORD_BYTES, read_file
 from ackclock.scenario import Scenario
 
 # Beside each record lie the object that was loaded and a summary.
@@ -105,7 +106,9 @@ def beside(folder: str | Path, scenario: Scenario) -> list[ControlComparison]:
     """
     files = recorded(folder)
     if files:
-        named = [(file.name, _summary(file)["control"], file.read_bytes()) for file in files]
+        named = [
+            (file.name, _summary(file)["control"], read_file(file, RECORD_BYTES)) for file in files
+        ]
     else:
         named = [(run.name, run.title, run.record()) for run in simulated(folder)]
     return [_beside(name, control, record, scenario) for name, control, record in named]
@@ -133,8 +136,8 @@ def _compare(record: Path) -> Comparison:
     stem = str(record).removesuffix(_CALLS)
     summary = _summary(record)
     try:
-        control = Path(stem + _OBJECT).read_bytes()
-        calls = record.read_bytes()
+        control = read_file(stem + _OBJECT, CONTROL_BYTES)
+        calls = read_file(record, RECORD_BYTES)
     except FileNotFoundError as error:
         raise InputError("file", f"{error.filename}", _MISSING) from None
     try:

@@ -19,6 +19,7 @@ from ackclock.cli.options import (
 from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, ScenarioError
+from ackclock.limits import NAMED_FILE_BYTES, read_file
 from ackclock.result.folder import read_object
 from ackclock.units import shown
 
@@ -150,7 +151,9 @@ def _asked(trace: Path, options: dict[str, object]) -> str:
     """
     from ackclock.run import address
 
-    content = hashlib.sha256(trace.read_bytes()).hexdigest() if trace.is_file() else None
+    content = None
+    if trace.is_file():
+        content = hashlib.sha256(read_file(trace, NAMED_FILE_BYTES)).hexdigest()
     return address.of_content({"trace": trace.name, "content": content, **options})
 
 

@@ -8,6 +8,7 @@ import click
 
 from ackclock.cli.output import say
 from ackclock.errors import InputError
+from ackclock.limits import NAMED_FILE_BYTES, read_file
 from ackclock.result.folder import (
     RESULT,
     Contents,
@@ -81,7 +82,7 @@ def claim_file(path: Path) -> None:
         InputError: It holds anything but a page or picture of ackclock.
     """
     if path.is_file():
-        content = path.read_bytes()
+        content = _content(path)
         marks = (mark for begins, mark in _MARKS.items() if content.startswith(begins))
         if not any(mark in content for mark in marks):
             _refuse_foreign_file(path)
@@ -102,8 +103,16 @@ def claim_table(path: Path, head: str) -> None:
         _refuse_foreign_file(path)
 
 
+def _content(path: Path) -> bytes:
+    """Returns the content of a file; nothing of one that is too large to be ackclock's."""
+    try:
+        return read_file(path, NAMED_FILE_BYTES)
+    except InputError:
+        return b""
+
+
 def _begins_with(path: Path, head: str) -> bool:
-    content = path.read_bytes()
+    content = _content(path)
     match path.suffix:
         case ".json":
             try:

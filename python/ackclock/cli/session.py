@@ -12,6 +12,7 @@ from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNRELIABLE, com
 from ackclock.cli.options import checked_time, json_option
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
+from ackclock.limits import KEY_BYTES
 from ackclock.result.folder import RESULT, read_object
 
 if TYPE_CHECKING:
@@ -88,7 +89,13 @@ def read_security(
         raise InputError("contradiction", option, "remove it; --key-file is set")
     if key_file is not None and not shared_key:
         _refuse_shared(key_file)
-    return Security(None if key_file is None else key_file.read_bytes(), insecure, anywhere)
+    return Security(None if key_file is None else _key(key_file), insecure, anywhere)
+
+
+def _key(file: Path) -> bytes:
+    """Returns the key in a file, or more bytes than a key may have."""
+    with file.open("rb") as opened:
+        return opened.read(KEY_BYTES + 1)
 
 
 def _refuse_shared(key_file: Path) -> None:

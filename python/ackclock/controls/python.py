@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ackclock.limits import CONTROL_BYTES, read_file
+
 #: A threshold that is not set yet.
 INFINITE_SSTHRESH = 0x7FFFFFFF
 
@@ -54,7 +56,7 @@ def load(file: str, name: str) -> type:
         Exception: Whatever the file raises.
     """
     path = Path(file)
-    return _loaded(str(path.resolve()), path.read_text("utf-8"), name)
+    return _loaded(str(path.resolve()), read_file(path, CONTROL_BYTES).decode(), name)
 
 
 @lru_cache(maxsize=64)

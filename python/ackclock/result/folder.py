@@ -10,12 +10,14 @@ import os
 import re
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ackclock.errors import InputError
+from ackclock.limits import RESULT_JSON_BYTES, read_file
 
 # File in a result's folder that states the inputs of the result: see `ackclock.run.cache`.
 ADDRESS = "address"
@@ -71,26 +73,31 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
         return
     if not folder.is_dir():
         raise InputError("file", f"{folder}", "is a file; choose another folder")
-    inside = (path.relative_to(folder) for path in folder.rglob("*"))
-    contents = sorted(
-        path.as_posix()
-        for path in inside
-        if not any(part.startswith(UNFINISHED) for part in path.parts)
-    )
-    if contents and may_hold.mark not in contents:
+    contents = deque(_contents(folder))
+    if contents and not (folder / may_hold.mark).exists():
         raise InputError(
             "file",
             f"{folder}",
             f"is not empty and does not hold {with_article(may_hold.noun)} of ackclock; choose "
             "another folder",
         )
-    foreign = next((name for name in contents if not may_hold.names.fullmatch(name)), None)
-    if foreign is not None:
+    # A folder is entered only if its own name is one of ackclock's: it may be any, even "/".
+    while contents:
+        path = contents.popleft()
+        name = path.relative_to(folder).as_posix()
+        if may_hold.names.fullmatch(name):
+            contents += _contents(path) if path.is_dir() and not path.is_symlink() else []
+            continue
         raise InputError(
             "file",
             f"{folder}",
-            f"holds {foreign}, which ackclock did not write; move it away or choose another folder",
+            f"holds {name}, which ackclock did not write; move it away or choose another folder",
         )
+
+
+def _contents(folder: Path) -> list[Path]:
+    """Returns the files and folders in a folder, by name, without those of an unfinished run."""
+    return sorted(path for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
 
 
 def refuse_other_result(
@@ -208,8 +215,8 @@ def link_or_copy(source: str, target: str) -> None:
 def read_object(path: Path) -> dict[str, Any]:
     """Returns the object in a JSON file; an empty one if missing, damaged or not an object."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = json.loads(read_file(path, RESULT_JSON_BYTES))
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.errors import InputError
+from ackclock.limits import RESULT_JSON_BYTES, read_file
 from ackclock.result import manifest
 from ackclock.result.manifest import Entry
 
@@ -87,10 +88,12 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, Entry]]:
     """Returns what was run and what the files of the tables hold; errors as of `read_run`."""
     place = f"{folder}/run.json"
     try:
-        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        run = json.loads(read_file(folder / "run.json", RESULT_JSON_BYTES))
     except OSError:
         raise InputError("file", f"{folder}", _no_result(folder)) from None
-    except ValueError:
+    except InputError:
+        raise
+    except (ValueError, RecursionError):
         raise InputError("file", place, f"is damaged; {run_again({})}") from None
     if not isinstance(run, dict) or run.get("schema") != SCHEMA:
         raise InputError(

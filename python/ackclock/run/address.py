@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.engine import version
+from ackclock.limits import NAMED_FILE_BYTES, read_file
 from ackclock.plugins import packages
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def package(name: str = "ackclock") -> str:
 
 def _content(scenario: "Scenario") -> dict[str, Any]:
     trees = [point.scenario.resolve().tree for point in scenario.expand()]
-    files = {name: _digest(scenario.folder / name) for name in sorted(named_files(trees))}
+    files = {name: _named(scenario.folder / name) for name in sorted(named_files(trees))}
     return {"points": trees, "files": files}
 
 
@@ -109,6 +110,10 @@ def named_files(tree: Any) -> set[str]:
         own = {tree["file"]} if isinstance(tree.get("file"), str) else set()
         return own.union(*map(named_files, tree.values()))
     return set().union(*map(named_files, tree)) if isinstance(tree, list) else set()
+
+
+def _named(path: Path) -> str:
+    return hashlib.sha256(read_file(path, NAMED_FILE_BYTES)).hexdigest()
 
 
 def _digest(path: Path) -> str:

@@ -61,7 +61,7 @@ def simulate(
     with scenario.places(), notebook.progress(f"simulate {resolved[0]['name']}", progress) as tell:
         outcome = engine.simulate(
             [point.scenario.tree for point in points],
-            scenario.folder,
+            scenario.place,
             threads=threads or cores(),
             memory=free_bytes(),
             packets=packets,

@@ -8,12 +8,13 @@ import contextlib
 import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
 from ackclock import engine, notebook
-from ackclock.errors import ScenarioError, suggestion
+from ackclock.errors import InputError, ScenarioError, suggestion
+from ackclock.limits import MISTAKES, SCENARIO_BYTES, read_file
 from ackclock.table import table
 
 __all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load"]
@@ -30,24 +31,7 @@ def load(path: str | Path) -> "Scenario":
         ScenarioError: The file is missing, or neither TOML nor JSON; one line saying what to do.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ScenarioError(
-            "file", f"{path}", "no such file; a scenario is a .toml or .json file"
-        ) from None
-    except UnicodeDecodeError:
-        raise ScenarioError(
-            "file", f"{path}", "is not UTF-8 text; a scenario is a .toml or .json file"
-        ) from None
-    except IsADirectoryError:
-        raise ScenarioError(
-            "file", f"{path}", "is a folder; a scenario is a .toml or .json file"
-        ) from None
-    except OSError as error:
-        raise ScenarioError(
-            "file", f"{path}", f"{error.strerror}; a scenario is a .toml or .json file"
-        ) from None
+    text = _text(path)
     try:
         tree = engine.parse_scenario(text)
     except ScenarioError as error:
@@ -55,6 +39,22 @@ def load(path: str | Path) -> "Scenario":
             lambda mistake: f"{path}:{mistake.place}" if mistake.place else f"{path}"
         ) from None
     return Scenario(tree, path.parent, Source(str(path), text))
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_file(path, SCENARIO_BYTES).decode()
+    except FileNotFoundError:
+        problem = "no such file"
+    except UnicodeDecodeError:
+        problem = "is not UTF-8 text"
+    except IsADirectoryError:
+        problem = "is a folder"
+    except OSError as error:
+        problem = f"{error.strerror}"
+    except InputError as error:
+        problem = error.message
+    raise ScenarioError("file", f"{path}", f"{problem}; a scenario is a .toml or .json file")
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,18 @@ class Source:
     text: str
     changed: Mapping[str, str] = field(default_factory=dict)
 
-    def place(self, tree: dict[str, Any], error: ScenarioError) -> str:
-        """File, line and column of a mistake, or the option it comes from."""
+    def places(self, tree: dict[str, Any], errors: Sequence[ScenarioError]) -> list[str]:
+        """File, line and column of each mistake, or the option it comes from."""
+        positions = engine.places(self.text, [(error.code, error.field) for error in errors])
+        places = []
+        for error, position in zip(errors, positions, strict=True):
+            option = self._option(tree, error)
+            own = f"{self.name}:{position}" if position else self.name
+            places.append(own if option is None else option)
+        return places
+
+    def _option(self, tree: dict[str, Any], error: ScenarioError) -> str | None:
+        """The option that a mistake comes from, empty if it has no name; None for the file."""
         steps = _by_position(tree, error.field)
         for path, option in self.changed.items():
             changed = _by_position(tree, path)
@@ -81,8 +91,7 @@ class Source:
                 # Who types a path expects the current folder.
                 looked = bool(option) and error.code == "file"
                 return f"{option} (looked beside {self.name})" if looked else option
-        (position,) = engine.places(self.text, [(error.code, error.field)])
-        return f"{self.name}:{position}" if position else self.name
+        return None
 
 
 def _by_position(tree: Any, path: str) -> list[str]:
@@ -112,11 +121,19 @@ class Scenario:
         tree: The contents of the file, as dicts and lists. Do not change it; use `replace`.
         folder: Folder in which files that the scenario names are looked up.
         source: The file that the scenario was read from, if any.
+        only: Names of the only files that may be read, whatever the scenario names; None for all.
+            A scenario in a link has the empty set.
     """
 
     tree: dict[str, Any]
     folder: Path = field(default_factory=Path)
     source: Source | None = None
+    only: frozenset[str] | None = None
+
+    @property
+    def place(self) -> engine.Place:
+        """The place at which the engine looks up files."""
+        return self.folder if self.only is None else (self.folder, self.only)
 
     @classmethod
     def from_toml(cls, text: str, folder: str | Path = ".") -> "Scenario":
@@ -152,7 +169,7 @@ class Scenario:
         if source is not None:
             options = {path: option for path, (option, _) in changes.items()}
             source = Source(source.name, source.text, {**source.changed, **options})
-        return Scenario(tree, self.folder, source)
+        return replace(self, tree=tree, source=source)
 
     def expand(self) -> list["Point"]:
         """Returns the points of the sweep; one point if there is no sweep.
@@ -164,10 +181,7 @@ class Scenario:
         """
         with self.places():
             points = engine.expand(self.tree)
-        return [
-            Point(assignments, Scenario(tree, self.folder, self.source))
-            for assignments, tree in points
-        ]
+        return [Point(assignments, replace(self, tree=tree)) for assignments, tree in points]
 
     def resolve(self) -> "Scenario":
         """Returns the checked scenario with all defaults filled in.
@@ -178,10 +192,12 @@ class Scenario:
             ScenarioError: A field is unknown, missing or impossible, or a file it names is.
         """
         with self.places():
-            return Scenario(engine.resolve(self.tree, self.folder), self.folder, self.source)
+            return replace(self, tree=engine.resolve(self.tree, self.place))
 
     def check(self) -> None:
         """Raises `ScenarioError` unless every point can be run, with the mistakes of all points.
+
+        Once there are as many as are reported at once, the others are not looked at.
 
         If the sweep itself is wrong, with its mistakes and those of the rest.
         """
@@ -196,18 +212,14 @@ class Scenario:
                 point.scenario.resolve()
             except ScenarioError as error:
                 errors.append(error)
+            if sum(len(error.errors) for error in errors) >= MISTAKES:
+                break
         if errors:
             raise ScenarioError.combined(errors)
 
     def _without_wrong_paths(self) -> "Scenario":
         """Returns the scenario with the first value of each path of the sweep that exists."""
-        tree = {name: value for name, value in self.tree.items() if name != "sweep"}
-        sweep = self.tree["sweep"]
-        for path, values in sweep.items() if isinstance(sweep, dict) else ():
-            if isinstance(values, list) and values:
-                with contextlib.suppress(ScenarioError):
-                    tree = engine.replace(tree, {path: values[0]})
-        return Scenario(tree, self.folder, self.source)
+        return replace(self, tree=engine.without_sweep(self.tree))
 
     @contextlib.contextmanager
     def places(self) -> Iterator[None]:
@@ -218,7 +230,8 @@ class Scenario:
             source = self.source
             if source is None or error.place:
                 raise
-            raise error.placed(lambda mistake: source.place(self.tree, mistake)) from None
+            places = iter(source.places(self.tree, error.errors))
+            raise error.placed(lambda _: next(places)) from None
 
     def derived(self) -> list[dict[str, Any]]:
         """Returns the quantities that are written as expressions or in BDP or RTT.
@@ -232,7 +245,7 @@ class Scenario:
             ScenarioError: As for `resolve`.
         """
         with self.places():
-            return engine.derived(self.tree, self.folder)
+            return engine.derived(self.tree, self.place)
 
     def to_toml(self) -> str:
         """Returns the scenario as the text of a file, without the facts of elements."""

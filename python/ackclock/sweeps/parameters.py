@@ -32,6 +32,9 @@ _COUNTED = frozenset({"packets", "packet", "segments", "segment", "bytes", "byte
 # rounding is far below the spread between replicates.
 _DIGITS = 6
 
+# Values of a list that are tried before a sweep; each takes about a millisecond.
+_MOST_TRIED = 1_000
+
 _EXAMPLE = "for example hops.b.delay=1..100 ms log, or flows.a.transport.control.kind=reno,cubic"
 
 
@@ -57,6 +60,10 @@ class Range:
         """Returns so many values from the lowest to the highest, evenly spaced on the scale."""
         shares = np.linspace(0, 1, count) if count > 1 else np.array([0.0])
         return list(dict.fromkeys(self.written(self._within(float(share))) for share in shares))
+
+    def tried(self) -> list[Any]:
+        """Returns the values to try before the sweep: both ends."""
+        return self.levels(2)
 
     def value_at(self, position: float) -> Any:
         """Returns the value at a position in [0, 1)."""
@@ -91,6 +98,10 @@ class Choice:
     def levels(self, _count: int) -> list[Any]:
         """Returns all values."""
         return list(self.values)
+
+    def tried(self) -> list[Any]:
+        """Returns the values to try before the sweep. Of a long list, the rest fail as points."""
+        return list(self.values[:_MOST_TRIED])
 
     def value_at(self, position: float) -> Any:
         """Returns the value at a position in [0, 1)."""

@@ -284,7 +284,7 @@ class Plan:
         read = [parameters.parse(text) for text in self.vary]
         for parameter in read:
             others = [other for other in read if other is not parameter]
-            for value in parameter.over.levels(2):
+            for value in parameter.over.tried():
                 assigned = parameter.assignments(value)
                 changed = {path: ("--vary", to) for path, to in {**own, **assigned}.items()}
                 try:

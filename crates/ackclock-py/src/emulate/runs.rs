@@ -65,7 +65,7 @@ pub fn prepare_emulation(
     let options = Options {
         program: program_of(&host_command)?,
         loader,
-        files: Folder(folder.into()),
+        files: Folder::new(folder),
         device: device_of(device)?,
         folder: folder.into(),
         captures: false,
@@ -107,7 +107,7 @@ pub fn emulate<'py>(
     let options = Options {
         program: program_of(&host_command)?,
         loader,
-        files: Folder(folder.into()),
+        files: Folder::new(folder),
         device: device_of(device)?,
         folder: output.into(),
         captures: pcap,

@@ -19,6 +19,7 @@ from ackclock.controls.evaluation.checks import KINDS, Check
 from ackclock.controls.evaluation.fields import Fields
 from ackclock.controls.evaluation.moments import NO_TIME, Duration, Moment
 from ackclock.errors import InputError
+from ackclock.limits import SCENARIO_BYTES, read_file
 
 #: The name of a dialect that every control speaks: checks that need no states.
 ANY = "any"
@@ -331,7 +332,7 @@ def load(name: str) -> Suite:
     if path.suffix != ".toml":
         raise InputError.unknown("--suite", "suite", name, names())
     try:
-        text = path.read_bytes()
+        text = read_file(path, SCENARIO_BYTES)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
         words = "no such file" if missing else f"{error.strerror}"
