@@ -39,7 +39,7 @@ def ask(
     server: LabServer, method: str, path: str, body: str | None = None, **headers: str
 ) -> tuple[HTTPResponse, bytes]:
     connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
-    cookie = {"Cookie": f"ackclock-lab={server.token}"}
+    cookie = {"Cookie": server.cookie}
     connection.request(method, path, body, cookie | headers)
     answer = connection.getresponse()
     content = answer.read()
@@ -129,6 +129,58 @@ def test_a_mistake_is_told_with_its_field(server: LabServer) -> None:
     assert found["errors"][0]["code"] == "syntax"
 
 
+def test_two_labs_live_beside_each_other(server: LabServer) -> None:
+    """A browser gives the cookies of a host to all its ports, and keeps the last of each name."""
+    with serving(load(FIRST)) as other:
+        jar: dict[str, str] = {}
+        for lab in (server, other):
+            path = lab.address.removeprefix(f"http://{lab.host}")
+            name, _, value = ask(lab, "GET", path)[0].headers["Set-Cookie"].partition("=")
+            jar[name] = value.partition(";")[0]
+        cookies = "; ".join(f"{name}={value}" for name, value in jar.items())
+        for lab in (server, other):
+            assert ask(lab, "POST", "/call/describe", "{}", Cookie=cookies)[0].status == 200
+
+
+CALLS_WITH_SCENARIO = ("check", "run", "predict", "emulate", "save")
+
+
+@pytest.mark.parametrize("name", CALLS_WITH_SCENARIO)
+def test_a_page_names_no_file_that_it_did_not_begin_with(name: str, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("hunter2")
+    (tmp_path / "run.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()")
+    traced = load(TRACED)
+    with serving(traced, TRACED.parent / "saved.toml") as made:
+        for file in (tmp_path / "secret.txt", "/dev/zero", "../traces/moving-link.csv"):
+            link = {"kind": "trace", "file": str(file), "format": "mahimahi"}
+            for sent in ({"set": {"hops.0.link": link}}, {"sweep": {"hops.0.link": [link]}}):
+                tree = traced.tree | {"sweep": sent["sweep"]} if "sweep" in sent else traced.tree
+                answered = call(made, name, scenario=tree, set=sent.get("set", {}))
+                assert "names no file" in answered["errors"][0]["message"]
+                assert "hunter2" not in json.dumps(answered)
+        control = {"kind": "python", "file": str(tmp_path / "run.py"), "class": "Control"}
+        changes = {"flows.0.transport.control": control}
+        tree = {name: field for name, field in traced.tree.items() if name != "sweep"}
+        answered = call(made, name, scenario=tree, set=changes)
+        assert "names no file" in answered["errors"][0]["message"]
+    assert not (tmp_path / "ran").exists()
+    assert not (TRACED.parent / "saved.toml").exists()
+
+
+def test_a_page_may_name_the_files_that_it_began_with(server: LabServer) -> None:
+    answered = call(server, "check", scenario=load(TRACED).tree)
+    assert answered["resolved"]["hops"][0]["link"]["digest"]
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\udfff"])
+def test_half_a_character_is_refused(server: LabServer, text: str) -> None:
+    for name in (*CALLS_WITH_SCENARIO, "read", "write"):
+        body = f'{{"scenario": {{"name": "{text}"}}, "text": "{text}"}}'
+        answer, content = ask(server, "POST", f"/call/{name}", body)
+        assert answer.status == 200
+        assert json.loads(content)["errors"]
+
+
 def test_a_run_here_has_the_rows_of_simulate(server: LabServer) -> None:
     changes = {"duration": "6 s", "warmup": "1 s"}
     found = call(server, "run", scenario=load(FIRST).tree, set=changes, replicate=1)
@@ -173,7 +225,8 @@ def test_the_command_serves_until_it_is_interrupted(options: list[str], tmp_path
         address = urlsplit(serving.stdout.readline().strip())
         connection = HTTPConnection(str(address.hostname), address.port or 0, timeout=PATIENCE_S)
         token = address.query.removeprefix("token=")
-        connection.request("GET", "/scenario.json", headers={"Cookie": f"ackclock-lab={token}"})
+        cookie = f"ackclock-lab-{address.port}={token}"
+        connection.request("GET", "/scenario.json", headers={"Cookie": cookie})
         begun = json.loads(connection.getresponse().read())
         connection.close()
         assert begun["scenario"]["duration"] == "7 s"
@@ -275,7 +328,7 @@ def test_an_emulation_ends_once_the_page_has_gone(
     monkeypatch.setattr("ackclock.run.emulation.emulate", run)
     call(server, "emulate", scenario=load(FIRST).tree)
     connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE_S)
-    connection.request("GET", "/emulate/events", headers={"Cookie": f"ackclock-lab={server.token}"})
+    connection.request("GET", "/emulate/events", headers={"Cookie": server.cookie})
     assert connection.getresponse().readline() == b"event: progress\n"
     connection.close()
     assert ended.wait(PATIENCE_S)

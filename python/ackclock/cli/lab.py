@@ -178,12 +178,12 @@ def _linked(address: str, saved: Path | None) -> tuple[Any, str]:
     """Returns the scenario of a link, and the link."""
     from ackclock.laboratory import page
     from ackclock.laboratory.links import PREFIX, decode
-    from ackclock.scenario import Scenario
 
     state = decode(address)
-    Scenario(state.scenario).replace(state.changes).check()
+    for changes in (state.changes, state.changes | (state.other or {})):
+        state.opened().replace(changes).check()
     link = f"{PREFIX}{address.partition(PREFIX)[2]}"
-    begin = page.beginning("scenario.toml", Scenario(state.scenario), saved=saved)
+    begin = page.beginning("scenario.toml", state.opened(), {}, saved=saved)
     return begin, link
 
 

@@ -8,7 +8,6 @@ import base64
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ackclock import engine
@@ -46,7 +45,7 @@ def _changed(session: Session, request: dict[str, Any]) -> Scenario:
     tree, changes = request.get("scenario"), request.get("set") or {}
     if not isinstance(tree, dict) or not isinstance(changes, dict):
         raise InputError("wrong-type", "scenario", "is not a tree with changes")
-    return Scenario(engine.replace(tree, changes), session.begin.scenario.folder)
+    return session.begin.changed(tree, changes)
 
 
 def describe(_session: Session, _request: dict[str, Any]) -> Any:
@@ -97,7 +96,7 @@ def run(session: Session, request: dict[str, Any]) -> Any:
 
     outcome = engine.simulate(
         [point.tree],
-        Path(point.folder),
+        point.place,
         threads=1,
         memory=_MOST_BYTES,
         packets=False,

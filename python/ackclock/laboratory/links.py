@@ -1,5 +1,8 @@
 """Links: the state of a lab page as the part of its address after `#`, and back.
 
+A link is data from anybody. It names no file and runs no code: what opens it has the engine read
+no files (`LabState.opened`).
+
 `#v1.` is followed by base64url without padding of the raw deflate stream (RFC 1951) of JSON. The
 page does the same with the browser's `CompressionStream`.
 """
@@ -12,17 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock.errors import InputError
+from ackclock.limits import LEVELS, LINK_CHARACTERS, LINK_TEXT_BYTES, PATHS
 from ackclock.run.address import named_files
+from ackclock.scenario import Scenario
 
 #: The first characters of a link; a later format has another number.
 PREFIX = "#v1."
-#: Most characters of a link. Chat programs and mail cut longer ones.
-LIMIT = 8_000
-#: Most bytes of the JSON in a link, so that a small link cannot fill the memory.
-_MOST_BYTES = 200_000
-#: Deepest nesting of the JSON, that of the engine's reader.
-_MOST_LEVELS = 100
-
 _NOT_A_LINK = "is not a link of ackclock lab; copy it whole, from #v1. on"
 
 
@@ -41,6 +39,10 @@ class LabState:
     changes: dict[str, Any] = field(default_factory=dict)
     other: dict[str, Any] | None = None
     engine: str = ""
+
+    def opened(self) -> Scenario:
+        """Returns the scenario of side A without its changes; no file may be read for it."""
+        return Scenario(self.scenario, only=frozenset())
 
 
 def encode(state: LabState) -> str:
@@ -69,11 +71,12 @@ def encode(state: LabState) -> str:
     packed = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     stream = packed.compress(text.encode()) + packed.flush()
     link = PREFIX + base64.urlsafe_b64encode(stream).decode().rstrip("=")
-    if len(link) > LIMIT:
+    if len(link) > LINK_CHARACTERS:
         raise InputError(
             "out-of-range",
             "scenario",
-            f"gives a link of {len(link):,} characters, the most is {LIMIT:,}; send the file",
+            f"gives a link of {len(link):,} characters, the most is {LINK_CHARACTERS:,}; send the "
+            "file",
         )
     return link
 
@@ -93,15 +96,15 @@ def decode(link: str) -> LabState:
         InputError: It is not a link, or holds more than a link may.
     """
     _, mark, packed = link.partition(PREFIX)
-    if not mark or len(packed) + len(PREFIX) > LIMIT:
+    if not mark or len(packed) + len(PREFIX) > LINK_CHARACTERS:
         raise InputError("syntax", "link", _NOT_A_LINK)
     try:
         stream = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
         unpacking = zlib.decompressobj(-zlib.MAX_WBITS)
-        text = unpacking.decompress(stream, _MOST_BYTES)
+        text = unpacking.decompress(stream, LINK_TEXT_BYTES)
         if unpacking.unconsumed_tail or not unpacking.eof:
             raise InputError("syntax", "link", _NOT_A_LINK)
-        written = _loaded(text.decode())
+        written = received(text)
     except (binascii.Error, zlib.error, ValueError, RecursionError):
         raise InputError("syntax", "link", _NOT_A_LINK) from None
     scenario, changes, other = (written.get(name) for name in ("scenario", "set", "b"))
@@ -113,18 +116,27 @@ def decode(link: str) -> LabState:
         or not isinstance(engine, str)
     ):
         raise InputError("syntax", "link", _NOT_A_LINK)
+    number = len(changes or ()) + len(other or ())
+    if number > PATHS:
+        raise InputError("out-of-range", "link", f"has {number:,} changes, the most is {PATHS:,}")
     return LabState(scenario, changes or {}, other, engine)
 
 
-def _loaded(text: str) -> dict[str, Any]:
-    """Parses the JSON of a link, an object that is not too deep."""
+def received(text: bytes) -> dict[str, Any]:
+    """Returns the object of JSON from a link or a page.
+
+    Raises:
+        ValueError: It is not JSON that the engine reads, too: it is too deep, or has half of a
+            character of UTF-16.
+    """
     depth = deepest = 0
     for character in text:
-        depth += (character in "[{") - (character in "]}")
+        depth += (character in b"[{") - (character in b"]}")
         deepest = max(deepest, depth)
-    if deepest > _MOST_LEVELS:
-        raise ValueError(deepest)
-    written = json.loads(text)
+    if deepest > LEVELS:
+        raise InputError("syntax", "", f"is nested deeper than {LEVELS} levels; flatten it")
+    written = json.loads(text.decode())
     if not isinstance(written, dict):
-        raise ValueError(written)
+        raise InputError("wrong-type", "", "is not an object of JSON; send one")
+    json.dumps(written, ensure_ascii=False).encode()
     return written

@@ -5,7 +5,10 @@ writes to the page: once the page has gone, its next piece cannot be written, an
 """
 
 import base64
+import contextlib
 import json
+import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable
@@ -24,6 +27,8 @@ from ackclock.scenario import Scenario
 MOST_SECONDS = 300
 #: Flows that are drawn, as in `summary.js`; of each the first instance.
 _MOST_FLOWS = 3
+# Begins the name of the folder of a run; the number of its process follows.
+_PREFIX = "ackclock-lab-"
 # A run that is to end ends within a tenth of a second; its hosts take a little longer.
 _PATIENCE_S = 10
 
@@ -83,7 +88,8 @@ class LiveEmulation:
             write("progress", {"share": now["fraction"], "rate": now["rate_bit_per_s"]})
 
         try:
-            with tempfile.TemporaryDirectory(prefix="ackclock-lab-") as folder:
+            _remove_abandoned()
+            with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
                 result = emulation.emulate(
                     scenario,
                     Path(folder) / "emulated",
@@ -111,6 +117,16 @@ class LiveEmulation:
         self._ending.set()
         if self._running.acquire(timeout=_PATIENCE_S):
             self._running.release()
+
+
+def _remove_abandoned() -> None:
+    """Removes folders of this user's processes that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            is_own = folder.lstat().st_uid == os.getuid()
+            if is_own and process.isdecimal() and not Path("/proc", process).exists():
+                shutil.rmtree(folder)
 
 
 def _points(rows: pa.Table) -> dict[str, list[list[float | None]]]:

@@ -6,10 +6,12 @@ import shutil
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from ackclock import engine
 from ackclock.errors import InputError, LackingError
 from ackclock.laboratory.definitions import definitions
+from ackclock.limits import NAMED_FILE_BYTES, PAGE_BYTES, read_file
 from ackclock.result.folder import Contents, naming, staged
 from ackclock.run.address import named_files
 from ackclock.scenario import Scenario
@@ -40,9 +42,6 @@ PAGE = Contents(
     re.compile(r"[A-Za-z-]+\.(html|js|css|wasm|json)"),
 )
 
-# Files that a scenario names travel with the page, up to this many bytes.
-_MOST_BYTES = 20_000_000
-
 
 @dataclass(frozen=True)
 class Beginning:
@@ -61,6 +60,14 @@ class Beginning:
     files: dict[str, str]
     options: tuple[str, ...] = ()
     saved: Path | None = None
+
+    def changed(self, tree: dict[str, Any], changes: dict[str, Any]) -> Scenario:
+        """Returns a scenario that the page sent.
+
+        It may name the files that the page began with, and no others.
+        """
+        sent = Scenario(tree, self.scenario.folder, only=frozenset(self.files))
+        return sent.replace(changes)
 
     def made(self, *, server: bool) -> dict[str, str]:
         """Returns the texts that are made for the page, by name.
@@ -100,8 +107,13 @@ def beginning(
         InputError: They are too large for a page, or a saved scenario would not find them.
     """
     if files is None:
-        names = sorted(named_files(scenario.tree))
-        files = {name: (scenario.folder / name).read_text(encoding="utf-8") for name in names}
+        points = [point.scenario.tree for point in scenario.expand()]
+        names = sorted(named_files([scenario.tree, *points]))
+        # Of a program there is no text, and pages do not run it.
+        files = {
+            name: read_file(scenario.folder / name, NAMED_FILE_BYTES).decode(errors="replace")
+            for name in names
+        }
     if files and saved and saved.parent.resolve() != scenario.folder.resolve():
         raise InputError(
             "contradiction",
@@ -110,12 +122,12 @@ def beginning(
             f"{scenario.folder}",
         )
     size = sum(len(text) for text in files.values())
-    if size > _MOST_BYTES:
+    if size > PAGE_BYTES:
         raise InputError(
             "out-of-range",
             "scenario",
             f"names files of {size / 1e6:.0f} MB, the most for a page is "
-            f"{_MOST_BYTES / 1e6:.0f} MB; use ackclock simulate",
+            f"{PAGE_BYTES / 1e6:.0f} MB; use ackclock simulate",
         )
     return Beginning(name, scenario, files, options, saved)
 

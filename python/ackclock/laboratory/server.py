@@ -1,6 +1,8 @@
 """The server of lab pages: this machine only, files and a few calls.
 
-It keeps nothing but what the page saves, in the one file that the user named at the start.
+It keeps nothing but what the page saves, in the one file that the user named at the start. It reads
+no files but those of the page, and those that the scenario named at the start
+(`Beginning.changed`).
 
 A page from elsewhere must not use it. So it answers only to its own name (`Host`), which stops DNS
 rebinding, and only to a browser that came with the token of its address. The token becomes a
@@ -16,19 +18,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ackclock.errors import InputError, LackingError, ScenarioError
+from ackclock.errors import LackingError, ScenarioError
 from ackclock.laboratory import page
 from ackclock.laboratory.calls import CALLS, Session
+from ackclock.laboratory.links import received
 from ackclock.laboratory.live import event
+from ackclock.limits import REQUEST_BYTES
 from ackclock.scenario import Scenario
 
-_COOKIE = "ackclock-lab"
 #: Nothing but the page's own files, and WebAssembly. Figures are styled by script only.
 _POLICY = (
     "default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval'; "
     "frame-ancestors 'none'"
 )
-_MOST_BYTES = 25_000_000
 #: Runs at the same time; more wait.
 _SIDE_BY_SIDE = 2
 
@@ -56,6 +58,11 @@ class LabServer(ThreadingHTTPServer):
     def host(self) -> str:
         """Address and port, as browsers send it."""
         return f"127.0.0.1:{self.server_port}"
+
+    @property
+    def cookie(self) -> str:
+        """Name and value of the cookie. Browsers give cookies to every port of a host."""
+        return f"ackclock-lab-{self.server_port}={self.token}"
 
     @property
     def address(self) -> str:
@@ -89,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(303)
             self.send_header("Location", "/")
             self.send_header(
-                "Set-Cookie", f"{_COOKIE}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
+                "Set-Cookie", f"{self.server.cookie}; HttpOnly; SameSite=Strict; Path=/"
             )
             self._end(b"")
             return
@@ -117,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if call is None or not self.path.startswith("/call/"):
             self._refuse(404, "no such call")
-        elif not length.isdecimal() or int(length) > _MOST_BYTES:
+        elif not length.isdecimal() or int(length) > REQUEST_BYTES:
             self._refuse(413, "too long")
         else:
             self._send(_answer(call, self.server, self.rfile.read(int(length))), "application/json")
@@ -156,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_ours(self) -> bool:
         """True if the browser has the cookie; refuses the request otherwise."""
         cookies = [cookie.strip() for cookie in self.headers.get("Cookie", "").split(";")]
-        expected = f"{_COOKIE}={self.server.token}"
+        expected = self.server.cookie
         if any(hmac.compare_digest(cookie.encode(), expected.encode()) for cookie in cookies):
             return True
         self._refuse(403, "open the address that ackclock lab printed, with its token")
@@ -189,9 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _answer(call: Any, server: LabServer, body: bytes) -> bytes:
     """Returns the answer of a call as JSON; errors as the engine in the page gives them."""
     try:
-        request = json.loads(body)
-        if not isinstance(request, dict):
-            raise InputError("wrong-type", "", "the request is not an object")
+        request = received(body)
         with server.running:
             answer = call(server.session, request)
     except (ValueError, RecursionError, LackingError) as error:

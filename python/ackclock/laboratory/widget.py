@@ -39,10 +39,9 @@ class LabWidget(anywidget.AnyWidget):  # type: ignore[misc]
             InputError: The scenario names files that are too large for a page.
         """
         scenario.check()
-        begin = page.beginning("scenario.toml", scenario)
-        files = _files() | begin.made(server=False)
+        self._begin = page.beginning("scenario.toml", scenario)
+        files = _files() | self._begin.made(server=False)
         super().__init__(files=files, engine=_engine(), state={"scenario": scenario.tree})
-        self._folder = scenario.folder
 
     @property
     def scenario(self) -> Scenario:
@@ -64,7 +63,7 @@ class LabWidget(anywidget.AnyWidget):  # type: ignore[misc]
     def _side(self, differences: dict[str, Any]) -> Scenario:
         tree = json.loads(json.dumps(self.state["scenario"]))
         changes = self.state.get("set", {}) | differences
-        return Scenario(tree, self._folder).replace(changes)
+        return self._begin.changed(tree, changes)
 
 
 @cache
