@@ -44,6 +44,8 @@ DEMO_REAL_TIME := 36 s
 
 # Cargo counts its own processes, not make's.
 CARGO := MAKEFLAGS= cargo
+# The workspace, and what is built outside of it.
+LOCKS := Cargo.lock fuzz/Cargo.lock crates/ackclock-kernel/Cargo.lock
 
 # Most modules of packages are never imported: each is compiled when it is.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
@@ -62,7 +64,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help build demo test test-long test-fast \
     test-rust test-computing test-waiting \
     test-papers test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
-    lint lint-rust lint-python docs docs-pages docs-rust docs-write site \
+    lint lint-rust lint-python audit docs docs-pages docs-rust docs-write site \
     changelog clean
 .DELETE_ON_ERROR:
 
@@ -189,6 +191,11 @@ lint-python: $(EITHER) $(PAPERS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	cd papers && ../$(BIN)/lint-imports
+
+# Strict: what the database does not know counts as a failure, not as a pass.
+audit: ## ask for known vulnerabilities in what is built and tested with (cargo-audit, pip-audit)
+	for lock in $(LOCKS); do $(CARGO) audit --file $$lock || exit 1; done
+	$(PYTHON) -m pip_audit --strict --disable-pip --no-deps --requirement .ci/constraints.txt
 
 docs: docs-pages docs-rust ## write the pages to out/site-pages, build Rust's documentation
 
