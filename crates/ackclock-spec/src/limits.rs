@@ -32,7 +32,7 @@ impl Limit {
 /// Returns a number of bytes in the largest unit that keeps it whole: "4 MB".
 pub fn bytes(number: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
-    let unit = units.iter().find(|(size, _)| number % size == 0);
+    let unit = units.iter().find(|(size, _)| number.is_multiple_of(*size));
     match unit.filter(|_| number > 0) {
         Some((size, unit)) => format!("{} {unit}", grouped(number / size)),
         None => format!("{} bytes", grouped(number)),
@@ -44,7 +44,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
