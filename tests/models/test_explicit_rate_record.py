@@ -174,7 +174,7 @@ MARKOV = {
 @pytest.fixture
 def two_rates(resolved) -> dict:
     """Returns the publication's network, resolved: 40 packets of 540 bytes in 200 ms."""
-    tree = resolved()
+    tree = resolved(duration="400 s", warmup="20 s")  # a hundred changes of the rate
     wired, wireless, back = tree["hops"]
     wired["link"] = {"kind": "constant", "rate": "1 Gbit/s"}
     wired["delay"], back["delay"], back["link"] = (

@@ -24,7 +24,7 @@ TFRCP = {
 
 def under(resolved, control: dict, **transport: object) -> dict:
     """Returns the leaky pipe at 0.5 %, its flow with a rate control."""
-    tree = resolved()
+    tree = resolved(duration="200 s", warmup="20 s")
     tree["flows"][0]["transport"] = UDP | {"control": control} | transport
     return restated(tree)
 
