@@ -1,5 +1,5 @@
-//! Sets any values in any scenario, as a link of a lab page holds both. Each answer is a scenario or
-//! a line, and no file is read.
+//! Sets any values in any scenario, as a link of a lab page holds both. Each answer is a scenario
+//! or a line, and no file is read.
 #![no_main]
 
 use ackclock_scenario::Scenario;
