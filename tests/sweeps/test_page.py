@@ -60,7 +60,8 @@ def test_the_page_of_a_sweep_answers_and_draws_its_axis(small: Path) -> None:
 @pytest.mark.slow
 def test_a_prediction_that_violates_an_assumption_is_marked(small: Path) -> None:
     lossy = 'delay = "20 ms"\nimpairments = [{ kind = "iid_loss", probability = "1 %" }]'
-    small.write_text(small.read_text().replace('delay = "20 ms"', lossy, 1))
+    long = small.read_text().replace('duration = "2 s"', 'duration = "60 s"')
+    small.write_text(long.replace('delay = "20 ms"', lossy, 1))
     loss = "hops.b.impairments.0.probability=0,10 %"
     text = page(small, "--vary", loss, "--method", "predict,simulate")
     assert "? violates an assumption of the model" in text

@@ -186,7 +186,7 @@ class Simulated:
 def simulated(folder: str | Path) -> Iterator[Simulated]:
     """Returns the calls in a simulated result; none if it has no table of them."""
     folder = Path(folder)
-    if _TABLE not in read(folder)[1]:
+    if not folder.is_dir() or _TABLE not in read(folder)[1]:
         return
     result = Result.load(folder)
     for point, described in enumerate(result.points):

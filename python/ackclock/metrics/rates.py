@@ -100,7 +100,7 @@ def _multiples(times: Array, length: float) -> Array:
     below = np.floor((times - times[0]) / length)
     near = np.unique(below[:, np.newaxis] + np.arange(-1.0, 3.0))
     last = (times[-1] - times[0]) / length + ROUNDING
-    return np.asarray(times[0] + length * near[(near >= 0) & (near < last)])
+    return np.asarray(times[0] + length * near[(near >= 0) & (near <= last)])
 
 
 def even_edges(length_s: float, from_s: float, until_s: float, samples: int) -> Array:
