@@ -145,5 +145,16 @@ def test_a_damaged_summary_is_one_line(tmp_path: Path, changed: dict[str, object
             calls_of(folder)
 
 
+@pytest.mark.parametrize("offset", range(0, CALL.size, 8))
+def test_a_damaged_call_is_answered_or_refused(tmp_path: Path, offset: int) -> None:
+    folder = result(tmp_path)
+    [record] = recorded(folder)
+    content = bytearray(record.read_bytes())
+    begin = len(MAGIC) + 10 * CALL.size + offset
+    content[begin : begin + 8] = bytes([0xFF] * 8)
+    record.write_bytes(content)
+    assert CliRunner().invoke(cli, ["twin", str(folder)]).exit_code in (0, 2, 4)
+
+
 def test_a_result_without_records_is_compared_by_packets(tmp_path: Path) -> None:
     assert recorded(tmp_path) == []

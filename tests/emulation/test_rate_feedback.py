@@ -27,7 +27,8 @@ def test_the_example_is_answered_every_way_in_one_table(tmp_path: Path) -> None:
     rows = [row for row in comparison.rows if row.metric == "goodput"]
     told = [row.cells["predict"].prediction for row in rows]
     assert [one and one.model.name for one in told] == ["tcp_alone", "instcap"]
-    assert [one and one.violated for one in told] == [("long_run",)] * 2  # The loop is that of the analysis.
+    # The loop is that of the analysis; six seconds are short for a mean.
+    assert [one and one.violated for one in told] == [("long_run",)] * 2
     for row in rows:
         assert all(row.cells[method].is_known for method in ("predict", "simulate", "emulate"))
         assert set(row.residuals) == {"predict", "emulate"}
