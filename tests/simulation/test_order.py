@@ -7,14 +7,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import Result, simulate
+from ackclock.metrics import METRICS, by_replicate
 
 from .paths import Tree, flow, hop, loss, scenario, tcp, udp
 
-KEYS = ("replicate", "hop", "flow", "instance", "time_s", "event", "kind", "sequence", "position")
+KEYS = ("replicate", "hop", "flow", "instance", "time_s", "event", "kind", "sequence")
 
 
 def plain(table: pa.Table) -> pa.Table:
@@ -35,8 +36,8 @@ def rows(result: Result, name: str) -> pa.Table:
     return table.select(order).sort_by([(key, "ascending") for key in order])
 
 
-def same(one: Result, other: Result) -> bool:
-    return all(rows(one, name).equals(rows(other, name)) for name in one.tables)
+def same(result: Result, other: Result) -> bool:
+    return all(rows(result, name).equals(rows(other, name)) for name in result.tables)
 
 
 def ties(result: Result) -> int:
@@ -48,8 +49,6 @@ def ties(result: Result) -> int:
     return pc.sum(pc.greater(at_once, 1)).as_py() or 0
 
 
-RATES = st.sampled_from(["2 Mbit/s", "10 Mbit/s", "9.7 Mbit/s"])
-DELAYS = st.sampled_from(["0 s", "5 ms", "7.31 ms"])
 QUEUES = st.sampled_from(
     [
         {"kind": "droptail", "limit": "6 packets"},
@@ -59,68 +58,130 @@ QUEUES = st.sampled_from(
             "minimum_threshold": "2 packets",
             "maximum_threshold": "8 packets",
         },
+        {"kind": "codel", "limit": "20 packets"},
+        {"kind": "drr", "limit": "12 packets", "queues": 2},
+        {"kind": "fq_codel", "limit": "20 packets", "queues": 4},
+        {"kind": "cake", "limit": "20 kB"},
+    ]
+)
+MEDIA = [{"name": name, "kind": "edca", "profile": "802.11g"} for name in ("cell", "other cell")]
+# Few rates and delays, so that packets often meet in the same nanosecond.
+LINKS = st.sampled_from(
+    [
+        {"kind": "constant", "rate": "2 Mbit/s"},
+        {"kind": "constant", "rate": "10 Mbit/s"},
+        {"kind": "edca", "medium": "cell", "rate": "54 Mbit/s"},
+        {"kind": "edca", "medium": "other cell", "rate": "54 Mbit/s"},
     ]
 )
 HOPS = st.lists(
-    st.tuples(RATES, DELAYS, QUEUES, st.sampled_from(["0 %", "2 %"])).map(
-        lambda parts: hop("", *parts[:3], impairments=[loss(parts[3])])
+    st.tuples(
+        LINKS,
+        st.sampled_from(["0 s", "5 ms"]),
+        QUEUES,
+        st.sampled_from(["0 %", "2 %"]),
+        st.sampled_from(["shared", "shared", "per_flow"]),
     ),
-    min_size=3,
-    max_size=3,
-).map(lambda hops: [one | {"name": name} for one, name in zip(hops, ("a", "b", "c"), strict=True)])
-ROUTES = st.sampled_from(
-    [(["a"], ["c"]), (["a", "b"], ["c"]), (["b"], ["c", "a"]), (["b", "a"], ["b"])]
+    min_size=4,
+    max_size=4,
+).map(
+    lambda hops: [
+        hop(name, link, delay, queue, impairments=[loss(share)], scope=scope)
+        for name, (link, delay, queue, share, scope) in zip("abcd", hops, strict=True)
+    ]
 )
-# In nanoseconds, so that most scenarios have no ties; each of several instances draws its own.
-STARTS = st.integers(0, 199_999_999).map(lambda early: [f"{early} ns", "200 ms"])
+ROUTES = st.sampled_from(
+    [(["a"], ["c"]), (["a", "b"], ["c"]), (["d", "b"], ["c", "a"]), (["b", "a"], ["b"])]
+)
 SENDERS = st.one_of(
     st.sampled_from(["reno", "cubic"]).map(
-        lambda control: (tcp(control, recovery="sack"), {"kind": "bulk"})
+        lambda control: {"transport": tcp(control, recovery="sack"), "traffic": {"kind": "bulk"}}
     ),
-    st.just((udp(), {"kind": "cbr", "rate": "800 kbit/s"})),
+    st.just({"transport": udp(), "traffic": {"kind": "cbr", "rate": "800 kbit/s"}}),
 )
-FLOWS = st.lists(st.tuples(SENDERS, ROUTES, STARTS, st.integers(1, 2)), min_size=2, max_size=3)
-
-
-def described(drawn: list) -> list[Tree]:
-    return [
-        flow(transport, f"f{number}", traffic=traffic, route=there, start=start, count=count)
-        | {"return": back if transport["kind"] == "tcp" else []}
-        for number, ((transport, traffic), (there, back), start, count) in enumerate(drawn)
+INSTANCES = st.sampled_from(
+    [
+        {},
+        {"count": 2},
+        {"count": 2, "start": ["0 s", "200 ms"], "access_delay": ["0 s", "5 ms"]},
+        {"arrivals": {"kind": "poisson", "mean_interval": "100 ms"}, "stop": "300 ms"},
+        {"start": "200 ms", "source": "server"},
+        {"destination": "client", "dscp": "EF"},
     ]
+)
+FLOWS = st.lists(st.tuples(SENDERS, ROUTES, INSTANCES), min_size=2, max_size=4).map(
+    lambda drawn: [
+        flow(name=f"f{number}", **sender, **instances)
+        | {"route": out, "return": back if sender["transport"]["kind"] == "tcp" else []}
+        for number, (sender, (out, back), instances) in enumerate(drawn)
+    ]
+)
 
 
-@pytest.mark.long
-@settings(max_examples=60, derandomize=True, database=None)
-@given(HOPS, FLOWS, st.permutations(range(3)), st.randoms(use_true_random=False))
-def test_without_ties_order_decides_nothing(
-    hops: list[Tree], flows: list, order: list[int], random: Any
-) -> None:
-    senders = described(flows)
-    shuffled = random.sample(senders, len(senders))
-    one = simulate(scenario(hops, senders, "1 s", sample_interval="50 ms"), packets=True, threads=1)
-    assume(ties(one) == 0)
-    other = simulate(
-        scenario([hops[number] for number in order], shuffled, "1 s", sample_interval="50 ms"),
-        packets=True,
-        threads=1,
-    )
-    assert same(one, other)
+@pytest.mark.parametrize("scenarios", [20, pytest.param(200, marks=pytest.mark.long)])
+def test_the_order_of_flows_decides_nothing(scenarios: int) -> None:
+    """Ties are common in these scenarios."""
+    tied = []
+
+    def run(hops: list[Tree], flows: list[Tree]) -> Result:
+        described = scenario(hops, flows, "400 ms", sample_interval="50 ms", shared_media=MEDIA)
+        return simulate(described, packets=True, threads=1)
+
+    @settings(max_examples=scenarios, derandomize=True, database=None)
+    @given(HOPS, FLOWS, st.randoms(use_true_random=False))
+    def holds(hops: list[Tree], flows: list[Tree], random: Any) -> None:
+        result = run(hops, flows)
+        assert same(result, run(hops, random.sample(flows, len(flows))))
+        tied.append(ties(result) > 0)
+
+    holds()
+    assert sum(tied) > scenarios / 4
 
 
-def test_who_stands_first_is_first_of_two_in_the_same_nanosecond() -> None:
-    """Two synchronised sources, and room for one packet of each pair."""
-    hops = [hop("out", "1 Mbit/s", "0 s", "0 packets"), hop("back", "1 Mbit/s", "0 s")]
+@pytest.mark.parametrize("on_the_way", [False, True], ids=["flows", "hops"])
+def test_who_is_first_in_the_same_nanosecond(on_the_way: bool) -> None:
+    """Two synchronised sources come to a hop with room for one packet of each pair.
+
+    They come from their senders, whose turns are drawn, or from a hop each, in the order of hops.
+    Tables list flows and hops as written.
+    """
+    hops = [
+        hop("x", "8 Mbit/s", "1 ms"),
+        hop("y", "8 Mbit/s", "1 ms"),
+        hop("out", "1 Mbit/s", "0 s", "0 packets"),
+    ]
     senders = [
-        flow(udp(), name, traffic={"kind": "cbr", "rate": "400 kbit/s"}) for name in ("x", "y")
+        flow(udp(), name, traffic={"kind": "cbr", "rate": "400 kbit/s"})
+        | {"route": [*([name] if on_the_way else []), "out"], "return": []}
+        for name in ("x", "y")
     ]
-    for order in (senders, senders[::-1]):
-        result = simulate(scenario(hops, order, "1 s"))
-        delivered = {
-            row["flow"]: row["delivered_bytes"] for row in result.tables["flows"].to_pylist()
-        }
-        assert delivered[order[0]["name"]] > 45_000
-        assert delivered[order[1]["name"]] == 0
+
+    def first(order_of_hops: int, order: int) -> list[str]:
+        """Returns the flow that delivers, by replicate."""
+        hops_in_order, flows = hops[::order_of_hops], senders[::order]
+        result = simulate(scenario(hops_in_order, flows, "1 s", replicates=12))
+        of_flows, of_hops = (result.tables[name] for name in ("flows", "hops"))
+        assert plain(of_flows)["flow"].to_pylist() == ["x", "y"][::order] * 12
+        assert plain(of_hops)["hop"].to_pylist()[:3] == ["x", "y", "out"][::order_of_hops]
+        delivering = of_flows.filter(pc.field("delivered_bytes") > 0)
+        assert delivering["replicate"].to_pylist() == list(range(12)), "only one of them delivers"
+        assert pc.min(delivering["delivered_bytes"]).as_py() > 45_000
+        return plain(delivering)["flow"].to_pylist()
+
+    assert first(1, 1) == first(1, -1)
+    assert set(first(1, 1)) == ({"x"} if on_the_way else {"x", "y"})
+    assert set(first(-1, 1)) == ({"y"} if on_the_way else {"x", "y"})
+
+
+def test_the_order_of_rows_moves_no_bit_of_a_metric() -> None:
+    """Sums of the same numbers in another order differ in their last bits."""
+    senders = [flow(tcp(), f"f{number}", route=["out"]) for number in range(9)]
+    hops = [hop("out", "9.7 Mbit/s", "10 ms", "20 packets"), hop("back", "10 Mbit/s", "7 ms")]
+    orders = (senders, senders[::-1], senders[3:] + senders[:3])
+    results = [simulate(scenario(hops, order, "1.7 s")) for order in orders]
+    for name, metric in METRICS.items():
+        values = [sorted(by_replicate(result, metric).items()) for result in results]
+        assert len({repr(value) for value in values}) == 1, name
 
 
 @pytest.mark.parametrize("draws", [False, True])

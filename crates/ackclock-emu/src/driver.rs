@@ -80,6 +80,8 @@ pub struct Delivered {
 #[derive(Debug)]
 pub struct Driver {
     graph: Graph<Book>,
+    /// The flow at each position in the scenario.
+    written: Vec<FlowId>,
     /// By flow.
     delivered: Vec<Delivered>,
     warmup: Time,
@@ -88,9 +90,11 @@ pub struct Driver {
 impl Driver {
     /// Creates a driver with the empty hops of `network`. Shared hops are sampled every `interval`;
     /// rows of the table begin with `labels` (point and replicate).
-    pub fn new(network: Network, interval: Span, labels: (i64, i64)) -> Self {
+    pub fn new(mut network: Network, interval: Span, labels: (i64, i64)) -> Self {
+        let written = std::mem::take(&mut network.written);
         let graph = Graph::new(network, interval, labels, Book::default());
         Driver {
+            written,
             delivered: vec![Delivered::default(); graph.flows()],
             warmup: Time::ZERO,
             graph,
@@ -194,9 +198,9 @@ impl Driver {
     pub const fn inside(&self) -> usize {
         self.graph.live()
     }
-    /// Returns the number of flows.
-    pub fn flows(&self) -> usize {
-        self.graph.flows()
+    /// Returns the flow at each position in the scenario.
+    pub fn written(&self) -> &[FlowId] {
+        &self.written
     }
     /// Returns the hops, in the network's order.
     pub fn hops(&self) -> &[Hop] {

@@ -252,16 +252,12 @@ impl<S: Port, R: Port> RealTime<S, R> {
             self.traffic.malformed += 1;
             return Ok(true);
         };
-        let flow = match addresses::flow_of(header.source, header.destination) {
-            Some((flow, direction))
-                if direction == side && (flow.0 as usize) < self.driver.flows() =>
-            {
-                flow
-            }
-            _ => {
-                self.traffic.strangers += 1;
-                return Ok(true);
-            }
+        let flow = addresses::flow_of(header.source, header.destination)
+            .filter(|(_, direction)| *direction == side)
+            .and_then(|(position, _)| self.driver.written().get(position as usize).copied());
+        let Some(flow) = flow else {
+            self.traffic.strangers += 1;
+            return Ok(true);
         };
         let packet = &self.buffer[..usize::from(header.length)];
         self.traffic.largest = self.traffic.largest.max(header.length.into());

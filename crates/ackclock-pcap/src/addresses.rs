@@ -1,6 +1,5 @@
-//! IP addresses and ports of a flow, derived from its number.
+//! IP addresses and ports of a flow, derived from its position in the scenario.
 
-use ackclock_core::packet::FlowId;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Number of hosts in a /9, without the network address and the broadcast address.
@@ -26,11 +25,11 @@ pub struct FlowAddresses {
 }
 
 impl FlowAddresses {
-    /// Returns the addresses of a flow.
-    pub fn of(flow: FlowId) -> Self {
-        let host = flow.0 % HOSTS;
+    /// Returns the addresses of the flow at a position in the scenario, from 0 on.
+    pub fn of(position: u32) -> Self {
+        let host = position % HOSTS;
         // Beyond eight million flows the hosts repeat; the port tells them apart.
-        let port = FIRST_SENDER_PORT + host % SENDER_PORTS + flow.0 / HOSTS;
+        let port = FIRST_SENDER_PORT + host % SENDER_PORTS + position / HOSTS;
         FlowAddresses {
             sender: SocketAddrV4::new(Ipv4Addr::from(SENDERS + 1 + host), port as u16),
             receiver: SocketAddrV4::new(Ipv4Addr::from(RECEIVERS + 1 + host), RECEIVER_PORT),
@@ -46,7 +45,7 @@ mod tests {
     #[test]
     fn the_first_flows_are_easy_to_recognise() {
         let text = |flow| {
-            let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(flow));
+            let FlowAddresses { sender, receiver } = FlowAddresses::of(flow);
             format!("{sender} {receiver}")
         };
         assert_eq!(text(0), "10.0.0.1:38000 10.128.0.1:9");
@@ -62,7 +61,7 @@ mod tests {
             .skip(2);
         let mut seen = HashSet::new();
         for flow in few.chain(same_host) {
-            let addresses = FlowAddresses::of(FlowId(flow));
+            let addresses = FlowAddresses::of(flow);
             assert!(
                 seen.insert((addresses.sender, addresses.receiver)),
                 "flow {flow}"

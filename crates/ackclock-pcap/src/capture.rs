@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn each_flow_has_its_own_addresses() {
-        let encoders = (0..2).map(|flow| PacketEncoder::udp(FlowAddresses::of(FlowId(flow))));
+        let encoders = (0..2).map(|flow| PacketEncoder::udp(FlowAddresses::of(flow)));
         let mut capture = Capture::new(Vec::new(), 0, encoders.collect()).unwrap();
         let mut write = |flow| {
             let packet = Packet::new(PacketKind::Datagram, FlowId(flow), 0, 50, Time::ZERO);

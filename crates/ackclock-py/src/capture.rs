@@ -1,13 +1,14 @@
 //! The trace of a run: the `packets` table and two captures, as if taken at the senders and at the
 //! receivers.
 
-use ackclock_core::packet::{FlowId, Packet, SackBlock};
+use ackclock_core::packet::{Packet, SackBlock};
 use ackclock_core::result::Table;
 use ackclock_core::transport::Tcp;
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
 use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::Job;
+use ackclock_sim::flow::Flow;
 use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::topology::Topology;
 use ackclock_sim::trace::{Step, Trace};
@@ -72,24 +73,21 @@ impl Listener {
     }
 }
 
+/// Returns the encoder of each flow. Its addresses follow its position in the scenario.
 fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
-    let encoder = |(number, group): (u32, u32)| {
-        let addresses = FlowAddresses::of(FlowId(number));
-        let flow = &scenario.flows[group as usize];
-        let encoder = match flow.transport.parameters() {
-            Some(Tcp { parameters, .. }) => PacketEncoder::tcp(
-                addresses,
-                parameters,
-                topology.flows[number as usize].total(),
-            ),
+    let mut addresses = vec![FlowAddresses::of(0); topology.flows.len()];
+    for (position, flow) in (0..).zip(&topology.written) {
+        addresses[flow.0 as usize] = FlowAddresses::of(position);
+    }
+    let encoder = |(flow, addresses): (&Flow, FlowAddresses)| {
+        let description = &scenario.flows[flow.group as usize];
+        let encoder = match description.transport.parameters() {
+            Some(Tcp { parameters, .. }) => PacketEncoder::tcp(addresses, parameters, flow.total()),
             None => PacketEncoder::udp(addresses),
         };
-        encoder.with_codepoint(flow.dscp)
+        encoder.with_codepoint(description.dscp)
     };
-    (0..)
-        .zip(topology.flows.iter().map(|flow| flow.group))
-        .map(encoder)
-        .collect()
+    topology.flows.iter().zip(addresses).map(encoder).collect()
 }
 
 impl Trace for Listener {

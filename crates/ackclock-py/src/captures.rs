@@ -1,7 +1,6 @@
 //! Captures, for all that read them: files, errors, and the flows of the run that wrote them.
 
 use crate::CaptureError;
-use ackclock_core::packet::FlowId;
 use ackclock_emu::addresses::flow_of;
 use ackclock_emu::ipv4::Direction;
 use ackclock_measure::measurement::Naming;
@@ -70,7 +69,7 @@ pub fn naming_of(flows: &[(String, i64)], method: &str) -> Option<Naming> {
     match method {
         "simulate" => {
             let pair = |number: u32| {
-                let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(number));
+                let FlowAddresses { sender, receiver } = FlowAddresses::of(number);
                 (SocketAddr::from(sender), SocketAddr::from(receiver))
             };
             let by_addresses: HashMap<_, _> = (0..).map(pair).zip(names).collect();
@@ -84,7 +83,7 @@ pub fn naming_of(flows: &[(String, i64)], method: &str) -> Option<Naming> {
                 return None;
             };
             match flow_of(source, destination)? {
-                (flow, Direction::Forward) => names.get(flow.0 as usize).cloned(),
+                (flow, Direction::Forward) => names.get(flow as usize).cloned(),
                 _ => None,
             }
         })),

@@ -38,8 +38,12 @@ pub struct Network {
     pub meters: Vec<Option<Box<dyn Link>>>,
     /// The media in the scenario's order.
     pub media: Vec<SharedMedium>,
-    /// The flow instances in the scenario's order, numbered as a [`FlowId`].
+    /// The flow instances, numbered as a [`FlowId`] in the order in which they act in the same
+    /// nanosecond. Each group draws its turn, so the order of the groups in the scenario decides
+    /// nothing, and none is first in every replicate.
     pub instances: Vec<Instance>,
+    /// The flow of each instance in the scenario's order, in which tables list them.
+    pub written: Vec<FlowId>,
     /// The routes of the instances.
     pub routes: Routes,
 }
@@ -115,6 +119,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         meters: Vec::new(),
         media: media(scenario, streams),
         instances: Vec::new(),
+        written: Vec::new(),
         routes: Routes::default(),
     };
     let labels = labels(scenario, streams);
@@ -148,15 +153,17 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         streams,
         index_of: &index_of,
     };
-    for (group, description) in scenario.flows.iter().enumerate() {
-        let first = network.instances.len();
-        network
-            .instances
-            .extend(instances_of(scenario, group, streams));
-        for number in 0..(network.instances.len() - first) as u32 {
-            builder.add_routes(description, (first as u32 + number, number), &mut network);
-        }
+    let instances = in_turn(scenario, streams);
+    for (id, instance) in (0..).zip(&instances) {
+        let description = &scenario.flows[instance.group as usize];
+        builder.add_routes(description, (id, instance.number), &mut network);
+        network.written.push(FlowId(id));
     }
+    network.written.sort_by_key(|flow| {
+        let Instance { group, number, .. } = instances[flow.0 as usize];
+        (group, number)
+    });
+    network.instances = instances;
     record_delays(scenario, &mut network);
     if network.hops[network.shared.len()..]
         .iter()
@@ -187,10 +194,9 @@ fn record_delays(scenario: &Scenario, network: &mut Network) {
 
 /// Returns the labels of the instances. Without named hosts, all have their own.
 fn labels(scenario: &Scenario, streams: &Streams) -> FlowLabels {
-    let names: Vec<&String> = scenario
-        .flows
-        .iter()
-        .flat_map(|flow| flow.hosts.iter().flatten())
+    let names: Vec<&String> = turns(scenario, streams)
+        .into_iter()
+        .flat_map(|group| scenario.flows[group].hosts.iter().flatten())
         .collect();
     if names.is_empty() && scenario.flows.iter().all(|flow| flow.dscp.is_default()) {
         return FlowLabels::default();
@@ -201,7 +207,7 @@ fn labels(scenario: &Scenario, streams: &Streams) -> FlowLabels {
             FlowLabels::named_host(number as u32)
         })
     };
-    let instances = instances(scenario, streams);
+    let instances = in_turn(scenario, streams);
     FlowLabels::new((0..).map(FlowId).zip(&instances).map(|(id, instance)| {
         let flow = &scenario.flows[instance.group as usize];
         FlowLabel {
@@ -259,6 +265,25 @@ pub fn instances(scenario: &Scenario, streams: &Streams) -> Vec<Instance> {
     (0..scenario.flows.len())
         .flat_map(|group| instances_of(scenario, group, streams))
         .collect()
+}
+
+/// Returns the instances in the order of their turns.
+fn in_turn(scenario: &Scenario, streams: &Streams) -> Vec<Instance> {
+    turns(scenario, streams)
+        .into_iter()
+        .flat_map(|group| instances_of(scenario, group, streams))
+        .collect()
+}
+
+/// Returns the flow groups in the order of the turns that they draw.
+fn turns(scenario: &Scenario, streams: &Streams) -> Vec<usize> {
+    let turn = |group: &usize| {
+        let name = &scenario.flows[*group].name;
+        (streams.stream(&format!("flow/{name}/turn")).bits(), name)
+    };
+    let mut groups: Vec<usize> = (0..scenario.flows.len()).collect();
+    groups.sort_by_cached_key(turn);
+    groups
 }
 
 /// Returns the instances of one flow group.

@@ -4,7 +4,7 @@ use crate::events::Wake;
 use crate::flow::Flow;
 use ackclock_core::medium::{Completion, ContenderCounts, ServiceTimes};
 use ackclock_core::result::{ContenderRow, MediumRow, Table};
-use ackclock_scenario::network::SharedMedium;
+use ackclock_scenario::network::{Contender, SharedMedium};
 use ackclock_spec::units::{Span, Time};
 
 /// A medium and its wake-up.
@@ -119,14 +119,15 @@ impl MediaSeries {
         }
         let mut contenders = ContenderRow::table();
         for (channel, warm) in media.channels.iter().zip(&self.warm) {
-            let all = channel
-                .shared
-                .contenders
-                .iter()
-                .zip(channel.counts())
-                .zip(warm);
+            let all = channel.shared.contenders.iter();
+            let mut all: Vec<_> = all.zip(channel.counts()).zip(warm).collect();
+            let owner = |contender: &Contender| contender.owner.map(|flow| &flows[flow as usize]);
+            // Shared hops, then those of the flows in the scenario's order.
+            all.sort_by_key(|((contender, _), _)| {
+                owner(contender).map(|flow| (flow.group, flow.instance))
+            });
             for ((contender, counts), warm) in all {
-                let owner = contender.owner.map(|flow| &flows[flow as usize]);
+                let owner = owner(contender);
                 let service = counts.service.since(warm);
                 ContenderRow {
                     point: self.point,

@@ -3,8 +3,8 @@
 //! An event is a wake-up of a target: a hop, a sender, a receiver, the sampler or a medium. A
 //! packet that leaves a hop enters the next one and, at the end of its route, reaches an endpoint,
 //! which may answer. Every target has at most one valid wake-up pending. The numbers of targets
-//! order events at the same nanosecond: hops come first (in their order), then senders, receivers,
-//! the sampler and media.
+//! order events at the same nanosecond: hops come first, then senders, receivers, the sampler and
+//! media, each in the order of the network.
 //!
 //! The file `run/ahead.rs` executes in advance what only one flow can observe, so that many steps
 //! need no event. The file `run/windows.rs` does so flow by flow when there are many flows. Neither

@@ -10,6 +10,7 @@ use crate::topology::Topology;
 use ackclock_core::activity::bit_per_s;
 use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::observe::FlowLosses;
+use ackclock_core::packet::FlowId;
 use ackclock_core::programs::push_calls;
 use ackclock_core::result::{ControlCallRow, ControlStateRow, EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
@@ -41,6 +42,8 @@ pub struct Sampler {
     media: MediaSeries,
     /// Name and control of each flow group.
     groups: Vec<(String, String)>,
+    /// The flows in the scenario's order, which is that of the rows.
+    order: Vec<FlowId>,
     /// True for groups whose instances arrive. Those have samples from the one before they start to
     /// the one after they end.
     arriving: Vec<bool>,
@@ -86,6 +89,7 @@ impl Sampler {
                 .iter()
                 .map(|flow| (flow.name.clone(), control_name(&flow.transport).to_owned()))
                 .collect(),
+            order: topology.written.clone(),
             arriving: scenario
                 .flows
                 .iter()
@@ -140,8 +144,9 @@ impl Sampler {
             self.write_samples(end, &mut run);
         }
         let mut flows = FlowRow::table();
-        for flow in &*run.flows {
-            self.flow_row(flow, end, run.losses.flows[flow.id.0 as usize])
+        for id in &self.order {
+            let number = id.0 as usize;
+            self.flow_row(&run.flows[number], end, run.losses.flows[number])
                 .push(&mut flows);
         }
         let mut tables = vec![
@@ -172,7 +177,8 @@ impl Sampler {
 
     fn write_samples(&mut self, now: Time, run: &mut Snapshot<'_>) {
         let (before, next) = (self.last.replace(now), now + self.interval);
-        for flow in &mut *run.flows {
+        for number in 0..self.order.len() {
+            let flow = &mut run.flows[self.order[number].0 as usize];
             self.write_events(flow);
             self.write_control_states(flow);
             self.write_control_calls(flow);

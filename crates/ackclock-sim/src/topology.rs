@@ -28,8 +28,10 @@ pub struct Topology {
     pub meters: Vec<Option<Box<dyn Link>>>,
     /// The scenario's media.
     pub media: Vec<SharedMedium>,
-    /// The flow instances in the scenario's order.
+    /// The flow instances in the order of their turns.
     pub flows: Vec<Flow>,
+    /// The flows in the scenario's order, in which tables list them.
+    pub written: Vec<FlowId>,
     /// The routes of the instances.
     pub routes: Routes,
 }
@@ -57,6 +59,7 @@ pub fn build(job: &Job<'_>) -> Topology {
         meters,
         media,
         instances,
+        written,
         routes,
     } = job.network();
     let flow = |(id, instance): (u32, &Instance)| {
@@ -73,6 +76,7 @@ pub fn build(job: &Job<'_>) -> Topology {
         meters,
         media,
         flows,
+        written,
         routes,
     }
 }

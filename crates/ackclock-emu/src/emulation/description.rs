@@ -11,7 +11,6 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{
     DelayedAck, EcnFeedback, IdleRestart, LossRecovery, Pacing, Preset, RttSampling,
 };
-use ackclock_core::packet::FlowId;
 use ackclock_core::transport::{Tcp, Udp};
 use ackclock_scenario::network::Instance;
 use ackclock_scenario::{FlowDescription, Scenario};
@@ -79,9 +78,9 @@ impl Description {
             mtu = mtu.max(largest_packet(flow)?);
         }
         let settings = settings_of(scenario);
-        let sides = (0..).map(FlowId).zip(instances).map(|(flow, instance)| {
+        let sides = (0..).zip(instances).map(|(position, instance)| {
             let (metrics, back) = metrics_of(&scenario.flows[instance.group as usize]);
-            let (sender, receiver) = (addresses::sender(flow), addresses::receiver(flow));
+            let (sender, receiver) = (addresses::sender(position), addresses::receiver(position));
             (
                 route(receiver, sender, metrics),
                 route(sender, receiver, back),

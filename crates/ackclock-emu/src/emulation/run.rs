@@ -16,7 +16,6 @@ use crate::kernel_control::Loaded;
 use crate::real_time::Outputs;
 use crate::record;
 use crate::workload::{LoadedNames, Plan, Readings};
-use ackclock_core::packet::FlowId;
 use ackclock_core::result::{EventRow, Table};
 use ackclock_scenario::job::Job;
 use ackclock_scenario::network::Instance;
@@ -108,7 +107,7 @@ impl Started {
         } = self;
         let (scenario, labels) = (job.scenario, job.labels());
         let network = job.network();
-        let instances = network.instances.clone();
+        let instances = job.instances();
         let test = self_test(&mut pair, job)?;
 
         let mut plan = plan_of(job, &instances, &loaded.names());
@@ -176,10 +175,10 @@ impl Started {
 
 fn plan_of(job: &Job<'_>, instances: &[Instance], loaded: &LoadedNames) -> Plan {
     let mut plan = Plan::of(job.scenario, job.replicate, 0);
-    for (flow, instance) in (0..).map(FlowId).zip(instances) {
+    for (position, instance) in (0..).zip(instances) {
         let addresses = (
-            SocketAddrV4::new(addresses::sender(flow), 0),
-            SocketAddrV4::new(addresses::receiver(flow), PORT),
+            SocketAddrV4::new(addresses::sender(position), 0),
+            SocketAddrV4::new(addresses::receiver(position), PORT),
         );
         plan.add(
             job.scenario,

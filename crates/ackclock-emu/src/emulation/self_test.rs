@@ -10,7 +10,7 @@ use crate::driver::Driver;
 use crate::real_time::Outputs;
 use crate::record::Chunks;
 use crate::workload::{FlowPlan, Plan, Readings, ReceivedDatagram, TransportPlan};
-use ackclock_core::packet::{Dscp, FlowId, PacketKind};
+use ackclock_core::packet::{Dscp, PacketKind};
 use ackclock_scenario::job::Job;
 use ackclock_scenario::network::decision::Fate;
 use ackclock_spec::units::{Span, Time};
@@ -102,8 +102,8 @@ pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Fail
     plan.flows.push(FlowPlan {
         number: 0,
         place: "self-test".into(),
-        sender: SocketAddrV4::new(addresses::sender(FlowId(0)), 0),
-        receiver: SocketAddrV4::new(addresses::receiver(FlowId(0)), PORT),
+        sender: SocketAddrV4::new(addresses::sender(0), 0),
+        receiver: SocketAddrV4::new(addresses::receiver(0), PORT),
         transport: TransportPlan::Udp { padding_bytes: 0 },
         dscp: Dscp::default(),
         traffic: json!({

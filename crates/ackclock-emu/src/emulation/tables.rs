@@ -76,8 +76,8 @@ impl Finished<'_> {
                 .map_or(f64::NAN, |count| count as f64)
         };
         let payload = received.received_by_end_bytes - received.received_by_warmup_bytes;
-        let wire = driver.delivered()[flow];
-        let losses = driver.dropped()[flow];
+        let id = driver.written()[flow].0 as usize;
+        let (wire, losses) = (driver.delivered()[id], driver.dropped()[id]);
         FlowRow {
             point: self.labels.0,
             replicate: self.labels.1,

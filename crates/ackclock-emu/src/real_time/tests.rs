@@ -6,7 +6,6 @@ use crate::fidelity::Verdict;
 use crate::record::{Chunk, Chunks};
 use crate::replay::{Replay, replay};
 use crate::testing::{Shared, ipv4_packet};
-use ackclock_core::packet::FlowId;
 use ackclock_scenario::network::{self, Network};
 use ackclock_scenario::{Scenario, tree};
 use ackclock_spec::files::NoFiles;
@@ -51,8 +50,9 @@ fn pair() -> (Socket, OwnedFd) {
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-const DATA: FlowId = FlowId(0);
-const DATAGRAMS: FlowId = FlowId(1);
+/// Positions of the flows in the scenario.
+const DATA: u32 = 0;
+const DATAGRAMS: u32 = 1;
 
 fn network() -> Network {
     let text = r#"
@@ -224,11 +224,12 @@ fn what_goes_in_comes_out_and_replays() {
     );
     let lost = report.driver.losses()[1];
     let duplicates = report.driver.hops()[1].counters().duplicates;
+    let dropped = report.driver.dropped();
     let of_flows: Vec<u64> = report
         .driver
-        .dropped()
+        .written()
         .iter()
-        .map(|flow| flow.drops())
+        .map(|flow| dropped[flow.0 as usize].drops())
         .collect();
     assert_eq!(of_flows, [0, lost.drops()]);
     assert_eq!(
@@ -313,7 +314,7 @@ fn what_is_not_ours_is_refused_and_counted() {
     let mut sixth = data(0);
     sixth[0] = 0x60;
     let stranger = ipv4_packet([10, 66, 0, 1].into(), [10, 77, 0, 2].into(), TCP, 60, 0, 0);
-    let flow = FlowId(2);
+    let flow = 2;
     let beyond = ipv4_packet(
         addresses::sender(flow),
         addresses::receiver(flow),

@@ -101,7 +101,7 @@ struct Tap {
 impl Tap {
     fn new(scenario: &Scenario, topology: &topology::Topology) -> Self {
         let encoder = |(number, flow): (u32, &ackclock_sim::flow::Flow)| {
-            let addresses = FlowAddresses::of(FlowId(number));
+            let addresses = FlowAddresses::of(number);
             PacketEncoder::tcp(addresses, parameters(scenario, flow.group), flow.total())
         };
         let capture = || {
@@ -189,7 +189,7 @@ fn moved(mut packet: CapturedPacket) -> CapturedPacket {
 
 /// True if it travels in the direction of the data.
 pub fn is_from_sender(packet: &CapturedPacket) -> bool {
-    packet.destination.port() == FlowAddresses::of(FlowId(0)).receiver.port()
+    packet.destination.port() == FlowAddresses::of(0).receiver.port()
 }
 
 /// Returns a capture on the path, at a point that each packet from a sender reaches `delay_ns`
@@ -217,7 +217,7 @@ pub fn names(ran: &Ran) -> Naming {
     let topology = topology::build(&job);
     let mut names: HashMap<(SocketAddr, SocketAddr), (String, i64)> = HashMap::new();
     for (number, flow) in (0..).zip(&topology.flows) {
-        let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(number));
+        let FlowAddresses { sender, receiver } = FlowAddresses::of(number);
         let name = (
             ran.scenario.flows[flow.group as usize].name.clone(),
             i64::from(flow.instance),

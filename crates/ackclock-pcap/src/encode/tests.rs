@@ -17,7 +17,7 @@ fn packet(kind: PacketKind, sequence: u64, size: u16, stamp_us: u64) -> Packet {
 /// Returns an encoder. Linux: MSS 1448, header 52, timestamps, SACK. RFC: MSS 1460, header 40,
 /// SACK, no timestamps.
 fn encoder(parameters: &TcpParameters) -> PacketEncoder {
-    PacketEncoder::tcp(FlowAddresses::of(FlowId(0)), parameters, None)
+    PacketEncoder::tcp(FlowAddresses::of(0), parameters, None)
 }
 
 fn encode(encoder: &PacketEncoder, at_us: u64, packet: &Packet, sacks: &[SackBlock]) -> Vec<u8> {
@@ -180,7 +180,7 @@ fn sequence_numbers_count_bytes_modulo_32_bits() {
 #[test]
 fn the_end_of_a_transfer_is_pushed_and_acknowledged_to_the_byte() {
     let parameters = Preset::Rfc.parameters();
-    let addresses = FlowAddresses::of(FlowId(0));
+    let addresses = FlowAddresses::of(0);
     let encoder = PacketEncoder::tcp(addresses, &parameters, Some(Bytes(2 * 1460 + 100)));
     let pushes: Vec<_> = [(0, 1500), (1, 1500), (2, 140)]
         .map(|(segment, size)| {
@@ -456,7 +456,7 @@ fn a_label_reaches_the_headers() {
 
 #[test]
 fn datagrams_carry_their_number_and_have_their_size() {
-    let encoder = PacketEncoder::udp(FlowAddresses::of(FlowId(0)));
+    let encoder = PacketEncoder::udp(FlowAddresses::of(0));
     for size in [0, 27, 28, 29, 35, 36, 37, 1500, u16::MAX] {
         let bytes = encode(
             &encoder,
@@ -508,7 +508,7 @@ fn degenerate_packets_are_still_packets() {
         let mut parameters = Preset::Linux.parameters();
         (parameters.connection.mss, parameters.connection.header) = (Bytes(mss), Bytes(header));
         for total in [None, Some(Bytes(0)), Some(Bytes(u64::MAX))] {
-            let addresses = FlowAddresses::of(FlowId(u32::MAX));
+            let addresses = FlowAddresses::of(u32::MAX);
             for encoder in [
                 PacketEncoder::tcp(addresses, &parameters, total),
                 PacketEncoder::udp(addresses),

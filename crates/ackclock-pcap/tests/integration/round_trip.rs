@@ -63,8 +63,8 @@ fn seen() -> impl Strategy<Value = Seen> {
 
 fn written(packets: &[Seen], preset: Preset, snap_length: u32) -> Vec<u8> {
     let encoders = vec![
-        PacketEncoder::tcp(FlowAddresses::of(FLOWS[0]), &preset.parameters(), None),
-        PacketEncoder::udp(FlowAddresses::of(FLOWS[1])),
+        PacketEncoder::tcp(FlowAddresses::of(FLOWS[0].0), &preset.parameters(), None),
+        PacketEncoder::udp(FlowAddresses::of(FLOWS[1].0)),
     ];
     let mut capture = Capture::new(Vec::new(), snap_length, encoders).unwrap();
     for (at, packet, sacks, label) in packets {
@@ -77,7 +77,7 @@ fn written(packets: &[Seen], preset: Preset, snap_length: u32) -> Vec<u8> {
 
 fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestCaseError> {
     let (at, packet, sacks, label) = seen;
-    let addresses = FlowAddresses::of(packet.flow);
+    let addresses = FlowAddresses::of(packet.flow.0);
     let (from, to) = match packet.is_forward() {
         true => (addresses.sender, addresses.receiver),
         false => (addresses.receiver, addresses.sender),

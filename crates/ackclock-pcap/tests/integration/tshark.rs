@@ -74,8 +74,8 @@ fn capture(file: &Path, connections: &[TcpParameters], snap_length: u32) {
     let encoders = (0..).step_by(2).zip(connections).flat_map(|(flow, one)| {
         let total = one.connection.mss * 6 + Bytes(100);
         [
-            PacketEncoder::tcp(FlowAddresses::of(FlowId(flow)), one, Some(total)),
-            PacketEncoder::udp(FlowAddresses::of(FlowId(flow + 1))),
+            PacketEncoder::tcp(FlowAddresses::of(flow), one, Some(total)),
+            PacketEncoder::udp(FlowAddresses::of(flow + 1)),
         ]
     });
     let output = BufWriter::new(File::create(file).unwrap());

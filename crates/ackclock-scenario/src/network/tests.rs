@@ -47,9 +47,53 @@ fn network(replicate: u32) -> (Scenario, Network) {
     (scenario, network)
 }
 
+/// Returns the network of the first replicate whose turns are in the order of the scenario.
+fn network_as_written(scenario: &Scenario) -> Network {
+    let replicates =
+        (0..).map(|replicate| build(scenario, &Streams::new(scenario.seed, replicate)));
+    let mut written = replicates.filter(|network| network.written.is_sorted());
+    written.next().unwrap()
+}
+
+/// Returns the instances in the order of the scenario.
+fn listed(network: &Network) -> Vec<Instance> {
+    let written = network.written.iter();
+    written
+        .map(|flow| network.instances[flow.0 as usize])
+        .collect()
+}
+
 #[test]
-fn instances_are_numbered_as_written_and_own_hops_follow_shared_ones() {
-    let (scenario, network) = network(0);
+fn turns_are_drawn_for_each_replicate_and_do_not_depend_on_the_order_in_the_scenario() {
+    let tree = tree::from_toml(TWO_GROUPS).unwrap();
+    let mut reversed = tree.clone();
+    reversed["flows"].as_array_mut().unwrap().reverse();
+    let scenarios = [tree, reversed].map(|tree| Scenario::from_tree(&tree, &NoFiles).unwrap());
+    let mut first = Vec::new();
+    for replicate in 0..20 {
+        let [network, other] = scenarios.each_ref().map(|scenario| {
+            let network = build(scenario, &Streams::new(scenario.seed, replicate));
+            [network.instances.clone(), listed(&network)].map(|instances| -> Vec<String> {
+                let places = instances.iter().map(|instance| instance.place(scenario));
+                places.collect()
+            })
+        });
+        assert_eq!(network[0], other[0], "the same turns");
+        assert_eq!(network[1], ["flow/near/0", "flow/near/1", "flow/far/0"]);
+        assert_eq!(other[1], ["flow/far/0", "flow/near/0", "flow/near/1"]);
+        first.push(network[0][0].clone());
+    }
+    let far = first.iter().filter(|place| *place == "flow/far/0").count();
+    assert!(
+        (1..20).contains(&far),
+        "each is first at times: {far} of 20"
+    );
+}
+
+#[test]
+fn instances_of_a_flow_are_numbered_in_order_and_own_hops_follow_shared_ones() {
+    let scenario = network(0).0;
+    let network = network_as_written(&scenario);
     let places: Vec<String> = network
         .instances
         .iter()
@@ -84,7 +128,8 @@ fn arrivals_are_the_flows_own_draws_and_end_with_it() {
         (scenario, built)
     };
     let (scenario, network) = built(&arriving, 0);
-    let (far, near) = network.instances.split_last().unwrap();
+    let all = listed(&network);
+    let (far, near) = all.split_last().unwrap();
     assert_eq!(far.place(&scenario), "flow/far/0");
     assert!(near.is_sorted_by_key(|instance| instance.start));
     assert!(
@@ -93,19 +138,17 @@ fn arrivals_are_the_flows_own_draws_and_end_with_it() {
     );
     // They begin somewhere in the first second: 400 to 450 on average, give or take 4·√450.
     assert!((310..540).contains(&near.len()), "{}", near.len());
-    assert_eq!(
-        instances(&scenario, &Streams::new(scenario.seed, 0)),
-        network.instances
-    );
+    assert_eq!(instances(&scenario, &Streams::new(scenario.seed, 0)), all);
     let (again, other) = (built(&arriving, 0).1, built(&arriving, 1).1);
     assert_eq!(again.instances, network.instances);
-    assert_ne!(other.instances[..10], network.instances[..10]);
+    assert_ne!(listed(&other)[..10], all[..10]);
     // Another flow, or another seed of it, moves no arrival.
     let alone = arriving.replace("access_delay = \"10 ms\"", "count = 3");
-    assert_eq!(built(&alone, 0).1.instances[..near.len()], *near);
+    assert_eq!(listed(&built(&alone, 0).1)[..near.len()], *near);
     // Each has its own hop on its route, with its own delay.
-    let delays: Vec<Span> = (0..near.len())
-        .filter_map(|flow| network.routes.first(flow, true).as_hop())
+    let written = network.written[..near.len()].iter();
+    let delays: Vec<Span> = written
+        .filter_map(|flow| network.routes.first(flow.0 as usize, true).as_hop())
         .map(|hop| network.hops[hop].delay())
         .collect();
     assert!(
@@ -137,7 +180,7 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
             "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]",
         );
     let scenario = Scenario::from_tree(&tree::from_toml(&cell).unwrap(), &NoFiles).unwrap();
-    let network = build(&scenario, &Streams::new(scenario.seed, 0));
+    let network = network_as_written(&scenario);
     // One shared hop, then for each of two flows one on the forward route and two on the return
     // route.
     let contends: Vec<bool> = network
@@ -216,7 +259,7 @@ link = { kind = "edca", medium = "cell", rate = "54 Mbit/s", station = "a" }"#;
 
 #[test]
 fn a_replicate_draws_its_own_numbers_and_always_the_same() {
-    let starts = |replicate| network(replicate).1.instances;
+    let starts = |replicate| listed(&network(replicate).1);
     assert_eq!(starts(0), starts(0));
     assert_ne!(starts(0)[..2], starts(1)[..2]);
     assert!(
