@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use ackclock_core::endpoint::TcpParameters;
-use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
+use ackclock_core::packet::{Packet, PacketKind, SackBlock};
 use ackclock_core::result::{Column, Table};
 use ackclock_core::transport::Tcp;
 use ackclock_measure::measurement::Naming;
