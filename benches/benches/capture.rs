@@ -11,7 +11,7 @@ use std::io::{BufWriter, sink};
 
 fn capture(criterion: &mut Criterion) {
     let parameters = Preset::Linux.parameters();
-    let encoder = PacketEncoder::tcp(FlowAddresses::of(FlowId(0)), &parameters, None);
+    let encoder = PacketEncoder::tcp(FlowAddresses::of(0), &parameters, None);
     let mut capture =
         Capture::new(BufWriter::new(sink()), 96, vec![encoder]).expect("a sink takes all");
     let mut labels = Labels::default();

@@ -24,7 +24,7 @@ fn packets(connections: u32, lost: u32) -> Vec<CapturedPacket> {
 }
 
 fn packet(number: u32, connection: u32, turn: u32, lost: u32) -> CapturedPacket {
-    let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(connection));
+    let FlowAddresses { sender, receiver } = FlowAddresses::of(connection);
     let (pair, step) = (turn / 3, turn % 3);
     let is_ack = step == 2;
     let mut segment = Segment {
@@ -109,7 +109,7 @@ fn analysis(criterion: &mut Criterion) {
 /// Returns a capture as `simulate` writes it, in memory.
 fn file(connections: u32) -> Vec<u8> {
     let parameters = Preset::Linux.parameters();
-    let encoder = |flow| PacketEncoder::tcp(FlowAddresses::of(FlowId(flow)), &parameters, None);
+    let encoder = |flow| PacketEncoder::tcp(FlowAddresses::of(flow), &parameters, None);
     let encoders = (0..connections).map(encoder).collect();
     let mut labels = vec![Labels::default(); connections as usize];
     let mut capture = Capture::new(Vec::new(), 96, encoders).expect("memory takes all");
