@@ -396,6 +396,7 @@ def test_two_controls_in_one_run_and_runs_side_by_side(loading: str, tmp_path: P
 
 @pytest.mark.oracle  # three minutes
 @pytest.mark.usefixtures("emulation")
+@pytest.mark.long
 def test_reno_as_a_program_is_the_kernels_reno(loading: str, tmp_path: Path) -> None:
     """Twenty runs each; the interval of the difference of goodputs is within 3 % (design)."""
     assert loading
