@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ackclock.elements import facts
 from ackclock.errors import InputError
-from ackclock.limits import RECORD_BYTES, read_file
+from ackclock.limits import RECORD_BYTES, RESULT_JSON_BYTES, read_file
 from ackclock.result.result import Result
 from ackclock.result.run_json import read
 
@@ -242,10 +242,12 @@ def summary_of(record: Path) -> dict[str, Any] | None:
     """
     file = record.with_suffix(".json")
     try:
-        summary = json.loads(file.read_text("utf-8"))
+        summary = json.loads(read_file(file, RESULT_JSON_BYTES))
     except FileNotFoundError:
         return None
-    except ValueError:
+    except InputError:
+        raise
+    except (ValueError, RecursionError):
         raise InputError("file", f"{file}", "is not JSON; emulate again") from None
     if not isinstance(summary, dict):
         raise InputError("file", f"{file}", "is not a JSON object; emulate again")
