@@ -58,16 +58,16 @@ VERDICTS = {
     "markov-table-8.1": Kind.PARTLY,
     "markov-table-8.2": Kind.PARTLY,
     "markov-table-8.3": Kind.PARTLY,
-    "markov-table-8.4": Kind.READING,
-    "markov-table-8.5": Kind.READING,
-    "markov-table-8.6": Kind.READING,
-    "markov-table-8.7": Kind.READING,
-    "markov-table-8.8": Kind.READING,
+    "markov-table-8.4": Kind.PARTLY,
+    "markov-table-8.5": Kind.PARTLY,
+    "markov-table-8.6": Kind.PARTLY,
+    "markov-table-8.7": Kind.PARTLY,
+    "markov-table-8.8": Kind.PARTLY,
     "markov-validation-simulated": Kind.PARTLY,
     "markov-figure-8.1": Kind.READING,
     "markov-figure-8.2": Kind.PARTLY,
-    "markov-figure-8.3": Kind.READING,
-    "markov-figure-8.4": Kind.READING,
+    "markov-figure-8.3": Kind.PARTLY,
+    "markov-figure-8.4": Kind.PARTLY,
     "markov-figure-8.5": Kind.PARTLY,
     "markov-figure-8.6": Kind.NOT,
     "markov-figure-8.7": Kind.READING,
@@ -76,7 +76,7 @@ VERDICTS = {
     "markov-figure-8.10": Kind.PARTLY,
     "markov-figure-8.11": Kind.READING,
     "markov-figure-8.12": Kind.PARTLY,
-    "markov-figure-8.13": Kind.READING,
+    "markov-figure-8.13": Kind.PARTLY,
     "rfc9438-table-1": Kind.REPRODUCED,
     "rfc9438-table-2": Kind.REPRODUCED,
     "rfc9438-table-3": Kind.READING,
@@ -128,13 +128,13 @@ VERDICTS = {
     "tfrcp-figure-5a": Kind.PARTLY,
     "tfrcp-figure-5b": Kind.READING,
     "tfrcp-figure-6": Kind.NOT,
-    "tfrcp-readings": Kind.READING,
+    "tfrcp-readings": Kind.PARTLY,
     "short-figure-2": Kind.READING,
     "short-figure-3": Kind.PARTLY,
     "short-figure-4": Kind.READING,
     "short-figure-5": Kind.READING,
     "short-figure-6": Kind.READING,
-    "short-figure-7": Kind.READING,
+    "short-figure-7": Kind.PARTLY,
     "wifi-figure-8": Kind.PARTLY,
     "wifi-figure-9": Kind.READING,
     "wifi-figure-10": Kind.PARTLY,
@@ -204,10 +204,16 @@ SIMULATED |= {"abr-on-linux", "linux-against-engine", "tfrcp-on-linux"}
 
 # Parts of the verdict that a reader must not miss.
 SAID = [
-    ("markov-table-7.2", "3 of 39 numbers"),
+    ("markov-table-7.2", "22 of 39 numbers"),
     ("markov-table-7.1", "1.5: error against ATp"),
     ("markov-table-8.1", "the text's 0.025"),
     ("markov-table-8.2", "“Text: the error of ET against NoTOTput stays within 10 %”"),
+    ("markov-table-8.6", "3 of 3 numbers of “ET as mean window by round over mean"),
+    ("markov-figure-8.3", "“Text: and its local one”"),
+    ("markov-figure-8.13", "slight changes of p may have significant effect"),
+    ("tfrcp-readings", "“One reading gives them as drawn, with an axis"),
+    ("short-figure-3", "“Above mu T/d the aggressiveness of slow start has no effect"),
+    ("short-figure-7", "“With a large buffer byte counting works perfectly”"),
     ("markov-figure-8.5", "not the variance of the caption"),
     ("markov-figure-8.6", "no sentence and no number that could be read"),
     (
@@ -503,7 +509,7 @@ def test_every_number_is_compared_and_agrees_unless_it_is_excepted(concluded: Co
         assert concluded.outcome.claims, "it neither compares nor claims anything"
         pytest.skip("it compares no numbers: its claims are in the verdict's test")
     for comparison in concluded.outcome.comparisons:
-        assert comparison.expected, comparison.title
+        assert comparison.cells, comparison.title
         for cell in comparison.cells:
             assert len(cell.row) == len(comparison.keys)
             # A cell that agrees is not an exception.

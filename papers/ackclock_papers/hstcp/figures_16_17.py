@@ -24,6 +24,8 @@ from ackclock_papers.hstcp.router import (
     Array,
     Router,
     cells,
+    loss_table,
+    losses,
     utilisation,
 )
 from ackclock_papers.replicates import Rows, curve, measured, quotient
@@ -75,12 +77,16 @@ class BehindRed:
     Attributes:
         router: Router.
         kinds: Kinds, keys of `QUEUES`.
+        exponent: Exponent of the printed loss rate, a power of ten.
+        from_share: The smallest share of the buffer for which it is printed.
         said: Utilisation at the fixed point by an unpublished reference computation, in percent.
         why: Reason why analysis and simulation are not close.
     """
 
     router: Router
     kinds: tuple[str, ...]
+    exponent: int
+    from_share: float
     said: tuple[str, ...]
     why: str
 
@@ -121,9 +127,9 @@ class BehindRed:
         drawn = {kind: [interval(values) for values in of.values()] for kind, of in used.items()}
         draw = partial(self._draw, drawn, {"RED, exact": exact, "RED, shortcut": shortcut})
         table = measured("Utilisation by packets", ("buffer",), rows)
-        return Outcome(
-            basis(why=self.why), (comparison,), draw, self._claims(used, exact), went_in, (table,)
-        )
+        claims = (*self._claims(used, exact), *self._of_losses(results))
+        tables = (table, loss_table(router, results))
+        return Outcome(basis(why=self.why), (comparison,), draw, claims, went_in, tables)
 
     def _fixed_points(self, shortcut: bool) -> Array:
         """Returns the utilisation in percent at the compared buffers."""
@@ -159,6 +165,26 @@ class BehindRed:
             ]  # fmt: skip
         return tuple(found)
 
+    def _of_losses(self, results: Mapping[str, Result]) -> tuple[Claim, ...]:
+        band = words.power_of_ten(self.exponent)
+        where = (
+            f" with {100 * self.from_share:g} % of the buffer or more" if self.from_share else ""
+        )
+        claims = []
+        for kind in self.kinds:
+            lost = dict(zip(SHARES, losses(results[kind]), strict=True))
+            means = [interval(lost[share]).mean for share in SHARES if share >= self.from_share]
+            claims.append(
+                Claim(
+                    f"{kind}: the loss rate is 10^{self.exponent}{where}",
+                    f"{min(means):.1e} to {max(means):.1e}",
+                    all(band.holds(mean) for mean in means),
+                    documented=False,
+                    accepted=f"10^{self.exponent - 0.5} to 10^{self.exponent + 0.5}",
+                )
+            )
+        return tuple(claims)
+
     def _draw(self, packets_: Mapping[str, list[Interval]], said: Mapping[str, Array]) -> Figure:
         router = self.router
         curves = [
@@ -191,9 +217,10 @@ _APART = (
     "packets come in trains, RED averages and windows overshoot, of which the analysis has nothing"
 )
 FIGURE_16 = BehindRed(
-    SLOWER, (RED, ADAPTIVE),
+    SLOWER, (RED, ADAPTIVE), -7, TENTH,
     ("77.75", "88.08", "93.88", "97.60", "98.85", "99.47", "99.76", "99.92"), _APART
 ).experiment("16", 80.0)  # fmt: skip
 FIGURE_17 = BehindRed(
-    FASTER, (RED,), ("59.70", "76.31", "87.23", "94.71", "97.39", "98.74", "99.41", "99.79"), _APART
+    FASTER, (RED,), -6, 0,
+    ("59.70", "76.31", "87.23", "94.71", "97.39", "98.74", "99.41", "99.79"), _APART
 ).experiment("17", 100.0)  # fmt: skip

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock import Result, models
-from ackclock.reproduction import Cell, Run, Setting
+from ackclock.metrics import interval
+from ackclock.reproduction import Cell, Run, Setting, Table
 from ackclock.scenario import Scenario
 from ackclock_papers.hstcp.paper import guessed, stated
 from ackclock_papers.replicates import of_replicates
@@ -184,6 +185,24 @@ def utilisation(result: Result) -> list[list[float]]:
         of_replicates(result, "utilisation", BOTTLENECK, point)
         for point in range(len(result.points))
     ]
+
+
+def losses(result: Result) -> list[list[float]]:
+    """Returns the share of packets that the bottleneck drops, by point and replicate."""
+    return [
+        [percent / 100 for percent in of_replicates(result, "hop_drops", BOTTLENECK, point)]
+        for point in range(len(result.points))
+    ]
+
+
+def loss_table(router: Router, results: Mapping[str, Result]) -> Table:
+    """Returns the dropped share of packets by buffer, with a column for each run."""
+    by_run = {name: losses(result) for name, result in results.items()}
+    rows = tuple(
+        (str(buffer), *(f"{interval(lost[point]).mean:.1e}" for lost in by_run.values()))
+        for point, buffer in enumerate(router.buffers())
+    )
+    return Table("Share of packets that the router drops", ("buffer", *by_run), rows)
 
 
 def cells(

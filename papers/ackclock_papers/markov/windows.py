@@ -157,12 +157,22 @@ def _said(of: Law, law: dict[int, float]) -> list[Claim]:
     half = W_MAX // 2
     found = f"P({W_MAX}) is {law[W_MAX]:.3g}, the highest below it {below:.3g}"
     if not of.stays:
+        next_below = law[W_MAX - 1]
         return [
             Claim(
-                "Text: for larger p the law has no maximum at the window limit",
+                "Text: for larger p the law loses its global maximum at the window limit",
                 found,
                 law[W_MAX] < below,
-            )
+            ),
+            Claim(
+                "Text: and its local one",
+                f"P({W_MAX}) is {law[W_MAX] / next_below:.2f} times P({W_MAX - 1}), which is "
+                f"{next_below:.2g}",
+                law[W_MAX] <= next_below,
+                documented=False,
+                accepted=f"P({W_MAX}) is at most P({W_MAX - 1})",
+                why="all growth beyond the limit ends there; so a local maximum stays, however low",
+            ),
         ]
     near = {w: law[w] for w in range(half - 5, half + 6)}
     highest = max(near, key=lambda w: near[w])

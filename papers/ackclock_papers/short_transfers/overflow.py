@@ -1,6 +1,6 @@
 """Figures 2 and 3: the window at which slow start overflows the queue, and what remains of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from math import isfinite, nan
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from ackclock.reproduction import (
     Outcome,
     Run,
     Table,
+    words,
 )
 from ackclock_papers.short_transfers.paper import ACKS, PIPE, basis, entry, settings
 from ackclock_papers.short_transfers.transfers import FLOW, LINK, RENO, modelled, scenario
@@ -244,7 +245,26 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
         simulated[buffer, d].threshold / simulated[buffer, d + 1].threshold
         for d in ACKS[:-1] for buffer in BUFFERS if WITH_TIMEOUT <= buffer < PIPE / (d + 1)
     ]  # fmt: skip
+    large = [buffer for buffer in BUFFERS if buffer >= PIPE / ACKS[0]]
+    apart = {
+        "W_D/8": [max(row) / min(row) for row in _by_buffer(_eighth, large)],
+        "engine": [
+            max(row) / min(row)
+            for row in _by_buffer(lambda buffer, d: simulated[buffer, d].threshold, large)
+        ],
+    }
     claims = (
+        Claim(
+            "Above mu T/d the aggressiveness of slow start has no effect on the estimate: the "
+            "largest threshold over the smallest, d = 1 to 3",
+            ", ".join(
+                f"{name} {min(ratios):.2f} to {max(ratios):.2f} times"
+                for name, ratios in apart.items()
+            ),
+            all(words.SAME.holds(ratio) for ratios in apart.values() for ratio in ratios),
+            documented=False, accepted=f"{words.SAME} times",
+            why="W_D is alpha W_B by the paper's own equation 5, and alpha falls as d grows",
+        ),
         Claim(
             "In most cases two fast retransmits and a timeout leave W_D/8",
             f"in {eighth} of {len(shares)}; W_D over the threshold is {min(shares.values()):.1f} "
@@ -281,6 +301,11 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
         _draw, simulated, "threshold", "threshold", "threshold after recovery (packets)", 3
     )
     return Outcome(basis(), comparisons, draw, claims, own, (table,))
+
+
+def _by_buffer(threshold: Callable[[int, int], float], buffers: list[int]) -> list[list[float]]:
+    """Returns the thresholds of every d, by buffer."""
+    return [[threshold(buffer, d) for d in ACKS] for buffer in buffers]
 
 
 def _eighth(buffer: int, d: int) -> float:

@@ -260,21 +260,37 @@ def _large_by_sender(results: Mapping[str, Result]) -> Outcome:
     def claim(said: str, found: tuple[str, bool]) -> Claim:
         return Claim(said, *found, origin=Origin.INFERRED)
 
-    sizes = [place for place, _ in enumerate(SIZES)]
-    faster = {
-        name: float(
-            np.mean(
-                [rates_of[COUNTING.label][one] > rates_of[STANDARD.label][one] for one in sizes]
-            )
-        )
+    slower = {
+        name: [
+            size
+            for place, size in enumerate(SIZES)
+            if rates_of[COUNTING.label][place] < rates_of[STANDARD.label][place]
+        ]
+        for name, rates_of in (("engine", curves.engine), ("model", curves.model))
+    }
+    means = {
+        name: float(np.mean(rates_of[COUNTING.label] / rates_of[STANDARD.label]))
         for name, rates_of in (("engine", curves.engine), ("model", curves.model))
     }
     claims = (
         Claim(
-            "With a large buffer byte counting gives better performance, for most sizes",
-            ", ".join(f"{name} {share:.0%} of them" for name, share in faster.items()),
-            min(faster.values()) > 0.5,
-            accepted="more than half of them",
+            "With a large buffer byte counting works perfectly",
+            ", ".join(
+                f"{name}: slower at {len(sizes)} of {len(SIZES)} sizes"
+                + (f", from {min(sizes)} to {max(sizes)} segments" if sizes else "")
+                for name, sizes in slower.items()
+            ),
+            not any(slower.values()),
+            documented=False,
+            accepted="slower at no size",
+            why="it fills this buffer, too, and loses packets at sizes at which standard TCP does "
+            "not",
+        ),
+        Claim(
+            "It gives better performance on the mean: its throughput over that of standard TCP, "
+            "mean over the sizes",
+            ", ".join(f"{name} {ratio:.2f} times" for name, ratio in means.items()),
+            min(means.values()) > 1,
         ),
         claim(
             "Byte counting is faster where it loses nothing",
@@ -344,7 +360,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "7",
         "How does byte counting instead of ACK counting affect a transfer's throughput with a "
         "large buffer?",
-        "Byte counting is faster, except for sizes where only byte counting loses packets.",
+        "Byte counting is faster, but for sizes at which it alone loses packets.",
         5.0,
         _large_by_sender,
         partial(_runs, 70, BY_SENDER),

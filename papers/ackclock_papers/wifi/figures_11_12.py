@@ -133,6 +133,11 @@ def _of_limit(times: Array, limits: Array) -> tuple[Claim, ...]:
             interval(settled / before), words.MUCH_LESS, "times", than=1.0,
         ),
         Claim.of(
+            "It adapts rapidly: a tenth of the change is left after",
+            interval(_adapted(times, limits, before, settled)),
+            Band(0, words.RAPID * (DURATION_S - FROM_S)), "s",
+        ),
+        Claim.of(
             f"It is below {BELOW:g} packets after", interval(steps), Band(0, SETTLED_S), "s",
             origin=Origin.INFERRED
         ),
@@ -141,6 +146,16 @@ def _of_limit(times: Array, limits: Array) -> tuple[Claim, ...]:
             origin=Origin.INFERRED,
         ),
     )  # fmt: skip
+
+
+def _adapted(times: Array, limits: Array, before: Array, settled: Array) -> list[float]:
+    """Returns the time until all but a tenth of the change has been made, by replicate."""
+    after = times >= FROM_S
+    levels = settled + words.ABOUT * (before - settled)
+    return [
+        float(times[after][np.argmax(limit[after] < level)] - FROM_S)
+        for limit, level in zip(limits, levels, strict=True)
+    ]
 
 
 #: Throughput over the mean with a large buffer and the same uploads, in percent: by the start of

@@ -180,11 +180,6 @@ class Comparison:
         """The cells that are expected to agree."""
         return tuple(cell for cell in self.cells if not cell.excepted)
 
-    @property
-    def worst(self) -> Cell:
-        """The expected cell whose difference is largest relative to its tolerance."""
-        return max(self.expected, key=lambda cell: abs(cell.ours - cell.theirs) / cell.within)
-
 
 @dataclass(frozen=True)
 class Table:

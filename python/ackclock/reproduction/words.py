@@ -31,6 +31,9 @@ SLIGHT_PERCENT = Band(0, 100 * ABOUT)
 STRONG_PERCENT = Band(100 * ABOUT)
 #: The same words, for a quotient of two.
 MUCH_MORE, MUCH_LESS = Band(1 + ABOUT), Band(most=1 - ABOUT)
+#: "Rapidly" and "quickly": the share of the time shown after a change that may pass until a tenth
+#: of the change is left.
+RAPID = ABOUT
 #: "Grossly", for a quotient of two.
 TWICE = Band(2)
 
@@ -50,6 +53,11 @@ def about(text: str, *, whole: float | None = None) -> Band:
         last_digit = float(Decimal(1).scaleb(int(Decimal(text).as_tuple().exponent)))
         within = max(ABOUT * min(value, whole - value), last_digit)
     return Band(value - within, value + within)
+
+
+def power_of_ten(exponent: int) -> Band:
+    """Returns the band of a number printed as a bare power of ten: half a unit of its exponent."""
+    return Band(10.0 ** (exponent - 0.5), 10.0 ** (exponent + 0.5))
 
 
 def from_to(least: str, most: str) -> Band:
