@@ -141,10 +141,11 @@ def test_f_of_like_senders_is_about_one() -> None:
 @pytest.mark.parametrize(
     ("constant", "smallest", "largest", "said"),
     [
-        ((1.0, 1.2), (1.0, 1.5), (2.0, 7.0), (True, True, True, True)),
-        ((1.0, 1.2), (1.0, 1.5), (1.2, 1.1), (True, False, False, False)),
-        ((2.0, 2.4), (1.0, 1.5), (2.0, 2.5), (False, True, True, False)),
-        ((1.0, 1.2), (1.0, 4.5), (2.0, 3.5), (True, True, False, True)),
+        ((1.0, 1.2), (1.0, 1.5), (2.0, 7.0), (True, True, True, True, True)),
+        ((1.0, 1.2), (1.0, 1.5), (1.2, 1.1), (True, True, False, False, False)),
+        ((1.0, 1.2), (0.5, 0.7), (0.6, 0.8), (True, False, True, True, False)),
+        ((2.0, 2.4), (1.0, 1.5), (2.0, 2.5), (False, True, True, True, False)),
+        ((1.0, 1.2), (1.0, 4.5), (2.0, 3.5), (True, True, True, False, True)),
     ],
 )
 def test_a_reading_is_told_by_what_the_figures_say(

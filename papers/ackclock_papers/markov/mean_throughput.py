@@ -1,10 +1,19 @@
 """Figures 8.7, 8.8 and 8.11: mean throughput by link rate, window limit and round-trip time."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from ackclock.reproduction import Basis, Claim, Origin, Outcome, Setting, words
 from ackclock_papers.markov.paper import NO_DRAWING, entry
-from ackclock_papers.markov.sweep import BY_SEGMENT, NEGATIVE, NORMAL_RTT, Case, mean, sweep
+from ackclock_papers.markov.sweep import (
+    BY_SEGMENT,
+    NEGATIVE,
+    NORMAL_RTT,
+    Case,
+    mean,
+    sweep,
+    throughput,
+)
 
 ET = "mean throughput (segments/s)"
 
@@ -55,7 +64,20 @@ def links() -> Outcome:
         for slow, fast in pairwise(LINKS)
         for p in swept.curves[slow.label]
     )
+    shapes = [_shape(case, swept.curves[case.label]) for case in LINKS]
     claims = (
+        Claim(
+            "Text: the mean window and ET have the same shape: ET over it, the largest over the "
+            "smallest for p up to 0.3",
+            ", ".join(
+                f"{shape:.2f} times with {case.label}"
+                for case, shape in zip(LINKS, shapes, strict=True)
+            ),
+            all(words.SAME.holds(shape) for shape in shapes),
+            documented=False,
+            accepted=f"{words.SAME} times",
+            why="where the link is full ET stays as the window grows",
+        ),
         Claim(
             "Text: the throughput never exceeds the link capacity",
             f"the mean is at most {max(highest.values()):.4f} of it",
@@ -76,6 +98,12 @@ def links() -> Outcome:
         Setting("link rates", "100, 200, 500 segments/s", Origin.PRINTED),
     )
     return Outcome(Basis(NO_DRAWING), (swept.comparison,), swept.draw, claims, settings)
+
+
+def _shape(case: Case, curve: Mapping[float, float]) -> float:
+    """Returns the largest over the smallest quotient of ET and the mean window."""
+    quotients = [rate / throughput(case, p).chain.mean("segment") for p, rate in curve.items()]
+    return float(max(quotients) / min(quotients))
 
 
 def windows() -> Outcome:

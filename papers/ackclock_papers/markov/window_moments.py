@@ -35,10 +35,27 @@ LARGEST_SD = {30: "6.73", 50: "11.08", 70: "15.42", 120: "26.28"}
 LARGEST_AT = "0.00086"
 
 
+# Printed: from this p on windows are below ten segments, and no larger limit matters.
+LARGE_P, SMALL_W = 0.1, 10
+LARGER_LIMITS = (20, 40, 70, 120)
+
+
 def moments(p: float, w_max: int = W_MAX) -> tuple[float, float]:
     """Returns mean and standard deviation by segment."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(p), w_max)
     return float(chain.mean("segment")), float(chain.sd("segment"))
+
+
+def law_at_large_p(w_max: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Returns the law by segment at `LARGE_P`, of windows from 2 segments on."""
+    return aimd_chain.solve(aimd_chain.Bernoulli(LARGE_P), w_max).law("segment")
+
+
+def _moved(limit: int, larger: int) -> float:
+    """Returns the share of the law that a larger limit moves: the total variation distance."""
+    narrow, wide = law_at_large_p(limit), law_at_large_p(larger)
+    narrow = np.pad(narrow, (0, wide.size - narrow.size))
+    return float(np.abs(narrow - wide).sum() / 2)
 
 
 def largest_sd(w_max: int) -> tuple[float, float]:
@@ -81,6 +98,8 @@ def compute() -> Outcome:
     apart = max(sd for _, sd in largest.values()) / min(sd for _, sd in largest.values())
     large_p = [moments(0.02, w_max)[1] for w_max in LARGEST_SD]
     near_zero = moments(1e-7)[0]
+    small = float(law_at_large_p(LARGER_LIMITS[-1])[: SMALL_W - 2].sum())
+    moved = max(_moved(SMALL_W + 1, limit) for limit in LARGER_LIMITS)
     claims = (
         Claim(
             "Text: the mean is the window limit where nothing is lost",
@@ -100,6 +119,18 @@ def compute() -> Outcome:
             apart <= 1 + words.ABOUT,
             documented=False,
             why="that is so to the right of its peak only",
+        ),
+        Claim(
+            f"Text: for p above {LARGE_P:g} windows are below {SMALL_W} segments",
+            f"{small:.3f} of the law at p = {LARGE_P:g}",
+            small >= 1 - words.THE_SAME,
+            accepted=f"at least {1 - words.THE_SAME:g} of it",
+        ),
+        Claim(
+            f"Text: and a limit above {SMALL_W} segments does not affect the shape of the law",
+            f"limits of {', '.join(map(str, LARGER_LIMITS))} move at most {moved:.4f} of it",
+            moved <= words.THE_SAME,
+            accepted=f"at most {words.THE_SAME:g} of it, against a limit of {SMALL_W + 1}",
         ),
         Claim(
             "It hardly depends on the limit to the right of the peak",

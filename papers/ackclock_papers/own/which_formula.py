@@ -185,15 +185,20 @@ def _sending_rate(result: Result, p: float) -> Interval:
     return Interval(arrived / bits / (1 - p), half_width / bits / (1 - p), replicates)
 
 
-def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Compares the formulas' rates with the senders'."""
+def answered(results: Mapping[str, Result]) -> Answers:
+    """Returns the senders' rates, and the path for the formulas."""
     first = next(iter(results.values())).points[0]["scenario"]
     simulated = {
         (sender, p): _sending_rate(results[f"{sender}, {p}"], float(p))
         for sender in SENDERS
         for p in LOSSES
     }
-    answers = Answers(flow_path(first, first["flows"][0]), simulated)
+    return Answers(flow_path(first, first["flows"][0]), simulated)
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Compares the formulas' rates with the senders'."""
+    answers = answered(results)
     cells = tuple(
         Cell(
             (sender, p), formula.label, text, answers.ratio(formula, sender, p), NEAR * float(text)
@@ -219,7 +224,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Setting("sender", "Reno control, preset rfc; SACK, or Reno's recovery", Origin.CHOSEN),
         Setting("first timeout T0", f"{answers.path.sender.first_timeout_s:.0f} s", Origin.CHOSEN),
     )
-    draw = partial(_draw, answers)
+    draw = drawing(answers)
     return Outcome(Basis(), (comparison,), draw, _claims(answers), settings, (_table(answers),))
 
 
@@ -263,6 +268,11 @@ def _table(answers: Answers) -> Table:
         for (sender, p), rate in answers.simulated.items()
     )
     return Table("Simulated", ("sender", "p", "sending rate, segments/s"), rows)
+
+
+def drawing(answers: Answers) -> Callable[[], Figure]:
+    """Returns a drawing of the formulas and the senders."""
+    return partial(_draw, answers)
 
 
 def _draw(answers: Answers) -> Figure:

@@ -13,6 +13,7 @@ from ackclock_papers.tfrcp import (
     figures_5,
     on_linux,
     readings,
+    section_2,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -25,5 +26,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_5.FIGURE_5B,
     figure_6.EXPERIMENT,
     readings.EXPERIMENT,
+    section_2.EXPERIMENT,
     on_linux.EXPERIMENT,
 )
