@@ -48,6 +48,15 @@ ROUNDED = Input(
 )  # fmt: skip
 
 
+#: The questions of section 6.4: how often the throughput is above a level, and an interval of it.
+LEVEL = Input(
+    "level", "x", "segments/s", "rate that the throughput T is to exceed", 0.0, Domain(0, inf, "[]")
+)
+SHARE = Input(
+    "share", "c", "", "share of time in which T is inside the central interval", 0.9, PROPER_SHARE
+)
+
+
 def _limit(p: float, w_max: float, alpha: float, beta: float) -> float:
     """Returns the window at which the chain ends."""
     return min(w_max, 2 + sqrt(2 * _NEVER * alpha / ((1 - beta**2) * p)))
@@ -62,7 +71,9 @@ def _solved(p: float, w_max: float, alpha: float, beta: float, rounded: float) -
     )
 
 
-def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list[Any]:
+def _answer(
+    chain: WindowChain, p: float, R: float, L: float, T0: float, level: float, share: float
+) -> list[Any]:
     """Returns the outputs in the record's order."""
     w, by_round = chain.windows, chain.round
     lasts = np.maximum(R, w / L)
@@ -71,20 +82,36 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
     X = _throughput(chain, R, L)
     by_time = by_time / by_time.sum()
     reached = np.cumsum(by_time)
-    low, high = T[np.minimum(np.searchsorted(reached, (0.05, 0.95)), w.size - 1)]
+    ends = ((1 - share) / 2, (1 + share) / 2)
+    low, high = T[np.minimum(np.searchsorted(reached, ends), w.size - 1)]
+    throughput_sd = sqrt(weighted_sum(by_time, (T - X) ** 2))
+    above = by_time[level < T].sum()
     mean_window = weighted_sum(by_time, w)
     spread = sqrt(weighted_sum(by_time, (w - mean_window) ** 2))
     with_timeouts = timeouts.renewal_rate(chain, p, round_trip.constant(R), T0, L)
     busy = by_time[w >= R * L].sum()
     round_window, segment_rate = weighted_sum(by_round, w), weighted_sum(chain.law("segment"), T)
-    return [X, with_timeouts, low, high, mean_window, spread, round_window, segment_rate, busy]
+    return [
+        X,
+        with_timeouts,
+        low,
+        high,
+        throughput_sd,
+        above,
+        mean_window,
+        spread,
+        round_window,
+        segment_rate,
+        busy,
+    ]
 
 
 def _evaluate(
     loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array,
     segments_per_ack: Array, additive_increase: Array, decrease_factor: Array, rounded_down: Array,
+    level: Array, share: Array,
 ) -> dict[str, Array]:  # fmt: skip
-    p, R, w_max, L, T0, alpha, beta, rounded = np.broadcast_arrays(
+    p, R, w_max, L, T0, alpha, beta, rounded, *asked = np.broadcast_arrays(
         loss,
         rtt,
         window,
@@ -93,6 +120,8 @@ def _evaluate(
         additive_increase / segments_per_ack,
         decrease_factor,
         rounded_down,
+        level,
+        share,
     )
     answers = np.empty((len(OUTPUTS), *p.shape))
     solved: dict[tuple[float, ...], WindowChain] = {}
@@ -101,7 +130,9 @@ def _evaluate(
         if chain_of not in solved:
             solved = {chain_of: _solved(*chain_of)}  # neighbours share a chain; others are not kept
         given = _answer(
-            solved[chain_of], chain_of[0], float(R[index]), float(L[index]), float(T0[index])
+            solved[chain_of],
+            chain_of[0],
+            *(float(values[index]) for values in (R, L, T0, *asked)),
         )
         answers[(slice(None), *index)] = given
     return {output.name: answer for output, answer in zip(OUTPUTS, answers, strict=True)}
@@ -110,8 +141,10 @@ def _evaluate(
 def _evaluate_goodput(
     loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array,  # noqa: ARG001
     segments_per_ack: Array, additive_increase: Array, decrease_factor: Array, rounded_down: Array,
+    level: Array, share: Array,
 ) -> Array:  # fmt: skip
     """Returns X alone; chains of similar length are solved together on the longest path."""
+    loss = np.broadcast_arrays(loss, level, share)[0]
     given = np.broadcast_arrays(
         loss,
         rtt,
@@ -158,6 +191,7 @@ def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array
 def _evaluate_law(
     law: RttLaw, loss: float, window: float, link_rate: float, timeout: float,
     segments_per_ack: float, additive_increase: float, decrease_factor: float, rounded_down: float,
+    level: float, share: float,
 ) -> dict[str, float]:  # fmt: skip
     """Returns the same as `_answer` for variable round-trip times."""
     chain = _solved(
@@ -165,7 +199,7 @@ def _evaluate_law(
     )
     R, w = round_trip.empirical(law.times_s, law.weights), chain.windows
     over_time = Throughput(chain, R, link_rate, TIME_WEIGHTED)
-    low, high = over_time.interval(0.9)
+    low, high = over_time.interval(share)
     by_time = chain.round * round_lasts(chain, R, link_rate)
     by_time = by_time / by_time.sum()
     mean_window = weighted_sum(by_time, w)
@@ -174,6 +208,8 @@ def _evaluate_law(
         "with_timeouts": timeouts.renewal_rate(chain, loss, R, timeout, link_rate),
         "low": low,
         "high": high,
+        "throughput_sd": over_time.sd(),
+        "above_level": float(over_time.exceeds(level)),
         "mean_window": mean_window,
         "window_sd": sqrt(weighted_sum(by_time, (w - mean_window) ** 2)),
         "round_window": weighted_sum(chain.round, w),
@@ -210,8 +246,10 @@ OUTPUTS = (
         "segments/s",
         "the same with timeouts, and a round trip of recovery after other losses",
     ),
-    Output("low", "", "segments/s", "5th percentile of w/R over time"),
-    Output("high", "", "segments/s", "95th percentile of w/R over time"),
+    Output("low", "", "segments/s", "lower end of the interval of T over time"),
+    Output("high", "", "segments/s", "upper end of the interval of T over time"),
+    Output("throughput_sd", "", "segments/s", "standard deviation of T over time"),
+    Output("above_level", "", "", "share of time in which T is above the level"),
     Output("mean_window", "", "segments", "mean window over time"),
     Output("window_sd", "", "segments", "standard deviation of the window over time"),
     Output("round_window", "", "segments", "mean window by rounds"),
@@ -235,6 +273,7 @@ w -> min(w + alpha/b, Wm) with s_w,  w -> max(2, beta w) with f_w
 pi_k s_k = sum of f_w pi_w over w > k with beta w <= k
     (beta w rounded down to a window, or shared between two)
 X = sum pi_w w / sum pi_w max(R, w t0)
+T = min(w/R, L)
 over time: pi_w max(R, w t0),  by segments: pi_w M_w,  each over its sum
 with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or a round trip (Q and f of PFTK)""",
     inputs=(
@@ -251,6 +290,8 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or a round trip (Q an
         TIMEOUT,
         *square_root.AIMD_INPUTS,
         ROUNDED,
+        LEVEL,
+        SHARE,
     ),
     outputs=OUTPUTS,
     goodput="throughput",
