@@ -254,7 +254,7 @@ impl CongestionControl for CubicLinux {
     fn on_event(&mut self, now: Time, event: &Event) {
         match event {
             Event::Sent(sent) => self.note_sent(now, sent),
-            Event::IdleRestart { limit } => self.window.lower(*limit),
+            Event::IdleRestart { limit } => self.window.restart(*limit),
             _ => {}
         }
     }

@@ -288,8 +288,24 @@ mod tests {
         clock.event(&Event::IdleRestart {
             limit: Bytes(3 * MSS),
         });
-        (0..2).for_each(|_| clock.ack(MSS));
         assert_eq!(clock.cwnd(), 3.0);
+    }
+
+    /// Linux 6.18: a window of 22 segments above an ssthresh of 6 restarts with 10 after a pause,
+    /// and grows back in slow start, to three quarters of the window of before.
+    #[test]
+    fn an_idle_restart_remembers_three_quarters_of_the_window() {
+        let tree = json!({ "kind": "reno", "arithmetic": "linux" });
+        let mut clock = clock(&tree, 22, Some(6));
+        (0..21).for_each(|_| clock.ack(MSS));
+        clock.event(&Event::IdleRestart {
+            limit: Bytes(10 * MSS),
+        });
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (10.0, Some(16.0)));
+        (0..6).for_each(|_| clock.ack(MSS));
+        assert_eq!(clock.cwnd(), 16.0);
+        clock.ack(MSS);
+        assert_eq!(clock.cwnd(), 17.0, "the count of before the pause goes on");
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl<D: SegmentDecrease> CongestionControl for RenoLinux<D> {
     fn on_event(&mut self, _: Time, event: &Event) {
         match event {
             Event::Marks(report) => self.decrease.on_mark_report(report, &self.window),
-            Event::IdleRestart { limit } => self.window.lower(*limit),
+            Event::IdleRestart { limit } => self.window.restart(*limit),
             _ => {}
         }
     }

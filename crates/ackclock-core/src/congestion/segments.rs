@@ -101,8 +101,7 @@ impl SegmentWindow {
             CongestionKind::Mark => self.prior = None, // a mark is never spurious
             CongestionKind::RepeatedTimeout => {}
             CongestionKind::Loss | CongestionKind::Timeout => {
-                let ssthresh = self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4);
-                self.prior = Some((self.cwnd, ssthresh));
+                self.prior = Some((self.cwnd, self.remembered()));
             }
         }
         if reduces {
@@ -117,9 +116,17 @@ impl SegmentWindow {
         };
     }
 
-    /// Lowers cwnd to `limit`, at least one segment. Never raises it.
-    pub fn lower(&mut self, limit: Bytes) {
+    /// Returns the ssthresh that an idle time or an undo leaves: at least three quarters of cwnd
+    /// (`tcp_current_ssthresh`).
+    fn remembered(&self) -> u64 {
+        self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
+    }
+
+    /// Lowers cwnd to `limit`, at least one segment, after an idle time. It grows back in slow
+    /// start: ssthresh remembers the window, and the count of delivered segments goes on
+    /// (`tcp_cwnd_restart`).
+    pub fn restart(&mut self, limit: Bytes) {
+        self.ssthresh = self.remembered();
         self.cwnd = self.cwnd.min(limit.0 / self.mss).max(1);
-        self.counted = 0;
     }
 }

@@ -128,10 +128,11 @@ impl Sender {
         } else {
             initial
         };
+        let event = Event::IdleRestart {
+            limit: Bytes(limit.max(connection.mss)),
+        };
+        connection.control.on_event(now, &event);
         if limit < cwnd {
-            let limit = Bytes(limit.max(connection.mss));
-            let event = Event::IdleRestart { limit };
-            connection.control.on_event(now, &event);
             connection.note(now, SenderEventKind::IdleRestart, before);
         }
     }
