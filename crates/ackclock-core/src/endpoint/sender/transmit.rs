@@ -156,15 +156,31 @@ impl Sender {
     fn wait_for_window(&mut self) {
         if self.connection.transmission.burst_left != 0 && self.has_data_waiting() {
             self.connection.meter.round.limited = SendLimit::CongestionWindow;
+            if self.validates_window() && self.has_new_data_waiting() {
+                let connection = &mut self.connection;
+                connection.meter.usage.note(true, &connection.scoreboard);
+            }
         }
         self.connection.transmission.forget_jitter();
+    }
+
+    /// True if the window grows only where new data has filled it (`tcp_cwnd_validate`, which
+    /// Linux calls for new data alone).
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn validates_window(&self) -> bool {
+        self.connection.parameters.growth.window_validation == WindowValidation::Full
     }
 
     /// True if there is new data, or lost data that is to be sent again.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn has_data_waiting(&self) -> bool {
-        let scoreboard = &self.connection.scoreboard;
-        scoreboard.next() < self.connection.data.available || scoreboard.due() > 0
+        self.has_new_data_waiting() || self.connection.scoreboard.due() > 0
+    }
+
+    /// True if there is data that was never sent.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn has_new_data_waiting(&self) -> bool {
+        self.connection.scoreboard.next() < self.connection.data.available
     }
 
     /// Returns the segment to send next, given room in the congestion window: applies the other
@@ -283,7 +299,7 @@ impl Sender {
         connection.transmission.active_at = now;
         connection.transmission.burst_left -= 1;
         connection.meter.statistics.sent_segments += 1;
-        self.account(now, length);
+        self.account(now, choice, length);
         Segment {
             kind: SegmentKind::Data,
             sequence,
@@ -297,11 +313,11 @@ impl Sender {
 
     /// Updates all accounts after `length` bytes have been sent.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn account(&mut self, now: Time, length: u64) {
+    fn account(&mut self, now: Time, choice: Choice, length: u64) {
         let in_flight = self.connection.in_flight();
         let round = &mut self.connection.meter.round;
         round.peak = round.peak.max(in_flight.0);
-        if self.connection.parameters.growth.window_validation == WindowValidation::Full {
+        if self.validates_window() && choice == Choice::Next {
             let limited = self.window_is_full();
             let connection = &mut self.connection;
             connection.meter.usage.note(limited, &connection.scoreboard);
