@@ -14,6 +14,7 @@ from click.testing import Result as Outcome
 from ackclock import Result, advise_feedback
 from ackclock.advice import FeedbackAdvice, feedback, words
 from ackclock.cli import cli
+from ackclock.result.manifest import read_sealed
 
 from ..refusals import check_refusal
 from .made_up import HIGH, LOW, markov_csv, write_csv
@@ -160,9 +161,7 @@ def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_pat
     assert "advice.json" in names
     for name in names:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
-    assert json.loads((folders[0] / "advice.json").read_text(encoding="utf-8")) == json.loads(
-        texts[0]
-    )
+    assert read_sealed(folders[0] / "advice.json") == json.loads(texts[0])
     assert len(Result.load(folders[0]).points) == 4
     other = (moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49", "-o", folders[0])
     check_refusal(ackclock(*other), "file", str(folders[0]))

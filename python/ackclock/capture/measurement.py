@@ -15,6 +15,7 @@ from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
 from ackclock.errors import CaptureError, InputError
 from ackclock.models import Model, chosen
+from ackclock.result import manifest
 from ackclock.result.columns import table_of
 from ackclock.result.folder import RESULT, read_object, refuse_foreign_folder
 from ackclock.result.interrupted import Interrupted
@@ -126,7 +127,7 @@ def is_repeatable(source: str | Path, folder: Path) -> bool:
     They must not have changed since. What came from standard input is gone.
     """
     mark = folder / RESULT.mark
-    run = read_object(mark)
+    run = manifest.read_sealed(mark)
     of_same = run.get("method") == "measure" and (
         Path(run["source"]).resolve() == Path(source).resolve()
     )

@@ -20,7 +20,7 @@ from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, ScenarioError
 from ackclock.limits import NAMED_FILE_BYTES, read_file
-from ackclock.result.folder import read_object
+from ackclock.result.manifest import read_sealed, write_sealed
 from ackclock.units import shown
 
 if TYPE_CHECKING:
@@ -159,17 +159,16 @@ def _asked(trace: Path, options: dict[str, object]) -> str:
 
 def _answers(asked_for: str, folder: Path) -> bool:
     """Returns true if the recommendation in a folder is, or will be, about this question."""
-    return bool(read_object(folder / "advice.json").get("question") == asked_for)
+    return bool(read_sealed(folder / "advice.json").get("question") == asked_for)
 
 
 def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_json: bool) -> None:
     from ackclock.advice import words
-    from ackclock.table import json_text
 
     answer = {"question": asked_for} | words.plain(advice)
     if output is not None:
         advice.result.save(output, replace=True)
-        (output / "advice.json").write_text(json_text(answer), encoding="utf-8")
+        write_sealed(output / "advice.json", answer)
     if as_json:
         print_json(answer)
         return
@@ -300,8 +299,6 @@ def _print_buffer(
     as_json: bool,
 ) -> None:
     from ackclock.advice.buffer import phrases
-    from ackclock.result.folder import write_whole
-    from ackclock.table import json_text
 
     answer = phrases.plain(advice, confirmation)
     if output is not None:
@@ -311,7 +308,7 @@ def _print_buffer(
         plot.save(figure, output / "trade-off.svg")
         figure.set_layout_engine("none")  # Both pictures have one layout, which takes long to make.
         plot.save(figure, output / "trade-off.png")
-        write_whole(output / "advice.json", json_text(answer))
+        write_sealed(output / "advice.json", answer)
     if as_json:
         print_json(answer)
         return

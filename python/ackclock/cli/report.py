@@ -18,7 +18,8 @@ from ackclock.cli.output import print_json, say
 from ackclock.cli.place import claim_file
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
-from ackclock.result.folder import read_object, refuse_unwritable_folder, write_whole
+from ackclock.result.folder import refuse_unwritable_folder, write_whole
+from ackclock.result.manifest import read_sealed
 
 
 @click.command()
@@ -69,7 +70,7 @@ def report(
     elif advised:
         from ackclock.report.buffer import page_of_buffer
 
-        text = page_of_buffer(read_object(runs[0] / "advice.json"))
+        text = page_of_buffer(read_sealed(runs[0] / "advice.json"))
     elif compared:
         comparison = read(compared[0], unreliable=unreliable)
         from ackclock.report.comparison import page_of_comparison
@@ -92,5 +93,14 @@ def report(
 
 
 def is_buffer_advice(folder: Path) -> bool:
-    """Returns true if a folder holds a whole recommendation about a buffer."""
-    return "curve_packets" in read_object(folder / "advice.json")
+    """Returns true if a folder holds a whole recommendation about a buffer.
+
+    Raises:
+        InputError: It holds a damaged recommendation, and no result.
+    """
+    advice = read_sealed(folder / "advice.json")
+    if not advice and (folder / "advice.json").is_file() and not (folder / "run.json").exists():
+        raise InputError(
+            "file", f"{folder}/advice.json", "is damaged; run ackclock advise buffer again"
+        )
+    return "curve_packets" in advice

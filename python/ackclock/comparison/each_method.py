@@ -24,21 +24,19 @@ from ackclock.comparison.rows import FIELDS, explanation_rows, rows
 from ackclock.elements import facts
 from ackclock.errors import InputError, LackingError
 from ackclock.models import chosen
+from ackclock.result import manifest
 from ackclock.result.folder import (
     RESULT,
     Contents,
-    read_object,
     refuse_foreign_folder,
     refuse_unwritable_folder,
     whole,
-    write_whole,
 )
 from ackclock.result.result import Result
 from ackclock.result.tables import COMPRESSION
 from ackclock.run import address, cache, prediction
 from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError
-from ackclock.table import json_text
 
 # In execution order, most expensive last.
 METHODS = ("predict", "simulate", "emulate", "measure")
@@ -156,7 +154,7 @@ def prepare(folder: Path) -> None:
     refuse_foreign_folder(folder, COMPARISON)
     refuse_unwritable_folder(folder / COMPARISON.mark)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / COMPARISON.mark, json_text({"schema": SCHEMA}))
+    manifest.write_sealed(folder / COMPARISON.mark, {"schema": SCHEMA})
 
 
 def is_of(scenario: Scenario, folder: Path) -> bool:
@@ -372,8 +370,8 @@ def _write_tables(folder: Path, comparison: Comparison) -> None:
     table = pa.Table.from_pylist(rows(comparison), pa.schema(types))
     with whole(folder / "comparison.parquet") as aside:
         parquet.write_table(table, aside, compression=COMPRESSION)
-    write_whole(
-        folder / COMPARISON.mark, json_text({**comparison.run, **reading, "columns": columns})
+    manifest.write_sealed(
+        folder / COMPARISON.mark, {**comparison.run, **reading, "columns": columns}
     )
 
 
@@ -382,7 +380,7 @@ _NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", 
 
 def _read(folder: Path) -> dict[str, Any] | None:
     """Returns the contents of comparison.json; None if they cannot be used."""
-    content = read_object(folder / COMPARISON.mark)
+    content = manifest.read_sealed(folder / COMPARISON.mark)
     return content if content.get("schema") == SCHEMA else None
 
 

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ackclock.result.folder import read_object, write_whole
+from ackclock.table import json_text
+
 # Key of a manifest's own digest.
 _DIGEST = "digest"
 
@@ -75,7 +78,20 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 def unsealed(content: Mapping[str, Any]) -> dict[str, Any] | None:
     """Returns plain data without its digest; None if that is missing or wrong."""
     bare = {name: value for name, value in content.items() if name != _DIGEST}
-    return bare if content.get(_DIGEST) == _digest_of(bare) else None
+    try:
+        return bare if content.get(_DIGEST) == _digest_of(bare) else None
+    except RecursionError:  # Nested deeper than anything that ackclock writes.
+        return None
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Returns the object in a sealed file without its digest; empty if missing or damaged."""
+    return unsealed(read_object(path)) or {}
+
+
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes an object and its own digest, completely or not at all."""
+    write_whole(path, json_text(sealed(json.loads(json_text(content)))))
 
 
 def _digest_of(content: Mapping[str, Any]) -> str:

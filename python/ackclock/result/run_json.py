@@ -35,6 +35,7 @@ _RUN = frozenset(
 
 # Types of some of them.
 _KINDS: dict[str, type] = {
+    "method": str,
     "name": str,
     "replicates": int,
     "versions": dict,
@@ -115,13 +116,13 @@ def _problem(run: dict[str, Any]) -> str:
     lacking = sorted((_RUN | MORE.get(str(run.get("method")), frozenset())) - run.keys())
     if lacking:
         return f"has no {', '.join(lacking)}"
+    odd = [name for name, kind in _KINDS.items() if not isinstance(run[name], kind)]
+    if odd:
+        return f"has a damaged {odd[0]}"
     if not run["points"]:
         return "has no points"
     if run["method"] not in TABLES:
         return f'has an unknown method "{run["method"]}"'
-    odd = [name for name, kind in _KINDS.items() if not isinstance(run[name], kind)]
-    if odd:
-        return f"has a damaged {odd[0]}"
     for number, point in enumerate(run["points"]):
         whole = isinstance(point, dict) and isinstance(point.get("assignments"), dict)
         if not whole or not isinstance(point.get("scenario", 0), dict | None):
@@ -139,5 +140,5 @@ def _no_result(folder: Path) -> str:
 
 def run_again(run: dict[str, Any]) -> str:
     """Returns the remedy for a result that cannot be read."""
-    methods = [run["method"]] if run.get("method") in TABLES else ["simulate", "emulate"]
+    methods = [name for name in TABLES if name == run.get("method")] or ["simulate", "emulate"]
     return f"run ackclock {' or '.join(methods)} again"

@@ -7,7 +7,6 @@ removed when the result is complete.
 """
 
 import contextlib
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,6 @@ from ackclock.result.folder import (
     UNFINISHED,
     link_or_copy,
     naming,
-    read_object,
     write_whole,
 )
 from ackclock.result.manifest import Entry
@@ -68,7 +66,7 @@ class FinishedRuns:
         return [
             {
                 name: parquet.read_table(batch.with_suffix("") / f"{name}.parquet")
-                for name in sorted(read_object(batch)["files"])
+                for name in sorted(manifest.read_sealed(batch)["files"])
             }
             for batch in self._batches
         ]
@@ -91,7 +89,7 @@ class FinishedRuns:
                 files[name] = Entry.describe(path, table.num_rows)
         described = batch.with_suffix(".json")
         content = {"runs": [list(key) for key in keys], "files": manifest.described(files)}
-        write_whole(described, json.dumps(manifest.sealed(content)))
+        manifest.write_sealed(described, content)
         self._batches.append(described)
         self.keys += keys
 
@@ -132,8 +130,8 @@ class FinishedRuns:
 
 def _runs_of(described: Path) -> list[Key] | None:
     """Returns the runs of a batch by its manifest; None if anything is damaged."""
-    content = manifest.unsealed(read_object(described))
-    if content is None:
+    content = manifest.read_sealed(described)
+    if not content:
         return None
     for name, entry in manifest.entries(content["files"]).items():
         if entry.problem(described.with_suffix("") / f"{name}.parquet"):

@@ -130,7 +130,7 @@ class Store:
                 "file", f"{folder}", "holds no sweep; begin one with ackclock sweep run"
             )
         try:
-            self.plan = Plan.from_json(manifest.unsealed(read_object(folder / _PLAN)) or {})
+            self.plan = Plan.from_json(manifest.read_sealed(folder / _PLAN))
         except InputError as error:
             raise error.for_field(f"{folder / _PLAN}") from None
         self.healed: list[Damage] = []
@@ -488,7 +488,7 @@ def is_begun(folder: Path, plan: Plan) -> bool:
     """
     if _has_plan(folder, plan):
         return True
-    if manifest.unsealed(read_object(folder / _PLAN)) is not None:
+    if manifest.read_sealed(folder / _PLAN):
         return False
     return bool(Batches(folder, plan.address, _TABLES).survey().whole)
 

@@ -60,7 +60,7 @@ def test_the_form_of_the_data_is_stable(evaluation: dict) -> None:
     assert evaluation["schema"] == runner.SCHEMA == 1
     assert list(evaluation) == [
         "schema", "partial", "suite", "control", "command", "version", "build", "evaluated",
-        "seeds", "paths", "counts", "failed", "cases",
+        "seeds", "paths", "counts", "failed", "cases", "digest",
     ]  # fmt: skip
     assert list(evaluation["suite"]) == [
         "name", "title", "source", "revision", "date", "url", "notes", "digest",
@@ -69,7 +69,7 @@ def test_the_form_of_the_data_is_stable(evaluation: dict) -> None:
     (case, *_) = evaluation["cases"]
     assert list(case) == [
         "id", "number", "section", "title", "stated", "ours", "defect", "path", "verdict",
-        "reason", "evaluated", "runs", "address",
+        "reason", "evaluated", "runs", "address", "figures",
     ]  # fmt: skip
     (run,) = case["runs"]
     assert list(run) == [

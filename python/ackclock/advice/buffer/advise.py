@@ -28,12 +28,11 @@ from ackclock.result.folder import (
     Contents,
     refuse_foreign_folder,
     refuse_unwritable_folder,
-    write_whole,
 )
+from ackclock.result.manifest import write_sealed
 from ackclock.result.result import Result
 from ackclock.run import address
 from ackclock.scenario import Scenario
-from ackclock.table import json_text
 
 #: Schema version of advice.json; changes with its shape.
 SCHEMA = 4
@@ -331,7 +330,7 @@ def prepare(folder: Path, asked_for: str) -> None:
     refuse_foreign_folder(folder, ADVICE)
     refuse_unwritable_folder(folder / ADVICE.mark)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / ADVICE.mark, json_text({"schema": SCHEMA, "question": asked_for}))
+    write_sealed(folder / ADVICE.mark, {"schema": SCHEMA, "question": asked_for})
 
 
 _READ: dict[str, tuple[str, Callable[[Any], float]]] = {

@@ -31,8 +31,9 @@ from ackclock.errors import InputError
 from ackclock.plot.states import states
 from ackclock.report.live import live
 from ackclock.report.section import Live
-from ackclock.result.folder import Contents, read_object, staged, write_whole
+from ackclock.result.folder import Contents, staged, write_whole
 from ackclock.result.labels import control_label
+from ackclock.result.manifest import Entry, described, entries, read_sealed, write_sealed
 from ackclock.result.result import Result
 from ackclock.run import address
 from ackclock.run.simulation import simulate
@@ -141,7 +142,7 @@ def _label(control: Mapping[str, Any]) -> str:
 
 def continues(plan: Plan, folder: Path) -> bool:
     """Returns true if a folder holds an evaluation of the same kind of control by the suite."""
-    held = read_object(folder / EVALUATION.mark)
+    held = read_sealed(folder / EVALUATION.mark)
     kinds = (held.get("suite", {}).get("name"), held.get("control", {}).get("kind"))
     return kinds == (plan.suite.name, plan.control["kind"])
 
@@ -156,7 +157,7 @@ def evaluate(
     """
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / EVALUATION.mark).exists():
-        write_whole(folder / EVALUATION.mark, "{}\n")
+        write_sealed(folder / EVALUATION.mark, {})
     parts, records, complete = list(plan.parts()), [], True
     for number, (case, path) in enumerate(parts):
         if progress is not None:
@@ -167,7 +168,7 @@ def evaluate(
             complete = False
             break
     evaluation = _evaluation(plan, records, complete=complete)
-    write_whole(folder / EVALUATION.mark, json_text(evaluation))
+    write_sealed(folder / EVALUATION.mark, evaluation)
     from ackclock.controls.evaluation.page import page
 
     write_whole(folder / "index.html", page(evaluation, _figures(folder, records)))
@@ -234,15 +235,19 @@ def _record(plan: Plan, case: Case, path: TestPath, folder: Path) -> Record:
     )
     name = f"{case.id}.{path.name.lower().replace(' ', '-')}"
     place = folder / "cases" / name
-    kept = read_object(place / "record.json")
-    if kept.get("address") == made_of:
+    kept = read_sealed(place / "record.json")
+    if kept.get("address") == made_of and not any(
+        entry.problem(place / file) for file, entry in entries(kept["figures"]).items()
+    ):
         return kept
     place.parent.mkdir(exist_ok=True)
     with staged(place) as staging:
-        record = _made(plan, case, path, staging, name) | {"address": made_of}
-        text = json_text(record)
-        (staging / "record.json").write_text(text, encoding="utf-8")
-    read: Record = json.loads(text)
+        record = _made(plan, case, path, staging, name)
+        figures = [staging / Path(run["figure"]).name for run in record["runs"] if run["figure"]]
+        written = {figure.name: Entry.describe(figure, 0) for figure in figures}
+        record |= {"address": made_of, "figures": described(written)}
+        write_sealed(staging / "record.json", record)
+    read: Record = json.loads(json_text(record))
     return read
 
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from ackclock import engine
 from ackclock.errors import InputError, ScenarioError
 from ackclock.metrics.confidence import interval
-from ackclock.result.folder import Contents, read_object, write_whole
+from ackclock.result.folder import Contents, write_whole
+from ackclock.result.manifest import read_sealed, write_sealed
 from ackclock.run import address
 from ackclock.scenario import Scenario
 from ackclock.sweeps import parameters
@@ -153,7 +154,7 @@ class Outcome:
 
 def is_begun(folder: Path, search: Search) -> bool:
     """Returns True if a folder holds this search, finished or not."""
-    return read_object(folder / "search.json").get("address") == search.address
+    return read_sealed(folder / "search.json").get("address") == search.address
 
 
 def run(
@@ -177,7 +178,7 @@ def run(
         (folder / "evaluations.jsonl").unlink(missing_ok=True)
         described = {"address": search.address, "minimise": search.minimise,
                      "vary": list(search.vary), "plan": search.plan.to_json()}  # fmt: skip
-        write_whole(folder / "search.json", json_text(described))
+        write_sealed(folder / "search.json", described)
     opened = place(search.plan, "simulate")
     evaluator = Evaluator(
         search.plan, objectives.parse(search.minimise), opened, folder / "evaluations.jsonl",
