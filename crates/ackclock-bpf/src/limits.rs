@@ -2,7 +2,8 @@
 //!
 //! Reading takes time and memory in proportion to the bytes of an object, and these bound both.
 
-/// Most bytes of an object. Those that come with ackclock have 28 to 41 kB.
+/// Most bytes of an object, as `CONTROL_BYTES` of `ackclock_spec::limits` says: `ackclock-core` is
+/// not compiled if they differ. Those that come with ackclock have 28 to 41 kB.
 pub const OBJECT_BYTES: usize = 4_000_000;
 /// Most sections of an object. Those that come with ackclock have 18 or 19.
 pub const SECTIONS: usize = 1_000;
@@ -10,7 +11,7 @@ pub const SECTIONS: usize = 1_000;
 pub const NAME_BYTES: usize = 512;
 /// Most bytes of a line of the source, or of the path of its file, that a message quotes.
 pub const LINE_BYTES: usize = 1_000;
-/// Most characters of the path of a field that a message quotes.
+/// Most characters of the path of a field that a message quotes: those of `ackclock_spec::limits`.
 pub const QUOTED_CHARACTERS: usize = 80;
 /// Most types within each other, names and qualifiers of types included.
 pub const TYPE_LEVELS: u8 = 64;

@@ -6,10 +6,16 @@ use crate::congestion::{CongestionControl, ControlContext, ControlKind};
 use ackclock_bpf::{Callback, Machine, Program};
 use ackclock_spec::error::{Code, Error};
 use ackclock_spec::files::{check_digest, read_checked};
+use ackclock_spec::limits;
 use ackclock_spec::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+// The limits are those of the floor. The reader of objects repeats two of them, as it depends on no
+// other crate: what loads controls as root is built from it and from little else.
+const _: () = assert!(ackclock_bpf::limits::OBJECT_BYTES as u64 == limits::CONTROL_BYTES);
+const _: () = assert!(ackclock_bpf::limits::QUOTED_CHARACTERS as u64 == limits::QUOTED_CHARACTERS);
 
 /// Longest name of a control in Linux (TCP_CA_NAME_MAX, less the terminating zero).
 const LONGEST_NAME: usize = 15;
