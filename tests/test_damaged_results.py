@@ -10,9 +10,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 from ackclock import Result, Scenario, simulate
-from ackclock.result.folder import staged
+from ackclock.result.folder import ADDRESS, staged
 from ackclock.run import cache
-from ackclock.run.finished import FOLDER, FinishedRuns
+from ackclock.run.finished import FOLDER, FinishedRuns, is_kept
 
 from .in_process import ackclock
 from .refusals import check_refusal, refused
@@ -193,3 +193,23 @@ def test_files_are_on_the_disk_before_they_have_their_names(
     assert order[named + 1 :] == [tmp_path.name]
     described = json.loads((tmp_path / "run/run.json").read_text())["files"]
     assert set(described) == {path.stem for path in (tmp_path / "run").glob("*.parquet")}
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"another address"])
+def test_runs_with_a_damaged_address_are_made_again(tmp_path: Path, content: bytes) -> None:
+    FinishedRuns(tmp_path, "made of this").begin()
+    assert is_kept(tmp_path, "made of this")
+    (tmp_path / FOLDER / ADDRESS).write_bytes(content)
+    assert not is_kept(tmp_path, "made of this")
+    assert FinishedRuns(tmp_path, "made of this").keys == []
+
+
+def test_a_result_with_a_damaged_address_is_another_one(scenario_file: Path) -> None:
+    command = ("simulate", scenario_file, "-o", "run", "--set", "duration=2s", "--json")
+    first = ackclock(*command)
+    assert first.exit_code == 0, first.stderr
+    Path("run", ADDRESS).write_bytes(b"\xff\xfe\x00")
+    refusal = ackclock(*command)
+    assert (refusal.exit_code, len(refusal.stderr.splitlines())) == (2, 1), refusal.stderr
+    again = ackclock(*command, "--force")
+    assert (again.exit_code, again.stdout) == (0, first.stdout), again.stderr

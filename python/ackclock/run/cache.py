@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ackclock.result.folder import ADDRESS
 from ackclock.result.interrupted import partly
 from ackclock.run import address, simulation
-from ackclock.run.finished import FinishedRuns, is_kept
+from ackclock.run.finished import FinishedRuns, address_in, is_kept
 
 if TYPE_CHECKING:
     from ackclock.capture.estimators import Estimators
@@ -36,19 +36,13 @@ def complete_result(folder: Path, made_of: str) -> "Result | None":
     """
     # The result is missing, damaged, of another version, or of a run that was killed.
     with contextlib.suppress(OSError, ValueError):
-        if _address_in(folder) == made_of:
+        if address_in(folder) == made_of:
             from ackclock.result.result import Result
 
             result = Result.load(folder)
             result.check_files()
             return result
     return None
-
-
-def _address_in(folder: Path) -> str | None:
-    """Returns the address of the result in a folder; None if it has none."""
-    place = folder / ADDRESS
-    return place.read_text(encoding="utf-8").strip() if place.is_file() else None
 
 
 def has_captures(folder: Path) -> bool:
@@ -90,7 +84,7 @@ class Simulation:
 
     def is_begun(self, folder: Path) -> bool:
         """Returns true if a folder holds the result or some of its runs."""
-        return _address_in(folder) == self.address or is_kept(folder, self._address_of_runs)
+        return address_in(folder) == self.address or is_kept(folder, self._address_of_runs)
 
     def complete_result(self, folder: Path) -> "Result | None":
         """Returns the result in a folder if it is complete and has what is asked for."""

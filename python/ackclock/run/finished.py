@@ -141,5 +141,12 @@ def _runs_of(described: Path) -> list[Key] | None:
 
 def is_kept(folder: Path, made_of: str) -> bool:
     """Returns true if a result's folder holds finished runs with this address."""
-    address = folder / FOLDER / ADDRESS
-    return address.is_file() and address.read_text(encoding="utf-8").strip() == made_of
+    return address_in(folder / FOLDER) == made_of
+
+
+def address_in(folder: Path) -> str | None:
+    """Returns the address in a folder; None if it has none or a damaged one."""
+    try:
+        return (folder / ADDRESS).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
