@@ -176,7 +176,7 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
                     self.count_anew();
                 }
             }
-            Event::IdleRestart { limit } => {
+            Event::IdleRestart { limit } if *limit < self.window.bytes() => {
                 self.window.lower(limit.as_f64());
                 self.count_anew();
             }

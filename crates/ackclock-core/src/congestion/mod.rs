@@ -273,7 +273,7 @@ pub enum Event {
         rtt: Option<Span>,
     },
     /// The sender was idle. The transport asks for a congestion window no larger than `limit` (RFC
-    /// 5681 section 4.1).
+    /// 5681 section 4.1), which may be above the present one.
     IdleRestart {
         /// Largest window.
         limit: Bytes,

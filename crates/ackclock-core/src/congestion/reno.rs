@@ -288,7 +288,19 @@ mod tests {
         clock.event(&Event::IdleRestart {
             limit: Bytes(3 * MSS),
         });
+        (0..2).for_each(|_| clock.ack(MSS));
         assert_eq!(clock.cwnd(), 3.0);
+    }
+
+    #[test]
+    fn an_idle_restart_above_the_window_changes_nothing() {
+        let mut clock = clock(&per_window(), 4, Some(2));
+        (0..3).for_each(|_| clock.ack(MSS));
+        clock.event(&Event::IdleRestart {
+            limit: Bytes(10 * MSS),
+        });
+        clock.ack(MSS);
+        assert_eq!(clock.cwnd(), 5.0, "the count of before the pause goes on");
     }
 
     /// Linux 6.18: a window of 22 segments above an ssthresh of 6 restarts with 10 after a pause,
