@@ -171,7 +171,7 @@ def test_the_standard_deviation_is_below_half_of_the_link_rate() -> None:
 
 def test_half_of_the_time_above_the_level() -> None:
     for case in throughput_level.LINKS:
-        p = throughput_level.even(case)
+        p = throughput_level.crossing(case)
         assert throughput_level.above_half(case, p) == pytest.approx(0.5, abs=1e-6)
         assert (
             throughput_level.above_half(case, p / 2)

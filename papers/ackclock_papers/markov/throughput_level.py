@@ -64,17 +64,14 @@ def fall(case: Case, p: float) -> float:
     return 100 * (1 - above_half(case, p * SLIGHT) / above_half(case, p))
 
 
-def even(case: Case) -> float:
-    """Returns the p at which the throughput exceeds half of the link rate half of the time."""
-    return float(brentq(lambda p: above_half(case, p) - 0.5, 1e-3, 0.3, xtol=1e-9))
-
-
 def compute() -> Outcome:
     """Computes the probability and its complement."""
     expected = {text: ("", value, "") for text, value in ABOVE.items()}
     swept = sweep(LINKS, above_half, expected, "P(T > L/2)", "")
     cells = [
-        Cell.of((case.label,), "p at which P(T > L/2) is a half", text, even(case), FIGURE_SHARE)
+        Cell.of(
+            (case.label,), "p at which P(T > L/2) is a half", text, crossing(case), FIGURE_SHARE
+        )
         for case, text in zip(LINKS, EVEN_AT, strict=True)
     ]
     interval = throughput(COMPARED, 0.01).interval(0.9)

@@ -224,8 +224,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Setting("sender", "Reno control, preset rfc; SACK, or Reno's recovery", Origin.CHOSEN),
         Setting("first timeout T0", f"{answers.path.sender.first_timeout_s:.0f} s", Origin.CHOSEN),
     )
-    draw = drawing(answers)
-    return Outcome(Basis(), (comparison,), draw, _claims(answers), settings, (_table(answers),))
+    drawing = partial(draw, answers)
+    return Outcome(Basis(), (comparison,), drawing, _claims(answers), settings, (_table(answers),))
 
 
 def _claims(answers: Answers) -> tuple[Claim, ...]:
@@ -270,12 +270,8 @@ def _table(answers: Answers) -> Table:
     return Table("Simulated", ("sender", "p", "sending rate, segments/s"), rows)
 
 
-def drawing(answers: Answers) -> Callable[[], Figure]:
-    """Returns a drawing of the formulas and the senders."""
-    return partial(_draw, answers)
-
-
-def _draw(answers: Answers) -> Figure:
+def draw(answers: Answers) -> Figure:
+    """Draws the formulas and the senders."""
     R = answers.path.round_trip.base_s
     curves = [
         plot.Curve(

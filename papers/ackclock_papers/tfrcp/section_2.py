@@ -9,6 +9,7 @@ without retransmission, RTP reports with a packet pair, and additive increase on
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from ackclock import Result
 from ackclock.reproduction import (
@@ -22,7 +23,7 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock_papers.own.which_formula import LOSSES, PFTK, SQUARE_ROOT, answered, drawing, runs
+from ackclock_papers.own.which_formula import LOSSES, PFTK, SQUARE_ROOT, answered, draw, runs
 from ackclock_papers.tfrcp.paper import GROUP, SOURCE
 
 RENO = "Reno's recovery"
@@ -69,7 +70,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )
     basis = Basis(f"{LIMIT:.0%}, the digit being lost in the text; path and sender guessed")
-    return Outcome(basis, (), drawing(answers), claims, settings, (table,))
+    return Outcome(basis, (), partial(draw, answers), claims, settings, (table,))
 
 
 EXPERIMENT = Experiment(
