@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result as Outcome
 
 from .conftest import LEAKY_PIPE
+from .damage import cut, flip
 from .in_process import ackclock
 
 pytestmark = pytest.mark.slow
@@ -31,28 +32,19 @@ READERS: dict[str, tuple[list[str], list[list[str]]]] = {
 }
 
 
-def flipped(text: bytes, place: float) -> bytes:
-    content = bytearray(text)
-    content[int(place * (len(content) - 1))] ^= 1
-    return bytes(content)
-
-
-DAMAGE: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda _: b"",
-    "cut": lambda text: text[: len(text) // 2],
-    "a list": lambda _: b"[]",
-    "an empty object": lambda _: b"{}",
-    "deep": lambda _: b'{"a":' * 900 + b"1" + b"}" * 900,
-    "too deep": lambda _: b"[" * 100_000,
-    "not UTF-8": lambda _: b"\xff\xfe\x00",
-    "Latin-1": lambda text: text.replace(b"a", b"\xe9"),
-    "zeros": lambda text: text[:50] + b"\0" * 50 + text[50:],
-    "a large number": lambda _: b"9" * 10_000,
-    "twice": lambda text: text + text,
-    **{
-        f"a bit at {place:.0%}": partial(flipped, place=place)
-        for place in (0.1, 0.3, 0.5, 0.7, 0.9)
-    },
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": cut,
+    "a list": lambda path: path.write_bytes(b"[]"),
+    "an empty object": lambda path: path.write_bytes(b"{}"),
+    "deep": lambda path: path.write_bytes(b'{"a":' * 900 + b"1" + b"}" * 900),
+    "too deep": lambda path: path.write_bytes(b"[" * 100_000),
+    "not UTF-8": lambda path: path.write_bytes(b"\xff\xfe\x00"),
+    "Latin-1": lambda path: path.write_bytes(path.read_bytes().replace(b"a", b"\xe9")),
+    "zeros": lambda path: path.write_bytes(path.read_bytes()[:50] + b"\0" * 50),
+    "a large number": lambda path: path.write_bytes(b"9" * 10_000),
+    "twice": lambda path: path.write_bytes(2 * path.read_bytes()),
+    **{f"a bit at {place:.0%}": partial(flip, place=place) for place in (0.1, 0.3, 0.5, 0.7, 0.9)},
 }
 
 
@@ -91,7 +83,7 @@ def check_is_one_line(outcome: Outcome, label: object) -> None:
 def test_a_damaged_mark_is_one_line(folders: Path, tmp_path: Path, file: str, damage: str) -> None:
     place = tmp_path / "copied"
     shutil.copytree(folders, place)
-    (place / file).write_bytes(DAMAGE[damage]((folders / file).read_bytes()))
+    DAMAGE[damage](place / file)
     for command in READERS[file][1]:
         check_is_one_line(ackclock(*command, place=place), (damage, command))
 

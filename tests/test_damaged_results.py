@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as parquet
 import pytest
 
 from ackclock import Result, Scenario, simulate
@@ -14,27 +13,11 @@ from ackclock.result.folder import ADDRESS, staged
 from ackclock.run import cache
 from ackclock.run.finished import FOLDER, FinishedRuns, is_kept
 
+from .damage import cut, flip, shorten
 from .in_process import ackclock
 from .refusals import check_refusal, refused
 
 pytestmark = pytest.mark.slow
-
-
-def flip(path: Path, place: float = 0.5) -> None:
-    """Changes one bit, so far into the file."""
-    content = bytearray(path.read_bytes())
-    content[int(place * (len(content) - 1))] ^= 1
-    path.write_bytes(content)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def shorten(path: Path) -> None:
-    """Puts another version of the table in its place: without the last row."""
-    table = parquet.read_table(path)
-    parquet.write_table(table.slice(0, table.num_rows - 1), path)
 
 
 def exchange(path: Path) -> None:

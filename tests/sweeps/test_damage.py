@@ -5,13 +5,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as parquet
 import pytest
 
 from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.store import Store
 from ackclock.sweeps.sweep import Sweep
 
+from ..damage import cut, flip, shorten
 from ..refusals import check_refusal, refused
 from .conftest import InThisProcess
 from .small import ackclock, answer, contents, scenario, written
@@ -53,17 +53,6 @@ def files(table: str) -> list[Path]:
     return sorted(Path("s", table).iterdir())
 
 
-def flip(path: Path, place: float) -> None:
-    """Changes one bit, so far into the file."""
-    content = bytearray(path.read_bytes())
-    content[int(place * (len(content) - 1))] ^= 1
-    path.write_bytes(content)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
 def exchange(path: Path, other: Path) -> None:
     mine, theirs = path.read_bytes(), other.read_bytes()
     path.write_bytes(theirs)
@@ -73,12 +62,6 @@ def exchange(path: Path, other: Path) -> None:
 def rename(path: Path) -> None:
     """Gives a file the name of a batch that is not there."""
     path.rename(path.with_name(f"0-of-1-{'0' * 32}{path.suffix}"))
-
-
-def older(path: Path) -> None:
-    """Puts an old version of the table in its place: without the last row."""
-    table = parquet.read_table(path)
-    parquet.write_table(table.slice(0, table.num_rows - 1), path)
 
 
 #: Damage to a file of a table.
@@ -93,7 +76,7 @@ TO_A_FILE: dict[str, Callable[[Path], object]] = {
     "renamed": rename,
     "of another batch": lambda path: shutil.copy(files(path.parent.name)[-1], path),
     "exchanged": lambda path: exchange(path, files(path.parent.name)[-1]),
-    "an old version": older,
+    "an old version": shorten,
 }
 
 #: Damage to a manifest.

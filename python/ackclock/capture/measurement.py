@@ -15,10 +15,10 @@ from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
 from ackclock.errors import CaptureError, InputError
 from ackclock.models import Model, chosen
-from ackclock.result import manifest
 from ackclock.result.columns import table_of
-from ackclock.result.folder import RESULT, read_object, refuse_foreign_folder
+from ackclock.result.folder import RESULT, refuse_foreign_folder
 from ackclock.result.interrupted import Interrupted
+from ackclock.result.manifest import read_sealed
 from ackclock.result.result import Result
 from ackclock.result.run_json import SCHEMA
 from ackclock.result.tables import TablesInFolder
@@ -118,7 +118,7 @@ def measure(
 
 def is_partial(folder: Path) -> bool:
     """Returns true if the measurement in a folder was interrupted."""
-    return bool(read_object(folder / RESULT.mark).get("partial"))
+    return bool(read_sealed(folder / RESULT.mark).get("partial"))
 
 
 def is_repeatable(source: str | Path, folder: Path) -> bool:
@@ -127,7 +127,7 @@ def is_repeatable(source: str | Path, folder: Path) -> bool:
     They must not have changed since. What came from standard input is gone.
     """
     mark = folder / RESULT.mark
-    run = manifest.read_sealed(mark)
+    run = read_sealed(mark)
     of_same = run.get("method") == "measure" and (
         Path(run["source"]).resolve() == Path(source).resolve()
     )

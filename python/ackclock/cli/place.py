@@ -12,11 +12,11 @@ from ackclock.limits import NAMED_FILE_BYTES, read_file
 from ackclock.result.folder import (
     RESULT,
     Contents,
-    read_object,
     refuse_foreign_folder,
     refuse_other_result,
     refuse_unwritable_folder,
 )
+from ackclock.result.manifest import read_sealed
 
 force_option = click.option("--force", is_flag=True, help="Replace another result in the folder.")
 
@@ -138,4 +138,4 @@ def _refuse_foreign_file(path: Path) -> None:
 
 def is_simulation(folder: Path) -> bool:
     """Returns true if a folder holds the result of a simulation."""
-    return read_object(folder / RESULT.mark).get("method") == "simulate"
+    return read_sealed(folder / RESULT.mark).get("method") == "simulate"

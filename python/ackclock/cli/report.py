@@ -1,6 +1,7 @@
 """The command `report`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -70,7 +71,7 @@ def report(
     elif advised:
         from ackclock.report.buffer import page_of_buffer
 
-        text = page_of_buffer(read_sealed(runs[0] / "advice.json"))
+        text = page_of_buffer(_buffer_advice(runs[0]))
     elif compared:
         comparison = read(compared[0], unreliable=unreliable)
         from ackclock.report.comparison import page_of_comparison
@@ -93,14 +94,23 @@ def report(
 
 
 def is_buffer_advice(folder: Path) -> bool:
-    """Returns true if a folder holds a whole recommendation about a buffer.
+    """Returns true if a folder holds a recommendation about a buffer, whole or not.
+
+    One about feedback is a result, and has the page of a result.
+    """
+    return (folder / "advice.json").is_file() and not (folder / "run.json").exists()
+
+
+def _buffer_advice(folder: Path) -> dict[str, Any]:
+    """Returns a whole recommendation about a buffer.
 
     Raises:
-        InputError: It holds a damaged recommendation, and no result.
+        InputError: It is interrupted or damaged.
     """
-    advice = read_sealed(folder / "advice.json")
-    if not advice and (folder / "advice.json").is_file() and not (folder / "run.json").exists():
+    place = folder / "advice.json"
+    advice = read_sealed(place)
+    if "curve_packets" not in advice:
         raise InputError(
-            "file", f"{folder}/advice.json", "is damaged; run ackclock advise buffer again"
+            "file", f"{place}", "is interrupted or damaged; run ackclock advise buffer again"
         )
-    return "curve_packets" in advice
+    return advice

@@ -13,7 +13,8 @@ from ackclock.cli.options import checked_time, json_option
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
 from ackclock.limits import KEY_BYTES
-from ackclock.result.folder import RESULT, read_object
+from ackclock.result.folder import RESULT
+from ackclock.result.manifest import read_sealed
 
 if TYPE_CHECKING:
     from ackclock.result.result import Result
@@ -68,8 +69,8 @@ def session_options(command: _Command) -> _Command:
 
 def never_began(folder: Path) -> bool:
     """Returns true if a folder holds a session that nobody answered: replacing it loses nothing."""
-    session = read_object(folder / RESULT.mark).get("session", {})
-    return isinstance(session, dict) and session.get("ending") == "no_answer"
+    session = read_sealed(folder / RESULT.mark).get("session", {})
+    return bool(session.get("ending") == "no_answer")
 
 
 def read_security(

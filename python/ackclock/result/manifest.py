@@ -91,7 +91,8 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
     """Writes an object and its own digest, completely or not at all."""
-    write_whole(path, json_text(sealed(json.loads(json_text(content)))))
+    as_read = json.loads(json_text(content))
+    write_whole(path, json_text(sealed(as_read)))
 
 
 def _digest_of(content: Mapping[str, Any]) -> str:

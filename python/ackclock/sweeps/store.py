@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from ackclock.errors import InputError
 from ackclock.result import manifest
-from ackclock.result.folder import UNFINISHED, Contents, read_object, whole, write_whole
+from ackclock.result.folder import UNFINISHED, Contents, whole
 from ackclock.result.manifest import Entry
 from ackclock.result.tables import COMPRESSION, repeated
 from ackclock.run import address
@@ -52,6 +52,7 @@ from ackclock.sweeps import batches, parameters
 from ackclock.sweeps.batches import Batches, Damage, Kept, Survey
 from ackclock.sweeps.plan import TABLES, Key, Plan
 from ackclock.sweeps.worker import Report
+from ackclock.table import json_text
 
 _PLAN, _POINTS, _RUNS, _METRICS = "sweep.json", "points.parquet", "runs", "metrics"
 
@@ -143,7 +144,7 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             cls._remove(folder)
         if not _has_plan(folder, plan):
-            write_whole(folder / _PLAN, _written(plan))
+            manifest.write_sealed(folder / _PLAN, plan.to_json())
         return cls(folder)
 
     @staticmethod
@@ -494,13 +495,7 @@ def is_begun(folder: Path, plan: Plan) -> bool:
 
 
 def _has_plan(folder: Path, plan: Plan) -> bool:
-    return bool(read_object(folder / _PLAN) == json.loads(_written(plan)))
-
-
-def _written(plan: Plan) -> str:
-    """Returns the text of `sweep.json`."""
-    content = json.loads(json.dumps(plan.to_json()))
-    return json.dumps(manifest.sealed(content), indent=2, ensure_ascii=False) + "\n"
+    return bool(manifest.read_sealed(folder / _PLAN) == json.loads(json_text(plan.to_json())))
 
 
 def _dataset(files: list[Path]) -> ds.Dataset:
