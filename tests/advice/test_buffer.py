@@ -36,6 +36,7 @@ from ackclock.advice.buffer.trials import Outcome as Trial
 from ackclock.advice.buffer.trials import Runs, Setting, Trials, droptail
 from ackclock.cli import cli
 from ackclock.metrics import interval
+from ackclock.result.manifest import read_sealed
 from ackclock.run import emulation, simulation
 
 from ..refusals import check_refusal, refused
@@ -671,7 +672,7 @@ def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     broken = command(*arguments)
     assert broken.exit_code == 130
     assert "the same command goes on" in broken.stderr
-    assert json.loads((folder / "advice.json").read_text(encoding="utf-8"))["schema"] == 4
+    assert read_sealed(folder / "advice.json")["schema"] == 4
     before = {path.name for path in (folder / "runs").iterdir()}
     assert len(before) == 5
     whole = command(*arguments)
@@ -684,7 +685,7 @@ def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     assert again.stdout == whole.stdout
     assert ran == []
     told = json.loads(again.stdout)
-    assert json.loads((folder / "advice.json").read_text(encoding="utf-8")) == told
+    assert read_sealed(folder / "advice.json") == told
     for run in told["answer"]["runs"]:
         assert (
             Result.load(folder / "runs" / run).points[0]["scenario"]["hops"][0]["queue"]["kind"]

@@ -224,7 +224,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Setting("sender", "Reno control, preset rfc; SACK, or Reno's recovery", Origin.CHOSEN),
         Setting("first timeout T0", f"{answers.path.sender.first_timeout_s:.0f} s", Origin.CHOSEN),
     )
-    drawing = partial(draw, answers)
+    drawing = partial(draw, "Which formula should I trust?", answers)
     return Outcome(Basis(), (comparison,), drawing, _claims(answers), settings, (_table(answers),))
 
 
@@ -270,7 +270,7 @@ def _table(answers: Answers) -> Table:
     return Table("Simulated", ("sender", "p", "sending rate, segments/s"), rows)
 
 
-def draw(answers: Answers) -> Figure:
+def draw(title: str, answers: Answers) -> Figure:
     """Draws the formulas and the senders."""
     R = answers.path.round_trip.base_s
     curves = [
@@ -285,9 +285,7 @@ def draw(answers: Answers) -> Figure:
             answers.simulated[sender, text].mean * R * math.sqrt(float(text)) for text in LOSSES
         ]
         curves.append(plot.Curve(f"simulated, {sender}", p, scaled, "points"))
-    return plot.curves(
-        curves, "loss probability p", SCALED, "Which formula should I trust?", log_x=True
-    )
+    return plot.curves(curves, "loss probability p", SCALED, title, log_x=True)
 
 
 EXPERIMENT = Experiment(

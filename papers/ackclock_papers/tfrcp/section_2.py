@@ -70,7 +70,14 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )
     basis = Basis(f"{LIMIT:.0%}, the digit being lost in the text; path and sender guessed")
-    return Outcome(basis, (), partial(draw, answers), claims, settings, (table,))
+    return Outcome(
+        basis,
+        (),
+        partial(draw, "The square-root law and a Reno sender", answers),
+        claims,
+        settings,
+        (table,),
+    )
 
 
 EXPERIMENT = Experiment(
