@@ -48,7 +48,7 @@ impl Default for Parameters {
             rto_minimum: Span::from_millis(200),
             at_senders: false,
             segments: false,
-            chunk_rows: 50_000,
+            chunk_rows: 20_000,
             most_live: 32_768,
             most_empty: 4_096,
             most_empty_rows: 32_768,

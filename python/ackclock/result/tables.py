@@ -14,6 +14,9 @@ from ackclock.result.manifest import Entry
 # Compression of tables.
 COMPRESSION = "zstd"
 
+# Rows that are read at a time to select some of them.
+_ROWS_OF_A_PIECE = 16_384
+
 
 def written_as(schema: pa.Schema) -> dict[str, Any]:
     """Returns options that write a table: no dictionaries of floats, which seldom repeat."""
@@ -91,10 +94,8 @@ class TablesInFolder(Tables):
             return matching(self[name], wanted)
         self.check(name)
         with parquet.ParquetFile(self._path(name)) as file:
-            pieces = [
-                matching(file.read_row_group(number), wanted)
-                for number in range(file.num_row_groups)
-            ]
+            batches = file.iter_batches(batch_size=_ROWS_OF_A_PIECE, use_threads=False)
+            pieces = [matching(pa.Table.from_batches([batch]), wanted) for batch in batches]
             return (
                 pa.concat_tables(pieces).unify_dictionaries()
                 if pieces
