@@ -67,6 +67,16 @@ def text(registered: Json, _described: Json) -> str:
             for field in record["inputs"]
         ]
         page.table(("input", "unit", "domain", "default", "meaning"), inputs)
+        tables = [
+            (
+                f"`{table.name}`",
+                f"`{table.replaces}`",
+                ", ".join(f"`{name}`" for name in (*table.columns, *table.others)),
+                table.meaning,
+            )
+            for table in model.tables
+        ]
+        page.table(("table", "instead of", "columns", "meaning"), tables)
         outputs = [
             (_named(field), field["unit"] or "—", field["meaning"]) for field in record["outputs"]
         ]

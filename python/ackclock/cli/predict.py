@@ -21,7 +21,10 @@ from ackclock.errors import InputError
 
 # Imported where a model is used: an error about a missing file does not need NumPy.
 if TYPE_CHECKING:
-    from ackclock.models import Domain, Input, Model, Output
+    from ackclock.cli.table_file import Columns
+    from ackclock.models import Domain, Input, Model, Output, TableInput
+
+    Tables = dict[str, Columns]
 
 # As in the preset "rfc".
 _MSS, _HEADER = "1460 bytes", "40 bytes"
@@ -115,6 +118,10 @@ def _command(model: "Model") -> click.Command:
         for entry in model.inputs
     ]
     options += [
+        click.Option([_option(table.name)], metavar="FILE", help=_help_of_table(table))
+        for table in model.tables
+    ]
+    options += [
         click.Option(
             [_option(entry.name)],
             metavar=_metavar(entry.unit),
@@ -180,6 +187,15 @@ def _help(model: "Model", quantity: "Input") -> str:
     )
     facts.append(record["default"] if quantity.default is None else f"default: {record['default']}")
     return f"{capital(quantity.meaning)}. [{'; '.join(facts)}]"
+
+
+def _help_of_table(table: "TableInput") -> str:
+    from ackclock.table import capital
+
+    columns = ", ".join((*table.columns, *(f"[{name}]" for name in table.others)))
+    return (
+        f"{capital(table.meaning)}. A CSV file, instead of {_option(table.replaces)}. [{columns}]"
+    )
 
 
 class _Units:
@@ -278,9 +294,19 @@ def _run(
     model: "Model", written: dict[str, str], solve: str | None, units: _Units, as_json: bool
 ) -> None:
     targets = {output.name: output for output in model.outputs if output.name in written}
-    given = {name: text for name, text in written.items() if name not in targets}
+    files = {
+        table.name: Path(written[table.name]) for table in model.tables if table.name in written
+    }
+    tables = _tables(model, files)
+    given = {
+        name: text for name, text in written.items() if name not in targets and name not in files
+    }
     values = {name: units.read(model.input(name), text) for name, text in given.items()}
     try:
+        if tables and (solve is not None or targets):
+            raise InputError(
+                "unsupported", next(iter(tables)), "is not for --solve; give values of all inputs"
+            )
         if solve is not None:
             _solve(model, values, solve.replace("-", "_"), targets, written, units, as_json)
         elif targets:
@@ -290,9 +316,21 @@ def _run(
                 "is an output; add --solve with the name of the input to compute",
             )
         else:
-            _answer(model, values, units, as_json)
+            _answer(model, values, files, tables, units, as_json)
     except InputError as error:
         raise _as_asked(error, model, units) from None
+
+
+def _tables(model: "Model", files: dict[str, Path]) -> "Tables":
+    if not files:
+        return {}
+    from ackclock.cli import table_file  # NumPy
+
+    return {
+        table.name: table_file.read(table, files[table.name])
+        for table in model.tables
+        if table.name in files
+    }
 
 
 def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
@@ -316,6 +354,7 @@ def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
 def _in_options(message: str, model: "Model") -> str:
     """Returns the message with the names of inputs and outputs as options have them."""
     names = {entry.name for entry in model.inputs} | {entry.name for entry in model.outputs}
+    names |= {table.name for table in model.tables}
     return re.sub(
         r"\w+", lambda word: word[0].replace("_", "-") if word[0] in names else word[0], message
     )
@@ -342,26 +381,32 @@ def _combinations(values: dict[str, list[float]]) -> list[dict[str, float]]:
     ]
 
 
-def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_json: bool) -> None:
+def _answer(
+    model: "Model",
+    values: dict[str, list[float]],
+    files: dict[str, Path],
+    tables: "Tables",
+    units: _Units,
+    as_json: bool,
+) -> None:
     from ackclock.table import table
 
     asked = _combinations(values)
-    completed = [
-        {name: float(value) for name, value in model.completed(**inputs).items()}
-        for inputs in asked
-    ]
+    completed = [model.beside_tables(tables, **inputs) for inputs in asked]
     _announce(model, completed)
     answers: list[dict[str, float]] = []
     with progress(f"predict {model.name}") as tell:
         for inputs in completed:
             tell(len(answers) / len(completed))
-            answers.append({name: float(value) for name, value in model.answer(**inputs).items()})
+            answered = model.answer_tables(tables, **inputs) if tables else model.answer(**inputs)
+            answers.append({name: float(value) for name, value in answered.items()})
     if as_json:
         _print_as_json(
             model,
             units,
             [
-                {"inputs": inputs, "outputs": says}
+                {"inputs": inputs | {name: f"{path}" for name, path in files.items()}}
+                | {"outputs": says}
                 for inputs, says in zip(completed, answers, strict=True)
             ],
         )
@@ -377,7 +422,7 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
         ]
         print_table(
             table(
-                _title(model, completed[0], units),
+                _title(model, completed[0], files, units),
                 ["output", "value", "in segments", "meaning"],
                 cells,
             )
@@ -395,7 +440,7 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
             if all(inputs[name] == value for inputs in completed)
         }
         head = varied + [output.name for output in model.outputs]
-        print_table(table(_title(model, fixed, units), head, cells, keys=len(varied)))
+        print_table(table(_title(model, fixed, files, units), head, cells, keys=len(varied)))
 
 
 def _announce(model: "Model", completed: list[dict[str, float]]) -> None:
@@ -415,8 +460,8 @@ def _in_segments(quantity: "Input | Output", value: float) -> str:
     return f"{value:.6g} segments/s" if quantity.unit == "segments/s" else ""
 
 
-def _title(model: "Model", fixed: dict[str, float], units: _Units) -> str:
-    conditions = [
+def _title(model: "Model", fixed: dict[str, float], files: dict[str, Path], units: _Units) -> str:
+    conditions = [f"{name} {path}" for name, path in files.items()] + [
         f"{name} {units.words(model.input(name), value)}" for name, value in fixed.items()
     ]
     return f"{model.label}: " + ", ".join([*conditions, f"mss {units.mss_bytes:g} bytes"])
@@ -463,7 +508,7 @@ def _solve(
         for row in rows
     ]
     fixed = {name: several[0] for name, several in values.items() if name not in varied}
-    print_table(table(_title(model, fixed, units), [*varied, target.name, unknown], cells))
+    print_table(table(_title(model, fixed, {}, units), [*varied, target.name, unknown], cells))
 
 
 def _names(records: "Iterable[Input]") -> list[str]:

@@ -144,6 +144,22 @@ def details(record: dict[str, Any]) -> "list[Table]":
                 ("name", "letter", "unit", "default", "domain", "meaning"),
             )
         )
+        if record["tables"]:
+            tables.append(
+                table(
+                    "tables that replace an input",
+                    ["name", "instead of", "columns", "meaning"],
+                    (
+                        [
+                            entry["name"],
+                            entry["replaces"],
+                            _text([*entry["columns"], *entry["others"]]),
+                            entry["meaning"],
+                        ]
+                        for entry in record["tables"]
+                    ),
+                )
+            )
         tables.append(_members("outputs", record["outputs"], ("name", "letter", "unit", "meaning")))
         tables.append(
             table(

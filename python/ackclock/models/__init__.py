@@ -37,7 +37,7 @@ from ackclock.models import (
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import Domain
 from ackclock.models.inverse import NoSolutionError, Solution, solve
-from ackclock.models.model import Assumption, Input, Model, Output, Rule, Verdict
+from ackclock.models.model import Assumption, Input, Model, Output, Rule, TableInput, Verdict
 from ackclock.models.path import FlowPath
 from ackclock.models.resolved import flow_path, flow_paths
 from ackclock.plugins import Records
@@ -55,6 +55,7 @@ __all__ = [
     "Output",
     "Rule",
     "Solution",
+    "TableInput",
     "Verdict",
     "answer",
     "chosen",

@@ -59,6 +59,27 @@ class Input:
 
 
 @dataclass(frozen=True)
+class TableInput:
+    """A table that replaces an input by a law, as a file of rows on the command line.
+
+    Attributes:
+        name: Name in Python and, with hyphens, on the command line.
+        replaces: Name of the input that it replaces.
+        columns: Columns that it must have, with numbers.
+        others: Columns that it may have.
+        meaning: Its meaning, in a phrase.
+        mean: The number that rules for defaults take for the replaced input.
+    """
+
+    name: str
+    replaces: str
+    columns: tuple[str, ...]
+    others: tuple[str, ...]
+    meaning: str
+    mean: Callable[[Mapping[str, Array]], float]
+
+
+@dataclass(frozen=True)
 class Output:
     """One output of a model; the attributes are as in `Input`.
 
@@ -203,8 +224,9 @@ class Model:
         accuracy: Error bands of its outputs, where no assumption is violated. Each output that is
             compared with a flow has one.
         usual: True if tables and figures of simulations show it by default.
-        evaluate_law: The formula for a measured distribution of the round-trip time, if there is
-            one. It maps that law and the other inputs, as numbers, to the outputs, as numbers.
+        tables: Tables that may replace inputs.
+        evaluate_tables: The formula for such tables. It maps their columns by name and the inputs
+            that they do not replace, as numbers, to the outputs, as numbers.
         bounds: Limits on the work of an answer that grows with an input.
         points: Number of values that an inverse question tries first.
         evaluate_goodput: The formula of the output `goodput` alone, if that is much less work than
@@ -227,7 +249,8 @@ class Model:
     refusal: Callable[[FlowPath], str]
     accuracy: tuple[Accuracy, ...]
     usual: bool = False
-    evaluate_law: Callable[..., Mapping[str, float]] | None = None
+    tables: tuple[TableInput, ...] = ()
+    evaluate_tables: Callable[..., Mapping[str, float]] | None = None
     evaluate_goodput: Callable[..., Array] | None = None
     bounds: tuple[Bound, ...] = ()
     points: int = 2001
@@ -426,12 +449,54 @@ class Model:
         inputs = {
             name: float(value) for name, value in self.completed(**self.inputs_of(path)).items()
         }
-        if path.round_trip.law is not None and self.evaluate_law is not None:
-            given = self.evaluate_law(
-                path.round_trip.law, **{name: inputs[name] for name in inputs if name != "rtt"}
-            )
-            return inputs, {entry.name: float(given[entry.name]) for entry in self.outputs}
+        law = path.round_trip.law
+        if law is not None and any(table.name == "rtt_samples" for table in self.tables):
+            samples = {"rtt_s": np.asarray(law.times_s), "weight": np.asarray(law.weights)}
+            others = {name: value for name, value in inputs.items() if name != "rtt"}
+            return inputs, self.answer_tables({"rtt_samples": samples}, **others)
         return inputs, {name: float(value) for name, value in self.answer(**inputs).items()}
+
+    def answer_tables(
+        self, tables: Mapping[str, Mapping[str, Array]], **inputs: float
+    ) -> dict[str, float]:
+        """Returns the outputs by name, with tables instead of the inputs that they replace.
+
+        Args:
+            tables: Columns of each table, by the names in `tables`.
+            inputs: The other inputs by name; those with a default are optional.
+
+        Raises:
+            InputError: As `answer`; also if a table replaces an input that is given.
+        """
+        if self.evaluate_tables is None:
+            raise InputError("unsupported", "", f"{self.name} takes no tables")
+        try:
+            with np.errstate(all="ignore"):
+                given = self.evaluate_tables(tables, **self.beside_tables(tables, **inputs))
+        except RefusedInputsError as error:
+            raise self._in_units(error) from None
+        return {entry.name: float(given[entry.name]) for entry in self.outputs}
+
+    def beside_tables(
+        self, tables: Mapping[str, Mapping[str, Array]], **inputs: float
+    ) -> dict[str, float]:
+        """Returns the inputs that tables leave, checked and completed with defaults.
+
+        Raises:
+            InputError: One is unknown, missing, out of its domain, or replaced by a table.
+        """
+        means = {}
+        for table in self.tables:
+            if table.name in tables:
+                means[table.replaces] = table.mean(tables[table.name])
+            if table.name in tables and table.replaces in inputs:
+                raise InputError(
+                    "contradiction",
+                    table.replaces,
+                    f"is replaced by {table.name}; give one of the two",
+                )
+        numbers = self.completed(**inputs, **means)
+        return {name: float(value) for name, value in numbers.items() if name not in means}
 
     def applies(self, path: FlowPath) -> Verdict:
         """Returns whether the model applies to a flow, and which assumptions the flow violates."""
@@ -458,6 +523,16 @@ class Model:
         fields = ("name", "label", "summary", "reference", "formula", "goodput", "usual")
         return {name: getattr(self, name) for name in fields} | {
             "inputs": [_described_input(entry) for entry in self.inputs],
+            "tables": [
+                {
+                    "name": table.name,
+                    "replaces": table.replaces,
+                    "columns": list(table.columns),
+                    "others": list(table.others),
+                    "meaning": table.meaning,
+                }
+                for table in self.tables
+            ],
             "outputs": [_described(entry) for entry in self.outputs],
             "assumptions": [
                 {"name": assumption.name, "sentence": assumption.sentence}
@@ -495,4 +570,7 @@ def _described_input(entry: Input) -> dict[str, str]:
         default = "required"
     elif not isinstance(default, str):
         default = "unlimited" if default == np.inf else f"{default:g}"
-    return _described(entry) | {"default": default, "domain": entry.domain.words(entry.letter)}
+    return _described(entry) | {
+        "default": default,
+        "domain": entry.domain.words(entry.letter or entry.name),
+    }

@@ -10,7 +10,6 @@ carried are then those of the middle round.
 """
 
 from dataclasses import dataclass, replace
-from math import expm1, log1p
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from ackclock.models.aimd_chain import compiled
 from ackclock.models.aimd_chain.chain import WindowChain
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.growth import SMALLEST, Falls
-from ackclock.models.aimd_chain.loss import Bernoulli
+from ackclock.models.aimd_chain.loss import Independent
 from ackclock.models.model import Array
 
 #: Windows of the finer path per step of the path.
@@ -30,11 +29,11 @@ _SHORT, _LONG = 100, 200
 _MOST_STEPS = 4_000
 
 
-def solve(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
-    """Returns the chain of AIMD(alpha, beta) with Bernoulli losses.
+def solve(loss: Independent, limit: float, alpha: float, beta: float) -> WindowChain:
+    """Returns the chain of AIMD(alpha, beta) with independent losses.
 
     Args:
-        p: Loss rate of a segment.
+        loss: Law of the losses.
         limit: Largest window in segments.
         alpha: Growth in segments per round.
         beta: Share kept after a loss.
@@ -42,28 +41,29 @@ def solve(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
     steps = (limit - SMALLEST) / alpha
     if steps < _LONG:
         return _finer(
-            Bernoulli(p),
+            loss,
             limit,
             GeneralAimd(alpha, beta),
             min((_LONG - steps) / (_LONG - _SHORT), 1.0),
         )
     if steps <= _MOST_STEPS:
-        return window_chain.solve(Bernoulli(p), limit, GeneralAimd(alpha, beta))
-    return _several_rounds(Bernoulli(p), limit, _Several(alpha, beta, steps / _MOST_STEPS))
+        return window_chain.solve(loss, limit, GeneralAimd(alpha, beta))
+    return _several_rounds(loss, limit, _Several(alpha, beta, steps / _MOST_STEPS))
 
 
-def rounded_down(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
+def rounded_down(loss: Independent, limit: float, alpha: float, beta: float) -> WindowChain:
     """Returns the same with falls rounded down to the path; arguments as for `solve`.
 
     Combining several rounds moves the end of a fall by about (1 + beta)/2 steps of the path. The
     error is relative to the fall of (1 - beta) w. So the path's length is proportional to the ratio
     of the two, up to beta = 0.95.
     """
-    loss, k = Bernoulli(p), max(1.0, (limit - SMALLEST) / alpha / _most_rounded(beta))
+    k = max(1.0, (limit - SMALLEST) / alpha / _most_rounded(beta))
     if k == 1:
         return window_chain.solve(loss, limit, GeneralAimd(alpha, beta, whole_steps=True))
-    rounds = Bernoulli(-expm1(k * log1p(-p)))
-    chain = window_chain.solve(rounds, limit, GeneralAimd(k * alpha, beta, whole_steps=True))
+    chain = window_chain.solve(
+        _Rounds(loss, k), limit, GeneralAimd(k * alpha, beta, whole_steps=True)
+    )
     w = chain.windows
     return replace(chain, segments=loss.segments(w), survive=loss.survive(w), lose=loss.lose(w))
 
@@ -78,7 +78,19 @@ def _most_rounded(beta: float) -> float:
     return min(5_000 * (1 + beta) / (1 - beta), 200_000)
 
 
-def _finer(loss: Bernoulli, limit: float, aimd: GeneralAimd, share: float) -> WindowChain:
+@dataclass(frozen=True)
+class _Rounds(Independent):
+    """The law of losses in several rounds of one window."""
+
+    loss: Independent
+    rounds: float
+
+    def rate(self, windows: Array) -> Array:
+        with np.errstate(divide="ignore"):  # a rate of 1
+            return np.asarray(-np.expm1(self.rounds * np.log1p(-self.loss.rate(windows))))
+
+
+def _finer(loss: Independent, limit: float, aimd: GeneralAimd, share: float) -> WindowChain:
     """Solves on the finer path; `share` is that of the falls that end there, not on the path."""
     coarse, _ = aimd.path(limit)
     fine, near = replace(aimd, alpha=aimd.alpha / _FINER).path(limit)
@@ -135,10 +147,10 @@ class _Several:
         return np.asarray(np.minimum(windows + self.alpha * (self.rounds - 1) / 2, windows[-1]))
 
 
-def _several_rounds(loss: Bernoulli, limit: float, several: _Several) -> WindowChain:
+def _several_rounds(loss: Independent, limit: float, several: _Several) -> WindowChain:
     windows, falls = several.path(limit)
     carried = several.middle(windows)
-    logarithm = several.rounds * carried * log1p(-float(loss.p))
+    logarithm = several.rounds * loss.log_survive(carried)
     law = compiled.stationary(np.exp(logarithm), -np.expm1(logarithm), falls.down, falls.above)
     return WindowChain(
         carried, law, loss.segments(carried), loss.survive(carried), loss.lose(carried)

@@ -82,6 +82,22 @@ class Continuous:
         a = windows / rate
         return windows**m * self._inverse_from(m, a)
 
+    def inverse_moved(self, m: float, first: Array, moved: Array) -> Array:
+        """Returns E (max(R, first) + moved)^-m for each pair; moved is positive."""
+        answers = np.empty(first.shape)
+        for number, (start, more) in enumerate(zip(first, moved, strict=True)):
+
+            def density(r: Array, more: float = more) -> Array:
+                return m * (r + more) ** (-m - 1) * self._cdf(r)
+
+            # Panels also end where r + more has grown by half. Beyond the panels F is one.
+            steps = np.log(max(self._end / (start + more), 1)) / np.log(_GROWTH)
+            starts = (start + more) * _GROWTH ** np.arange(np.ceil(steps) + 1) - more
+            starts[0] = start
+            rest = (max(start, self._end) + more) ** -m
+            answers[number] = self._integral(density, starts)[0] + rest
+        return answers
+
     def _cdf(self, r: Array) -> Array:
         F = np.asarray(self.distribution.cdf(r))
         return np.maximum(F - self._left_out, 0) / (1 - self._left_out)

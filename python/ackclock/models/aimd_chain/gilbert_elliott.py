@@ -57,32 +57,41 @@ class GilbertElliott:
 
     @classmethod
     def of_bursts(
-        cls, mean_loss: float, loss_in_bad: float, bad_sojourn: float
+        cls, mean_loss: float, loss_in_bad: float, bad_sojourn: float, loss_in_good: float = 0.0
     ) -> "GilbertElliott":
-        """Returns a channel without loss in its good state.
+        """Returns a channel with this loss rate.
 
         Args:
             mean_loss: Overall loss rate.
             loss_in_bad: Loss rate in the bad state, above `mean_loss`.
             bad_sojourn: Mean number of consecutive segments in the bad state, at least 1.
+            loss_in_good: Loss rate in the good state, below `mean_loss`.
         """
         if not 0 < mean_loss < loss_in_bad <= 1:
             refuse(
                 "mean_loss", mean_loss, "must be positive and below loss_in_bad, which is at most 1"
             )
+        if not 0 <= loss_in_good < mean_loss:
+            refuse("loss_in_good", loss_in_good, "must be below mean_loss, and not negative")
         if not bad_sojourn >= 1:
             refuse("bad_sojourn", bad_sojourn, "must be at least 1, in segments")
-        bad = mean_loss / loss_in_bad
+        bad = (mean_loss - loss_in_good) / (loss_in_bad - loss_in_good)
         leave_good = bad / (1 - bad) / bad_sojourn
         if leave_good > 1:
             refuse("bad_sojourn", bad_sojourn, "is too short for so much loss; take a longer one")
-        return cls(leave_good, 1 / bad_sojourn, 0.0, loss_in_bad)
+        return cls(leave_good, 1 / bad_sojourn, loss_in_good, loss_in_bad)
 
     @property
     def mean_loss(self) -> float:
         """Overall loss rate."""
         bad = self.good_to_bad / (self.good_to_bad + self.bad_to_good)
         return (1 - bad) * self.loss_in_good + bad * self.loss_in_bad
+
+    @property
+    def decay(self) -> float:
+        """Share by which each segment more lowers the probability that all are delivered."""
+        delivered = np.array([[1 - self.loss_in_good], [1 - self.loss_in_bad]]) * self.step
+        return float(1 - np.abs(np.linalg.eigvals(delivered)).max())
 
     @property
     def step(self) -> Array:

@@ -40,7 +40,7 @@ def check_probability(letter: str, value: float) -> None:
         refuse(letter, value, "must be a probability; for example 0.01")
 
 
-class _Independent(ABC):
+class Independent(ABC):
     """Independent losses of segments at a rate p(w): s_w = (1-p(w))^w, M_w = f_w/p(w)."""
 
     @abstractmethod
@@ -49,24 +49,25 @@ class _Independent(ABC):
 
     def survive(self, windows: Array) -> Array:
         """Returns s_w."""
-        return np.asarray(np.exp(self._log_survive(windows)))
+        return np.asarray(np.exp(self.log_survive(windows)))
 
     def lose(self, windows: Array) -> Array:
         """Returns f_w."""
-        return -np.expm1(self._log_survive(windows))
+        return -np.expm1(self.log_survive(windows))
 
     def segments(self, windows: Array) -> Array:
         """Returns M_w, which is w without loss."""
         rate = self.rate(windows)
         return np.where(rate > 0, self.lose(windows) / np.where(rate > 0, rate, 1), windows)
 
-    def _log_survive(self, windows: Array) -> Array:
+    def log_survive(self, windows: Array) -> Array:
+        """Returns the logarithm of s_w; minus infinity where every segment is lost."""
         with np.errstate(divide="ignore"):  # p(w) = 1
             return np.asarray(np.asarray(windows, float) * np.log1p(-self.rate(windows)))
 
 
 @dataclass(frozen=True)
-class Bernoulli(_Independent):
+class Bernoulli(Independent):
     """Loss of every segment with the same probability p; a column of p makes as many laws."""
 
     p: float | Array
@@ -81,7 +82,7 @@ class Bernoulli(_Independent):
 
 
 @dataclass(frozen=True)
-class WindowDependent(_Independent):
+class WindowDependent(Independent):
     """Loss of a segment at a rate that depends on the window: p(w) = alpha^w q, at most one."""
 
     q: float

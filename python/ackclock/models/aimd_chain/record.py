@@ -1,4 +1,4 @@
-"""The record of the chain: Bernoulli losses, a constant round-trip time, any AIMD.
+"""The record of the chain: any AIMD, independent or bursty losses, any round-trip time.
 
 A round without loss adds alpha/b segments to the window, one with losses reduces it to beta w. A
 round lasts as long as the round-trip time, or as long as the link needs to send the window. This
@@ -16,11 +16,13 @@ Surviving from beta w to w has a probability of about exp(-(1 - beta^2) p w^2/(2
 e^-40 there. Long chains combine several rounds in one; for Reno without a limit that begins below p
 = 5e-7. It changes means by less than 0.1 % for beta up to 0.95.
 
-For a capture, it uses the whole distribution of measured round-trip times instead of their mean.
+By default losses are independent and the round-trip time is constant; `question` has the other
+laws. A normal round-trip time below zero is a round that only the link limits, as in the paper. For
+a capture, the model uses the whole distribution of measured round-trip times instead of their mean.
 """
 
-from math import frexp, inf, sqrt
-from typing import Any
+from collections.abc import Mapping
+from math import frexp, inf, nan, sqrt
 
 import numpy as np
 
@@ -31,14 +33,23 @@ from ackclock.models.aimd_chain import rtt as round_trip
 from ackclock.models.aimd_chain.chain import WindowChain, round_lasts, solve, weighted_sum
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.loss import Bernoulli
+from ackclock.models.aimd_chain.question import (
+    Columns,
+    Question,
+    longest_window,
+    mean_loss,
+    mean_round_trip,
+    measured,
+    pattern_chain,
+)
+from ackclock.models.aimd_chain.rtt import RoundTrip
 from ackclock.models.aimd_chain.throughput import TIME_WEIGHTED, Throughput
 from ackclock.models.assumptions import OF_RANDOM_LOSS, few_timeouts, needs_aimd, unless
-from ackclock.models.domain import PROPER_SHARE, Domain
-from ackclock.models.model import Array, Assumption, Input, Model, Output
-from ackclock.models.path import FlowPath, RttLaw
+from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, NOT_NEGATIVE, PROPER_SHARE, Domain
+from ackclock.models.model import Array, Assumption, Input, Model, Output, TableInput
+from ackclock.models.path import FlowPath
 from ackclock.models.pftk import TIMEOUT
-
-_NEVER = 40.0
+from ackclock.models.refusal import refuse_inputs
 
 #: The paper halves whole windows and rounds down.
 ROUNDED = Input(
@@ -47,6 +58,56 @@ ROUNDED = Input(
     0.0, Domain(values=(0, 1)),
 )  # fmt: skip
 
+
+#: How the round-trip time and the loss rate vary: section 2, and figures 8.6, 8.11 and 8.12.
+LAWS = (
+    Input(
+        "rtt_sd", "", "s", "standard deviation of the round-trip time", 0.0, NOT_NEGATIVE,
+    ),
+    Input(
+        "rtt_gamma", "", "",
+        "1 if a varying round-trip time has a gamma distribution, 0 if the paper's normal one",
+        0.0, Domain(values=(0, 1)),
+    ),
+    Input(
+        "rtt_growth", "g", "s", "time that each segment of the window adds to the round-trip time",
+        0.0, NOT_NEGATIVE,
+    ),
+    Input(
+        "loss_growth", "a", "",
+        "factor on the loss rate for each segment of the window, the paper's alpha", 1.0,
+    ),
+    Input(
+        "bad_loss", "", "",
+        "loss rate in the bad state of a channel whose overall loss rate is p, 0 for no such state",
+        0.0, Domain(0, 1, "[]"),
+    ),
+    Input(
+        "bad_run", "", "segments", "mean number of segments that the channel stays bad", 1.0,
+        AT_LEAST_ONE,
+    ),
+    Input("good_loss", "", "", "loss rate in its good state", 0.0, BELOW_ONE),
+)  # fmt: skip
+
+#: Tables that replace an input by a law: the procedure of section 5.
+TABLES = (
+    TableInput(
+        "rtt_samples",
+        "rtt",
+        ("rtt_s",),
+        ("weight", "window"),
+        "measured round-trip times in s; with a column window, for windows from that size up",
+        mean_round_trip,
+    ),
+    TableInput(
+        "delivered",
+        "loss",
+        ("segments", "delivered"),
+        ("window",),
+        "loss pattern: probability that the next segments, 1, 2, 3 and so on, are all delivered",
+        mean_loss,
+    ),
+)
 
 #: The questions of section 6.4: how often the throughput is above a level, and an interval of it.
 LEVEL = Input(
@@ -57,40 +118,28 @@ SHARE = Input(
 )
 
 
-def _limit(p: float, w_max: float, alpha: float, beta: float) -> float:
-    """Returns the window at which the chain ends."""
-    return min(w_max, 2 + sqrt(2 * _NEVER * alpha / ((1 - beta**2) * p)))
-
-
-def _solved(p: float, w_max: float, alpha: float, beta: float, rounded: float) -> WindowChain:
-    limit = _limit(p, w_max, alpha, beta)
-    return (
-        between.rounded_down(p, limit, alpha, beta)
-        if rounded
-        else between.solve(p, limit, alpha, beta)
-    )
-
-
-def _answer(
-    chain: WindowChain, p: float, R: float, L: float, T0: float, level: float, share: float
-) -> list[Any]:
-    """Returns the outputs in the record's order."""
+def _answer(chain: WindowChain, question: Question) -> list[float]:
+    """Returns the outputs in the record's order, for a round-trip time that is always the same."""
     w, by_round = chain.windows, chain.round
+    R, L = question.rtt, question.link_rate
     lasts = np.maximum(R, w / L)
     by_time = by_round * lasts
     T = w / lasts  # rises with w, up to L
     X = _throughput(chain, R, L)
     by_time = by_time / by_time.sum()
     reached = np.cumsum(by_time)
-    ends = ((1 - share) / 2, (1 + share) / 2)
+    ends = ((1 - question.share) / 2, (1 + question.share) / 2)
     low, high = T[np.minimum(np.searchsorted(reached, ends), w.size - 1)]
     throughput_sd = sqrt(weighted_sum(by_time, (T - X) ** 2))
-    above = by_time[level < T].sum()
+    above = by_time[question.level < T].sum()
     mean_window = weighted_sum(by_time, w)
     spread = sqrt(weighted_sum(by_time, (w - mean_window) ** 2))
-    with_timeouts = timeouts.renewal_rate(chain, p, round_trip.constant(R), T0, L)
+    with_timeouts = timeouts.renewal_rate(
+        chain, question.loss_rates(chain), round_trip.constant(R), question.timeout, L
+    )
     busy = by_time[w >= R * L].sum()
-    round_window, segment_rate = weighted_sum(by_round, w), weighted_sum(chain.law("segment"), T)
+    by_segment = chain.law("segment")
+    round_window, segment_rate = weighted_sum(by_round, w), weighted_sum(by_segment, T)
     return [
         X,
         with_timeouts,
@@ -102,69 +151,87 @@ def _answer(
         spread,
         round_window,
         segment_rate,
+        sqrt(weighted_sum(by_segment, (T - segment_rate) ** 2)),
         busy,
     ]
 
 
-def _evaluate(
-    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array,
-    segments_per_ack: Array, additive_increase: Array, decrease_factor: Array, rounded_down: Array,
-    level: Array, share: Array,
-) -> dict[str, Array]:  # fmt: skip
-    p, R, w_max, L, T0, alpha, beta, rounded, *asked = np.broadcast_arrays(
-        loss,
-        rtt,
-        window,
-        link_rate,
-        timeout,
-        additive_increase / segments_per_ack,
-        decrease_factor,
-        rounded_down,
-        level,
-        share,
-    )
-    answers = np.empty((len(OUTPUTS), *p.shape))
-    solved: dict[tuple[float, ...], WindowChain] = {}
-    for index in np.ndindex(p.shape):
-        chain_of = tuple(float(values[index]) for values in (p, w_max, alpha, beta, rounded))
-        if chain_of not in solved:
-            solved = {chain_of: _solved(*chain_of)}  # neighbours share a chain; others are not kept
-        given = _answer(
-            solved[chain_of],
-            chain_of[0],
-            *(float(values[index]) for values in (R, L, T0, *asked)),
+def _answer_law(chain: WindowChain, R: RoundTrip, rates: Array, question: Question) -> list[float]:
+    """Returns the same for any law of the round-trip time, and loss rates by window."""
+    w = chain.windows
+    over_time = Throughput(chain, R, question.link_rate, TIME_WEIGHTED)
+    by_segment = Throughput(chain, R, question.link_rate, "segment")
+    spread_of_rate, spread_by_segment = over_time.sd(), by_segment.sd()
+    if not np.isfinite(spread_of_rate + spread_by_segment):
+        refuse_inputs(
+            "contradiction",
+            "{link_rate} leaves the mean of w/R infinite, since R may be next to nothing; give the "
+            "rate of the link, or a round-trip time that varies less",
+            link_rate=question.link_rate,
         )
-        answers[(slice(None), *index)] = given
+    low, high = over_time.interval(question.share)
+    by_time = chain.round * round_lasts(chain, R, question.link_rate)
+    by_time = by_time / by_time.sum()
+    mean_window = weighted_sum(by_time, w)
+    return [
+        over_time.renewal_rate,
+        timeouts.renewal_rate(chain, rates, R, question.timeout, question.link_rate),
+        low,
+        high,
+        spread_of_rate,
+        float(over_time.exceeds(question.level)),
+        mean_window,
+        sqrt(weighted_sum(by_time, (w - mean_window) ** 2)),
+        weighted_sum(chain.round, w),
+        by_segment.mean(),
+        spread_by_segment,
+        over_time.atom,
+    ]
+
+
+def _evaluate(**inputs: Array) -> dict[str, Array]:
+    names, values = list(inputs), np.broadcast_arrays(*inputs.values())
+    answers = np.empty((len(OUTPUTS), *values[0].shape))
+    solved: dict[tuple[float, ...], WindowChain] = {}
+    for index in np.ndindex(values[0].shape):
+        numbers = (float(each[index]) for each in values)
+        question = Question(**dict(zip(names, numbers, strict=True)))
+        if question.of_chain not in solved:
+            # Neighbours share a chain; others are not kept.
+            solved = {question.of_chain: question.chain()}
+        chain = solved[question.of_chain]
+        answers[(slice(None), *index)] = (
+            _answer(chain, question)
+            if question.is_steady
+            else _answer_law(chain, question.round_trip(), question.loss_rates(chain), question)
+        )
     return {output.name: answer for output, answer in zip(OUTPUTS, answers, strict=True)}
 
 
-def _evaluate_goodput(
-    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array,  # noqa: ARG001
-    segments_per_ack: Array, additive_increase: Array, decrease_factor: Array, rounded_down: Array,
-    level: Array, share: Array,
-) -> Array:  # fmt: skip
+def _evaluate_goodput(**inputs: Array) -> Array:
     """Returns X alone; chains of similar length are solved together on the longest path."""
-    loss = np.broadcast_arrays(loss, level, share)[0]
+    if any((inputs[entry.name] != entry.default).any() for entry in LAWS):
+        return _evaluate(**inputs)["throughput"]
     given = np.broadcast_arrays(
-        loss,
-        rtt,
-        window,
-        link_rate,
-        additive_increase / segments_per_ack,
-        decrease_factor,
-        rounded_down,
+        np.broadcast_arrays(*inputs.values())[0],
+        inputs["rtt"],
+        inputs["window"],
+        inputs["link_rate"],
+        inputs["additive_increase"] / inputs["segments_per_ack"],
+        inputs["decrease_factor"],
+        inputs["rounded_down"],
     )
     p, R, w_max, L, alpha, beta, rounded = (np.ravel(values) for values in given)
     limits = np.empty(p.size)
     together: dict[tuple[float, ...], list[int]] = {}
     for number in range(p.size):
         chain_of = float(w_max[number]), float(alpha[number]), float(beta[number])
-        limits[number] = _limit(float(p[number]), *chain_of)
+        limits[number] = longest_window(float(p[number]), *chain_of)
         together.setdefault(
             (*chain_of, float(rounded[number]), frexp(limits[number])[1]), []
         ).append(number)
     X = np.empty(p.size)
-    for (most, growth, keeps, down, _), which in together.items():
+    for (_, growth, keeps, down, _), which in together.items():
         longest, shortest = float(limits[which].max()), float(limits[which].min())
         if between.on_path(shortest, longest, growth, keeps, rounded=down == 1):
             chain = solve(
@@ -174,8 +241,9 @@ def _evaluate_goodput(
             )
             X[which] = _throughput(chain, R[which, None], L[which, None])
         else:
+            solved = between.rounded_down if down else between.solve
             for number in which:
-                chain = _solved(float(p[number]), most, growth, keeps, down)
+                chain = solved(Bernoulli(float(p[number])), limits[number], growth, keeps)
                 X[number] = _throughput(chain, float(R[number]), float(L[number]))
     return X.reshape(given[0].shape)
 
@@ -188,34 +256,24 @@ def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array
     )
 
 
-def _evaluate_law(
-    law: RttLaw, loss: float, window: float, link_rate: float, timeout: float,
-    segments_per_ack: float, additive_increase: float, decrease_factor: float, rounded_down: float,
-    level: float, share: float,
-) -> dict[str, float]:  # fmt: skip
-    """Returns the same as `_answer` for variable round-trip times."""
-    chain = _solved(
-        loss, window, additive_increase / segments_per_ack, decrease_factor, rounded_down
+def _evaluate_tables(tables: Mapping[str, Columns], **inputs: float) -> dict[str, float]:
+    """Returns the outputs as numbers, with the laws of these tables."""
+    question = Question(**({"loss": nan, "rtt": nan} | inputs))
+    if "delivered" in tables:
+        chain, rates = pattern_chain(tables["delivered"], question)
+    else:
+        chain = question.chain()
+        rates = question.loss_rates(chain)
+    R = (
+        measured(tables["rtt_samples"], question)
+        if "rtt_samples" in tables
+        else question.round_trip()
     )
-    R, w = round_trip.empirical(law.times_s, law.weights), chain.windows
-    over_time = Throughput(chain, R, link_rate, TIME_WEIGHTED)
-    low, high = over_time.interval(share)
-    by_time = chain.round * round_lasts(chain, R, link_rate)
-    by_time = by_time / by_time.sum()
-    mean_window = weighted_sum(by_time, w)
-    return {
-        "throughput": over_time.renewal_rate,
-        "with_timeouts": timeouts.renewal_rate(chain, loss, R, timeout, link_rate),
-        "low": low,
-        "high": high,
-        "throughput_sd": over_time.sd(),
-        "above_level": float(over_time.exceeds(level)),
-        "mean_window": mean_window,
-        "window_sd": sqrt(weighted_sum(by_time, (w - mean_window) ** 2)),
-        "round_window": weighted_sum(chain.round, w),
-        "segment_rate": Throughput(chain, R, link_rate, "segment").mean(),
-        "busy": over_time.atom,
-    }
+    return dict(
+        zip(
+            (output.name for output in OUTPUTS), _answer_law(chain, R, rates, question), strict=True
+        )
+    )
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
@@ -259,6 +317,7 @@ OUTPUTS = (
         "segments/s",
         "mean of min(w/R, L) by segments, the paper's throughput",
     ),
+    Output("segment_rate_sd", "", "segments/s", "standard deviation of min(w/R, L) by segments"),
     Output("busy", "", "", "share of time in which the window keeps the link busy"),
 )
 
@@ -272,9 +331,10 @@ s_w = (1-p)^w,  f_w = 1 - s_w,  M_w = f_w/p,  t0 = 1/L
 w -> min(w + alpha/b, Wm) with s_w,  w -> max(2, beta w) with f_w
 pi_k s_k = sum of f_w pi_w over w > k with beta w <= k
     (beta w rounded down to a window, or shared between two)
-X = sum pi_w w / sum pi_w max(R, w t0)
+p is p a^w where it grows with the window; R + g w for R where that does
+X = sum pi_w w / sum pi_w E max(R, w t0)
 T = min(w/R, L)
-over time: pi_w max(R, w t0),  by segments: pi_w M_w,  each over its sum
+over time: pi_w E max(R, w t0),  by segments: pi_w M_w,  each over its sum
 with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or a round trip (Q and f of PFTK)""",
     inputs=(
         Input("loss", "p", "", "loss rate of a segment", domain=PROPER_SHARE),
@@ -292,6 +352,7 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or a round trip (Q an
         ROUNDED,
         LEVEL,
         SHARE,
+        *LAWS,
     ),
     outputs=OUTPUTS,
     goodput="throughput",
@@ -315,7 +376,8 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or a round trip (Q an
             "receive window",
         ),
     ),
-    evaluate_law=_evaluate_law,
+    tables=TABLES,
+    evaluate_tables=_evaluate_tables,
     evaluate_goodput=_evaluate_goodput,
     points=201,
 )  # fmt: skip

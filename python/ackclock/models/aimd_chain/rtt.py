@@ -122,6 +122,11 @@ class Empirical:
         capped = np.where(first > 0, self._mass_below[first] * rate**m if rate < np.inf else 0, 0)
         return capped + windows**m * _sum_from(self._shares * self._sorted**-m)[first]
 
+    def inverse_moved(self, m: float, first: Array, moved: Array) -> Array:
+        """Returns E (max(R, first) + moved)^-m for each pair."""
+        lasts = np.maximum(self._sorted, first[:, None]) + moved[:, None]
+        return np.asarray((lasts**-m) @ self._shares)
+
 
 @dataclass(frozen=True)
 class PerWindow:
@@ -169,6 +174,46 @@ class PerWindow:
         return answer
 
 
+@dataclass(frozen=True)
+class Growing:
+    """A law that the window moves: max(R, 0) + g w, as if each segment waited for those before it.
+
+    Attributes:
+        law: Law of R.
+        per_segment: g, in s.
+    """
+
+    law: Empirical | Continuous
+    per_segment: float
+
+    def cdf(self, r: Array, windows: Array) -> Array:
+        """Returns P(R + g w <= r)."""
+        rest = r - self.per_segment * windows
+        return np.where(rest >= 0, self.law.cdf(np.maximum(rest, 0), windows), 0.0)
+
+    def below(self, r: Array, windows: Array) -> Array:
+        """Returns P(R + g w < r)."""
+        rest = r - self.per_segment * windows
+        return np.where(rest > 0, self.law.below(np.maximum(rest, 0), windows), 0.0)
+
+    def upper_mean(self, r: Array, windows: Array) -> Array:
+        """Returns E(R + g w; R + g w >= r)."""
+        moved = self.per_segment * windows
+        longer = self.law.upper_mean(np.maximum(r - moved, 0), windows)
+        return longer + moved * (1 - self.below(r, windows))
+
+    def mean_at_least(self, a: Array, windows: Array) -> Array:
+        """Returns E max(R + g w, a)."""
+        moved = self.per_segment * windows
+        return moved + self.law.mean_at_least(np.maximum(a - moved, 0), windows)
+
+    def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
+        """Returns E min(w/(R + g w), L)^m."""
+        moved = self.per_segment * windows
+        first = np.maximum(windows / rate - moved, 0)
+        return windows**m * self.law.inverse_moved(m, first, moved)
+
+
 def constant(r: float) -> Empirical:
     """Returns the law of a constant round-trip time of r seconds."""
     if not 0 < r < np.inf:
@@ -212,6 +257,12 @@ def empirical(samples: ArrayLike, weights: ArrayLike | None = None) -> Empirical
 def per_window(function: Callable[[float], RoundTrip]) -> PerWindow:
     """Returns a law for each window: `function` maps segments to a law."""
     return PerWindow(function)
+
+
+def growing(law: Empirical | Continuous, per_segment: float) -> Growing:
+    """Returns a law that is `per_segment` seconds longer for each segment of the window."""
+    _positive("per_segment", per_segment, "s")
+    return Growing(law, per_segment)
 
 
 def _stats() -> Any:

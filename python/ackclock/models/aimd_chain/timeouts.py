@@ -26,12 +26,13 @@ import numpy as np
 from ackclock.models import pftk
 from ackclock.models.aimd_chain.chain import WindowChain, round_lasts, weighted_sum
 from ackclock.models.aimd_chain.rtt import RoundTrip
+from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
 
 def renewal_rate(
     chain: WindowChain,
-    p: float,
+    p: float | Array,
     rtt: RoundTrip,
     T0: float,
     rate: float = inf,
@@ -41,7 +42,8 @@ def renewal_rate(
 
     Args:
         chain: A solved chain of any loss law and response.
-        p: Loss rate of a segment, for Q and f; between 0 and 1, both excluded.
+        p: Loss rate of a segment, for Q and f; between 0 and 1, both excluded. If there is one for
+            each window, f takes that of the smallest, where retransmissions are sent.
         rtt: Law of the round-trip time.
         T0: First retransmission timeout in s.
         rate: L in segments/s.
@@ -52,11 +54,13 @@ def renewal_rate(
     if not 0 <= recovery_rounds < inf:
         refuse("recovery_rounds", recovery_rounds, "must not be negative; for example 1")
     w = chain.windows
-    Q = pftk.timeout_probability(p, w)
+    least = np.ravel(p)[0]
+    # Q is one long before every segment is lost.
+    Q = pftk.timeout_probability(np.minimum(p, 1 - 1e-12), w)
     lasts = round_lasts(chain, rtt, rate)
     mean_rtt = rtt.mean_at_least(np.zeros_like(w), w)
     half = np.maximum(w / 2, 1)
-    silence = pftk.backoff(p) * T0 / (1 - p)
+    silence = float(pftk.backoff(least)) * T0 / (1 - least)
     after_timeout = silence + np.log2(half) * mean_rtt
     carried = w + chain.lose * Q * (half - 1)
     spent = lasts + chain.lose * (Q * after_timeout + (1 - Q) * recovery_rounds * mean_rtt)
