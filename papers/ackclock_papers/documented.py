@@ -15,17 +15,20 @@ __all__ = ["documented"]
 def documented(experiments: tuple[Experiment, ...]) -> tuple[Experiment, ...]:
     """Returns the experiments, each with the claims that are documented not to hold."""
     listed = _listed()
-    return tuple(replace(one, failing=frozenset(listed.get(one.name, ()))) for one in experiments)
+    return tuple(
+        replace(experiment, failing=frozenset(listed.get(experiment.name, ())))
+        for experiment in experiments
+    )
 
 
 def _listed() -> dict[str, list[str]]:
     """Returns the text of each experiment's failing claims, by the experiment's name."""
     text = resources.files(__package__).joinpath("not_so.txt").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = {}
+    failing: dict[str, list[str]] = {}
     name = ""
     for line in text.splitlines():
         if line.startswith("  "):
-            found.setdefault(name, []).append(line.strip())
+            failing.setdefault(name, []).append(line.strip())
         elif line and not line.startswith("#"):
             name = line
-    return found
+    return failing

@@ -13,12 +13,15 @@ from ackclock.table import written_interval
 Rows = dict[tuple[str, ...], dict[str, Interval]]
 
 
-def of_replicates(result: Result, what: str | Metric, subject: str, point: int = 0) -> list[float]:
+def of_replicates(
+    result: Result, metric: str | Metric, subject: str, point: int = 0
+) -> list[float]:
     """Returns a metric of a flow or hop at one point, by replicate and in its display unit."""
-    if isinstance(what, str):
-        what = metrics.metric(what)
+    if isinstance(metric, str):
+        metric = metrics.metric(metric)
     return [
-        value * what.shown_per_unit for value in by_replicate(result, what)[point, subject].values()
+        value * metric.shown_per_unit
+        for value in by_replicate(result, metric)[point, subject].values()
     ]
 
 
@@ -44,9 +47,9 @@ def curve(
     return plot.Curve(
         label,
         x,
-        [one.mean for one in values],
+        [value.mean for value in values],
         drawn,
-        half_widths=[one.half_width for one in values],
+        half_widths=[value.half_width for value in values],
     )
 
 

@@ -113,8 +113,8 @@ def windows(RTT: float, title: str) -> Outcome:
     comparison = Comparison(
         "Average window, segments", Origin.PRINTED, ("p",), cells, "equal when rounded to segments"
     )
-    at = {cell.quantity: cell.ours for cell in cells if cell.row == ("1.0e-06",)}
-    claims = [] if RTT != 0.01 else _claims_of_table_2(at)
+    averages = {cell.quantity: cell.ours for cell in cells if cell.row == ("1.0e-06",)}
+    claims = [] if RTT != 0.01 else _claims_of_table_2(averages)
     settings = (
         Setting("round-trip time", f"{RTT:g} s", Origin.PRINTED),
         Setting("Reno", "1.2 / sqrt(p)", Origin.PRINTED),
@@ -125,10 +125,10 @@ def windows(RTT: float, title: str) -> Outcome:
     return Outcome(Basis(), (comparison,), draw, tuple(claims), settings)
 
 
-def _claims_of_table_2(at: dict[str, float]) -> list[Claim]:
-    gbit_per_s = at["Reno"] * PACKET_BYTES * 8 / 0.01 / 1e9
-    same = all(at[f"CUBIC, C = {C:g}"] == at["Reno"] for C in (0.04, 0.4))
-    ratio = at["HSTCP"] / at["Reno"]
+def _claims_of_table_2(averages: dict[str, float]) -> list[Claim]:
+    gbit_per_s = averages["Reno"] * PACKET_BYTES * 8 / 0.01 / 1e9
+    same = all(averages[f"CUBIC, C = {C:g}"] == averages["Reno"] for C in (0.04, 0.4))
+    ratio = averages["HSTCP"] / averages["Reno"]
     return [
         Claim(
             "At p = 1e-6 Reno sends 1.44 Gbit/s in packets of 1500 bytes",
@@ -156,10 +156,10 @@ def _draw_windows(cells: tuple[Cell, ...], title: str) -> Figure:
 
 def required_loss(window: Callable[[float, float], float], W: float) -> float:
     """Returns the loss probability at which the average window is W segments."""
-    found = brentq(
+    log_loss = brentq(
         lambda log_p: math.log(window(math.exp(log_p), RTT_S) / W), math.log(1e-12), 0.0, xtol=1e-13
     )
-    return math.exp(found)
+    return math.exp(log_loss)
 
 
 def required_losses() -> Outcome:

@@ -56,14 +56,14 @@ def scenario(
 
 def seconds_run(results: Mapping[str, Result], name: str) -> str:
     """Returns the distinct values, in seconds, that `duration` or `warmup` had in the runs."""
-    return _listed(units.seconds(one.points[0]["scenario"][name]) for one in results.values())
+    return _listed(units.seconds(result.points[0]["scenario"][name]) for result in results.values())
 
 
 def replicates_run(results: Mapping[str, Result]) -> str:
     """Returns the distinct numbers of replicates of the runs."""
-    return _listed(one.run["replicates"] for one in results.values())
+    return _listed(result.run["replicates"] for result in results.values())
 
 
 def _listed(numbers: Iterable[float]) -> str:
     """Returns the numbers in ascending order, each once."""
-    return " or ".join(f"{one:g}" for one in sorted(set(numbers)))
+    return " or ".join(f"{number:g}" for number in sorted(set(numbers)))

@@ -41,7 +41,7 @@ def test_the_link_is_the_same_whatever_goes_over_it() -> None:
         alone(constant(22), 10),
         Loop(two, 18),
     ]
-    first, *others = (capacities(one) for one in loops)
+    first, *others = (capacities(loop) for loop in loops)
     assert all(other == first for other in others)
     assert len({value for point in first for value in point}) == 4, (
         "but not in two replicates or points"
@@ -81,7 +81,9 @@ def test_the_papers_protocol_is_four_transfers_of_ten_megabytes() -> None:
     assert published.replicates == 4
     # All headers count: 20 000 packets over the mean rate.
     times = of_replicates(result, "completion_time", "session 1")
-    assert published.mean == pytest.approx(np.mean([20_000 * 0.5 / 75 / one for one in times]))
+    assert published.mean == pytest.approx(
+        np.mean([20_000 * 0.5 / 75 / time_s for time_s in times])
+    )
 
 
 def test_a_gain_is_of_pairs() -> None:

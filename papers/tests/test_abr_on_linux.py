@@ -63,7 +63,7 @@ def test_points_are_the_cases_and_packets_are_as_long_for_all() -> None:
         hosts = [
             hop["link"]["algorithm"] for hop in tree["hops"] if hop["name"] in flow["route"][:-1]
         ]
-        assert [one["kind"] for one in hosts] == (
+        assert [algorithm["kind"] for algorithm in hosts] == (
             [case.feedback.algorithm["kind"]] if case.feedback.algorithm else []
         )
 
@@ -102,7 +102,8 @@ def test_the_engine_in_linuxs_place_is_the_engine(tmp_path: Path) -> None:
     slow = results[named(LINUX, 100)]
     for sender in (RENO, CUBIC):
         better, then = (
-            on_linux.efficiencies(slow, Case(one, NONE)).mean() for one in (sender, IMITATED)
+            on_linux.efficiencies(slow, Case(compared, NONE)).mean()
+            for compared in (sender, IMITATED)
         )
         assert better > then
 
@@ -114,8 +115,8 @@ def test_replicates_that_are_not_to_be_reliable_are_left_out_of_pairs() -> None:
     assert np.all((whole > 0) & (whole < 1))
 
     reliable = [
-        {"point": CASES.index(case), "replicate": one, "reliable": int(one != 1)}
-        for one in range(3)
+        {"point": CASES.index(case), "replicate": replicate, "reliable": int(replicate != 1)}
+        for replicate in range(3)
     ]
     doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(reliable)})
     assert np.array_equal(np.isnan(on_linux.efficiencies(doubtful, case)), [False, True, False])
@@ -146,7 +147,7 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
     def conclude(results: Mapping[str, Result]) -> object:
         seen.append(results)
         return on_linux.conclude(
-            {name: replace(one, averages_unreliable=True) for name, one in results.items()}
+            {name: replace(result, averages_unreliable=True) for name, result in results.items()}
         )
 
     prepare(tmp_path)
@@ -158,9 +159,9 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
     rates = [
         {
             (row["point"], row["time_s"]): row["capacity_bytes"]
-            for row in of.rows("hops", hop=BOTTLENECK).to_pylist()
+            for row in result.rows("hops", hop=BOTTLENECK).to_pylist()
         }
-        for of in (linux, engine)
+        for result in (linux, engine)
     ]
     assert rates[0] == rates[1]
     taken = replace(linux, averages_unreliable=True)
@@ -201,15 +202,15 @@ def test_every_recovery_of_the_imitated_sender_is_a_timeout(tmp_path: Path) -> N
             row["retransmissions_fast"],
             row["retransmissions_tail_probe"],
         ) == (0, 0, 0)
-    told = sum(
+    resent = sum(
         row["retransmissions_timeout"] + row["retransmissions_after_timeout"] for row in sent
     )
-    assert told == sum(row["retransmitted_packets"] for row in sent) > 0
+    assert resent == sum(row["retransmitted_packets"] for row in sent) > 0
 
     # The route's minimum timeout is applied: a round trip and 0.8 s.
     info = emulated.tables["tcp_info"]
-    known = column(info, "smoothed_rtt_s") > 0
-    timeouts, trips = (column(info, name)[known] for name in ("rto_s", "smoothed_rtt_s"))
+    sampled = column(info, "smoothed_rtt_s") > 0
+    timeouts, trips = (column(info, name)[sampled] for name in ("rto_s", "smoothed_rtt_s"))
     tick = 0.01  # the kernel counts in ticks
     assert np.all(timeouts >= 0.8 + 0.2 - tick)
     assert np.all(trips >= 0.2 - tick)

@@ -49,7 +49,7 @@ from ackclock_papers.own import (
 DOCS = Path(__file__).parents[2] / "docs"
 
 #: Experiments of this project, whatever other packages announce.
-OURS = [one for one in experiments() if one.package == "ackclock_papers"]
+OURS = [experiment for experiment in experiments() if experiment.package == "ackclock_papers"]
 
 # Our verdicts, which change only on purpose.
 VERDICTS = {
@@ -310,7 +310,7 @@ F_TEXT = [
     ),
 ]
 
-every_record = pytest.mark.parametrize("experiment", OURS, ids=lambda one: one.name)
+every_record = pytest.mark.parametrize("experiment", OURS, ids=lambda experiment: experiment.name)
 
 # Files written by `make reproduce-check`.
 RECORDED_IN = Path(__file__).parent / "recorded"
@@ -355,7 +355,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(
     scope="module",
-    params=[concluded_by_tests(one) for one in OURS if one.name not in EMULATED],
+    params=[
+        concluded_by_tests(experiment) for experiment in OURS if experiment.name not in EMULATED
+    ],
 )
 def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
     """Each experiment in turn, for all its tests: from stored tables, or if these are large, a run.
@@ -372,10 +374,12 @@ def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
 
 
 def test_every_table_and_figure_is_there_once() -> None:
-    assert [one.name for one in OURS] == list(dict.fromkeys(one.name for one in OURS))
-    assert {one.name for one in OURS} == set(VERDICTS) | EMULATED
-    told = [*PAGES, *F_TABLE, *(name for name, *_ in [*F_TEXT, *SAID])]
-    assert set(told) <= VERDICTS.keys()
+    assert [experiment.name for experiment in OURS] == list(
+        dict.fromkeys(experiment.name for experiment in OURS)
+    )
+    assert {experiment.name for experiment in OURS} == set(VERDICTS) | EMULATED
+    named = [*PAGES, *F_TABLE, *(name for name, *_ in [*F_TEXT, *SAID])]
+    assert set(named) <= VERDICTS.keys()
 
 
 def test_the_gallery_page_says_what_we_say() -> None:
@@ -394,9 +398,9 @@ def gallery_rows() -> dict[str, str]:
 
 def test_pages_have_this_verdict_these_figures_and_these_numbers(concluded: Concluded) -> None:
     name = concluded.experiment.name
-    told = gallery_rows()[name]
-    if not told.endswith(f"see `ackclock reproduce {name}`"):  # it would fill the page
-        assert told == str(concluded.outcome.verdict)
+    listed = gallery_rows()[name]
+    if not listed.endswith(f"see `ackclock reproduce {name}`"):  # it would fill the page
+        assert listed == str(concluded.outcome.verdict)
     if (DOCS / "images" / "gallery" / f"{name}.svg").exists():
         assert_drawn_alike(concluded, f"gallery/{name}.svg")
     if name in PAGES:
@@ -432,7 +436,7 @@ def assert_has_what_came_of_tfrcp(note: str, name: str, tables: Sequence[Table])
     for sender in F_TABLE.get(name, ()):
         values = (cell((sender,), f"N = {load}") for load in (10, 30, 50))
         assert f"| {' | '.join((figure, sender, *values))} |" in note.splitlines()
-    for row, texts in (said for of, *said in F_TEXT if of == name):
+    for row, texts in (entry for experiment, *entry in F_TEXT if experiment == name):
         for column, text in texts.items():
             digits = len(text.partition(".")[2])
             assert f"{float(cell(row, column).partition(' ')[0]):.{digits}f}" == text
@@ -462,15 +466,15 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", dict.fromkeys(one.experiment for one in OWNED))
+@pytest.mark.parametrize("name", dict.fromkeys(owned.experiment for owned in OWNED))
 def test_runs_give_the_tables_that_are_stored(name: str) -> None:
     """Runs one short replicate of each run: see `ackclock.reproduction.digest`."""
-    for one in OWNED:
-        if one.experiment == name and digests.digest(one.run) != RECORDED.digests.get(
-            digests.key(one.run)
+    for owned in OWNED:
+        if owned.experiment == name and digests.digest(owned.run) != RECORDED.digests.get(
+            digests.key(owned.run)
         ):
             pytest.fail(
-                f'{name}: run "{one.name:.80}" changed or is new; make reproduce-check',
+                f'{name}: run "{owned.name:.80}" changed or is new; make reproduce-check',
                 pytrace=False,
             )
 
@@ -478,8 +482,8 @@ def test_runs_give_the_tables_that_are_stored(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "experiment",
-    [one for one in OURS if not is_concluded_by_tests(one)],
-    ids=lambda one: one.name,
+    [experiment for experiment in OURS if not is_concluded_by_tests(experiment)],
+    ids=lambda experiment: experiment.name,
 )
 def test_what_concludes_from_tables_that_are_not_stored_did_not_change(
     experiment: Experiment,
@@ -490,19 +494,19 @@ def test_what_concludes_from_tables_that_are_not_stored_did_not_change(
 
 
 def test_nothing_is_recorded_of_what_is_not_there() -> None:
-    assert RECORDED.digests.keys() == {digests.key(one.run) for one in OWNED}
+    assert RECORDED.digests.keys() == {digests.key(owned.run) for owned in OWNED}
     assert RECORDED.large.keys() <= SIMULATED
     stored_names = {path.name for path in RECORDED_IN.iterdir() if path.is_dir()}
     assert stored_names <= SIMULATED - RECORDED.large.keys()
 
 
 def test_the_verdict_is_the_documented_one(concluded: Concluded) -> None:
-    experiment, found = concluded.experiment, concluded.outcome
-    assert found.failures == []
-    assert found.verdict.kind is VERDICTS[experiment.name]
-    assert all(words in str(found.verdict) for name, words in SAID if name == experiment.name)
+    experiment, outcome = concluded.experiment, concluded.outcome
+    assert outcome.failures == []
+    assert outcome.verdict.kind is VERDICTS[experiment.name]
+    assert all(words in str(outcome.verdict) for name, words in SAID if name == experiment.name)
     # Every claim documented to fail exists.
-    assert experiment.failing <= {claim.said for claim in found.claims}
+    assert experiment.failing <= {claim.said for claim in outcome.claims}
 
 
 def test_every_number_is_compared_and_agrees_unless_it_is_excepted(concluded: Concluded) -> None:
@@ -518,18 +522,22 @@ def test_every_number_is_compared_and_agrees_unless_it_is_excepted(concluded: Co
 
 
 def test_what_was_guessed_is_called_so(concluded: Concluded) -> None:
-    found = concluded.outcome
+    outcome = concluded.outcome
     guessed = [
-        one for one in found.settings if one.origin is Origin.GUESSED and "compared" not in one.name
+        setting
+        for setting in outcome.settings
+        if setting.origin is Origin.GUESSED and "compared" not in setting.name
     ]
     # A reading is named where the verdict depends on it.
-    assert bool(guessed) == ("guessed" in str(found.verdict))
+    assert bool(guessed) == ("guessed" in str(outcome.verdict))
 
 
 def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
-    experiment, found = concluded.experiment, concluded.outcome
+    experiment, outcome = concluded.experiment, concluded.outcome
     origins = {
-        one.origin for part in (found.comparisons, found.claims, found.settings) for one in part
+        record.origin
+        for part in (outcome.comparisons, outcome.claims, outcome.settings)
+        for record in part
     }
     ours = {Origin.STATED, Origin.CHOSEN}
     if experiment.group in ("feedback", "formulas", "mechanisms", "rates", "buffers"):
@@ -538,9 +546,9 @@ def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
         assert not origins & ours
     # An unpublished computation is not called printed.
     unpublished = re.compile("independent|other simulation|another simulation|reference comput")
-    for one in (*found.comparisons, *found.claims):
-        said = one.title if isinstance(one, Comparison) else one.said
-        assert not unpublished.search(said) or one.origin is Origin.REFERENCE, said
+    for entry in (*outcome.comparisons, *outcome.claims):
+        title = entry.title if isinstance(entry, Comparison) else entry.said
+        assert not unpublished.search(title) or entry.origin is Origin.REFERENCE, title
 
 
 def test_tables_are_rectangular(concluded: Concluded) -> None:
@@ -595,7 +603,10 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
 
 
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
-    names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], OURS)]
+    names = [
+        experiment.name
+        for experiment in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], OURS)
+    ]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
     groups = [
         "markov",
@@ -641,7 +652,7 @@ def test_a_wrong_name_gets_the_nearest(name: str, near: str) -> None:
 NOTHING_TAKEN = Basis()
 
 
-def of(
+def outcome_of(
     *cells: Cell,
     claims: tuple[Claim, ...] = (),
     origin: Origin = Origin.PRINTED,
@@ -663,15 +674,15 @@ class TestVerdict:
     """A verdict follows from what is published alone."""
 
     def test_it_is_reproduced_if_all_holds(self) -> None:
-        assert of(MET, claims=(RISES,)).verdict.kind is Kind.REPRODUCED
-        taken = of(MET, claims=(RISES,), basis=Basis("b = 1", "never said")).verdict
+        assert outcome_of(MET, claims=(RISES,)).verdict.kind is Kind.REPRODUCED
+        taken = outcome_of(MET, claims=(RISES,), basis=Basis("b = 1", "never said")).verdict
         assert (taken.kind, str(taken)) == (Kind.READING, "reproduced with reading: b = 1")
 
     @pytest.mark.parametrize("claims", [(FALLS,), (RISES, FALLS)])
     def test_it_is_partly_if_something_does_not_and_that_stands_first(
         self, claims: tuple[Claim, ...]
     ) -> None:
-        verdict = of(MET, claims=claims, basis=Basis("b = 1", "the text is short")).verdict
+        verdict = outcome_of(MET, claims=claims, basis=Basis("b = 1", "the text is short")).verdict
         assert verdict.kind is Kind.PARTLY
         assert str(verdict) == (
             "partly reproduced: “it falls” (it rises); why: nobody knows; the text is short; "
@@ -679,7 +690,7 @@ class TestVerdict:
         )
 
     def test_a_number_that_is_excepted_is_not_met_all_the_same(self) -> None:
-        verdict = of(MET, MISSED).verdict
+        verdict = outcome_of(MET, MISSED).verdict
         assert verdict.kind is Kind.PARTLY
         assert str(verdict) == (
             "partly reproduced: 1 of 2 numbers of “Rates” (0.9: rate 3.72 (ours 3.28)); why: a "
@@ -687,23 +698,25 @@ class TestVerdict:
         )
 
     def test_it_is_not_if_nothing_holds(self) -> None:
-        assert of(MISSED, claims=(FALLS,)).verdict.kind is Kind.NOT
+        assert outcome_of(MISSED, claims=(FALLS,)).verdict.kind is Kind.NOT
         assert Outcome(Basis(), (), None, (FALLS,)).verdict.kind is Kind.NOT
 
     @pytest.mark.parametrize("origin", [Origin.INFERRED, Origin.REFERENCE])
     def test_what_is_not_published_never_counts(self, origin: Origin) -> None:
         ours = replace(RISES, origin=origin)
-        nothing = of(MET, claims=(ours,), origin=origin).verdict
+        nothing = outcome_of(MET, claims=(ours,), origin=origin).verdict
         assert (nothing.kind, nothing.failing) == (Kind.NOT, (NOTHING_PRINTED,))
         assert (
-            of(MISSED, claims=(RISES, replace(FALLS, origin=origin)), origin=origin).verdict.kind
+            outcome_of(
+                MISSED, claims=(RISES, replace(FALLS, origin=origin)), origin=origin
+            ).verdict.kind
             is Kind.REPRODUCED
         )
-        assert of(MET, claims=(FALLS, ours), origin=origin).verdict.kind is Kind.NOT
+        assert outcome_of(MET, claims=(FALLS, ours), origin=origin).verdict.kind is Kind.NOT
 
     def test_what_a_guide_of_ours_states_counts_as_published(self) -> None:
         assert (
-            of(
+            outcome_of(
                 MET, claims=(replace(FALLS, origin=Origin.STATED),), origin=Origin.STATED
             ).verdict.kind
             is Kind.PARTLY
@@ -760,34 +773,36 @@ def test_a_printed_number_is_met_to_its_last_digit_or_within_our_interval(
 def test_a_band_is_no_wider_than_the_words(
     band: Band, inside: tuple[float, ...], outside: tuple[float, ...]
 ) -> None:
-    assert all(band.holds(one) for one in inside)
-    assert not any(band.holds(one) for one in outside)
+    assert all(band.holds(value) for value in inside)
+    assert not any(band.holds(value) for value in outside)
 
 
 def test_what_numpy_has_judged_is_written_too() -> None:
     claim = Claim("it rises", "it does", np.bool_(True))
     written = json.loads(
-        json_text(plain(of(Cell.of(("0.1",), "rate", "7.21", np.float64(7.214)), claims=(claim,))))
+        json_text(
+            plain(outcome_of(Cell.of(("0.1",), "rate", "7.21", np.float64(7.214)), claims=(claim,)))
+        )
     )
     assert written["claims"][0]["holds"] is True
     assert written["comparisons"][0]["cells"][0]["agrees"] is True
 
 
 def test_a_number_that_moved_fails_the_expectation() -> None:
-    assert of(Cell.of(("0.1",), "rate", "7.21", 7.214)).verdict.kind is Kind.REPRODUCED
-    moved = of(Cell.of(("0.1",), "rate", "7.21", 7.22))
+    assert outcome_of(Cell.of(("0.1",), "rate", "7.21", 7.214)).verdict.kind is Kind.REPRODUCED
+    moved = outcome_of(Cell.of(("0.1",), "rate", "7.21", 7.22))
     assert moved.verdict.kind is Kind.CHANGED
     assert moved.failures == ["Rates: 0.1: rate is 7.22, not 7.21"]
-    assert of(Cell.of(("0.1",), "rate", "7.21", 9.0, excepted="a misprint")).failures == []
-    assert of(Cell.of(("0.1",), "rate", "7.21", float("nan"))).verdict.kind is Kind.CHANGED
+    assert outcome_of(Cell.of(("0.1",), "rate", "7.21", 9.0, excepted="a misprint")).failures == []
+    assert outcome_of(Cell.of(("0.1",), "rate", "7.21", float("nan"))).verdict.kind is Kind.CHANGED
 
 
 @pytest.mark.parametrize(
     ("holds", "documented"), [(True, True), (True, False), (False, True), (False, False)]
 )
 def test_a_claim_fails_if_it_changes_sides(holds: bool, documented: bool) -> None:
-    found = of(claims=(Claim("it rises", "it does something", holds, documented),))
-    assert (found.verdict.kind is Kind.CHANGED) == (holds != documented)
+    outcome = outcome_of(claims=(Claim("it rises", "it does something", holds, documented),))
+    assert (outcome.verdict.kind is Kind.CHANGED) == (holds != documented)
 
 
 @given(st.decimals(min_value=-1000, max_value=1000, places=3), st.floats(-1.5, 1.5))
@@ -815,7 +830,7 @@ def test_a_mean_is_met_within_its_interval_or_the_last_digit() -> None:
 
 def test_the_plain_form_has_everything() -> None:
     table = Table("More", ("a",), (("1",),))
-    found = Outcome(
+    outcome = Outcome(
         Basis(),
         (
             Comparison(
@@ -825,16 +840,16 @@ def test_the_plain_form_has_everything() -> None:
         Figure,
         tables=(table,),
     )
-    [cell] = plain(found)["comparisons"][0]["cells"]
+    [cell] = plain(outcome)["comparisons"][0]["cells"]
     assert cell["text"] == "7.20"
     assert cell["relative_difference"] == pytest.approx(7.21 / 7.2 - 1)
     assert not cell["agrees"]
-    assert plain(found)["tables"] == [{"title": "More", "head": ["a"], "rows": [["1"]]}]
-    assert analytic(lambda: found)({}) is found
+    assert plain(outcome)["tables"] == [{"title": "More", "head": ["a"], "rows": [["1"]]}]
+    assert analytic(lambda: outcome)({}) is outcome
 
 
 @pytest.mark.parametrize(
-    ("mean", "half_width", "holds", "said"),
+    ("mean", "half_width", "holds", "evidence"),
     [
         (3.2, 0.1, True, "3.20 ± 0.10 Mbit/s"),
         (3.0, 0.3, True, "3.00 ± 0.30 Mbit/s; the interval reaches beyond the band"),
@@ -845,11 +860,11 @@ def test_the_plain_form_has_everything() -> None:
     ],
 )
 def test_a_claim_about_a_mean_tells_its_band_and_where_the_interval_ends(
-    mean: float, half_width: float, holds: bool, said: str
+    mean: float, half_width: float, holds: bool, evidence: str
 ) -> None:
     claim = Claim.of("It is 3.2", Interval(mean, half_width, 5), Band(2.9, 4.0), "Mbit/s")
     assert claim.holds is holds
-    assert claim.found == said
+    assert claim.found == evidence
     assert claim.accepted == "2.9 to 4 Mbit/s"
     assert claim.fails is not holds
 
@@ -868,16 +883,16 @@ def test_a_band_has_one_end_or_two() -> None:
 def test_an_outcome_of_shortened_runs_is_quick_and_nothing_is_expected_of_it() -> None:
     cell = Cell.simulated(("0.1",), "rate", "7.21", Interval(9.0, 0.5, 2), within=0.1)
     claim = Claim.of("It is 7", Interval(9.0, 0.5, 2), Band(6, 8))
-    found = replace(of(cell, claims=(claim,)), quick="2 instead of 5 replicates")
-    assert found.verdict.kind is Kind.QUICK
-    assert str(found.verdict).startswith(
+    outcome = replace(outcome_of(cell, claims=(claim,)), quick="2 instead of 5 replicates")
+    assert outcome.verdict.kind is Kind.QUICK
+    assert str(outcome.verdict).startswith(
         "quick: 2 instead of 5 replicates; not as documented: Rates: 0.1: rate is 9"
     )
-    record = plain(found)
-    assert [one["fails"] for one in record["claims"]] == [False]
+    record = plain(outcome)
+    assert [written["fails"] for written in record["claims"]] == [False]
     [kept_cell] = record["comparisons"][0]["cells"]
     assert kept_cell["half_width"] == 0.5
     assert (
-        str(replace(of(), quick="shorter").verdict)
+        str(replace(outcome_of(), quick="shorter").verdict)
         == "quick: shorter; all that is documented shows"
     )

@@ -31,8 +31,8 @@ def test_loss_is_recovered_from_the_two_formulas(p: float) -> None:
 @given(st.floats(1e-6, 0.1), st.floats(1.01, 1.5))
 def test_more_loss_moves_the_two_formulas_apart(p: float, factor: float) -> None:
     near, far = (
-        float(pftk.triple_duplicate_only(one, 1.0, b=1) / floyd_fall.bound(one, 1.0))
-        for one in (p, p * factor)
+        float(pftk.triple_duplicate_only(loss, 1.0, b=1) / floyd_fall.bound(loss, 1.0))
+        for loss in (p, p * factor)
     )
     assert far < near < 1
 
@@ -40,7 +40,7 @@ def test_more_loss_moves_the_two_formulas_apart(p: float, factor: float) -> None
 def test_thirty_five_rows_of_nine_sets() -> None:
     rows = validation.rows()
     assert len(rows) == 35
-    assert [len(validation.rows(one.number)) for one in validation.SETS] == [
+    assert [len(validation.rows(data_set.number)) for data_set in validation.SETS] == [
         9,
         3,
         4,
@@ -73,20 +73,22 @@ def test_the_errors_of_row_1_5_are_nearly_those_of_row_1_6() -> None:
         )
 
 
-@pytest.mark.parametrize("one", validation.SETS, ids=lambda one: one.table)
-def test_each_set_was_computed_with_the_error_probability_that_we_say(one: validation.Set) -> None:
-    assert validation.nearest_probability(one.number) == one.worked
-    if one.text is not None:
-        assert one.worked == one.text
-    assert (one.worked != one.caption) == (one.number in (2, 3, 4))
+@pytest.mark.parametrize("data_set", validation.SETS, ids=lambda data_set: data_set.table)
+def test_each_set_was_computed_with_the_error_probability_that_we_say(
+    data_set: validation.Set,
+) -> None:
+    assert validation.nearest_probability(data_set.number) == data_set.worked
+    if data_set.text is not None:
+        assert data_set.worked == data_set.text
+    assert (data_set.worked != data_set.caption) == (data_set.number in (2, 3, 4))
 
 
 def test_the_recovered_interval_holds_the_recovered_loss() -> None:
     for row in validation.rows():
-        found = validation.recovered(row)
-        assert found["p_low"] < found["p"] < found["p_high"]
-        assert found["mean_rtt"] == pytest.approx(
-            float(floyd_fall.bound(found["p"], 1.0)) / float(row["FF"]), rel=1e-9
+        inputs = validation.recovered(row)
+        assert inputs["p_low"] < inputs["p"] < inputs["p_high"]
+        assert inputs["mean_rtt"] == pytest.approx(
+            float(floyd_fall.bound(inputs["p"], 1.0)) / float(row["FF"]), rel=1e-9
         )
 
 
@@ -139,11 +141,11 @@ def test_table_7_2_falls_with_loss_and_rises_with_the_window(
 ) -> None:
     p = [row[0] for row in table_7_2.rows()]
     for w in table_7_2.WINDOWS:
-        column = [table[one, w] for one in p]
+        column = [table[loss, w] for loss in p]
         assert column == sorted(column)
         assert max(column) < table_7_2.L
-    for one in p:
-        by_window = [table[one, w] for w in table_7_2.WINDOWS]
+    for loss in p:
+        by_window = [table[loss, w] for w in table_7_2.WINDOWS]
         assert all(later >= earlier * (1 - 1e-12) for earlier, later in pairwise(by_window))
 
 
@@ -158,9 +160,9 @@ def test_mean_throughput_falls_with_loss_and_stays_below_the_link(case: sweep.Ca
 
 @pytest.mark.parametrize("case", throughput_spread.LINKS)
 def test_a_peak_is_above_what_is_around_it(case: sweep.Case) -> None:
-    found = sweep.peak(case, sweep.sd)
-    assert found.value == pytest.approx(sweep.sd(case, found.p))
-    assert found.value > max(sweep.sd(case, found.p * factor) for factor in (0.5, 0.9, 1.1, 2))
+    peak = sweep.peak(case, sweep.sd)
+    assert peak.value == pytest.approx(sweep.sd(case, peak.p))
+    assert peak.value > max(sweep.sd(case, peak.p * factor) for factor in (0.5, 0.9, 1.1, 2))
 
 
 def test_the_standard_deviation_is_below_half_of_the_link_rate() -> None:
@@ -188,7 +190,7 @@ def test_where_the_limit_ceases_to_be_the_likeliest_window() -> None:
 
 
 def test_the_largest_spread_of_the_window_grows_with_its_limit() -> None:
-    found = [window_moments.largest_sd(w_max) for w_max in window_moments.LARGEST_SD]
-    assert [sd for _, sd in found] == sorted(sd for _, sd in found)
-    assert [p for p, _ in found] == sorted((p for p, _ in found), reverse=True)
-    assert math.isclose(found[2][1], 15.42, rel_tol=0.001)
+    largest = [window_moments.largest_sd(w_max) for w_max in window_moments.LARGEST_SD]
+    assert [sd for _, sd in largest] == sorted(sd for _, sd in largest)
+    assert [p for p, _ in largest] == sorted((p for p, _ in largest), reverse=True)
+    assert math.isclose(largest[2][1], 15.42, rel_tol=0.001)

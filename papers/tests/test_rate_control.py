@@ -9,7 +9,7 @@ from ackclock_papers.own.rate_control.senders import RENO, SENDERS, Sender, flow
 from ackclock_papers.scenarios import scenario
 
 
-@pytest.mark.parametrize("sender", SENDERS, ids=lambda one: one.label)
+@pytest.mark.parametrize("sender", SENDERS, ids=lambda sender: sender.label)
 def test_all_packets_are_equally_long(sender: Sender) -> None:
     times = {"duration_s": 20, "warmup_s": 0, "sample_interval_s": 5}
     result = simulate(scenario("alone", hops(83), [flow(sender)], **times, replicates=1))
@@ -23,14 +23,18 @@ def test_rates_over_time_are_what_was_sent() -> None:
     change = figures_2_4.BLACKOUT
     run = change.runs()[RENO.label].scenario.replace({"replicates": 2})
     result = simulate(run)
-    found = rates({RENO.label: result})[RENO.label]
-    assert found.shape == (2, EDGES_S.size - 1)
+    sent_rates = rates({RENO.label: result})[RENO.label]
+    assert sent_rates.shape == (2, EDGES_S.size - 1)
     sent = result.rows("samples", replicate=0)
     within = [
-        one for one in sent.to_pylist() if EDGES_S[0] - 1e-6 <= one["time_s"] <= EDGES_S[-1] + 1e-6
+        sample
+        for sample in sent.to_pylist()
+        if EDGES_S[0] - 1e-6 <= sample["time_s"] <= EDGES_S[-1] + 1e-6
     ]
     packets = within[-1]["sent_packets"] - within[0]["sent_packets"]
-    assert found[0].sum() * SCALE_S * 1e6 / (1448 * 8) == pytest.approx(packets, rel=1e-6)
-    dark = found[:, (EDGES_S[:-1] >= FROM_S + 1) & (EDGES_S[1:] <= FROM_S + figures_2_4.OUTAGE_S)]
+    assert sent_rates[0].sum() * SCALE_S * 1e6 / (1448 * 8) == pytest.approx(packets, rel=1e-6)
+    dark = sent_rates[
+        :, (EDGES_S[:-1] >= FROM_S + 1) & (EDGES_S[1:] <= FROM_S + figures_2_4.OUTAGE_S)
+    ]
     assert dark.shape == (2, figures_2_4.OUTAGE_S - 1)
-    assert dark.max() < 0.1 * found.mean()
+    assert dark.max() < 0.1 * sent_rates.mean()

@@ -41,17 +41,17 @@ def test_every_connection_has_channels_of_its_own_both_ways() -> None:
     used = [method for flow in tree["flows"] for method in (*flow["route"], *flow["return"])]
     assert sorted(used) == sorted(hop["name"] for hop in tree["hops"])
     by_name = {hop["name"]: hop for hop in tree["hops"]}
-    for flow, (reading, of) in zip(
+    for flow, (reading, data_set) in zip(
         tree["flows"],
         [
-            (reading, of)
+            (reading, data_set)
             for reading in (emulator.AS_PRINTED, emulator.BOTH)
-            for of in validation.SETS
+            for data_set in validation.SETS
         ],
         strict=True,
     ):
-        assert flow["name"] == emulator.flow_name(of, reading)
-        assert flow["transport"]["mss"] == f"{of.mtu_bytes - 52} bytes"
+        assert flow["name"] == emulator.flow_name(data_set, reading)
+        assert flow["transport"]["mss"] == f"{data_set.mtu_bytes - 52} bytes"
         assert flow["transport"]["receive_window"] == "64 packets"
         for hop in (by_name[flow["route"][0]], by_name[flow["return"][0]]):
             assert hop["delay"] == "200 ms"
@@ -60,7 +60,7 @@ def test_every_connection_has_channels_of_its_own_both_ways() -> None:
             )
             [error] = hop["impairments"]
             assert (units.share(error["probability"]), error["applies"]) == (
-                pytest.approx(of.worked),
+                pytest.approx(data_set.worked),
                 "all",
             )
 
@@ -70,7 +70,7 @@ def test_who_runs_beside_a_connection_changes_nothing() -> None:
         simulate(emulator.scenario(readings, "linux-2012", 20)).tables["flows"]
         for readings in ([emulator.BOTH], [emulator.AS_PRINTED, emulator.BOTH])
     )
-    names = {emulator.flow_name(of, emulator.BOTH) for of in validation.SETS}
+    names = {emulator.flow_name(data_set, emulator.BOTH) for data_set in validation.SETS}
     assert [row for row in beside.to_pylist() if row["flow"] in names] == alone.to_pylist()
 
 
@@ -88,22 +88,22 @@ LAW = [{"low_s": R / sqrt(1.01), "high_s": R * sqrt(1.01), "samples": 50} for R 
 
 
 def test_a_connection_in_segments() -> None:
-    found = estimators.connection(ROW, TRUTH, LAW)
-    assert found.metrics == {"ATp": 20.0, "ATpXmit": 21.0, "NoTOTput": 22.0}
-    assert found.losses == {
+    connection = estimators.connection(ROW, TRUTH, LAW)
+    assert connection.metrics == {"ATp": 20.0, "ATpXmit": 21.0, "NoTOTput": 22.0}
+    assert connection.losses == {
         "triple duplicates": 0.006, "estimate": 0.01, "retransmissions": 0.012,
         "post-loss ACKs": 0.008,
         "dropped": 0.01,
     }  # fmt: skip
-    assert (found.mean_rtt, found.sd_rtt) == (pytest.approx(0.5), pytest.approx(0.1))
-    assert (found.window, found.receive_window, found.timeouts) == (11.0, 64.0, 0.2)
-    assert found.first_timeout == pytest.approx(0.5 + 4 * 0.1)
-    assert replace(found, sd_rtt=0.01).first_timeout == pytest.approx(0.5 + 0.2)
+    assert (connection.mean_rtt, connection.sd_rtt) == (pytest.approx(0.5), pytest.approx(0.1))
+    assert (connection.window, connection.receive_window, connection.timeouts) == (11.0, 64.0, 0.2)
+    assert connection.first_timeout == pytest.approx(0.5 + 4 * 0.1)
+    assert replace(connection, sd_rtt=0.01).first_timeout == pytest.approx(0.5 + 0.2)
 
 
 def test_predictions_of_a_connection() -> None:
-    found = estimators.connection(ROW, TRUTH, LAW)
-    free = estimators.predictions(found, 1e9)
+    connection = estimators.connection(ROW, TRUTH, LAW)
+    free = estimators.predictions(connection, 1e9)
     # sqrt(3/2)/(R sqrt p); and E w of the specification's chain at p = 0.01 with a limit that has
     # no effect.
     assert free["FF"] == pytest.approx(sqrt(1.5) / (0.5 * 0.1))
@@ -113,13 +113,14 @@ def test_predictions_of_a_connection() -> None:
     assert free["X"] == pytest.approx(by_round / 0.5, rel=1e-4)
     assert free["PFTK"] < free["FF"]
     assert free["X with timeouts"] < free["X"]
-    linked = estimators.predictions(found, 20.0)
+    linked = estimators.predictions(connection, 20.0)
     assert max(linked["ET by round"], linked["ET by segment"], linked["X"]) <= 20.0
     # Fewer losses give larger windows; without losses, only the receiver's window limits.
     assert (
-        estimators.mean_throughput(found, 1e9, "round", "triple duplicates") > free["ET by round"]
+        estimators.mean_throughput(connection, 1e9, "round", "triple duplicates")
+        > free["ET by round"]
     )
-    lossless = replace(found, losses=found.losses | {"triple duplicates": 0.0})
+    lossless = replace(connection, losses=connection.losses | {"triple duplicates": 0.0})
     assert estimators.mean_throughput(lossless, 1e9, "round", "triple duplicates") == pytest.approx(
         64 * shorter
     )
@@ -154,20 +155,20 @@ def test_only_connections_that_models_can_be_asked_about_are_taken() -> None:
     ]
     law = [bucket | key | {"part": "whole"} for key in keys[:3] for bucket in LAW]
     law += [bucket | keys[3] | {"part": "receiver_side"} for bucket in LAW]
-    found = estimators.connections(
+    taken = estimators.connections(
         tables(flows=[TRUTH | key for key in keys]),
         tables(connections=connections, rtt_histogram=law),
     )
-    assert [one.instance for one in found] == [0]
+    assert [connection.instance for connection in taken] == [0]
 
 
 def test_what_is_said_holds_for_the_published_rows() -> None:
-    found = set_rows.findings([set_rows.published(of) for of in validation.SETS])
-    assert all(holds for _, holds in found.values())
-    assert found["slow"][0].startswith("in 17 of 18 connections")
-    assert found["fast"][0].startswith("in 9 of 15 connections")
-    assert found["above"][0] == "set 1: 7 of 9, set 3: 2 of 3, set 4: 2 of 3"
-    assert found["order"][0] == "in 33 of 33 connections"
+    findings = set_rows.findings([set_rows.published(data_set) for data_set in validation.SETS])
+    assert all(holds for _, holds in findings.values())
+    assert findings["slow"][0].startswith("in 17 of 18 connections")
+    assert findings["fast"][0].startswith("in 9 of 15 connections")
+    assert findings["above"][0] == "set 1: 7 of 9, set 3: 2 of 3, set 4: 2 of 3"
+    assert findings["order"][0] == "in 33 of 33 connections"
 
 
 def made_up(number: int, **values: float) -> Rows:
@@ -179,9 +180,9 @@ def made_up(number: int, **values: float) -> Rows:
         set_rows.SELF_FILLED: 8.0, "X with timeouts": 8.0, "timeouts": 0.3,
     }  # fmt: skip
     named = {name.replace("_", " "): value for name, value in values.items() if name != "L"}
-    of = validation.SETS[number - 1]
+    data_set = validation.SETS[number - 1]
     return Rows(
-        of,
+        data_set,
         "mine",
         values.get("L", 100.0),
         {name: (value,) * 2 for name, value in (usual | named).items()},
@@ -211,7 +212,7 @@ def test_each_claim_fails_on_its_own_numbers(changed: dict[str, Rows], fails: se
     } == fails
 
 
-def found(
+def causes_with(
     printed: list[Rows] | None = None, theirs: list[Rows] | None = None, **changed: Rows
 ) -> list[causes.Cause]:
     by_name = {PUBLISHED: theirs or nine(), "mine": nine(**changed)}
@@ -221,42 +222,42 @@ def found(
 
 
 def test_without_numbers_there_is_no_cause() -> None:
-    assert found() == []
-    assert found(nine()) == []
+    assert causes_with() == []
+    assert causes_with(nine()) == []
 
 
 @pytest.mark.parametrize(
     ("cause", "words", "explains"),
     [
-        (found(theirs=nine(set_1=made_up(1, **{set_rows.WINDOW_LAW: 0.5}))), "windows are larger",
-         {"slow", "above"}),
+        (causes_with(theirs=nine(set_1=made_up(1, **{set_rows.WINDOW_LAW: 0.5}))),
+         "windows are larger", {"slow", "above"}),
         (
-            found(set_3=made_up(3, ATpXmit=9.9, L=10.0, NoTOTput=13.0, FF=8.0)),
+            causes_with(set_3=made_up(3, ATpXmit=9.9, L=10.0, NoTOTput=13.0, FF=8.0)),
             "the link is full in set 3,",
             {"slow", "above"},
         ),
-        (found(set_2=made_up(2, NoTOTput=10.5, L=10.0, ATpXmit=9.0)),
+        (causes_with(set_2=made_up(2, NoTOTput=10.5, L=10.0, ATpXmit=9.0)),
          "above what the link passes in set 2", {"slow"}),
-        (found(**{f"set_{n}": made_up(n, L=54.25) for n in range(5, 10)}),
+        (causes_with(**{f"set_{n}": made_up(n, L=54.25) for n in range(5, 10)}),
          "L as printed is 2.2 times", {"together"}),
-        (found(nine(set_5=made_up(5, triple_duplicates=0.002))), "with the queue as printed",
+        (causes_with(nine(set_5=made_up(5, triple_duplicates=0.002))), "with the queue as printed",
          set()),
         (
-            found(
+            causes_with(
                 theirs=nine(set_9=made_up(9, ATp=5.0)),
                 set_9=made_up(9, ATp=10.0, X_with_timeouts=7.0),
             ),
             "in set 9",
             set(),
         ),
-        (found(set_6=made_up(6, dropped=0.005)), "more is taken for lost than was dropped in set 6",
-         {"fast"}),
+        (causes_with(set_6=made_up(6, dropped=0.005)),
+         "more is taken for lost than was dropped in set 6", {"fast"}),
     ],
 )  # fmt: skip
 def test_each_cause_has_its_numbers(
     cause: list[causes.Cause], words: str, explains: set[str]
 ) -> None:
-    named = [one for one in cause if words in one.what]
+    named = [candidate for candidate in cause if words in candidate.observation]
     assert len(named) == 1
     assert set(named[0].explains) == explains
     # NoTOTput may also exceed a full link; all other causes stand alone.
@@ -291,9 +292,9 @@ def check_physics(record: dict[str, Any]) -> None:
         if row[1] == emulator.BOTH.name
     ]
     assert len(ours) == 9
-    known = [row for row in ours if row["ATp"] != "–"]
-    assert len(known) >= 5
-    for row in known:
+    measured = [row for row in ours if row["ATp"] != "–"]
+    assert len(measured) >= 5
+    for row in measured:
         ATp, ATpXmit, L = (float(row[name]) for name in ("ATp", "ATpXmit", "L"))
         # Data sent in a burst counts as transmitted while it still waits for the link.
         assert 0 < ATp <= L
@@ -329,8 +330,11 @@ def test_a_short_emulation_end_to_end(tmp_path: Path) -> None:
 
 
 def test_the_figure_leaves_out_who_is_not_there() -> None:
-    by_name = {PUBLISHED: [set_rows.published(of) for of in validation.SETS], "mine": nine()}
-    by_name["nobody"] = [Rows(of, "nobody", 1.0, {}) for of in validation.SETS]
+    by_name = {
+        PUBLISHED: [set_rows.published(data_set) for data_set in validation.SETS],
+        "mine": nine(),
+    }
+    by_name["nobody"] = [Rows(data_set, "nobody", 1.0, {}) for data_set in validation.SETS]
     [axes] = revalidation._draw(by_name, "somebody").axes
     assert [line.get_label() for line in axes.get_lines()] == [PUBLISHED, "mine", "+15 %", "-15 %"]
     assert plot.render(revalidation._draw(by_name, "somebody"), "svg")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ackclock_papers import rfc9438
 
 loss = st.floats(1e-9, 0.5)
-columns = pytest.mark.parametrize("column", rfc9438.COLUMNS, ids=lambda one: one.label)
+columns = pytest.mark.parametrize("column", rfc9438.COLUMNS, ids=lambda column: column.label)
 
 
 @columns
@@ -47,7 +47,7 @@ def test_a_tenth_of_the_round_trip_time_is_as_ten_times_the_loss(p: float) -> No
 
 @pytest.mark.parametrize("RTT", rfc9438.AVERAGE_WINDOWS)
 def test_every_printed_window_to_the_segment(RTT: float) -> None:
-    found = rfc9438.windows(RTT, "").comparisons[0]
-    assert len(found.cells) == 7 * 5
-    for cell in found.cells:
+    comparison = rfc9438.windows(RTT, "").comparisons[0]
+    assert len(comparison.cells) == 7 * 5
+    for cell in comparison.cells:
         assert math.floor(cell.ours + 0.5) == int(cell.text), cell

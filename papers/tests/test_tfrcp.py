@@ -53,14 +53,14 @@ def test_buffers_are_bandwidth_delay_products(path: Path, packets: int) -> None:
 
 
 def test_every_guess_is_asked_once() -> None:
-    found = guesses()
-    assert len(set(found)) == len(found) == 2 * 3 * 2
-    assert CENTRAL in found
-    assert len({path.label for path in found}) == len(found)
+    paths = guesses()
+    assert len(set(paths)) == len(paths) == 2 * 3 * 2
+    assert CENTRAL in paths
+    assert len({path.label for path in paths}) == len(paths)
 
 
 @pytest.mark.parametrize(
-    "sender", [RENO, CUBIC, TFRC, s1(2), s2(10), s3(1.5, 3.0)], ids=lambda one: one.label
+    "sender", [RENO, CUBIC, TFRC, s1(2), s2(10), s3(1.5, 3.0)], ids=lambda sender: sender.label
 )
 def test_everybody_sends_packets_of_one_length_and_half_are_tcp(sender: Sender) -> None:
     result = short(sender)
@@ -68,15 +68,15 @@ def test_everybody_sends_packets_of_one_length_and_half_are_tcp(sender: Sender) 
     for point, load in enumerate((4, 10)):
         for replicate in range(2):
             groups = [
-                one["flow"]
-                for one in flows
-                if (one["point"], one["replicate"]) == (point, replicate)
+                flow["flow"]
+                for flow in flows
+                if (flow["point"], flow["replicate"]) == (point, replicate)
             ]
             assert [groups.count(name) for name in (TCP, OTHER)] == [load // 2, load // 2]
     # The bottleneck serves whole packets of 1000 bytes, so all service is a multiple of them.
     for row in result.rows("hops", hop=BOTTLENECK).to_pylist():
         assert row["served_bytes"] % CENTRAL.packet_bytes == 0
-    shortest = min(one["rtt_min_s"] for one in flows)
+    shortest = min(flow["rtt_min_s"] for flow in flows)
     serving = CENTRAL.service_time_s + 40 * 8e-8
     assert 2 * CENTRAL.delay_s + serving == pytest.approx(shortest, abs=2 * CENTRAL.service_time_s)
 
@@ -112,10 +112,10 @@ def test_f_is_the_product_of_its_causes() -> None:
     table = causes.causes({"TFRCP": result}, (4, 10))
     sent = metrics.rate_ratio(OTHER, TCP, column="sent_packets")
     for row, values in zip(table.rows, by_load(result, sent, (4, 10)).values(), strict=True):
-        found, *factors = (float(cell.partition(" ±")[0]) for cell in row[2:6])
-        assert found == pytest.approx(np.mean(values), rel=0.01)
+        ratio, *factors = (float(cell.partition(" ±")[0]) for cell in row[2:6])
+        assert ratio == pytest.approx(np.mean(values), rel=0.01)
         # The mean of a product is only about the product of the means.
-        assert math.prod(factors) == pytest.approx(found, rel=0.1)
+        assert math.prod(factors) == pytest.approx(ratio, rel=0.1)
 
 
 def test_means_over_loads_are_of_each_replicate() -> None:
@@ -124,7 +124,7 @@ def test_means_over_loads_are_of_each_replicate() -> None:
     assert friendliness.over_loads(values, (10,)).mean == pytest.approx(1.5)
     columns = friendliness.f_columns(values)
     assert list(columns) == ["mean", *(f"N = {load}" for load in FEW_LOADS)]
-    assert [one.mean for one, _ in columns.values()] == [3.5, 1.5, 3.5, 5.5]
+    assert [value.mean for value, _ in columns.values()] == [3.5, 1.5, 3.5, 5.5]
 
 
 def test_a_star_is_a_mean_outside_its_band() -> None:
@@ -139,7 +139,7 @@ def test_f_of_like_senders_is_about_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("constant", "smallest", "largest", "said"),
+    ("constant", "smallest", "largest", "statements"),
     [
         ((1.0, 1.2), (1.0, 1.5), (2.0, 7.0), (True, True, True, True, True)),
         ((1.0, 1.2), (1.0, 1.5), (1.2, 1.1), (True, True, False, False, False)),
@@ -152,20 +152,20 @@ def test_a_reading_is_told_by_what_the_figures_say(
     constant: tuple[float, float],
     smallest: tuple[float, float],
     largest: tuple[float, float],
-    said: tuple[bool, ...],
+    statements: tuple[bool, ...],
 ) -> None:
-    found = {
-        name: dict(zip(readings.LOADS, ([one, one] for one in values), strict=True))
+    by_sender = {
+        name: dict(zip(readings.LOADS, ([value, value] for value in values), strict=True))
         for name, values in (("M", constant), ("K", smallest), ("K more", largest))
     }
-    assert tuple(readings.Said.of(found)) == said
+    assert tuple(readings.Agreement.of(by_sender)) == statements
 
 
 def test_every_reading_is_another() -> None:
     texts = [
-        one.mix(sender).scenario.to_json()
-        for one in (*readings.ALONE, *readings.GRID.values())
-        for sender in one.senders.values()
+        reading.mix(sender).scenario.to_json()
+        for reading in (*readings.ALONE, *readings.GRID.values())
+        for sender in reading.senders.values()
     ]
     # The grid, with fewer replicates, includes the figures' own path; there are no other
     # duplicates.
@@ -173,7 +173,9 @@ def test_every_reading_is_another() -> None:
 
 
 def test_settings_say_what_was_run() -> None:
-    [run] = [one.value for one in settings({"short": short(s1(2))}) if one.name == "run"]
+    [run] = [
+        setting.value for setting in settings({"short": short(s1(2))}) if setting.name == "run"
+    ]
     assert run.startswith("40 s, 2 replicates")
 
 
@@ -181,10 +183,10 @@ def test_settings_say_what_was_run() -> None:
 def test_f_falls_with_m_if_ranks_say_so(step: float, falls: bool) -> None:
     chance = np.random.default_rng(1)
     f = {
-        one.label: {
+        sender.label: {
             point: list(1 + step * m + 0.02 * chance.standard_normal(5)) for point in range(5)
         }
-        for m, one in enumerate(figures_5.CONSTANT)
+        for m, sender in enumerate(figures_5.CONSTANT)
     }
     claim = figures_5.falls(f, documented=falls)
     assert claim.holds is falls
@@ -192,11 +194,11 @@ def test_f_falls_with_m_if_ranks_say_so(step: float, falls: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "transfers", [figures_5.SMALL, figures_5.LARGE], ids=lambda one: one.number
+    "transfers", [figures_5.SMALL, figures_5.LARGE], ids=lambda transfers: transfers.number
 )
 def test_transfers_of_figure_5_leave_half_of_the_bottleneck(transfers: figures_5.Transfers) -> None:
     mean_kbit = 8 * (transfers.low_kb + transfers.high_kb) / 2
-    offered = [mean_kbit / one for one in transfers.intervals_s]
+    offered = [mean_kbit / interval_s for interval_s in transfers.intervals_s]
     assert offered == sorted(offered)
     assert offered[-1] <= 0.5 * CENTRAL.rate_mbit_per_s * 1000
     scenario = transfers.beside(s1(2), CENTRAL).scenario.replace(
@@ -204,9 +206,9 @@ def test_transfers_of_figure_5_leave_half_of_the_bottleneck(transfers: figures_5
     )
     result = simulate(scenario)
     sizes = [
-        one["delivered_bytes"]
-        for one in result.tables["flows"].to_pylist()
-        if one["flow"] == "background" and one["completion_time_s"] is not None
+        flow["delivered_bytes"]
+        for flow in result.tables["flows"].to_pylist()
+        if flow["flow"] == "background" and flow["completion_time_s"] is not None
     ]
     assert len(sizes) > 20
     assert min(sizes) >= 1000 * transfers.low_kb

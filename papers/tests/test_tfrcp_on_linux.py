@@ -46,7 +46,9 @@ def test_points_are_the_pairs_and_packets_are_as_long_for_all(path: NetworkPath)
         for transport in transports.values():
             sizes = [int(transport[name].removesuffix(" bytes")) for name in ("mss", "header")]
             assert sum(sizes) == on_linux.PACKET_BYTES
-        lossy = [one["kind"] for hop in tree["hops"] for one in hop.get("impairments", ())]
+        lossy = [
+            impairment["kind"] for hop in tree["hops"] for impairment in hop.get("impairments", ())
+        ]
         assert lossy == (["iid_loss"] if path.loss else [])
 
 
@@ -84,21 +86,21 @@ def test_another_seed_is_no_other_law() -> None:
     """F is that of the result, E is never below 1, and differences are those of the logarithms."""
     results = ran(seed=2)
     apart = [on_linux.apart(results, path, pair) for path in FEW for pair in PAIRS]
-    assert all(one.mean != 0 and one.replicates == 4 for one in apart)
+    assert all(difference.mean != 0 and difference.replicates == 4 for difference in apart)
     for pair in MODELLED:
         f, e = (
-            on_linux.values(results, LINUX, FEW[0], pair, what)
-            for what in (FRIENDLINESS, CLOSENESS)
+            on_linux.values(results, LINUX, FEW[0], pair, metric)
+            for metric in (FRIENDLINESS, CLOSENESS)
         )
-        assert e == pytest.approx([max(one, 1 / one) for one in f])
+        assert e == pytest.approx([max(ratio, 1 / ratio) for ratio in f])
 
 
 def test_what_is_not_to_be_reliable_is_in_no_average() -> None:
     path, pair = FEW[0], PAIRS[1]
     result = simulate(on_linux.scenario(path, 20, 2, 3))
     reliable = [
-        {"point": PAIRS.index(pair), "replicate": one, "reliable": int(one != 1)}
-        for one in range(3)
+        {"point": PAIRS.index(pair), "replicate": replicate, "reliable": int(replicate != 1)}
+        for replicate in range(3)
     ]
     doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(reliable)})
     all_of_them = on_linux.values({named(LINUX, path): result}, LINUX, path, pair, FRIENDLINESS)
@@ -132,7 +134,7 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
     def conclude(results: Mapping[str, Result]) -> Outcome:
         seen.append(results)
         return on_linux.conclude(
-            {name: replace(one, averages_unreliable=True) for name, one in results.items()}
+            {name: replace(result, averages_unreliable=True) for name, result in results.items()}
         )
 
     prepare(tmp_path)

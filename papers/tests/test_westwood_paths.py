@@ -120,11 +120,11 @@ def test_series_have_the_means_of_the_table() -> None:
     got = over_time.mean_goodputs(result, "sender", 10, 20, 2)
     [goodput] = summarise(result, metric("goodput"))
     assert np.mean(got) == pytest.approx(goodput.interval.mean / 2e6, rel=1e-9)
-    told = over_time.mean_estimates(result, "sender", 10, 20, 2)
+    estimates = over_time.mean_estimates(result, "sender", 10, 20, 2)
     [estimate] = summarise(result, metric("rate_estimate"))
-    assert np.mean(told) == pytest.approx(estimate.interval.mean / 1e6, rel=1e-9)
+    assert np.mean(estimates) == pytest.approx(estimate.interval.mean / 1e6, rel=1e-9)
     columns = over_time.told_and_got(result, "sender", 10, 20, 2)
-    assert columns["estimate over goodput"] == quotient(told, got)
+    assert columns["estimate over goodput"] == quotient(estimates, got)
 
 
 def test_nothing_is_known_of_an_estimate_that_is_not_made() -> None:
@@ -144,5 +144,5 @@ def test_settings_say_what_was_run_and_not_what_would_have_been() -> None:
         )
         for replicates in (1, 2)
     }
-    [run] = [one.value for one in settings(path, results) if one.name == "run"]
+    [run] = [setting.value for setting in settings(path, results) if setting.name == "run"]
     assert run == "3 s, measured from 1 s on, 1 or 2 replicates"

@@ -136,7 +136,7 @@ def test_what_breaks_up_trains_is_only_where_there_are_several_senders() -> None
     alone, several = (reading.scenario(path, {"NewReno": count}, {}, 20, 1.0) for count in (1, 2))
     assert [hop.name for hop in alone.hops] == ["bottleneck", "return"]
     assert [hop.name for hop in several.hops] == ["access", "bottleneck", "return"]
-    routes = [list(one.flows[0].route) for one in (alone, several)]
+    routes = [list(scenario.flows[0].route) for scenario in (alone, several)]
     assert routes == [["bottleneck"], ["access", "bottleneck"]]
     assert list(several.flows[0].access_delay) == ["0 s", "5 ms"]
     assert (alone.flows[0].transport.send_jitter, several.flows[0].transport.send_jitter) == (
@@ -192,15 +192,18 @@ def test_a_number_of_interest_is_always_accepted() -> None:
 
 def test_every_reading_is_tabled_under_a_name_of_its_own() -> None:
     names = [
-        one.name for part in readings.PARTS for one in part.readings if one is not readings.FOUND
+        reading.name
+        for part in readings.PARTS
+        for reading in part.readings
+        if reading is not readings.FOUND
     ]
-    names += [one.name for of in readings.BY_JITTER.values() for one in of]
+    names += [reading.name for swept in readings.BY_JITTER.values() for reading in swept]
     assert len(set(names)) == len(names)
 
 
 def test_a_quotient_takes_each_replicate_once() -> None:
-    found = quotient([2.0, 6.0], [1.0, 2.0])
-    assert (found.mean, found.replicates) == (2.5, 2)
+    ratio = quotient([2.0, 6.0], [1.0, 2.0])
+    assert (ratio.mean, ratio.replicates) == (2.5, 2)
 
 
 def test_the_bound_at_a_thousandth_follows_from_the_square_root_law() -> None:

@@ -45,15 +45,15 @@ def at_points(result: Result, cells: float = 1.0, session: str = SESSION) -> lis
     """
     got, could = _rates(result, "goodput", session), _rates(result, "capacity", BOTTLENECK)
     return [
-        list(one * PACKET_BYTES / PAYLOAD_BYTES / most * cells)
-        for one, most in zip(got, could, strict=True)
+        list(goodput * PACKET_BYTES / PAYLOAD_BYTES / most * cells)
+        for goodput, most in zip(got, could, strict=True)
     ]
 
 
 def _rates(result: Result, name: str, subject: str) -> list[NDArray[np.float64]]:
     """Returns a metric of a flow or hop by replicate, for each point."""
-    found = by_replicate(result, metrics.metric(name))
-    return [np.array(list(found[point, subject].values())) for point in range(len(result.points))]
+    rates = by_replicate(result, metrics.metric(name))
+    return [np.array(list(rates[point, subject].values())) for point in range(len(result.points))]
 
 
 def as_published(result: Result, cells: float = 1.0, session: str = SESSION) -> list[Interval]:
@@ -65,7 +65,7 @@ def as_published(result: Result, cells: float = 1.0, session: str = SESSION) -> 
         TRANSFER_BYTES / 1000 / np.array(of_replicates(result, "completion_time", session, point))
         for point in range(len(result.points))
     ]
-    return [interval(one / MEAN_KB_PER_S * cells) for one in rates]
+    return [interval(rate / MEAN_KB_PER_S * cells) for rate in rates]
 
 
 def gain(above: Sequence[float], below: Sequence[float]) -> Interval:

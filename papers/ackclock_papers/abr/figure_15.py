@@ -65,7 +65,7 @@ The columns are INSTCAP, then EFFCAP by its memory.
 """
 
 #: Efficiencies, by the memory of the scheme.
-Found = Mapping[int | None, Efficiencies]
+ByMemory = Mapping[int | None, Efficiencies]
 
 
 def runs() -> Mapping[str, Run]:
@@ -79,7 +79,9 @@ def runs() -> Mapping[str, Run]:
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Concludes where a longer memory gains, and where it costs."""
-    found = {k: over_psi.found(results, one, FAST, SLOW) for k, one in SCHEMES.items()}
+    efficiencies = {
+        k: over_psi.simulated(results, scheme, FAST, SLOW) for k, scheme in SCHEMES.items()
+    }
     own = (
         Setting(
             "loop",
@@ -98,17 +100,18 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "the paper may not have",
     )
     return Outcome(
-        rests, (_comparison(found),), partial(_draw, found), _claims(found), settings(*own),
-        (_table(found),
+        rests, (_comparison(efficiencies),), partial(_draw, efficiencies), _claims(efficiencies),
+        settings(*own),
+        (_table(efficiencies),
          over_psi.transfers_table(
-             results, {_name(k): one for k, one in SCHEMES.items()}, FAST, SLOW
+             results, {_name(k): scheme for k, scheme in SCHEMES.items()}, FAST, SLOW
          )),
     )  # fmt: skip
 
 
-def _claims(found: Found) -> tuple[Claim, ...]:
+def _claims(efficiencies: ByMemory) -> tuple[Claim, ...]:
     def longer(longest: int, shortest: int, psi: float) -> Interval:
-        return gain(found[longest][psi], found[shortest][psi])
+        return gain(efficiencies[longest][psi], efficiencies[shortest][psi])
 
     return (
         *(
@@ -154,9 +157,9 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _comparison(found: Found) -> Comparison:
+def _comparison(efficiencies: ByMemory) -> Comparison:
     cells = tuple(
-        beside((f"{psi:g}",), _name(k), text, STANDARD_ERROR, found[k][psi])
+        beside((f"{psi:g}",), _name(k), text, STANDARD_ERROR, efficiencies[k][psi])
         for psi, texts in INDEPENDENT.items()
         for k, text in zip(SCHEMES, texts, strict=True)
     )
@@ -173,19 +176,19 @@ def _name(memory: int | None) -> str:
     return INSTCAP.label if memory is None else f"k = {memory}"
 
 
-def _table(found: Found) -> Table:
+def _table(efficiencies: ByMemory) -> Table:
     rows: Rows = {
-        (f"{psi:g}",): {_name(k): interval(of[psi]) for k, of in found.items()}
+        (f"{psi:g}",): {_name(k): interval(by_psi[psi]) for k, by_psi in efficiencies.items()}
         for part in (FAST, SLOW)
         for psi in part.psis
     }
     return measured("Efficiency, EFFCAP with a memory of k round trips", ("psi",), rows)
 
 
-def _draw(found: Found) -> Figure:
+def _draw(efficiencies: ByMemory) -> Figure:
     curves = [
-        curve(_legend(k), list(of), [interval(one) for one in of.values()])
-        for k, of in found.items()
+        curve(_legend(k), list(by_psi), [interval(values) for values in by_psi.values()])
+        for k, by_psi in efficiencies.items()
     ]
     title = "EFFCAP: how much to remember, by how fast the link changes"
     return plot.curves(

@@ -46,7 +46,7 @@ from ackclock_papers.abr.over_psi import (
     STANDARD_ERROR,
     X_LABEL,
     Y_FROM,
-    Found,
+    ByScheme,
     Part,
     Scheme,
 )
@@ -89,7 +89,7 @@ def runs_of_11() -> Mapping[str, Run]:
     """Returns runs of INSTCAP and EFFCAP over large psi, also with other timers."""
     compared = over_psi.schemes((INSTCAP, EFFCAP), BUFFERS)
     linux, fixed = (
-        [Scheme(one, sender=timer) for one in (INSTCAP, EFFCAP)]
+        [Scheme(feedback, sender=timer) for feedback in (INSTCAP, EFFCAP)]
         for timer in (LINUX_TIMER, FIXED_TIMER)
     )
     return (
@@ -101,7 +101,7 @@ def runs_of_11() -> Mapping[str, Run]:
 
 def runs_of_12() -> Mapping[str, Run]:
     """Returns runs of INSTCAP and EFFCAP over small psi, also with another timer."""
-    other = [Scheme(one, sender=LINUX_TIMER) for one in (INSTCAP, EFFCAP)]
+    other = [Scheme(feedback, sender=LINUX_TIMER) for feedback in (INSTCAP, EFFCAP)]
     return _long_and_short(over_psi.schemes((INSTCAP, EFFCAP), BUFFERS), SMALL) | over_psi.runs(
         other, SMALL
     )
@@ -119,8 +119,8 @@ def runs_of_14() -> Mapping[str, Run]:
 
 def _all_three(part: Part) -> dict[str, Run]:
     """Returns runs of all three schemes with one buffer, also with another timer and senders."""
-    paper = [Scheme(one) for one in SCHEMES]
-    others = [Scheme(one, sender=sender) for sender in OTHERS for one in SCHEMES]
+    paper = [Scheme(feedback) for feedback in SCHEMES]
+    others = [Scheme(feedback, sender=sender) for sender in OTHERS for feedback in SCHEMES]
     return _long_and_short(paper, part) | over_psi.runs(others, part)
 
 
@@ -131,29 +131,32 @@ def _long_and_short(schemes: Sequence[Scheme], part: Part) -> dict[str, Run]:
 
 def conclude_10(results: Results) -> Outcome:
     """Compares INSTCAP with TCP alone over small psi."""
-    found = _found(results, (NONE, INSTCAP), BUFFERS, SMALL)
+    efficiencies = _efficiencies(results, (NONE, INSTCAP), BUFFERS, SMALL)
     claims = (
         *(
             Claim.of(
                 f"INSTCAP is slightly worse than TCP alone around psi = 1: by, with {buffer} "
                 "packets",
-                loss(gain(found[INSTCAP.label, buffer][1.0], found[NONE.label, buffer][1.0])),
+                loss(gain(efficiencies[INSTCAP.label, buffer][1.0],
+                          efficiencies[NONE.label, buffer][1.0])),
                 words.SLIGHT_PERCENT, "%", than=0.0, documented=buffer > TOO_SMALL,
             )
             for buffer in BUFFERS
         ),
         *(
             Claim.of(
-                f"Both rise as psi falls to nothing: {one.label}, psi = {SMALL.psis[0]:g} above 1",
-                gain(found[one.label, BUFFER][SMALL.psis[0]], found[one.label, BUFFER][1.0]),
+                f"Both rise as psi falls to nothing: {feedback.label}, psi = {SMALL.psis[0]:g} "
+                "above 1",
+                gain(efficiencies[feedback.label, BUFFER][SMALL.psis[0]],
+                     efficiencies[feedback.label, BUFFER][1.0]),
                 Band(0), "%", than=0.0,
             )
-            for one in (NONE, INSTCAP)
+            for feedback in (NONE, INSTCAP)
         ),
         *(
             Claim.of(
                 f"INSTCAP at psi = {SMALL.psis[0]:g}, with {buffer} packets",
-                interval(found[INSTCAP.label, buffer][SMALL.psis[0]]), Band(0.85),
+                interval(efficiencies[INSTCAP.label, buffer][SMALL.psis[0]]), Band(0.85),
                 origin=Origin.INFERRED,
             )
             for buffer in BUFFERS
@@ -166,32 +169,32 @@ def conclude_10(results: Results) -> Outcome:
         )
     )
     return _outcome(
-        results, rests, claims, found, SMALL, "Small psi: without feedback, and with INSTCAP"
+        results, rests, claims, efficiencies, SMALL, "Small psi: without feedback, and with INSTCAP"
     )
 
 
 def conclude_11(results: Results) -> Outcome:
     """Compares EFFCAP with INSTCAP over large psi."""
-    found = _found(results, (INSTCAP, EFFCAP), BUFFERS, LARGE)
+    efficiencies = _efficiencies(results, (INSTCAP, EFFCAP), BUFFERS, LARGE)
     gains = _gains(results, COARSE, EFFCAP, INSTCAP, LARGE)
     of_linux = _gains(results, LINUX_TIMER, EFFCAP, INSTCAP, LARGE)
     fixed = _gains(results, FIXED_TIMER, EFFCAP, INSTCAP, WORTH_FOLLOWING)
-    said = "EFFCAP is 3 to 4 % worse at large psi: its loss, at psi ="
+    statement = "EFFCAP is 3 to 4 % worse at large psi: its loss, at psi ="
     claims = (
         *(
             Claim.of(
-                f"{said} {psi:g}", loss(gains[psi]), words.from_to("3", "4"), "%", than=0.0,
+                f"{statement} {psi:g}", loss(gains[psi]), words.from_to("3", "4"), "%", than=0.0,
                 documented=psi <= 60,
             )
             for psi in (50.0, 60.0, 100.0)
         ),
         *(
             Claim.of(
-                f"It is 1 to 6 % with any timer: {name}, at psi = {psi:g}", loss(one[psi]),
+                f"It is 1 to 6 % with any timer: {name}, at psi = {psi:g}", loss(by_psi[psi]),
                 Band(1, 6), "%", origin=Origin.INFERRED,
             )
             for psi in WORTH_FOLLOWING.psis
-            for name, one in (("coarse", gains), ("that of Linux", of_linux),
+            for name, by_psi in (("coarse", gains), ("that of Linux", of_linux),
                               ("of 1.5 round trips", fixed))
         ),
     )  # fmt: skip
@@ -200,12 +203,12 @@ def conclude_11(results: Results) -> Outcome:
         "at psi = 100 EFFCAP loses 2 %, not reproduced because what it loses is the time for which "
         "it remembers the low rate after each rise, 1.5 s of 40 there, and so falls with psi",
     )
-    return _outcome(results, rests, claims, found, LARGE, "Large psi: INSTCAP and EFFCAP")
+    return _outcome(results, rests, claims, efficiencies, LARGE, "Large psi: INSTCAP and EFFCAP")
 
 
 def conclude_12(results: Results) -> Outcome:
     """Compares EFFCAP with INSTCAP over small psi."""
-    found = _found(results, (INSTCAP, EFFCAP), BUFFERS, SMALL)
+    efficiencies = _efficiencies(results, (INSTCAP, EFFCAP), BUFFERS, SMALL)
     gains = _gains(results, COARSE, EFFCAP, INSTCAP, SMALL)
     elsewhere = _gains(results, LINUX_TIMER, EFFCAP, INSTCAP, SMALL)
     claims = (
@@ -232,7 +235,7 @@ def conclude_12(results: Results) -> Outcome:
         "“small” taken for psi of 0.2 to 2",
         "it is up to a quarter better, more where the buffer is smaller",
     )
-    return _outcome(results, rests, claims, found, SMALL, "Small psi: INSTCAP and EFFCAP")
+    return _outcome(results, rests, claims, efficiencies, SMALL, "Small psi: INSTCAP and EFFCAP")
 
 
 #: Psi between where every scheme gets the link's mean rate and where every scheme can follow it.
@@ -243,8 +246,11 @@ TOO_SMALL = 8
 
 def conclude_13(results: Results) -> Outcome:
     """Compares all three schemes over large psi."""
-    found = _found(results, SCHEMES, (BUFFER,), LARGE)
-    gains = {one.label: _gains(results, COARSE, one, NONE, LARGE) for one in (INSTCAP, EFFCAP)}
+    efficiencies = _efficiencies(results, SCHEMES, (BUFFER,), LARGE)
+    gains = {
+        feedback.label: _gains(results, COARSE, feedback, NONE, LARGE)
+        for feedback in (INSTCAP, EFFCAP)
+    }
     elsewhere = _gains(results, LINUX_TIMER, INSTCAP, NONE, LARGE)
     claims = (
         *(
@@ -264,10 +270,10 @@ def conclude_13(results: Results) -> Outcome:
         ),
         *(
             Claim.of(
-                f"INSTCAP gains 15 to 35 % at psi = 100, whatever the timer: {name}", one,
+                f"INSTCAP gains 15 to 35 % at psi = 100, whatever the timer: {name}", percent,
                 Band(15, 35), "%", origin=Origin.INFERRED,
             )
-            for name, one in (("coarse", gains[INSTCAP.label][100.0]),
+            for name, percent in (("coarse", gains[INSTCAP.label][100.0]),
                               ("that of Linux", elsewhere[100.0]))
         ),
     )  # fmt: skip
@@ -277,21 +283,26 @@ def conclude_13(results: Results) -> Outcome:
         "20 to 26 %",
     )
     return _outcome(
-        results, rests, claims, found, LARGE, "Large psi: nothing, INSTCAP or EFFCAP fed back"
+        results,
+        rests,
+        claims,
+        efficiencies,
+        LARGE,
+        "Large psi: nothing, INSTCAP or EFFCAP fed back",
     )
 
 
 def conclude_14(results: Results) -> Outcome:
     """Compares all three schemes over small psi."""
-    found = _found(results, SCHEMES, (BUFFER,), SMALL)
+    efficiencies = _efficiencies(results, SCHEMES, (BUFFER,), SMALL)
     gains = _gains(results, COARSE, EFFCAP, NONE, SMALL)
-    effcap, instcap = (found[one.label, BUFFER] for one in (EFFCAP, INSTCAP))
-    remembering = over_psi.found(results, Scheme(LONG_MEMORY), SMALL)
-    said = "EFFCAP is 10 to 15 % better than TCP alone at small psi: its gain, at psi ="
+    effcap, instcap = (efficiencies[feedback.label, BUFFER] for feedback in (EFFCAP, INSTCAP))
+    remembering = over_psi.simulated(results, Scheme(LONG_MEMORY), SMALL)
+    statement = "EFFCAP is 10 to 15 % better than TCP alone at small psi: its gain, at psi ="
     claims = (
         *(
             Claim.of(
-                f"{said} {psi:g}", gains[psi], words.from_to("10", "15"), "%", than=0.0,
+                f"{statement} {psi:g}", gains[psi], words.from_to("10", "15"), "%", than=0.0,
                 documented=psi == 1
             )
             for psi in (0.3, 1.0, 2.0)
@@ -328,16 +339,21 @@ def conclude_14(results: Results) -> Outcome:
         )
     )
     return _outcome(
-        results, rests, claims, found, SMALL, "Small psi: nothing, INSTCAP or EFFCAP fed back"
+        results,
+        rests,
+        claims,
+        efficiencies,
+        SMALL,
+        "Small psi: nothing, INSTCAP or EFFCAP fed back",
     )
 
 
-def _found(
+def _efficiencies(
     results: Results, feedbacks: Sequence[Feedback], buffers: Sequence[int], part: Part
-) -> Found:
+) -> ByScheme:
     return {
-        (one.feedback.label, one.buffer): over_psi.found(results, one, part)
-        for one in over_psi.schemes(feedbacks, buffers)
+        (scheme.feedback.label, scheme.buffer): over_psi.simulated(results, scheme, part)
+        for scheme in over_psi.schemes(feedbacks, buffers)
     }
 
 
@@ -345,17 +361,22 @@ def _gains(
     results: Results, sender: Sender, above: Feedback, below: Feedback, part: Part
 ) -> dict[float, Interval]:
     """Returns the gain of one feedback over another, by psi."""
-    one, other = (
-        over_psi.found(results, Scheme(feedback, sender=sender), part)
+    higher, lower = (
+        over_psi.simulated(results, Scheme(feedback, sender=sender), part)
         for feedback in (above, below)
     )
-    return {psi: gain(one[psi], other[psi]) for psi in part.psis}
+    return {psi: gain(higher[psi], lower[psi]) for psi in part.psis}
 
 
 def _outcome(
-    results: Results, rests: Basis, claims: tuple[Claim, ...], found: Found, part: Part, title: str
+    results: Results,
+    rests: Basis,
+    claims: tuple[Claim, ...],
+    efficiencies: ByScheme,
+    part: Part,
+    title: str,
 ) -> Outcome:
-    buffers = list(dict.fromkeys(buffer for _, buffer in found))
+    buffers = list(dict.fromkeys(buffer for _, buffer in efficiencies))
     own = (
         Setting(
             "loop",
@@ -366,25 +387,25 @@ def _outcome(
         Setting("runs", over_psi.lengths(results), Origin.GUESSED),
         PROTOCOL,
     )
-    by_label = {one.label: one for one in SCHEMES}
-    shown = {_name(*key): Scheme(by_label[key[0]], key[1]) for key in found}
-    tables = [_table(found, part), over_psi.transfers_table(results, shown, part)]
-    comparisons = [over_psi.beside_reference(found)]
+    by_label = {feedback.label: feedback for feedback in SCHEMES}
+    shown = {_name(*key): Scheme(by_label[key[0]], key[1]) for key in efficiencies}
+    tables = [_table(efficiencies, part), over_psi.transfers_table(results, shown, part)]
+    comparisons = [over_psi.beside_reference(efficiencies)]
     if len(buffers) == 1:
         tables.append(_of_today(results, part))
         comparisons.append(_of_linux_timer(results, part))
     return Outcome(
-        rests, tuple(comparisons), partial(_draw, results, found, part, title), claims,
+        rests, tuple(comparisons), partial(_draw, results, efficiencies, part, title), claims,
         settings(*own), tuple(tables),
     )  # fmt: skip
 
 
 def _of_linux_timer(results: Results, part: Part) -> Comparison:
-    of = over_psi.found(results, Scheme(NONE, sender=LINUX_TIMER), part)
+    by_psi = over_psi.simulated(results, Scheme(NONE, sender=LINUX_TIMER), part)
     cells = tuple(
-        over_psi.beside((f"{psi:g}",), NONE.label, text, STANDARD_ERROR, of[psi])
+        over_psi.beside((f"{psi:g}",), NONE.label, text, STANDARD_ERROR, by_psi[psi])
         for psi, text in INDEPENDENT_OF_LINUX_TIMER.items()
-        if psi in of
+        if psi in by_psi
     )
     return Comparison(
         "Efficiency with the timer of Linux, beside a reference simulation", Origin.REFERENCE,
@@ -392,11 +413,11 @@ def _of_linux_timer(results: Results, part: Part) -> Comparison:
     )  # fmt: skip
 
 
-def _table(found: Found, part: Part) -> Table:
+def _table(efficiencies: ByScheme, part: Part) -> Table:
     rows: Rows = {
         (f"{psi:g}",): {
-            _name(label, buffer): interval(efficiencies[psi])
-            for (label, buffer), efficiencies in found.items()
+            _name(label, buffer): interval(by_psi[psi])
+            for (label, buffer), by_psi in efficiencies.items()
         }
         for psi in part.psis
     }
@@ -411,27 +432,29 @@ def _of_today(results: Results, part: Part) -> Table:
     rows: Rows = {(f"{psi:g}", sender.label): {} for psi in part.psis for sender in OTHERS}
     for sender in OTHERS:
         cells = None if sender is LINUX_TIMER else 1.0
-        for one in SCHEMES:
-            of = over_psi.found(results, Scheme(one, sender=sender), part, cells=cells)
+        for feedback in SCHEMES:
+            by_psi = over_psi.simulated(results, Scheme(feedback, sender=sender), part, cells=cells)
             for psi in part.psis:
-                rows[f"{psi:g}", sender.label][one.label] = interval(of[psi])
+                rows[f"{psi:g}", sender.label][feedback.label] = interval(by_psi[psi])
     return measured("Other senders; those of today have no cells", ("psi", "sender"), rows)
 
 
-def _draw(results: Results, found: Found, part: Part, title: str) -> Figure:
-    several = len({buffer for _, buffer in found}) > 1
+def _draw(results: Results, efficiencies: ByScheme, part: Part, title: str) -> Figure:
+    several = len({buffer for _, buffer in efficiencies}) > 1
     curves = [
         curve(
             _name(label, buffer) if several else label,
             part.psis,
-            [interval(of[psi]) for psi in part.psis],
+            [interval(by_psi[psi]) for psi in part.psis],
         )
-        for (label, buffer), of in found.items()
+        for (label, buffer), by_psi in efficiencies.items()
     ]
     if not several:
-        for one in SCHEMES:
-            of = over_psi.found(results, Scheme(one, sender=CUBIC_TODAY), part, cells=1)
-            curves.append(curve(_today(one), part.psis, [interval(of[psi]) for psi in part.psis]))
+        for feedback in SCHEMES:
+            today = over_psi.simulated(results, Scheme(feedback, sender=CUBIC_TODAY), part, cells=1)
+            curves.append(
+                curve(_today(feedback), part.psis, [interval(today[psi]) for psi in part.psis])
+            )
         curves.insert(
             0,
             plot.Curve(

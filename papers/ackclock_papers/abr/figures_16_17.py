@@ -76,7 +76,7 @@ The columns are in the order of `CURVES`. All but TCP alone have cells.
 Results = Mapping[str, Result]
 
 
-class Found(NamedTuple):
+class Link(NamedTuple):
     """Efficiencies over one link.
 
     Attributes:
@@ -87,12 +87,12 @@ class Found(NamedTuple):
     sojourn_ms: int
     efficiencies: Mapping[int, Mapping[str, list[float]]]
 
-    def above(self, one: tuple[int, str], other: tuple[int, str]) -> Interval:
+    def above(self, first: tuple[int, str], second: tuple[int, str]) -> Interval:
         """Returns by how many percent one efficiency exceeds another.
 
         Each is given by a Delta and a label.
         """
-        higher, lower = (self.efficiencies[delta][name] for delta, name in (one, other))
+        higher, lower = (self.efficiencies[delta][name] for delta, name in (first, second))
         return gain(higher, lower)
 
 
@@ -110,22 +110,24 @@ def _name(memory: int) -> str:
     return f"k = {memory}"
 
 
-def _found(results: Results, sojourn_ms: int) -> Found:
+def _simulated(results: Results, sojourn_ms: int) -> Link:
     efficiencies = {
-        delta: {name: over_delta.found(results, scheme(delta, name), sojourn_ms) for name in CURVES}
+        delta: {
+            name: over_delta.simulated(results, scheme(delta, name), sojourn_ms) for name in CURVES
+        }
         for delta in ROUND_TRIPS_MS
     }
-    return Found(sojourn_ms, efficiencies)
+    return Link(sojourn_ms, efficiencies)
 
 
 def _claims_of_16(results: Results) -> tuple[Claim, ...]:
-    found = _found(results, SLOW_MS)
+    slow = _simulated(results, SLOW_MS)
     return (
         *(
             Claim.of(
                 f"Efficiency is considerably lower with a larger Δ: {FARTHEST} ms below {NEAREST} "
                 f"ms, {name}",
-                loss(found.above((FARTHEST, name), (NEAREST, name))), words.STRONG_PERCENT, "%",
+                loss(slow.above((FARTHEST, name), (NEAREST, name))), words.STRONG_PERCENT, "%",
                 than=0.0,
             )
             for name in (_name(LEAST), _name(ENOUGH), _name(LONG), _name(LONGEST))
@@ -133,14 +135,14 @@ def _claims_of_16(results: Results) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"A larger N lifts it to 0.6 where Δ is large: k = {LONGEST}, at Δ = {delta} ms",
-                interval(found.efficiencies[delta][_name(LONGEST)]), words.about("0.6", whole=1),
+                interval(slow.efficiencies[delta][_name(LONGEST)]), words.about("0.6", whole=1),
             )
             for delta in (300, 400, 500)
         ),
         *(
             Claim.of(
                 f"The more, the larger k is: k = {longer} above {shorter}, at Δ = {FARTHEST} ms",
-                found.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%",
+                slow.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%",
                 than=0.0,
             )
             for shorter, longer in ((LEAST, ENOUGH), (ENOUGH, LONG), (LONG, LONGEST))
@@ -149,13 +151,13 @@ def _claims_of_16(results: Results) -> tuple[Claim, ...]:
 
 
 def _claims_of_17(results: Results) -> tuple[Claim, ...]:
-    found, slow = _found(results, FAST_MS), _found(results, SLOW_MS)
+    fast, slow = _simulated(results, FAST_MS), _simulated(results, SLOW_MS)
     return (
         *(
             Claim.of(
                 f"There is a considerable difference at the same psi: 2 of Δ = {NEAREST} ms has "
                 f"more than 2 of Δ = {FARTHEST} ms and τ = {SLOW_MS} ms, {name}",
-                gain(found.efficiencies[NEAREST][name],
+                gain(fast.efficiencies[NEAREST][name],
                      slow.efficiencies[FARTHEST][name]), words.STRONG_PERCENT, "%", than=0.0,
                 documented=name != _name(LONGEST),
             )
@@ -164,7 +166,7 @@ def _claims_of_17(results: Results) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"k of 4 to 6 is adequate: k = {LONGEST} above {ENOUGH}, at Δ = {delta} ms",
-                found.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))),
+                fast.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))),
                 Band(most=100 * words.ABOUT), "%", documented=delta not in MORE_NEEDED,
             )
             for delta in ROUND_TRIPS_MS
@@ -180,7 +182,7 @@ WORDS = "adequate taken for within 10 %"
 def _conclude(
     sojourn_ms: int, claims: Callable[[Results], tuple[Claim, ...]], rests: Basis, results: Results
 ) -> Outcome:
-    found = _found(results, sojourn_ms)
+    link = _simulated(results, sojourn_ms)
     own = (
         Setting(
             "loop",
@@ -197,8 +199,8 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        rests, (_comparison(results, sojourn_ms),), partial(_draw, found), claims(results),
-        settings(*own), (_table(found), _published(results, sojourn_ms)),
+        rests, (_comparison(results, sojourn_ms),), partial(_draw, link), claims(results),
+        settings(*own), (_table(link), _published(results, sojourn_ms)),
     )  # fmt: skip
 
 
@@ -206,7 +208,7 @@ def _comparison(results: Results, sojourn_ms: int) -> Comparison:
     cells = tuple(
         beside(
             (f"{delta}",), name, text, STANDARD_ERROR,
-            over_delta.found(results, scheme(delta, name).timed_exactly, sojourn_ms),
+            over_delta.simulated(results, scheme(delta, name).timed_exactly, sojourn_ms),
         )
         for delta, texts in INDEPENDENT[sojourn_ms].items()
         for name, text in zip(CURVES, texts, strict=True)
@@ -217,14 +219,14 @@ def _comparison(results: Results, sojourn_ms: int) -> Comparison:
     return Comparison(title, Origin.REFERENCE, ("Δ, ms",), cells, CRITERION)
 
 
-def _table(found: Found) -> Table:
+def _table(link: Link) -> Table:
     rows: Rows = {
-        (f"{delta}", f"{found.sojourn_ms / delta:.3g}"): {
-            name: interval(values) for name, values in of.items()
+        (f"{delta}", f"{link.sojourn_ms / delta:.3g}"): {
+            name: interval(values) for name, values in by_name.items()
         }
-        for delta, of in found.efficiencies.items()
+        for delta, by_name in link.efficiencies.items()
     }
-    return measured(f"Efficiency, τ = {found.sojourn_ms} ms", ("Δ, ms", "psi"), rows)
+    return measured(f"Efficiency, τ = {link.sojourn_ms} ms", ("Δ, ms", "psi"), rows)
 
 
 def _published(results: Results, sojourn_ms: int) -> Table:
@@ -243,16 +245,16 @@ def _published(results: Results, sojourn_ms: int) -> Table:
 NOT_DRAWN = _name(2)
 
 
-def _draw(found: Found) -> Figure:
+def _draw(link: Link) -> Figure:
     curves = [
         curve(
             name if name in (NONE.label, INSTCAP.label) else f"EFFCAP, {name}", ROUND_TRIPS_MS,
-            [interval(found.efficiencies[delta][name]) for delta in ROUND_TRIPS_MS],
+            [interval(link.efficiencies[delta][name]) for delta in ROUND_TRIPS_MS],
         )
         for name in CURVES
         if name != NOT_DRAWN
     ]  # fmt: skip
-    title = f"EFFCAP: how much to remember, by how far away; τ = {found.sojourn_ms} ms"
+    title = f"EFFCAP: how much to remember, by how far away; τ = {link.sojourn_ms} ms"
     return plot.curves(
         curves, "Δ: round trip (ms)", "efficiency (of the mean capacity)", title, y_from=Y_FROM
     )

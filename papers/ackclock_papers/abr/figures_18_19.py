@@ -67,7 +67,7 @@ It is by tau (ms) and k, then by Delta (ms), then by M in the order of `MEANS`.
 
 Results = Mapping[str, Result]
 #: Efficiencies of replicates, by k, Delta (ms) and M.
-Found = Mapping[tuple[int, int, int], list[float]]
+ByScheme = Mapping[tuple[int, int, int], list[float]]
 
 
 def scheme(memory: int, round_trip_ms: int, m: int) -> Scheme:
@@ -89,22 +89,22 @@ def runs() -> Mapping[str, Run]:
     return over_delta.runs(SCHEMES.values())
 
 
-def _found(results: Results, sojourn_ms: int) -> Found:
-    return {key: over_delta.found(results, one, sojourn_ms) for key, one in SCHEMES.items()}
+def _efficiencies(results: Results, sojourn_ms: int) -> ByScheme:
+    return {key: over_delta.simulated(results, drawn, sojourn_ms) for key, drawn in SCHEMES.items()}
 
 
-def _rise(found: Found, memory: int, delta: int) -> Interval:
+def _rise(efficiencies: ByScheme, memory: int, delta: int) -> Interval:
     """Returns by how many percent efficiency rises from the smallest M to the largest."""
-    return gain(found[memory, delta, MOST], found[memory, delta, FEWEST])
+    return gain(efficiencies[memory, delta, MOST], efficiencies[memory, delta, FEWEST])
 
 
-def _claims_of_18(found: Found) -> tuple[Claim, ...]:
+def _claims_of_18(efficiencies: ByScheme) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
                 f"Efficiency falls slightly as M rises from {FEWEST} to {MOST} where Δ is small: "
                 f"by, k = {memory}, Δ = {delta} ms",
-                loss(_rise(found, memory, delta)), words.SLIGHT_PERCENT, "%", than=0.0,
+                loss(_rise(efficiencies, memory, delta)), words.SLIGHT_PERCENT, "%", than=0.0,
                 documented=delta > 50,
             )
             for memory in MEMORIES
@@ -113,20 +113,20 @@ def _claims_of_18(found: Found) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"It is insensitive to M for Δ = 200 ms: M = {MOST} above {FEWEST}, k = {memory}",
-                _rise(found, memory, 200), words.SAME_PERCENT, "%",
+                _rise(efficiencies, memory, 200), words.SAME_PERCENT, "%",
             )
             for memory in MEMORIES
         ),
     )  # fmt: skip
 
 
-def _claims_of_19(found: Found) -> tuple[Claim, ...]:
+def _claims_of_19(efficiencies: ByScheme) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
                 f"With a small N 10 to 15 % is lost as M rises from {FEWEST} to {MOST}: k = "
                 f"{SHORT}, Δ = {delta} ms",
-                loss(_rise(found, SHORT, delta)), words.from_to("10", "15"), "%", than=0.0,
+                loss(_rise(efficiencies, SHORT, delta)), words.from_to("10", "15"), "%", than=0.0,
                 documented=False,
             )
             for delta in (50, 100)
@@ -135,7 +135,7 @@ def _claims_of_19(found: Found) -> tuple[Claim, ...]:
             Claim.of(
                 f"With a large N there is no loss: M = {MOST} above {FEWEST}, k = {LONG}, Δ = "
                 f"{delta} ms",
-                _rise(found, LONG, delta), Band(words.SAME_PERCENT.least), "%",
+                _rise(efficiencies, LONG, delta), Band(words.SAME_PERCENT.least), "%",
             )
             for delta in ROUND_TRIPS_MS
         ),
@@ -143,9 +143,9 @@ def _claims_of_19(found: Found) -> tuple[Claim, ...]:
 
 
 def _conclude(
-    sojourn_ms: int, claims: Callable[[Found], tuple[Claim, ...]], rests: Basis, results: Results
+    sojourn_ms: int, claims: Callable[[ByScheme], tuple[Claim, ...]], rests: Basis, results: Results
 ) -> Outcome:
-    found = _found(results, sojourn_ms)
+    efficiencies = _efficiencies(results, sojourn_ms)
     own = (
         Setting(
             "loop",
@@ -164,8 +164,9 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        rests, (_comparison(results, sojourn_ms),), partial(_draw, found, sojourn_ms),
-        claims(found), settings(*own), (_table(found, sojourn_ms), _published(results, sojourn_ms)),
+        rests, (_comparison(results, sojourn_ms),), partial(_draw, efficiencies, sojourn_ms),
+        claims(efficiencies), settings(*own),
+        (_table(efficiencies, sojourn_ms), _published(results, sojourn_ms)),
     )  # fmt: skip
 
 
@@ -173,7 +174,7 @@ def _comparison(results: Results, sojourn_ms: int) -> Comparison:
     cells = tuple(
         beside(
             (f"{memory}", f"{delta}"), f"M = {m}", text, STANDARD_ERROR,
-            over_delta.found(results, SCHEMES[memory, delta, m].timed_exactly, sojourn_ms),
+            over_delta.simulated(results, SCHEMES[memory, delta, m].timed_exactly, sojourn_ms),
         )
         for (sojourn, memory), rows in INDEPENDENT.items()
         if sojourn == sojourn_ms
@@ -186,18 +187,18 @@ def _comparison(results: Results, sojourn_ms: int) -> Comparison:
     return Comparison(title, Origin.REFERENCE, ("k", "Δ, ms"), cells, CRITERION)
 
 
-def _table(found: Found, sojourn_ms: int) -> Table:
+def _table(efficiencies: ByScheme, sojourn_ms: int) -> Table:
     rows: Rows = {}
-    for (memory, delta, m), of in found.items():
-        rows.setdefault((f"{memory}", f"{delta}"), {})[f"M = {m}"] = interval(of)
+    for (memory, delta, m), values in efficiencies.items():
+        rows.setdefault((f"{memory}", f"{delta}"), {})[f"M = {m}"] = interval(values)
     return measured(f"Efficiency, τ = {sojourn_ms} ms", ("k", "Δ, ms"), rows)
 
 
 def _published(results: Results, sojourn_ms: int) -> Table:
     rows: Rows = {}
-    for (memory, delta, m), one in SCHEMES.items():
-        of = over_delta.published(results, one, sojourn_ms)
-        rows.setdefault((f"{memory}", f"{delta}"), {})[f"M = {m}"] = of
+    for (memory, delta, m), drawn in SCHEMES.items():
+        efficiency = over_delta.published(results, drawn, sojourn_ms)
+        rows.setdefault((f"{memory}", f"{delta}"), {})[f"M = {m}"] = efficiency
     return measured(
         "The same by the paper's protocol, four transfers of 10 MB over 75 kB/s",
         ("k", "Δ, ms"),
@@ -205,10 +206,12 @@ def _published(results: Results, sojourn_ms: int) -> Table:
     )
 
 
-def _draw(found: Found, sojourn_ms: int) -> Figure:
+def _draw(efficiencies: ByScheme, sojourn_ms: int) -> Figure:
     curves = [
         curve(
-            f"Δ {delta} ms, k = {memory}", MEANS, [interval(found[memory, delta, m]) for m in MEANS]
+            f"Δ {delta} ms, k = {memory}",
+            MEANS,
+            [interval(efficiencies[memory, delta, m]) for m in MEANS],
         )
         for memory in MEMORIES
         for delta in ROUND_TRIPS_MS
@@ -228,7 +231,7 @@ def _entry(
     question: str,
     says: str,
     sojourn_ms: int,
-    claims: Callable[[Found], tuple[Claim, ...]],
+    claims: Callable[[ByScheme], tuple[Claim, ...]],
     rests: Basis,
 ) -> Experiment:
     return entry(number, question, says, 15.0, partial(_conclude, sojourn_ms, claims, rests), runs)

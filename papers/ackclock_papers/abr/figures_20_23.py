@@ -75,7 +75,7 @@ BESIDE = (ALONE_JITTERED, TODAY_ALONE, TODAY)
 
 Results = Mapping[str, Result]
 #: Shares, by label of the pair and psi.
-Found = Mapping[str, Mapping[float, Shares]]
+ByPair = Mapping[str, Mapping[float, Shares]]
 
 #: Psi in the three ranges that the text distinguishes, and in the range that the reference
 #: simulation checks.
@@ -88,8 +88,8 @@ SMALL, MIDDLE, LARGE, ONE_TO_THREE = (
 SLIGHTLY_LESS = (0.3, 1.0, 2.0, 3.0, 20.0)
 
 
-def _claims_of_20(found: Found) -> tuple[Claim, ...]:
-    case_1 = found[CASE_1.label]
+def _claims_of_20(by_pair: ByPair) -> tuple[Claim, ...]:
+    case_1 = by_pair[CASE_1.label]
     return (
         *(
             Claim.of(
@@ -117,8 +117,8 @@ def _claims_of_20(found: Found) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _claims_of_21(found: Found) -> tuple[Claim, ...]:
-    case_1, case_2 = found[CASE_1.label], found[CASE_2.label]
+def _claims_of_21(by_pair: ByPair) -> tuple[Claim, ...]:
+    case_1, case_2 = by_pair[CASE_1.label], by_pair[CASE_2.label]
     return (
         *(
             Claim.of(
@@ -151,9 +151,9 @@ def _hardly_more(case: Mapping[float, Shares]) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _claims_beside(case: Pair, found: Found) -> tuple[Claim, ...]:
+def _claims_beside(case: Pair, by_pair: ByPair) -> tuple[Claim, ...]:
     """Compares a case with TCP alone."""
-    alone, fed_back = found[ALONE.label], found[case.label]
+    alone, fed_back = by_pair[ALONE.label], by_pair[case.label]
     return (
         *(
             Claim.of(
@@ -181,9 +181,9 @@ def _claims_beside(case: Pair, found: Found) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _claims_of_22(found: Found) -> tuple[Claim, ...]:
-    alone, jittered = found[ALONE.label], found[ALONE_JITTERED.label]
-    return _claims_beside(CASE_1, found) + tuple(
+def _claims_of_22(by_pair: ByPair) -> tuple[Claim, ...]:
+    alone, jittered = by_pair[ALONE.label], by_pair[ALONE_JITTERED.label]
+    return _claims_beside(CASE_1, by_pair) + tuple(
         Claim.of(
             f"Much of it is of phases: sent up to 2 ms later 1 over 2 is less by, at psi = {psi:g}",
             interval(np.subtract(alone[psi].ratios, jittered[psi].ratios)), Band(0.5),
@@ -196,12 +196,12 @@ def _claims_of_22(found: Found) -> tuple[Claim, ...]:
 def _conclude(
     pairs: Sequence[Pair],
     more: Sequence[Pair],
-    claims: Callable[[Found], tuple[Claim, ...]],
+    claims: Callable[[ByPair], tuple[Claim, ...]],
     rests: Basis,
     results: Results,
 ) -> Outcome:
-    found = {pair.label: two_sessions.found(results, pair) for pair in (*pairs, *more)}
-    shown = {pair.label: found[pair.label] for pair in pairs}
+    by_pair = {pair.label: two_sessions.simulated(results, pair) for pair in (*pairs, *more)}
+    shown = {pair.label: by_pair[pair.label] for pair in pairs}
     own = (
         Setting("sessions", "Δ 240 and 360 ms, a buffer of 18 packets", Origin.PRINTED),
         Setting("feedback", "half of it for each session", Origin.PRINTED),
@@ -229,22 +229,22 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        rests, (_comparison(results, pairs),), partial(_draw, shown), claims(found), settings(*own),
-        (_table(found), _published(results, pairs)),
+        rests, (_comparison(results, pairs),), partial(_draw, shown), claims(by_pair),
+        settings(*own), (_table(by_pair), _published(results, pairs)),
     )  # fmt: skip
 
 
 def _comparison(results: Results, pairs: Sequence[Pair]) -> Comparison:
     cells = []
     for pair in pairs:
-        shares = two_sessions.found(results, pair.timed_exactly)
+        shares = two_sessions.simulated(results, pair.timed_exactly)
         for psi, texts in INDEPENDENT[pair.label].items():
-            for name, text, of in zip(
+            for name, text, efficiencies in zip(
                 NAMES, texts, (shares[psi].near, shares[psi].far), strict=True
             ):
                 row = (pair.label, f"{psi:g}")
                 excepted = PHASES if (*row, name) in PHASED else ""
-                cells.append(beside(row, name, text, STANDARD_ERROR, of, excepted))
+                cells.append(beside(row, name, text, STANDARD_ERROR, efficiencies, excepted))
     title = "Efficiency of a session, round trips timed exactly, beside a reference simulation"
     return Comparison(title, Origin.REFERENCE, ("feedback", "psi"), tuple(cells), CRITERION)
 
@@ -260,9 +260,11 @@ PHASED = {
 }
 
 
-def _table(found: Found) -> Table:
+def _table(by_pair: ByPair) -> Table:
     rows: Rows = {
-        (label, f"{psi:g}"): of.row for label, shares in found.items() for psi, of in shares.items()
+        (label, f"{psi:g}"): sessions.row
+        for label, shares in by_pair.items()
+        for psi, sessions in shares.items()
     }
     return measured(
         "Efficiency of each session, over all of the capacity", ("feedback", "psi"), rows
@@ -282,16 +284,18 @@ def _published(results: Results, pairs: Sequence[Pair]) -> Table:
     )
 
 
-def _draw(found: Found) -> Figure:
+def _draw(by_pair: ByPair) -> Figure:
     half = plot.Curve(
         "half of the link, in cells", [PSIS[0], PSIS[-1]], [CELLS / 2] * 2, "reference"
     )
     curves = [
-        curve(f"{label}: {name}", PSIS, [interval(of[number]) for of in shares.values()])
-        for label, shares in found.items()
+        curve(
+            f"{label}: {name}", PSIS, [interval(sessions[number]) for sessions in shares.values()]
+        )
+        for label, shares in by_pair.items()
         for number, name in enumerate(NAMES)
     ]
-    title = f"Sessions of 240 and 360 ms: {' and '.join(found)}"
+    title = f"Sessions of 240 and 360 ms: {' and '.join(by_pair)}"
     return plot.curves(
         [half, *curves], X_LABEL, "efficiency (of the mean capacity)", title, log_x=True
     )
@@ -302,7 +306,7 @@ def _entry(
     question: str,
     says: str,
     pairs: Sequence[Pair],
-    claims: Callable[[Found], tuple[Claim, ...]],
+    claims: Callable[[ByPair], tuple[Claim, ...]],
     rests: Basis,
     more: Sequence[Pair] = (),
 ) -> Experiment:

@@ -36,8 +36,8 @@ from ackclock_papers.abr.over_psi import (
     SMALL,
     X_LABEL,
     Y_FROM,
+    ByScheme,
     Efficiencies,
-    Found,
     Part,
     Scheme,
 )
@@ -58,7 +58,7 @@ ROUND_TRIP_PACKETS = 40
 LOSS_FREE_BUFFER = 20
 
 #: The analysis holds for psi > 1.
-ANALYSED = tuple(float(one) for one in np.geomspace(1.5, 150, 24))
+ANALYSED = tuple(float(psi) for psi in np.geomspace(1.5, 150, 24))
 EXACT = Part("exact", (2.0, 5.0, 10.0, 20.0, 50.0, 80.0, 100.0), 3000.0)
 LOSS_FREE = Part("exact", (5.0,), 3000.0)
 #: A link that practically never changes.
@@ -184,7 +184,7 @@ def conclude_8(results: Results) -> Outcome:
 def conclude_9(results: Results) -> Outcome:
     """Compares TCP alone with its analysis."""
     observed = _observed(results, NONE)
-    instcap = over_psi.found(results, Scheme(INSTCAP), LARGE)
+    instcap = over_psi.simulated(results, Scheme(INSTCAP), LARGE)
     claims = (
         *(
             Claim.of(
@@ -217,7 +217,9 @@ def conclude_9(results: Results) -> Outcome:
         "it is 13 to 16 % there",
     )
     others = {
-        (NONE.label, SMALLEST_BUFFER): over_psi.found(results, Scheme(NONE, SMALLEST_BUFFER), LARGE)
+        (NONE.label, SMALLEST_BUFFER): over_psi.simulated(
+            results, Scheme(NONE, SMALLEST_BUFFER), LARGE
+        )
     }
     return _outcome(rests, NONE, results, claims, others)
 
@@ -228,14 +230,14 @@ FAR_BELOW = 20.0
 
 def _observed(results: Results, feedback: Feedback) -> dict[int, Efficiencies]:
     return {
-        buffer: over_psi.found(results, Scheme(feedback, buffer), SMALL, LARGE)
+        buffer: over_psi.simulated(results, Scheme(feedback, buffer), SMALL, LARGE)
         for buffer in BUFFERS
     }
 
 
 def _assumed(results: Results, feedback: Feedback) -> dict[int, Efficiencies]:
     return {
-        buffer: over_psi.found(results, exact(feedback, buffer), EXACT, cells=1)
+        buffer: over_psi.simulated(results, exact(feedback, buffer), EXACT, cells=1)
         for buffer in BUFFERS
     }
 
@@ -274,8 +276,8 @@ def _spread(feedback: Feedback, accepted: Band) -> Claim:
 
 def _near_the_assumed(assumed: Efficiencies, buffer: int) -> Claim:
     far = {
-        psi: abs(interval(of).mean - analysis(INSTCAP.label, buffer, psi, "conservative"))
-        for psi, of in assumed.items()
+        psi: abs(interval(values).mean - analysis(INSTCAP.label, buffer, psi, "conservative"))
+        for psi, values in assumed.items()
         if psi >= NEAR
     }
     worst = max(far, key=lambda psi: far[psi])
@@ -294,7 +296,7 @@ NEAR = 20.0
 
 def _loss_free(results: Results) -> tuple[Claim, ...]:
     scheme = exact(INSTCAP, LOSS_FREE_BUFFER)
-    [(psi, efficiencies)] = over_psi.found(results, scheme, LOSS_FREE, cells=1).items()
+    [(psi, efficiencies)] = over_psi.simulated(results, scheme, LOSS_FREE, cells=1).items()
     dropped = of_replicates(results[scheme.run_of(LOSS_FREE)], "hop_drops", BOTTLENECK)
     where = (
         f"a buffer of {LOSS_FREE_BUFFER} packets, Δ (1 − 1/r), at psi = {psi:g}, simulated as the "
@@ -313,11 +315,11 @@ def _loss_free(results: Results) -> tuple[Claim, ...]:
 
 
 def _outcome(
-    rests: Basis, feedback: Feedback, results: Results, claims: tuple[Claim, ...], others: Found
+    rests: Basis, feedback: Feedback, results: Results, claims: tuple[Claim, ...], others: ByScheme
 ) -> Outcome:
     """Assembles the outcome of a scheme; `others` are compared with the reference simulation."""
     observed, assumed = _observed(results, feedback), _assumed(results, feedback)
-    found = {(feedback.label, buffer): of for buffer, of in observed.items()}
+    efficiencies = {(feedback.label, buffer): by_psi for buffer, by_psi in observed.items()}
     shown = {f"{buffer} packets": Scheme(feedback, buffer) for buffer in BUFFERS}
     own = (
         Setting("loop", "Δ 200 ms or 40 packets, buffers of 10 and 12 packets", Origin.PRINTED),
@@ -331,7 +333,7 @@ def _outcome(
     )
     comparisons = (
         _comparison(results, feedback, assumed),
-        over_psi.beside_reference({**found, **others}),
+        over_psi.beside_reference({**efficiencies, **others}),
     )
     tables = (
         _table(feedback, observed, assumed),

@@ -205,9 +205,9 @@ class Loop:
         # sent.
         varied = (f"hops.{BOTTLENECK}.link.mean_sojourn", "duration", "warmup", "sample_interval")
         swept = [
-            [_milliseconds(one.sojourn_s)]
-            + [f"{part * one.duration_s:g} s" for part in (1, WARMUP_SHARE, WARMUP_SHARE)]
-            for one in points
+            [_milliseconds(point.sojourn_s)]
+            + [f"{part * point.duration_s:g} s" for part in (1, WARMUP_SHARE, WARMUP_SHARE)]
+            for point in points
         ]
         sojourn, *times = swept[0]
         tree = {
@@ -216,7 +216,7 @@ class Loop:
             "replicates": replicates,
             **dict(zip(varied[1:], times, strict=True)),
             "hops": self._hops(sojourn),
-            "flows": [self._flow(one) for one in self.sessions],
+            "flows": [self._flow(session) for session in self.sessions],
             "sweep": {",".join(varied): swept},
         }
         return Scenario(tree | more)
@@ -226,17 +226,17 @@ class Loop:
         payload = TRANSFER_BYTES * PAYLOAD_BYTES // (PAYLOAD_BYTES + HEADER_BYTES)
         # Every session gets more than a fifth of the low rate.
         duration_s = TRANSFER_BYTES / (LOW_KB_PER_S * 1000 / 5)
-        points = [Point(one, duration_s) for one in sojourns_s]
+        points = [Point(sojourn_s, duration_s) for sojourn_s in sojourns_s]
         flows = [
-            self._flow(one) | {"traffic": {"kind": "transfer", "size": f"{payload} bytes"}}
-            for one in self.sessions
+            self._flow(session) | {"traffic": {"kind": "transfer", "size": f"{payload} bytes"}}
+            for session in self.sessions
         ]
         return self.scenario(points, TRANSFERS, flows=flows)
 
     @property
     def name(self) -> str:
         """Name of the scenario, which identifies it."""
-        fed_back = ", ".join(dict.fromkeys(one.feedback.label for one in self.sessions))
+        fed_back = ", ".join(dict.fromkeys(session.feedback.label for session in self.sessions))
         return (
             f"{fed_back}, buffer of {self.buffer}, "
             f"{self.sender.label}{', exact' if self.exact else ''}"

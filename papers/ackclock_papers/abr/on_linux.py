@@ -128,18 +128,18 @@ def scenario(
 
 def runs() -> Mapping[str, Run]:
     """Returns the runs of each psi, simulated and emulated."""
-    found = {}
+    by_name = {}
     for psi, duration_s in DURATIONS_S.items():
         lengths = ((duration_s, REPLICATES), (QUICK_S, QUICK_REPLICATES))
         asked, quick = (scenario(psi, *length) for length in lengths)
-        found[named(ENGINE, psi)] = Run(asked, quick=quick)
+        by_name[named(ENGINE, psi)] = Run(asked, quick=quick)
         own = (scenario(psi, *length, CASES_OF_1998) for length in lengths)
-        found[named(ENGINE_OF_1998, psi)] = Run(next(own), quick=next(own))
-        found[named(LINUX, psi)] = Run(
+        by_name[named(ENGINE_OF_1998, psi)] = Run(next(own), quick=next(own))
+        by_name[named(LINUX, psi)] = Run(
             asked, "emulate", measured=psi == CAPTURED, quick=quick, side_by_side=SIDE_BY_SIDE,
             spare=SPARE
         )  # fmt: skip
-    return found
+    return by_name
 
 
 def efficiencies(result: Result, case: Case, cells: float | None = None) -> NDArray[np.float64]:
@@ -159,8 +159,12 @@ def efficiencies(result: Result, case: Case, cells: float | None = None) -> NDAr
     )
     packets = PACKET_BYTES / units.data_bytes(case.sender.tree["mss"])
     share = case.feedback.cells if cells is None else cells
-    known = {one: rate * packets * share / could[one] for one, rate in got.items()}
-    return np.array([known.get(one, nan) for one in range(result.run["replicates"])])
+    efficiency = {
+        replicate: rate * packets * share / could[replicate] for replicate, rate in got.items()
+    }
+    return np.array(
+        [efficiency.get(replicate, nan) for replicate in range(result.run["replicates"])]
+    )
 
 
 def gain(
@@ -173,7 +177,9 @@ def gain(
 def _gains(
     result: Result, sender: Sender, feedback: Feedback, cells: float | None = None
 ) -> NDArray[np.float64]:
-    with_it, without = (efficiencies(result, Case(sender, one), cells) for one in (feedback, NONE))
+    with_it, without = (
+        efficiencies(result, Case(sender, chosen), cells) for chosen in (feedback, NONE)
+    )
     return 100 * (with_it / without - 1)
 
 
@@ -212,7 +218,7 @@ def _timeouts_alone(results: Results) -> Claim:
     imitated = [case for case in CASES if case.sender is IMITATED]
     counted = [_recoveries(results, case) for case in imitated]
     otherwise, timeouts = (
-        sum(sum(one[name]) for one in counted) for name in (_OTHERWISE, _TIMEOUTS)
+        sum(sum(counts[name]) for counts in counted) for name in (_OTHERWISE, _TIMEOUTS)
     )
     return Claim(
         "Every recovery of the imitated sender is a timeout: what its captures show besides",
@@ -289,8 +295,8 @@ def _efficiency_table(results: Results, psis: list[float]) -> Table:
             } | {"Linux less engine, same links": residual(results, psi, case)}
     for case in CASES_OF_1998:
         for psi in psis:
-            of = efficiencies(results[named(ENGINE_OF_1998, psi)], case)
-            rows[case.sender.label, case.feedback.label, f"{psi:g}"] = {ENGINE: interval(of)}
+            values = efficiencies(results[named(ENGINE_OF_1998, psi)], case)
+            rows[case.sender.label, case.feedback.label, f"{psi:g}"] = {ENGINE: interval(values)}
     return measured("Efficiency, with feedback 48/53 of it", ("sender", "feedback", "psi"), rows)
 
 
@@ -354,7 +360,7 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
         "Reno without SACK, RACK, tail-loss probes and F-RTO, to whose socket no duplicate ACK "
         "comes; an ACK for each packet; a timeout of 0.8 s and a round trip at least"
     )
-    of_the_paper = [one for one in settings() if one.name not in _OWN]
+    of_the_paper = [setting for setting in settings() if setting.name not in _OWN]
     own = (
         Setting("senders and receivers", kernel(results[named(LINUX, psis[0])]), Origin.CHOSEN),
         Setting("sender of 1998", imitated, Origin.GUESSED),

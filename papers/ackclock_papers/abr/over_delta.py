@@ -68,17 +68,19 @@ def runs(schemes: Iterable[Scheme]) -> dict[str, Run]:
     simulation.
     """
     points = [Point(sojourn / 1000, DURATION_S) for sojourn in SOJOURNS_MS]
-    found = {}
-    for one in schemes:
-        found[one.run] = Run(one.loop.scenario(points))
-        found[one.timed_exactly.run] = Run(
-            one.timed_exactly.loop.scenario(points, COMPARED_REPLICATES)
+    by_name = {}
+    for scheme in schemes:
+        by_name[scheme.run] = Run(scheme.loop.scenario(points))
+        by_name[scheme.timed_exactly.run] = Run(
+            scheme.timed_exactly.loop.scenario(points, COMPARED_REPLICATES)
         )
-        found[one.transfers] = Run(one.loop.transfers([sojourn / 1000 for sojourn in SOJOURNS_MS]))
-    return found
+        by_name[scheme.transfers] = Run(
+            scheme.loop.transfers([sojourn / 1000 for sojourn in SOJOURNS_MS])
+        )
+    return by_name
 
 
-def found(results: Mapping[str, Result], scheme: Scheme, sojourn_ms: int) -> list[float]:
+def simulated(results: Mapping[str, Result], scheme: Scheme, sojourn_ms: int) -> list[float]:
     """Returns efficiencies of replicates over one of the links, less the overhead of cells."""
     return efficiencies(results[scheme.run], SOJOURNS_MS.index(sojourn_ms), scheme.feedback.cells)
 

@@ -115,15 +115,17 @@ def transfers(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
 Efficiencies = dict[float, list[float]]
 
 
-def found(
+def simulated(
     results: Mapping[str, Result], scheme: Scheme, *parts: Part, cells: float | None = None
 ) -> Efficiencies:
     """Returns the efficiencies of a scheme, by default reduced by the overhead of cells."""
     share = scheme.feedback.cells if cells is None else cells
     return {
-        psi: of
+        psi: values
         for part in parts
-        for psi, of in zip(part.psis, at_points(results[scheme.run_of(part)], share), strict=True)
+        for psi, values in zip(
+            part.psis, at_points(results[scheme.run_of(part)], share), strict=True
+        )
     }
 
 
@@ -138,8 +140,8 @@ def timeouts(results: Mapping[str, Result], scheme: Scheme, *parts: Part) -> Eff
 
 def published(results: Mapping[str, Result], scheme: Scheme, part: Part) -> dict[float, Interval]:
     """Returns the efficiency by the paper's protocol, by psi."""
-    of = as_published(results[scheme.transfers_of(part)], scheme.feedback.cells)
-    return dict(zip(part.psis, of, strict=True))
+    efficiencies = as_published(results[scheme.transfers_of(part)], scheme.feedback.cells)
+    return dict(zip(part.psis, efficiencies, strict=True))
 
 
 def transfers_table(
@@ -149,8 +151,8 @@ def transfers_table(
     rows: Rows = {}
     for name, scheme in named.items():
         for part in parts:
-            for psi, of in published(results, scheme, part).items():
-                rows.setdefault((f"{psi:g}",), {})[name] = of
+            for psi, efficiency in published(results, scheme, part).items():
+                rows.setdefault((f"{psi:g}",), {})[name] = efficiency
     return measured(
         "The same by the paper's protocol, four transfers of 10 MB over 75 kB/s", ("psi",), rows
     )
@@ -186,7 +188,7 @@ def beside(
 
 
 #: Efficiencies, by label of the feedback and buffer.
-Found = Mapping[tuple[str, int], Efficiencies]
+ByScheme = Mapping[tuple[str, int], Efficiencies]
 
 INDEPENDENT: dict[float, tuple[tuple[str, str, str], ...]] = {
     0.16: (("0.577", "0.862", "0.844"), ("0.667", "0.891", "0.844"), ("0.701", "0.905", "0.844")),
@@ -226,17 +228,22 @@ EXCEPTED = {
 }
 
 
-def beside_reference(found: Found) -> Comparison:
+def beside_reference(efficiencies: ByScheme) -> Comparison:
     """Compares efficiencies of the paper's sender with the reference simulation."""
     cells = []
     for psi, by_buffer in INDEPENDENT.items():
-        for (label, buffer), of in found.items():
-            if psi in of:
+        for (label, buffer), by_psi in efficiencies.items():
+            if psi in by_psi:
                 text = by_buffer[BUFFERS.index(buffer)][LABELS.index(label)]
                 excepted = EXCEPTED.get((label, psi, buffer), "")
                 cells.append(
                     beside(
-                        (f"{psi:g}", f"{buffer}"), label, text, STANDARD_ERROR, of[psi], excepted
+                        (f"{psi:g}", f"{buffer}"),
+                        label,
+                        text,
+                        STANDARD_ERROR,
+                        by_psi[psi],
+                        excepted,
                     )
                 )
     return Comparison(
@@ -250,8 +257,10 @@ def beside_reference(found: Found) -> Comparison:
 
 def lengths(results: Mapping[str, Result]) -> str:
     """Returns in words how long the runs are, transfers excluded."""
-    long = [one for name, one in results.items() if not name.endswith("transfers")]
-    seconds = sorted({one.points[0]["scenario"]["duration"] for one in long}, key=units.seconds)
-    replicates = sorted({one.run["replicates"] for one in long})
-    counts = " or ".join(str(one) for one in replicates)
+    long = [result for name, result in results.items() if not name.endswith("transfers")]
+    seconds = sorted(
+        {result.points[0]["scenario"]["duration"] for result in long}, key=units.seconds
+    )
+    replicates = sorted({result.run["replicates"] for result in long})
+    counts = " or ".join(str(count) for count in replicates)
     return f"{counts} replicates of {' or '.join(seconds)}, the first 5 % not measured"

@@ -50,7 +50,7 @@ MEAN = (HIGH + LOW) / 2
 FAST, SLOW = (2.0, 5.0, 10.0, 20.0), (50.0, 100.0)
 #: Values of delta that are drawn, per packet. Those that are tried first are the ones around the
 #: best of all links, and one near the published; rates from the mean on have none.
-DECAYS = tuple(float(one) for one in np.geomspace(0.05, 204.8, 13))
+DECAYS = tuple(float(delta) for delta in np.geomspace(0.05, 204.8, 13))
 TRIED = (*DECAYS[:7], DECAYS[10])
 ABOVE_THE_MEAN = (30.0, 32.0, 35.0, 40.0)
 #: Precision of the best delta, relative.
@@ -89,8 +89,8 @@ def best(buffer: int, psi: float) -> Best:
     """Returns the best constant rate of a link by the analysis."""
     from scipy.optimize import minimize_scalar  # slow to import, and the catalogue needs it not
 
-    tried = [Best(one, capacity(psi, one), at_decay(buffer, psi, one)) for one in TRIED]
-    first = max(tried, key=lambda one: one.efficiency)
+    tried = [Best(delta, capacity(psi, delta), at_decay(buffer, psi, delta)) for delta in TRIED]
+    first = max(tried, key=lambda candidate: candidate.efficiency)
     here = TRIED.index(first.decay)
     ends = TRIED[max(here - 1, 0)], TRIED[min(here + 1, len(TRIED) - 1)]
     refined = minimize_scalar(
@@ -98,12 +98,12 @@ def best(buffer: int, psi: float) -> Best:
         bounds=(log(ends[0]), log(ends[1])), method="bounded", options={"xatol": PRECISION},
     )  # fmt: skip
     decay = float(np.exp(refined.x))
-    found = [
+    candidates = [
         first,
         Best(decay, capacity(psi, decay), -float(refined.fun)),
         *(Best(0.0, rate, at_rate(buffer, psi, rate)) for rate in ABOVE_THE_MEAN),
     ]
-    return max(found, key=lambda one: one.efficiency)
+    return max(candidates, key=lambda candidate: candidate.efficiency)
 
 
 def capacity(psi: float, decay: float) -> float:
@@ -142,7 +142,9 @@ def runs() -> Mapping[str, Run]:
 def conclude(results: Results) -> Outcome:
     """Looks for the best delta by analysis and simulation."""
     links = {(buffer, psi): best(buffer, psi) for buffer in BUFFERS for psi in FAST}
-    simulated = {rate: over_psi.found(results, scheme(rate), SIMULATED, cells=1) for rate in RATES}
+    simulated = {
+        rate: over_psi.simulated(results, scheme(rate), SIMULATED, cells=1) for rate in RATES
+    }
     claims = (
         *_sixty_to_seventy("Delta is 60 to 70 where TCP's throughput is highest", links, 1),
         *(_consistent(buffer, links) for buffer in BUFFERS),
@@ -181,45 +183,45 @@ Links = Mapping[tuple[int, float], Best]
 
 
 def _sixty_to_seventy(
-    said: str, links: Links, unit: int, origin: Origin = Origin.PRINTED
+    statement: str, links: Links, unit: int, origin: Origin = Origin.PRINTED
 ) -> tuple[Claim, ...]:
     """Claims the published range for the links with the smallest and the largest delta."""
     ends = {
-        "smallest": min(links.values(), key=lambda one: one.decay),
-        "largest": max(links.values(), key=lambda one: one.decay),
+        "smallest": min(links.values(), key=lambda optimum: optimum.decay),
+        "largest": max(links.values(), key=lambda optimum: optimum.decay),
     }
     return tuple(
         Claim.of(
-            f"{said}: the {name} of {len(links)} links", Interval(one.decay * unit, nan, 1),
-            words.from_to(LEAST, MOST), origin=origin,
+            f"{statement}: the {name} of {len(links)} links",
+            Interval(optimum.decay * unit, nan, 1), words.from_to(LEAST, MOST), origin=origin,
         )
-        for name, one in ends.items()
+        for name, optimum in ends.items()
     )  # fmt: skip
 
 
 def _consistent(buffer: int, links: Links) -> Claim:
-    of = [one.decay for (size, _), one in links.items() if size == buffer]
+    decays = [optimum.decay for (size, _), optimum in links.items() if size == buffer]
     return Claim.of(
         "It is consistent over a wide range of link processes: the largest over the smallest for "
         f"psi from {FAST[0]:g} to {FAST[-1]:g}, with {buffer} packets",
-        Interval(max(of) / min(of), nan, 1), CONSISTENT,
+        Interval(max(decays) / min(decays), nan, 1), CONSISTENT,
     )  # fmt: skip
 
 
 def _slow_links() -> Claim:
-    found = {psi: best(BUFFER, psi) for psi in SLOW}
+    optima = {psi: best(BUFFER, psi) for psi in SLOW}
     listed = ", ".join(
-        f"{one.decay:.3g} at psi = {psi:g}, where {one.rate:g} packets are best"
-        for psi, one in found.items()
+        f"{optimum.decay:.3g} at psi = {psi:g}, where {optimum.rate:g} packets are best"
+        for psi, optimum in optima.items()
     )
     return Claim(
         f"It is so for slow links too, with {BUFFER} packets: it is above 0",
-        listed, all(one.decay > 0 for one in found.values()), accepted="above 0",
+        listed, all(optimum.decay > 0 for optimum in optima.values()), accepted="above 0",
     )  # fmt: skip
 
 
 def _near_the_low_rate(links: Links) -> Claim:
-    farthest = max(one.rate for one in links.values())
+    farthest = max(optimum.rate for optimum in links.values())
     return Claim.of(
         "TCP is that sensitive to loss: the best constant rate is above the low rate by, at most",
         Interval(100 * (farthest / LOW - 1), nan, 1), NEAR_THE_LOW_RATE, "%",
@@ -229,7 +231,8 @@ def _near_the_low_rate(links: Links) -> Claim:
 
 def _little_is_lost(links: Links) -> Claim:
     lost = max(
-        1 - at_decay(buffer, psi, MIDDLE) / one.efficiency for (buffer, psi), one in links.items()
+        1 - at_decay(buffer, psi, MIDDLE) / optimum.efficiency
+        for (buffer, psi), optimum in links.items()
     )
     return Claim.of(
         f"A delta of {MIDDLE:g} does little harm all the same: TCP is below its best by, at most",
@@ -241,8 +244,8 @@ def _simulated(psi: float, simulated: Mapping[float, over_psi.Efficiencies]) -> 
     """Claims that no simulated rate far above the low one is better than the best near it."""
     most = LOW * (1 + NEAR_THE_LOW_RATE.most / 100)
     near, far = (
-        max((simulated[rate][psi] for rate in of), key=np.mean)
-        for of in (
+        max((simulated[rate][psi] for rate in rates), key=np.mean)
+        for rates in (
             [rate for rate in RATES if rate <= most], [rate for rate in RATES if rate > most],
         )
     )  # fmt: skip
@@ -261,21 +264,22 @@ def _best_table() -> Table:
     rows = []
     for buffer in BUFFERS:
         for psi in FAST + (SLOW if buffer == BUFFER else ()):
-            one = best(buffer, psi)
+            optimum = best(buffer, psi)
             rows.append((
-                f"{buffer}", f"{psi:g}", f"{one.decay:.3g}", f"{one.decay * buffer:.3g}",
-                f"{one.rate:.4g}", f"{one.efficiency:.3f}", f"{at_decay(buffer, psi, MIDDLE):.3f}",
+                f"{buffer}", f"{psi:g}", f"{optimum.decay:.3g}", f"{optimum.decay * buffer:.3g}",
+                f"{optimum.rate:.4g}", f"{optimum.efficiency:.3f}",
+                f"{at_decay(buffer, psi, MIDDLE):.3f}",
             ))  # fmt: skip
     return Table("The best constant rate by the analysis, and its delta", head, tuple(rows))
 
 
 def _simulated_table(simulated: Mapping[float, over_psi.Efficiencies]) -> Table:
     rows: Rows = {}
-    for rate, found in simulated.items():
-        for psi, of in found.items():
+    for rate, by_psi in simulated.items():
+        for psi, values in by_psi.items():
             row = rows.setdefault((f"{psi:g}", f"{rate:g}"), {})
             row["delta, 1/packets"] = Interval(_decay(psi, rate), nan, 1)
-            row["simulated"] = interval(of)
+            row["simulated"] = interval(values)
             row["analysis"] = Interval(at_rate(BUFFER, psi, rate), nan, 1)
     ordered = {key: rows[key] for key in sorted(rows, key=lambda key: tuple(map(float, key)))}
     return measured(
@@ -293,10 +297,10 @@ def _decay(psi: float, rate: float) -> float:
 def _draw(simulated: Mapping[float, over_psi.Efficiencies]) -> Figure:
     curves = []
     for psi in (2.0, 5.0, 20.0):
-        values = [at_decay(BUFFER, psi, one) for one in DECAYS]
+        values = [at_decay(BUFFER, psi, decay) for decay in DECAYS]
         curves.append(plot.Curve(f"analysis, psi = {psi:g}", DECAYS, values))
         decays = {rate: _decay(psi, rate) for rate in reversed(RATES)}
-        shown = {rate: one for rate, one in decays.items() if isfinite(one) and one > 0}
+        shown = {rate: decay for rate, decay in decays.items() if isfinite(decay) and decay > 0}
         means = [interval(simulated[rate][psi]) for rate in shown]
         label = f"simulated, psi = {psi:g}"
         curves.append(curve(label, list(shown.values()), means, "points"))

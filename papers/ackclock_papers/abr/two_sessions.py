@@ -56,7 +56,7 @@ class Pair(NamedTuple):
     def loop(self) -> Loop:
         """The set-up of the pair."""
         sessions = zip(NAMES, ROUND_TRIPS_S, self.feedbacks, strict=True)
-        return Loop(tuple(Session(*one) for one in sessions), BUFFER, self.sender)
+        return Loop(tuple(Session(*session) for session in sessions), BUFFER, self.sender)
 
     @property
     def cells(self) -> float:
@@ -101,16 +101,16 @@ def runs(pairs: Iterable[Pair], more: Iterable[Pair]) -> dict[str, Run]:
     The paper's pairs have long runs, runs with the timer of the reference simulation, and runs by
     the paper's protocol. The others have long runs only.
     """
-    found: dict[str, Run] = {}
+    by_name: dict[str, Run] = {}
     for pair in pairs:
-        found |= _long(pair) | _long(pair.timed_exactly, COMPARED_REPLICATES)
+        by_name |= _long(pair) | _long(pair.timed_exactly, COMPARED_REPLICATES)
         for part in PARTS:
-            found[pair.transfers_of(part)] = Run(
+            by_name[pair.transfers_of(part)] = Run(
                 pair.loop.transfers([psi * ROUND_TRIPS_S[1] for psi in part.psis])
             )
     for pair in more:
-        found |= _long(pair)
-    return found
+        by_name |= _long(pair)
+    return by_name
 
 
 def _long(pair: Pair, replicates: int = REPLICATES) -> dict[str, Run]:
@@ -159,7 +159,7 @@ class Shares(NamedTuple):
         }  # fmt: skip
 
 
-def found(results: Mapping[str, Result], pair: Pair) -> dict[float, Shares]:
+def simulated(results: Mapping[str, Result], pair: Pair) -> dict[float, Shares]:
     """Returns the shares by psi."""
     shares = {}
     for part in PARTS:
@@ -176,6 +176,8 @@ def published(results: Mapping[str, Result], pair: Pair) -> dict[float, dict[str
     for part in PARTS:
         result = results[pair.transfers_of(part)]
         for name in NAMES:
-            for psi, of in zip(part.psis, as_published(result, pair.cells, name), strict=True):
-                rows.setdefault(psi, {})[name] = of
+            for psi, efficiency in zip(
+                part.psis, as_published(result, pair.cells, name), strict=True
+            ):
+                rows.setdefault(psi, {})[name] = efficiency
     return rows

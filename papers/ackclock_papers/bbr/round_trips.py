@@ -106,14 +106,17 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _claims(
     ratios: dict[int, list[Interval]], shares: dict[int, list[Interval]]
 ) -> tuple[Claim, ...]:
-    least = min((one for row in shares.values() for one in row), key=lambda one: one.mean)
-    longest = max((row[-1] for row in shares.values()), key=lambda one: one.mean)
+    least = min(
+        (fraction for row in shares.values() for fraction in row),
+        key=lambda fraction: fraction.mean,
+    )
+    longest = max((row[-1] for row in shares.values()), key=lambda fraction: fraction.mean)
     return (
         *(
             Claim.of(
                 "The flow with the longer round trip gets more: the least ratio to the shorter, "
                 f"with {_name(products)}",
-                min(row, key=lambda one: one.mean), MORE, "times", than=1.0,
+                min(row, key=lambda ratio: ratio.mean), MORE, "times", than=1.0,
             )
             for products, row in ratios.items()
         ),
@@ -153,8 +156,8 @@ def _bounds() -> Table:
     rate = product_packets(MBIT_PER_S, 1.0)
     rows = []
     for round_trip_s in (SHORT_S, *LONG_S):
-        said = bbr_bounds.MODEL.answer(rate=rate, rtt=round_trip_s, buffer=float("inf"), flows=2)
-        queue_ms = 1000 * float(said["steady_queue"]) / rate
+        answer = bbr_bounds.MODEL.answer(rate=rate, rtt=round_trip_s, buffer=float("inf"), flows=2)
+        queue_ms = 1000 * float(answer["steady_queue"]) / rate
         rows.append((f"{round_trip_s * 1000:g}", f"{queue_ms:.3g}"))
     return Table(
         "Model: delay by the queue of two BBR flows that both have this round-trip time, at which "

@@ -81,15 +81,15 @@ NEAR = 0.1
 
 def modelled(flows: int, products: float) -> float:
     """Returns BBR's share of the link by the model."""
-    said = bbr_share.MODEL.answer(
+    answer = bbr_share.MODEL.answer(
         rate=PRODUCT / ROUND_TRIP_S, rtt=ROUND_TRIP_S, buffer=products * PRODUCT, flows=flows
     )
-    return float(said["share"])
+    return float(answer["share"])
 
 
 def on_linux(flows: int, products: int) -> float:
     """Returns the share that the reproduction by others measured beside CUBIC."""
-    numbers = [float(one) for one in MEASURED[flows].split()]
+    numbers = [float(text) for text in MEASURED[flows].split()]
     place = 2 * BUFFERS.index(products)
     return numbers[place] / (numbers[place] + numbers[place + 1])
 
@@ -100,8 +100,8 @@ def _name(kind: str, flows: int) -> str:
 
 def runs() -> Mapping[str, Run]:
     """Returns the runs: each number of BBR flows beside each kind, and one beside crowds."""
-    limits = [packets(round(one * PRODUCT)) for one in BUFFERS]
-    found = {
+    limits = [packets(round(products * PRODUCT)) for products in BUFFERS]
+    by_name = {
         _name(kind, flows): _run(
             _name(kind, flows), kind, flows, {"hops.bottleneck.queue.limit": limits}
         )
@@ -112,7 +112,7 @@ def runs() -> Mapping[str, Run]:
         "flows.other.count": list(CROWDS),
         "hops.bottleneck.queue.limit": [packets(round(CROWD_BUFFER * PRODUCT))],
     }
-    return found | {CROWD: _run(CROWD, "cubic", 1, crowds)}
+    return by_name | {CROWD: _run(CROWD, "cubic", 1, crowds)}
 
 
 def _run(name: str, kind: str, flows: int, sweep: dict[str, object]) -> Run:
@@ -141,8 +141,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
             f"Share of one BBR flow, {CROWD_BUFFER} BDP of buffer",
             ("CUBIC flows",),
             {
-                (f"{count}",): {"share": one, "model": _exact(modelled(1, CROWD_BUFFER))}
-                for count, one in zip(CROWDS, crowds, strict=True)
+                (f"{count}",): {"share": fraction, "model": _exact(modelled(1, CROWD_BUFFER))}
+                for count, fraction in zip(CROWDS, crowds, strict=True)
             },
         ),
         _errors_on_linux(),
@@ -162,22 +162,22 @@ def _exact(value: float) -> Interval:
 
 def _median_error(kind: str, shares: dict[tuple[str, int], list[Interval]]) -> Claim:
     errors = [
-        abs(one.mean - modelled(flows, products))
+        abs(fraction.mean - modelled(flows, products))
         for flows in FLOWS
-        for products, one in zip(BUFFERS, shares[kind, flows], strict=True)
+        for products, fraction in zip(BUFFERS, shares[kind, flows], strict=True)
     ]
-    found, most = median(errors), STATED[kind]
+    median_error, most = median(errors), STATED[kind]
     return Claim(
         f"The model predicts the throughput beside {KINDS[kind]} with a median error of {most:.0%}",
-        f"the median difference of the shares is {found:.3f}, the largest {max(errors):.2f}",
-        found <= most,
+        f"the median difference of the shares is {median_error:.3f}, the largest {max(errors):.2f}",
+        median_error <= most,
         accepted=f"at most {most:g} of the link",
     )
 
 
 def _of_crowds(crowds: list[Interval]) -> tuple[Claim, ...]:
-    largest = max(crowds, key=lambda one: one.mean)
-    moved = largest.mean - min(one.mean for one in crowds)
+    largest = max(crowds, key=lambda fraction: fraction.mean)
+    moved = largest.mean - min(fraction.mean for fraction in crowds)
     return (
         Claim.of(
             "One BBR flow gets up to half of the link beside any number of CUBIC flows: the "

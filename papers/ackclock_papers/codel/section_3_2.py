@@ -121,8 +121,8 @@ def over_targets(name: str) -> Scenario:
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares utilisation and power with the expressions."""
-    shares = {name: means(one, "utilisation", LINK) for name, one in results.items()}
-    powers = {name: _power(one) for name, one in results.items()}
+    shares = {name: means(result, "utilisation", LINK) for name, result in results.items()}
+    powers = {name: _power(result) for name, result in results.items()}
     claims = (
         Claim.of(
             "A very small standing queue gives close to 100 % utilisation: a target of 5 %",
@@ -134,8 +134,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "trip with its queue; the delay at the peak is the 99th percentile"
     )
     comparisons = (
-        *(_beside(name, "utilisation, %", 100, goodput, one) for name, one in shares.items()),
-        *(_beside(name, "power", 1, power, one) for name, one in powers.items()),
+        *(_beside(name, "utilisation, %", 100, goodput, values) for name, values in shares.items()),
+        *(_beside(name, "power", 1, power, values) for name, values in powers.items()),
     )
     return Outcome(
         basis, comparisons, partial(_draw, shares), claims, _settings(results)
@@ -143,15 +143,19 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def _beside(
-    name: str, what: str, whole: float, expression: Callable[[float], float], ours: list[Interval]
+    name: str,
+    quantity: str,
+    whole: float,
+    expression: Callable[[float], float],
+    ours: list[Interval],
 ) -> Comparison:
     cells = tuple(
         Cell.simulated(
-            (f"{100 * target:g}",), what, f"{whole * expression(target):.4g}", one,
+            (f"{100 * target:g}",), quantity, f"{whole * expression(target):.4g}", value,
             words.ABOUT * whole * expression(target),
             WHY if name == HASTY and target in TOO_SHORT else "",
         )
-        for target, one in zip(TARGETS, ours, strict=True)
+        for target, value in zip(TARGETS, ours, strict=True)
     )  # fmt: skip
     return Comparison(
         f"Reno through {name}", Origin.PRINTED, ("target, % of the round trip",), cells,
@@ -161,15 +165,15 @@ def _beside(
 
 def _power(result: Result) -> list[Interval]:
     """Returns the power at each target: goodput over delay, relative to 3/4 without a queue."""
-    found = []
+    powers = []
     for point, _ in enumerate(TARGETS):
         busy = of_replicates(result, "utilisation", LINK, point)
         peaks_ms = of_replicates(result, "rtt_p99", FLOW, point)
         pairs = zip(busy, peaks_ms, strict=True)
-        found.append(
+        powers.append(
             interval([share / 100 / 0.75 * 1000 * ROUND_TRIP_S / peak for share, peak in pairs])
         )
-    return found
+    return powers
 
 
 def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:

@@ -172,14 +172,14 @@ def _claims(result: Result, rates: dict[str, Interval]) -> tuple[Claim, ...]:
 def _evenness(result: Result, name: str) -> Interval:
     """Returns Jain's index of the flows of a group."""
     table = result.tables["flows"]
-    flow, replicate, rate = (
+    flows, replicates, rates = (
         table[column].to_pylist() for column in ("flow", "replicate", "goodput_bit_per_s")
     )
-    rows = list(zip(flow, replicate, rate, strict=True))
+    rows = list(zip(flows, replicates, rates, strict=True))
     return interval(
         [
-            jain([rate for flow, of, rate in rows if (flow, of) == (name, one)])
-            for one in sorted(set(replicate))
+            jain([rate for flow, replicate, rate in rows if (flow, replicate) == (name, number)])
+            for number in sorted(set(replicates))
         ]
     )
 

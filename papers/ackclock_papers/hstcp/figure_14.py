@@ -54,11 +54,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     used = {
         sending: dict(zip(SHARES, utilisation(results[sending]), strict=True)) for sending in PACING
     }
-    said = models()
+    modelled = models()
     compared = (
-        *cells(SLOWER, "M/M/1/K, %", MM1K, said["M/M/1/K"]),
-        *cells(SLOWER, "saw-tooth, %", SAW_TOOTH, said["saw-tooth"], LAST_DIGIT),
-        *_windows(said["windows"]),
+        *cells(SLOWER, "M/M/1/K, %", MM1K, modelled["M/M/1/K"]),
+        *cells(SLOWER, "saw-tooth, %", SAW_TOOTH, modelled["saw-tooth"], LAST_DIGIT),
+        *_windows(modelled["windows"]),
     )
     comparison = Comparison(
         "Utilisation by model, reference computation", Origin.REFERENCE, ("buffer, packets",),
@@ -72,8 +72,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     return Outcome(
         basis("packets come in trains"),
         (comparison,),
-        partial(_draw, results, said),
-        _claims(used, said, results),
+        partial(_draw, results, modelled),
+        _claims(used, modelled, results),
         SLOWER.settings(results),
         (measured("Utilisation by packets", ("buffer",), rows), loss_table(SLOWER, results)),
     )
@@ -92,21 +92,21 @@ def models() -> dict[str, Array]:
 
 
 def _windows(ours: Array) -> tuple[Cell, ...]:
-    found = dict(zip(COMPARED, ours, strict=True))
+    by_share = dict(zip(COMPARED, ours, strict=True))
     buffers = dict(zip(COMPARED, SLOWER.buffers(COMPARED), strict=True))
     return tuple(
-        Cell((str(buffers[share]),), "windows, %", text, float(found[share]), RUN_APART)
+        Cell((str(buffers[share]),), "windows, %", text, float(by_share[share]), RUN_APART)
         for share, text in WINDOWS.items()
     )
 
 
 def _claims(
     used: Mapping[str, Mapping[float, list[float]]],
-    said: Mapping[str, Array],
+    modelled: Mapping[str, Array],
     results: Mapping[str, Result],
 ) -> tuple[Claim, ...]:
     trains = used[CLOCKED]
-    model = dict(zip(COMPARED, said["M/M/1/K"], strict=True))
+    model = dict(zip(COMPARED, modelled["M/M/1/K"], strict=True))
 
     def falls(sending: str, origin: Origin) -> Claim:
         sentence = (
@@ -154,17 +154,18 @@ def _claims(
     )  # fmt: skip
 
 
-def _draw(results: Mapping[str, Result], said: Mapping[str, Array]) -> Figure:
+def _draw(results: Mapping[str, Result], modelled: Mapping[str, Array]) -> Figure:
     curves = [
         curve(
             f"packets, {sending}",
             SLOWER.buffers(),
-            [interval(one) for one in utilisation(results[sending])],
+            [interval(values) for values in utilisation(results[sending])],
         )
         for sending in PACING
     ]
     curves += [
-        plot.Curve(label, SLOWER.buffers(COMPARED), list(values)) for label, values in said.items()
+        plot.Curve(label, SLOWER.buffers(COMPARED), list(values))
+        for label, values in modelled.items()
     ]
     title = "Ten HighSpeed TCP flows, 1 Gbit/s, 116 to 124 ms, drop-tail"
     return plot.curves(curves, "buffer (packets)", "link busy (%)", title, log_x=True)

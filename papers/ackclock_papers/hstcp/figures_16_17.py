@@ -79,7 +79,7 @@ class BehindRed:
         kinds: Kinds, keys of `QUEUES`.
         exponent: Exponent of the printed loss rate, a power of ten.
         from_share: The smallest share of the buffer for which it is printed.
-        said: Utilisation at the fixed point by an unpublished reference computation, in percent.
+        texts: Utilisation at the fixed point by an unpublished reference computation, in percent.
         why: Reason why analysis and simulation are not close.
     """
 
@@ -87,7 +87,7 @@ class BehindRed:
     kinds: tuple[str, ...]
     exponent: int
     from_share: float
-    said: tuple[str, ...]
+    texts: tuple[str, ...]
     why: str
 
     def runs(self) -> Mapping[str, Run]:
@@ -109,10 +109,12 @@ class BehindRed:
         exact, shortcut = (self._fixed_points(by_shortcut) for by_shortcut in (False, True))
         comparison = Comparison(
             "Utilisation at the fixed point, reference computation", Origin.REFERENCE,
-            ("buffer, packets",), cells(router, "RED, exact, %", self.said, exact), WITHIN,
+            ("buffer, packets",), cells(router, "RED, exact, %", self.texts, exact), WITHIN,
         )  # fmt: skip
         rows: Rows = {
-            (str(buffer),): {f"{kind}, %": interval(of[share]) for kind, of in used.items()}
+            (str(buffer),): {
+                f"{kind}, %": interval(by_share[share]) for kind, by_share in used.items()
+            }
             for buffer, share in zip(router.buffers(), SHARES, strict=True)
         }
         went_in = router.settings(results) + guessed(
@@ -124,7 +126,10 @@ class BehindRed:
                 "its authors"
             ),
         )
-        drawn = {kind: [interval(values) for values in of.values()] for kind, of in used.items()}
+        drawn = {
+            kind: [interval(values) for values in by_share.values()]
+            for kind, by_share in used.items()
+        }
         draw = partial(self._draw, drawn, {"RED, exact": exact, "RED, shortcut": shortcut})
         table = measured("Utilisation by packets", ("buffer",), rows)
         claims = (*self._claims(used, exact), *self._of_losses(results))
@@ -139,23 +144,25 @@ class BehindRed:
             Red(buffer, LOW * buffer, float(buffer), P_MAX, shortcut)
             for buffer in router.buffers(COMPARED)
         )
-        found = [fixed_point.solve(law, router.rate, round_trips).utilisation for law in laws]
-        return 100 * np.array(found, float)
+        utilisations = [
+            fixed_point.solve(law, router.rate, round_trips).utilisation for law in laws
+        ]
+        return 100 * np.array(utilisations, float)
 
     def _claims(
         self, used: Mapping[str, Mapping[float, list[float]]], exact: Array
     ) -> tuple[Claim, ...]:
         analysis = dict(zip(COMPARED, exact, strict=True))
-        found = []
+        claims = []
         for kind in self.kinds:
             grown = quotient(used[kind][1.0], used[kind][TENTH])
-            found.append(
+            claims.append(
                 Claim.of(
                     f"{kind}: more is used with all of the buffer than with a tenth", grown,
                     Band(1), "times", than=1.0, origin=Origin.INFERRED,
                 )
             )  # fmt: skip
-            found += [
+            claims += [
                 Claim.of(
                     f"{kind}: analysis and simulation agree closely: the one over the other, "
                     f"{100 * share:g} % of the buffer",
@@ -163,7 +170,7 @@ class BehindRed:
                 )
                 for share in (0.02, TENTH, 0.2, 1.0)
             ]  # fmt: skip
-        return tuple(found)
+        return tuple(claims)
 
     def _of_losses(self, results: Mapping[str, Result]) -> tuple[Claim, ...]:
         band = words.power_of_ten(self.exponent)
@@ -185,14 +192,16 @@ class BehindRed:
             )
         return tuple(claims)
 
-    def _draw(self, packets_: Mapping[str, list[Interval]], said: Mapping[str, Array]) -> Figure:
+    def _draw(
+        self, packets_: Mapping[str, list[Interval]], analyses: Mapping[str, Array]
+    ) -> Figure:
         router = self.router
         curves = [
             curve(f"packets, {kind}", router.buffers(), values) for kind, values in packets_.items()
         ]
         curves += [
             plot.Curve(label, router.buffers(COMPARED), list(values))
-            for label, values in said.items()
+            for label, values in analyses.items()
         ]
         title = (
             f"Ten HighSpeed TCP flows, {router.name}, {router.shortest_ms:.0f} to "

@@ -117,9 +117,9 @@ def spread() -> float:
     width of the 95 % prediction interval of one further run around the mean of two.
     """
     squares = [
-        (float(one) - float(other)) ** 2 / 2
+        (float(rate) - float(other)) ** 2 / 2
         for first, second in PRINTED.values()
-        for one, other in zip(first, second, strict=True)
+        for rate, other in zip(first, second, strict=True)
     ]
     return STUDENT * sqrt(mean(squares) * (1 + 1 / 2))
 
@@ -158,7 +158,7 @@ def scenario(name: str, pair: str, long_ms: int, short_ms: int) -> Scenario:
 
 def runs() -> Mapping[str, Run]:
     """Returns the runs: CUBIC beside Prague at equal round-trip times, all pairs at others."""
-    points = [(f"{CUBIC} {PRAGUE}", one, one) for one in EQUAL]
+    points = [(f"{CUBIC} {PRAGUE}", time, time) for time in EQUAL]
     points += [(pair, *times) for times in APART for pair in PAIRS]
     return {_name(*point): Run(scenario(_name(*point), *point)) for point in points}
 
@@ -166,8 +166,8 @@ def runs() -> Mapping[str, Run]:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares the rates of both flows in the last minute."""
     rates = {
-        name: tuple(of_replicates(one, "goodput", flow) for flow in (FIRST, SECOND))
-        for name, one in results.items()
+        name: tuple(of_replicates(result, "goodput", flow) for flow in (FIRST, SECOND))
+        for name, result in results.items()
     }
     equal = {time: rates[_name(f"{CUBIC} {PRAGUE}", time, time)] for time in EQUAL}
     ratios = {time: quotient(prague, cubic) for time, (cubic, prague) in equal.items()}
@@ -241,7 +241,7 @@ def _single_runs(equal: dict[int, tuple[list[float], ...]]) -> tuple[Claim, ...]
     """Says for each round-trip time if both printed runs lie among our replicates."""
     claims = []
     for time, (cubic, prague) in equal.items():
-        ours = sorted(one / other for one, other in zip(prague, cubic, strict=True))
+        ours = sorted(rate / other for rate, other in zip(prague, cubic, strict=True))
         theirs = _printed_ratios(time)
         claims.append(
             Claim(
@@ -256,7 +256,9 @@ def _single_runs(equal: dict[int, tuple[list[float], ...]]) -> tuple[Claim, ...]
 
 
 def _pair(pair: str) -> str:
-    first, second = (one.replace(CUBIC, "CUBIC").replace(PRAGUE, "Prague") for one in pair.split())
+    first, second = (
+        control.replace(CUBIC, "CUBIC").replace(PRAGUE, "Prague") for control in pair.split()
+    )
     return f"{second} beside {first}"
 
 
@@ -267,12 +269,12 @@ def _printed_ratios(time: int) -> list[float]:
 def _model(ratios: dict[int, Interval]) -> Table:
     rows = []
     for time, ratio in ratios.items():
-        said = dualpi2_shares.MODEL.answer(
+        answer = dualpi2_shares.MODEL.answer(
             rate=MBIT_PER_S * 1e6 / (8 * FRAME_BYTES), rtt=time / 1000
         )
-        printed = " and ".join(f"{one:.2f}" for one in _printed_ratios(time))
+        printed = " and ".join(f"{theirs:.2f}" for theirs in _printed_ratios(time))
         ours = f"{ratio.mean:.2f} ± {ratio.half_width:.2f}"
-        rows.append((f"{time}", printed, ours, f"{float(said['rate_ratio']):.2f}"))
+        rows.append((f"{time}", printed, ours, f"{float(answer['rate_ratio']):.2f}"))
     return Table(
         "Prague's rate over CUBIC's, from the printed rates and from ours. The model has Reno in "
         "CUBIC's place",
@@ -288,12 +290,12 @@ def _two_laws(apart: dict[tuple[tuple[int, int], str], Interval]) -> Table:
     step is crossed by the saw-tooth of the faster flow, whose own window then is 2/p² (Alizadeh et
     al. 2010, equation 6, for small α). The slower flow sees the mean of many saw-teeth: 2/p.
     """
-    longer_s, shorter_s = ((one + STEP_MS) / 1000 for one in FARTHEST)
+    longer_s, shorter_s = ((time_ms + STEP_MS) / 1000 for time_ms in FARTHEST)
     fast = PRINTED_APART[FARTHEST][f"{PRAGUE} {PRAGUE}"][1]
     window = fast * 1e6 / 8 / FRAME_BYTES * shorter_s
     share = sqrt(2 / window)
     random = longer_s / shorter_s
-    found = apart[FARTHEST, f"{PRAGUE} {PRAGUE}"]
+    ratio = apart[FARTHEST, f"{PRAGUE} {PRAGUE}"]
     longer, shorter = PRINTED_APART[FARTHEST][f"{PRAGUE} {PRAGUE}"]
     return Table(
         "Two Prague flows at 10 and 160 ms: rate of the shorter over the other's",
@@ -301,7 +303,7 @@ def _two_laws(apart: dict[tuple[tuple[int, int], str], Interval]) -> Table:
         (
             ("at random, by the law", f"{random:.1f}"),
             ("on Linux", f"{shorter / longer:.1f}"),
-            ("ours", f"{found.mean:.1f} ± {found.half_width:.1f}"),
+            ("ours", f"{ratio.mean:.1f} ± {ratio.half_width:.1f}"),
             ("by a sharp step, by the law", f"{random / share:.1f}"),
         ),
     )

@@ -78,14 +78,14 @@ def least_error(
         ]
     )
     error, ones = np.ones((len(theirs), 1)), np.ones(len(theirs))
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(POINTS), 1.0),
         A_ub=np.block([[shares, -error], [-shares, -error]]),
         b_ub=np.append(ones, -ones),
         A_eq=np.array([np.append(np.ones(POINTS), 0.0), np.append(r, 0.0)]),
         b_eq=[1.0, mean_s],
     )
-    return 100 * float(found.x[-1])
+    return 100 * float(solution.x[-1])
 
 
 def comparison(chains: Mapping[Any, Any], theirs: Mapping[Any, float], mean_s: float) -> Comparison:
@@ -93,16 +93,16 @@ def comparison(chains: Mapping[Any, Any], theirs: Mapping[Any, float], mean_s: f
     cells = tuple(
         Cell.of(
             (
-                one.mode,
-                f"{one.rate:g}",
-                "any" if one.shortest_s == SHORTEST_S else f"{one.shortest_s:g}",
+                freedom.mode,
+                f"{freedom.rate:g}",
+                "any" if freedom.shortest_s == SHORTEST_S else f"{freedom.shortest_s:g}",
             ),
             "least possible worst error, %",
-            one.left,
-            least_error(chains, theirs, mean_s, one.rate, one.mode, one.shortest_s),
+            freedom.left,
+            least_error(chains, theirs, mean_s, freedom.rate, freedom.mode, freedom.shortest_s),
             0.01,
         )
-        for one in FREEDOMS
+        for freedom in FREEDOMS
     )
     return Comparison(
         "The best of all laws of the round-trip time with that mean",

@@ -42,13 +42,13 @@ class Cause(NamedTuple):
     """A cause of differences.
 
     Attributes:
-        what: Observation.
+        observation: Difference that is seen, as a clause.
         why: Reason.
         shown: Evidence.
         explains: Keys of `SAID` whose claims fail because of it, under the fitting reading.
     """
 
-    what: str
+    observation: str
     why: str
     shown: str
     explains: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def causes(by_name: ByName, fitting: str) -> list[Cause]:
     """
     rows, theirs = by_name[fitting], by_name[PUBLISHED]
     printed = by_name.get(emulator.AS_PRINTED.name, ())
-    found = [
+    candidates = [
         _larger_windows(rows, theirs),
         _own_round_trip(rows),
         _more_than_the_link(rows),
@@ -72,12 +72,13 @@ def causes(by_name: ByName, fitting: str) -> list[Cause]:
         _timeouts(rows, theirs),
         _needless(rows),
     ]
-    return [cause for cause in found if cause is not None]
+    return [cause for cause in candidates if cause is not None]
 
 
 def _larger_windows(rows: Sequence[Rows], theirs: Sequence[Rows]) -> Cause | None:
     now, then = (
-        [of.mean(WINDOW_LAW) for of in one if of.mean("window") < _FREE] for one in (rows, theirs)
+        [group.mean(WINDOW_LAW) for group in groups if group.mean("window") < _FREE]
+        for groups in (rows, theirs)
     )
     if not mean(now) > mean(then):
         return None
@@ -96,11 +97,11 @@ def _larger_windows(rows: Sequence[Rows], theirs: Sequence[Rows]) -> Cause | Non
 
 
 def _own_round_trip(rows: Sequence[Rows]) -> Cause | None:
-    full = [of for of in rows if of.is_full and mean(of.above(ET, "NoTOTput")) < -NEAR]
+    full = [group for group in rows if group.is_full and mean(group.above(ET, "NoTOTput")) < -NEAR]
     if not full:
         return None
-    filled = max(abs(one) for of in full for one in of.above(SELF_FILLED, "ATp"))
-    share = [of.mean("FF") / of.L for of in full]
+    filled = max(abs(error) for group in full for error in group.above(SELF_FILLED, "ATp"))
+    share = [group.mean("FF") / group.L for group in full]
     return Cause(
         f"the link is full in {_numbers(full)}, where the window makes its own round-trip time",
         "It is w/L there, long with large windows. ET takes the two for independent, and FF "
@@ -113,27 +114,27 @@ def _own_round_trip(rows: Sequence[Rows]) -> Cause | None:
 
 
 def _more_than_the_link(rows: Sequence[Rows]) -> Cause | None:
-    over = [of for of in rows if of.mean("NoTOTput") > _OVER * of.L]
+    over = [group for group in rows if group.mean("NoTOTput") > _OVER * group.L]
     if not over:
         return None
-    most = max(of.mean("NoTOTput") / of.L - 1 for of in over)
+    most = max(group.mean("NoTOTput") / group.L - 1 for group in over)
     return Cause(
         f"NoTOTput is above what the link passes in {_numbers(over)}",
         "Outstanding data holds what SACK has reported as received, and the round trips of a "
         "recovery give few samples",
         f"by {most:.0%} at most, while ATpXmit is at most "
-        f"{max(of.mean('ATpXmit') / of.L for of in over):.1%} of it",
+        f"{max(group.mean('ATpXmit') / group.L for group in over):.1%} of it",
         ("slow",),
     )
 
 
 def _misread_link(rows: Sequence[Rows]) -> Cause | None:
-    fast = [of for of in rows if of.of.rate > 2 * of.L]
-    spreads = [spread(of, ET_EMULATED_L) for of in fast if of.of.number in UNLIMITED]
+    fast = [group for group in rows if group.data_set.rate > 2 * group.L]
+    spreads = [spread(group, ET_EMULATED_L) for group in fast if group.data_set.number in UNLIMITED]
     if not spreads or max(spreads) > TOGETHER:
         return None
     return Cause(
-        f"L as printed is {fast[0].of.rate / fast[0].L:.1f} times what the link passes in "
+        f"L as printed is {fast[0].data_set.rate / fast[0].L:.1f} times what the link passes in "
         f"{_numbers(fast)}",
         "ET takes the throughput of a long window and a short round trip up to L; FF and PFTK know "
         "neither",
@@ -144,19 +145,20 @@ def _misread_link(rows: Sequence[Rows]) -> Cause | None:
 
 
 def _bursts(printed: Sequence[Rows]) -> Cause | None:
-    bursts = [of for of in printed if _losses_per_reduction(of) > _BURST]
+    bursts = [group for group in printed if _losses_per_reduction(group) > _BURST]
     if not bursts:
         return None
     by_loss, by_reduction = (
-        mean([mean(of.above(name, "NoTOTput")) for of in bursts]) for name in (ET, ET_AT_LEAST)
+        mean([mean(group.above(name, "NoTOTput")) for group in bursts])
+        for name in (ET, ET_AT_LEAST)
     )
     return Cause(
         f"with the queue as printed ET is far too low in {_numbers(bursts)}",
         "Three packets are too few for the bursts of the first slow start and of delayed ACKs: "
         "several are lost at once and answered by one reduction, but p counts each",
-        f"{mean([_losses_per_reduction(of) for of in bursts]):.1f} losses to a reduction; ET is "
-        f"{by_loss:+.0%} from NoTOTput if p counts losses, {by_reduction:+.0%} if it counts triple "
-        "duplicates",
+        f"{mean([_losses_per_reduction(group) for group in bursts]):.1f} losses to a reduction; ET "
+        f"is {by_loss:+.0%} from NoTOTput if p counts losses, {by_reduction:+.0%} if it counts "
+        "triple duplicates",
     )
 
 
@@ -167,7 +169,7 @@ def _timeouts(rows: Sequence[Rows], theirs: Sequence[Rows]) -> Cause | None:
     if not (gap < was - NEAR and with_timeouts < -NEAR):
         return None
     return Cause(
-        f"ET is not far above ATp at high loss, in set {last.of.number}",
+        f"ET is not far above ATp at high loss, in set {last.data_set.number}",
         "Few losses lead to a timeout, which the model leaves out and which cost the published "
         "connections most: SACK, limited transmit, and in Linux RACK and tail-loss probes find "
         "what three duplicate ACKs cannot, and a timeout may be as short as 200 ms beyond the "
@@ -178,10 +180,12 @@ def _timeouts(rows: Sequence[Rows], theirs: Sequence[Rows]) -> Cause | None:
 
 
 def _needless(rows: Sequence[Rows]) -> Cause | None:
-    over = [of for of in rows if of.mean(estimators.USED) > _NEEDLESS * of.mean("dropped")]
+    over = [
+        group for group in rows if group.mean(estimators.USED) > _NEEDLESS * group.mean("dropped")
+    ]
     if not over:
         return None
-    most = max(of.mean(estimators.USED) / of.mean("dropped") for of in over)
+    most = max(group.mean(estimators.USED) / group.mean("dropped") for group in over)
     return Cause(
         f"more is taken for lost than was dropped in {_numbers(over)}",
         "A sender that its receiver's window stops resends its last segment once in each recovery "
@@ -198,7 +202,7 @@ def _losses_per_reduction(rows: Rows) -> float:
 
 
 def _numbers(rows: Sequence[Rows]) -> str:
-    numbers = [str(of.of.number) for of in rows]
+    numbers = [str(group.data_set.number) for group in rows]
     return (
         f"set {numbers[0]}"
         if len(numbers) == 1

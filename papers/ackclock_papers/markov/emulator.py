@@ -50,17 +50,19 @@ class Reading:
     extra_packets: int
     fast_share: float = 1.0
 
-    def link_bit_per_s(self, of: validation.Set) -> float:
+    def link_bit_per_s(self, data_set: validation.Set) -> float:
         """Returns the rate of a set's link."""
-        return units.bit_per_s(of.link_rate) * (1.0 if _is_slow(of) else self.fast_share)
+        return units.bit_per_s(data_set.link_rate) * (
+            1.0 if _is_slow(data_set) else self.fast_share
+        )
 
-    def rate(self, of: validation.Set) -> float:
+    def rate(self, data_set: validation.Set) -> float:
         """Returns the rate of a set's link in full segments/s, headers included."""
-        return self.link_bit_per_s(of) / 8 / of.mtu_bytes
+        return self.link_bit_per_s(data_set) / 8 / data_set.mtu_bytes
 
-    def base_rtt_s(self, of: validation.Set) -> float:
+    def base_rtt_s(self, data_set: validation.Set) -> float:
         """Returns the round-trip time of a full segment with empty queues."""
-        return 2 * DELAY_S + (of.mtu_bytes + HEADER_BYTES) * 8 / self.link_bit_per_s(of)
+        return 2 * DELAY_S + (data_set.mtu_bytes + HEADER_BYTES) * 8 / self.link_bit_per_s(data_set)
 
     @property
     def buffer_packets(self) -> int:
@@ -86,11 +88,11 @@ def scenario(readings: Sequence[Reading], preset: str, duration_s: float = DURAT
     hops: list[dict[str, Any]] = []
     flows: list[dict[str, Any]] = []
     for reading in readings:
-        for of in validation.SETS:
-            flow = flow_name(of, reading)
+        for data_set in validation.SETS:
+            flow = flow_name(data_set, reading)
             methods = [f"{flow} {method}" for method in ("there", "back")]
-            hops += [_channel(method, of, reading) for method in methods]
-            flows.append(_flow(flow, methods, of, preset))
+            hops += [_channel(method, data_set, reading) for method in methods]
+            flows.append(_flow(flow, methods, data_set, preset))
     tree = {
         "schema": 1,
         "name": "validation of the Markov model",
@@ -102,40 +104,40 @@ def scenario(readings: Sequence[Reading], preset: str, duration_s: float = DURAT
     return Scenario(tree)
 
 
-def flow_name(of: validation.Set, reading: Reading) -> str:
+def flow_name(data_set: validation.Set, reading: Reading) -> str:
     """Returns the name of a set's flow group under a reading."""
-    return f"set {of.number} {reading.name}"
+    return f"set {data_set.number} {reading.name}"
 
 
-def _channel(name: str, of: validation.Set, reading: Reading) -> dict[str, Any]:
-    error = {"kind": "iid_loss", "probability": of.worked, "applies": "all"}
+def _channel(name: str, data_set: validation.Set, reading: Reading) -> dict[str, Any]:
+    error = {"kind": "iid_loss", "probability": data_set.worked, "applies": "all"}
     return {
         "name": name,
         "scope": "per_flow",
         "queue": {"kind": "droptail", "limit": f"{reading.buffer_packets} packets"},
-        "link": {"kind": "constant", "rate": f"{reading.link_bit_per_s(of):g} bit/s"},
+        "link": {"kind": "constant", "rate": f"{reading.link_bit_per_s(data_set):g} bit/s"},
         "delay": f"{DELAY_S:g} s",
         "impairments": [error],
     }
 
 
-def _flow(name: str, methods: list[str], of: validation.Set, preset: str) -> dict[str, Any]:
+def _flow(name: str, methods: list[str], data_set: validation.Set, preset: str) -> dict[str, Any]:
     there, back = methods
     return {
         "name": name,
-        "count": CONNECTIONS.get(of.number, _CONNECTIONS),
+        "count": CONNECTIONS.get(data_set.number, _CONNECTIONS),
         "route": [there],
         "return": [back],
         "transport": {
             "kind": "tcp",
             "control": {"kind": "reno"},
             "preset": preset,
-            "mss": f"{of.mtu_bytes - HEADER_BYTES} bytes",
+            "mss": f"{data_set.mtu_bytes - HEADER_BYTES} bytes",
             "receive_window": f"{validation.RECEIVE_WINDOW} packets",
         },
         "start": ["0 s", f"{STARTS_S} s"],
     }
 
 
-def _is_slow(of: validation.Set) -> bool:
-    return of.number <= 4
+def _is_slow(data_set: validation.Set) -> bool:
+    return data_set.number <= 4

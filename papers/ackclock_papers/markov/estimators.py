@@ -130,30 +130,34 @@ def connection(row: Row, truth: Row, law: list[Row]) -> Connection:
     )
 
 
-def predictions(of: Connection, L: float) -> dict[str, float]:
+def predictions(captured: Connection, L: float) -> dict[str, float]:
     """Returns the models' predictions for a connection over a link of rate L, in segments/s.
 
     ET, X and FF are as in the paper. PFTK is without timeouts and with b = 1, as in the paper,
     since the window grows by a segment each round trip, however many segments an ACK covers.
     """
-    p, chain = of.losses[USED], _chain(of, USED)
+    p, chain = captured.losses[USED], _chain(captured, USED)
     return {
-        "ET by round": mean_throughput(of, L, "round"),
-        "ET by segment": mean_throughput(of, L, "segment"),
-        "X": aimd_chain.renewal_rate(chain, of.law, L),
-        "FF": float(floyd_fall.bound(p, of.mean_rtt)),
-        "PFTK": float(pftk.triple_duplicate_only(p, of.mean_rtt, b=1)),
-        "X with timeouts": aimd_chain.timeouts.renewal_rate(chain, p, of.law, of.first_timeout, L),
+        "ET by round": mean_throughput(captured, L, "round"),
+        "ET by segment": mean_throughput(captured, L, "segment"),
+        "X": aimd_chain.renewal_rate(chain, captured.law, L),
+        "FF": float(floyd_fall.bound(p, captured.mean_rtt)),
+        "PFTK": float(pftk.triple_duplicate_only(p, captured.mean_rtt, b=1)),
+        "X with timeouts": aimd_chain.timeouts.renewal_rate(
+            chain, p, captured.law, captured.first_timeout, L
+        ),
     }
 
 
-def mean_throughput(of: Connection, L: float, mode: str, losses: str = USED) -> float:
+def mean_throughput(captured: Connection, L: float, mode: str, losses: str = USED) -> float:
     """Returns ET in segments/s, for one weighting of the window and one count of losses."""
-    return aimd_chain.Throughput(_chain(of, losses), of.law, L, mode).mean()
+    return aimd_chain.Throughput(_chain(captured, losses), captured.law, L, mode).mean()
 
 
-def _chain(of: Connection, losses: str) -> aimd_chain.WindowChain:
-    return aimd_chain.solve(aimd_chain.Bernoulli(of.losses[losses]), max(2.0, of.receive_window))
+def _chain(captured: Connection, losses: str) -> aimd_chain.WindowChain:
+    return aimd_chain.solve(
+        aimd_chain.Bernoulli(captured.losses[losses]), max(2.0, captured.receive_window)
+    )
 
 
 def self_filled(p: float, L: float, base_rtt: float, buffer: float, receive_window: float) -> float:

@@ -60,7 +60,7 @@ def links() -> Outcome:
     )
     highest = {case.label: max(swept.curves[case.label].values()) / case.rate for case in LINKS}
     ordered = all(
-        swept.at(slow, p) <= swept.at(fast, p)
+        swept.value(slow, p) <= swept.value(fast, p)
         for slow, fast in pairwise(LINKS)
         for p in swept.curves[slow.label]
     )
@@ -116,7 +116,9 @@ def windows() -> Outcome:
         "Figure 8.8: mean throughput by window limit (segments), L = 1000 segments/s",
     )
     apart = max(
-        max(swept.at(case, p) for case in WINDOWS) / min(swept.at(case, p) for case in WINDOWS) - 1
+        max(swept.value(case, p) for case in WINDOWS)
+        / min(swept.value(case, p) for case in WINDOWS)
+        - 1
         for p in swept.curves[WINDOWS[0].label]
         if p >= 0.03
     )
@@ -145,13 +147,13 @@ def round_trips() -> Outcome:
         "Figure 8.11: mean throughput by mean round-trip time, L = 300 segments/s",
     )
     falling = all(
-        swept.at(short, p) >= swept.at(long, p)
+        swept.value(short, p) >= swept.value(long, p)
         for short, long in pairwise(ROUND_TRIPS)
         for p in swept.curves[short.label]
     )
-    found = "at every p" if falling else "not at every p"
+    extent = "at every p" if falling else "not at every p"
     claim = Claim(
-        "Text: an increase of the round-trip time decreases the throughput", found, falling
+        "Text: an increase of the round-trip time decreases the throughput", extent, falling
     )
     settings = (
         NEGATIVE,

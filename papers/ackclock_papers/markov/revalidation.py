@@ -69,21 +69,21 @@ def conclude(
     """
     connections = estimators.connections(results[RUN], results[measured(RUN)])
     sets = [
-        [published(of), *(ours(of, reading, connections) for reading in readings)]
-        for of in validation.SETS
+        [published(data_set), *(ours(data_set, reading, connections) for reading in readings)]
+        for data_set in validation.SETS
     ]
-    every = [rows for one in sets for rows in one]
+    every = [rows for groups in sets for rows in groups]
     names = [PUBLISHED, *(reading.name for reading in readings)]
     by_name = {name: [rows for rows in every if rows.whose == name] for name in names}
     claims = tuple(
         Claim(
-            f"{name}: {SAID[key]}", found, holds,
+            f"{name}: {SAID[key]}", evidence, holds,
             documented=True if name == PUBLISHED else None
             if expected is None else key in expected[name],
             origin=Origin.PRINTED if name == names[-1] and key in PRINTED else Origin.INFERRED,
         )
         for name, rows in by_name.items()
-        for key, (found, holds) in findings(rows).items()
+        for key, (evidence, holds) in findings(rows).items()
     )  # fmt: skip
     return Outcome(
         _basis(by_name, names[-1], stack(results[RUN])),
@@ -104,25 +104,25 @@ def stack(run: Result) -> str:
 
 def _basis(by_name: ByName, fitting: str, sender: str) -> Basis:
     """Returns the reading that fits the published rows, and why claims fail under it."""
-    found = findings(by_name[fitting])
-    failed = [key for key, (_, holds) in found.items() if not holds]
+    by_claim = findings(by_name[fitting])
+    failed = [key for key, (_, holds) in by_claim.items() if not holds]
     reading = (
         f"{sender}, a guessed buffer of {emulator.ENOUGH} packets behind the input queue and half "
         "the printed rate in sets 5 to 9"
     )
-    known = causes(by_name, fitting)
+    present = causes(by_name, fitting)
     reasons = []
     for key in failed:
-        whats = [cause.what for cause in known if key in cause.explains] or [
+        observations = [cause.observation for cause in present if key in cause.explains] or [
             "no cause that is known here shows"
         ]
-        reasons.append(f"“{SAID[key]}”: {', '.join(whats)}")
+        reasons.append(f"“{SAID[key]}”: {', '.join(observations)}")
     return Basis(reading, "; ".join(reasons))
 
 
 def _settings(readings: Sequence[Reading], run: Result) -> tuple[Setting, ...]:
     slow, fast = validation.SETS[0], validation.SETS[-1]
-    errors = ", ".join(f"{100 * of.worked:g}" for of in validation.SETS)
+    errors = ", ".join(f"{100 * data_set.worked:g}" for data_set in validation.SETS)
     listed = [
         ("sender and receiver", stack(run), Origin.GUESSED),
         (
@@ -142,7 +142,7 @@ def _settings(readings: Sequence[Reading], run: Result) -> tuple[Setting, ...]:
             for reading in readings
         ),
     ]
-    return tuple(Setting(*one) for one in listed)
+    return tuple(Setting(*setting) for setting in listed)
 
 
 def _described(reading: Reading) -> str:
@@ -163,7 +163,10 @@ def _tables(every: Sequence[Rows], by_name: ByName, fitting: str) -> tuple[Table
         Table(
             "Where these rows part from the published ones, and why",
             ("what", "why", "shown by"),
-            tuple((capital(one.what), one.why, one.shown) for one in causes(by_name, fitting)),
+            tuple(
+                (capital(cause.observation), cause.why, cause.shown)
+                for cause in causes(by_name, fitting)
+            ),
         ),
         _distances(by_name),
         _table("Measured and predicted, segments/s, means of a set", every, _RATES),
@@ -190,15 +193,16 @@ def _distances(by_name: ByName) -> Table:
 def _distance(own: Sequence[Rows], theirs: Sequence[Rows], quantity: str) -> float:
     return mean(
         [
-            abs(one.mean(quantity) / other.mean(quantity) - 1)
-            for one, other in zip(own, theirs, strict=True)
+            abs(group.mean(quantity) / other.mean(quantity) - 1)
+            for group, other in zip(own, theirs, strict=True)
         ]
     )
 
 
 def _table(title: str, every: Sequence[Rows], columns: Columns) -> Table:
     rows = tuple(
-        (str(one.of.number), one.whose, *(text(one) for text in columns.values())) for one in every
+        (str(group.data_set.number), group.whose, *(text(group) for text in columns.values()))
+        for group in every
     )
     return Table(title, ("set", "whose", *columns), rows)
 
@@ -232,7 +236,7 @@ _ERRORS: Columns = {
     for name in (ET_EMULATED_L, ET_AT_LEAST, *estimators.PREDICTIONS[1:-1])
 }
 _LOSSES: Columns = {
-    "error": lambda rows: f"{100 * rows.of.worked:g}",
+    "error": lambda rows: f"{100 * rows.data_set.worked:g}",
     **{name: partial(_percent, name) for name in estimators.LOSSES},
 }
 _BEYOND: Columns = {
@@ -250,9 +254,9 @@ def _draw(by_name: ByName, sender: str) -> Figure:
     for position, (name, rows) in enumerate(by_name.items()):
         offset = 0.8 * ((position + 0.5) / len(by_name) - 0.5)  # side by side
         points = [
-            (of.of.number - 1 + offset, 100 * above)
-            for of in rows
-            for above in of.above(ET, "NoTOTput")
+            (group.data_set.number - 1 + offset, 100 * above)
+            for group in rows
+            for above in group.above(ET, "NoTOTput")
         ]
         if points:
             curves.append(
@@ -266,7 +270,9 @@ def _draw(by_name: ByName, sender: str) -> Figure:
         "set, and its error probability (%)",
         "ET above NoTOTput (%)",
         f"The validation measured again: {sender}",
-        categories=[f"{of.number}\n{100 * of.worked:g}" for of in validation.SETS],
+        categories=[
+            f"{data_set.number}\n{100 * data_set.worked:g}" for data_set in validation.SETS
+        ],
     )
 
 

@@ -51,13 +51,13 @@ class Rows:
     """Connections of one set, published or ours.
 
     Attributes:
-        of: The set.
+        data_set: The set.
         whose: `PUBLISHED`, or the name of a reading.
         L: Rate of the emulated link, in segments/s; for the published rows as printed.
         values: By quantity, one value per connection; unknown values are left out.
     """
 
-    of: validation.Set
+    data_set: validation.Set
     whose: str
     L: float
     values: Mapping[str, tuple[float, ...]]
@@ -78,7 +78,7 @@ class Rows:
     def above(self, prediction: str, metric: str) -> tuple[float, ...]:
         """Returns a prediction's relative excess over the measured value, for every connection."""
         pairs = zip(self.each(prediction), self.each(metric), strict=False)
-        return tuple(predicted / found - 1 for predicted, found in pairs)
+        return tuple(predicted / actual - 1 for predicted, actual in pairs)
 
     @property
     def is_full(self) -> bool:
@@ -91,33 +91,39 @@ def mean(values: Sequence[float]) -> float:
     return fmean(values) if values else nan
 
 
-def published(of: validation.Set) -> Rows:
+def published(data_set: validation.Set) -> Rows:
     """Returns the printed rows of a set, without the starred ones: these evaluate others again."""
-    rows = [row for row in validation.rows(of.number) if not row["id"].endswith("*")]
+    rows = [row for row in validation.rows(data_set.number) if not row["id"].endswith("*")]
     printed = {ET: "ET", "FF": "FF", "PFTK": "PFTK"} | {name: name for name in estimators.METRICS}
     recovered = [validation.recovered(row) for row in rows]
     behind = {estimators.USED: "p", "mean RTT": "mean_rtt", "window": "window"}
     values = {name: tuple(float(row[column]) for row in rows) for name, column in printed.items()}
-    values |= {name: tuple(one[letter] for one in recovered) for name, letter in behind.items()}
-    values[WINDOW_LAW] = tuple(one["window"] * sqrt(one["p"]) for one in recovered)
-    return Rows(of, PUBLISHED, of.rate, values)
+    values |= {
+        name: tuple(inputs[letter] for inputs in recovered) for name, letter in behind.items()
+    }
+    values[WINDOW_LAW] = tuple(inputs["window"] * sqrt(inputs["p"]) for inputs in recovered)
+    return Rows(data_set, PUBLISHED, data_set.rate, values)
 
 
-def ours(of: validation.Set, reading: Reading, connections: Sequence[Connection]) -> Rows:
+def ours(data_set: validation.Set, reading: Reading, connections: Sequence[Connection]) -> Rows:
     """Returns the captured connections of a set under a reading."""
-    flow, L = emulator.flow_name(of, reading), reading.rate(of)
+    flow, L = emulator.flow_name(data_set, reading), reading.rate(data_set)
     own = [connection for connection in connections if connection.flow == flow]
     filled = estimators.self_filled(
-        of.worked, L, reading.base_rtt_s(of), reading.buffer_packets, validation.RECEIVE_WINDOW
+        data_set.worked,
+        L,
+        reading.base_rtt_s(data_set),
+        reading.buffer_packets,
+        validation.RECEIVE_WINDOW,
     )
     each = [
         connection.metrics
         | connection.losses
-        | estimators.predictions(connection, of.rate)
+        | estimators.predictions(connection, data_set.rate)
         | {
             ET_EMULATED_L: estimators.mean_throughput(connection, L, "round"),
             ET_AT_LEAST: estimators.mean_throughput(
-                connection, of.rate, "round", "triple duplicates"
+                connection, data_set.rate, "round", "triple duplicates"
             ),
             SELF_FILLED: filled,
             WINDOW_LAW: connection.window * sqrt(connection.losses[estimators.USED]),
@@ -129,23 +135,26 @@ def ours(of: validation.Set, reading: Reading, connections: Sequence[Connection]
     ]
     names = each[0] if each else ()
     return Rows(
-        of, reading.name, L, {name: tuple(values[name] for values in each) for name in names}
+        data_set, reading.name, L, {name: tuple(values[name] for values in each) for name in names}
     )
 
 
 def findings(rows: Sequence[Rows]) -> dict[str, tuple[str, bool]]:
     """Returns what the nine sets of one name show on each claim, and whether it holds."""
-    above = [of for of in rows if of.of.number in _ABOVE]
-    in_order = [one for of in rows for one in _in_order(of)]
-    unlimited = [of for of in rows if of.of.number in UNLIMITED]
-    apart = max((spread(of) for of in unlimited), default=nan)
-    gaps = [mean(of.above(ET, "ATp")) for of in unlimited]
+    above = [group for group in rows if group.data_set.number in _ABOVE]
+    in_order = [ordered for group in rows for ordered in _in_order(group)]
+    unlimited = [group for group in rows if group.data_set.number in UNLIMITED]
+    apart = max((spread(group) for group in unlimited), default=nan)
+    gaps = [mean(group.above(ET, "ATp")) for group in unlimited]
     return {
-        "slow": _near([of for of in rows if of.of.number < _FIRST_FAST]),
-        "fast": _near([of for of in rows if of.of.number >= _FIRST_FAST]),
+        "slow": _near([group for group in rows if group.data_set.number < _FIRST_FAST]),
+        "fast": _near([group for group in rows if group.data_set.number >= _FIRST_FAST]),
         "above": (
-            ", ".join(f"set {of.of.number}: {_above_link(of)} of {of.connections}" for of in above),
-            all(2 * _above_link(of) > of.connections for of in above),
+            ", ".join(
+                f"set {group.data_set.number}: {_above_link(group)} of {group.connections}"
+                for group in above
+            ),
+            all(2 * _above_link(group) > group.connections for group in above),
         ),
         "order": (f"in {sum(in_order)} of {len(in_order)} connections", all(in_order)),
         "together": (f"they are {apart:.0%} apart, on the mean of a set", apart <= TOGETHER),
@@ -154,8 +163,8 @@ def findings(rows: Sequence[Rows]) -> dict[str, tuple[str, bool]]:
 
 
 def _near(rows: Sequence[Rows]) -> tuple[str, bool]:
-    near = [abs(one) <= NEAR for of in rows for one in of.above(ET, "NoTOTput")]
-    means = ", ".join(f"{mean(of.above(ET, 'NoTOTput')):+.0%}" for of in rows)
+    near = [abs(error) <= NEAR for group in rows for error in group.above(ET, "NoTOTput")]
+    means = ", ".join(f"{mean(group.above(ET, 'NoTOTput')):+.0%}" for group in rows)
     return f"in {sum(near)} of {len(near)} connections; the sets' means are {means}", 2 * sum(
         near
     ) > len(near)

@@ -70,15 +70,15 @@ class Peak(NamedTuple):
     value: float
 
 
-def peak(case: Case, of: Quantity) -> Peak:
+def peak(case: Case, function: Quantity) -> Peak:
     """Returns the highest point of a curve that has one between 1e-4 and 0.9."""
     grid = np.geomspace(1e-4, 0.9, 41)
-    start = int(np.argmax([of(case, p) for p in grid]))
+    start = int(np.argmax([function(case, p) for p in grid]))
     around = (np.log(grid[max(start - 1, 0)]), np.log(grid[min(start + 1, grid.size - 1)]))
-    found = minimize_scalar(
-        lambda log_p: -of(case, float(np.exp(log_p))), bounds=around, method="bounded"
+    optimum = minimize_scalar(
+        lambda log_p: -function(case, float(np.exp(log_p))), bounds=around, method="bounded"
     )
-    return Peak(float(np.exp(found.x)), -float(found.fun))
+    return Peak(float(np.exp(optimum.x)), -float(optimum.fun))
 
 
 class Swept(NamedTuple):
@@ -94,14 +94,14 @@ class Swept(NamedTuple):
     comparison: Comparison
     draw: Callable[[], Figure]
 
-    def at(self, case: Case, p: float) -> float:
+    def value(self, case: Case, p: float) -> float:
         """Returns the value of a curve at a compared p."""
         return self.curves[case.label][p]
 
 
 def sweep(
     cases: Iterable[Case],
-    of: Quantity,
+    function: Quantity,
     expected: Mapping[str, tuple[str, ...]],
     quantity: str,
     title: str,
@@ -111,7 +111,7 @@ def sweep(
 
     Args:
         cases: Cases, one for each curve.
-        of: Quantity on the vertical axis.
+        function: Quantity on the vertical axis.
         expected: Reference values by p as written, one for each case; empty if unknown.
         quantity: Label of the axis, with its unit.
         title: Title of the figure.
@@ -120,7 +120,7 @@ def sweep(
     cases = list(cases)
     p_of = {text: float(text) for text in expected}
     every = sorted({*GRID.tolist(), *p_of.values()})
-    curves = {case.label: {p: of(case, p) for p in every} for case in cases}
+    curves = {case.label: {p: function(case, p) for p in every} for case in cases}
     cells = tuple(
         Cell.of((text,), f"{case.label}", value, curves[case.label][p], FIGURE_SHARE)
         for text, p in p_of.items()

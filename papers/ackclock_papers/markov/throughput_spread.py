@@ -113,7 +113,7 @@ def links() -> Outcome:
     )
     peaks = {case: peak(case, sd) for case in LINKS}
     compared = _peaks(peaks, PEAKS)
-    ratios = [found.value / mean(case, found.p) for case, found in peaks.items()]
+    ratios = [top.value / mean(case, top.p) for case, top in peaks.items()]
     claim = Claim(
         "Text: at its largest the standard deviation is about one third of the mean",
         f"it is {min(ratios):.2f} to {max(ratios):.2f} of it; a third needs a narrower law of the "
@@ -136,18 +136,18 @@ def links() -> Outcome:
 def _peaks(peaks: dict[Case, Peak], inferred: tuple[Seen, ...]) -> Comparison:
     cells = tuple(
         cell
-        for (case, found), seen in zip(peaks.items(), inferred, strict=True)
+        for (case, top), seen in zip(peaks.items(), inferred, strict=True)
         for cell in (
             Cell.of(
                 (case.label, seen.p),
                 "largest standard deviation, segments/s",
                 seen.height,
-                found.value,
+                top.value,
             ),
             Cell.of(
                 (case.label, seen.p), "at that p, segments/s", seen.height, sd(case, float(seen.p))
             ),
-            Cell.of((case.label, seen.p), "p of the peak", seen.p, found.p, excepted=seen.excepted),
+            Cell.of((case.label, seen.p), "p of the peak", seen.p, top.p, excepted=seen.excepted),
         )
     )
     return Comparison(
@@ -165,7 +165,7 @@ def window_limits() -> Outcome:
     by_caption = [case._replace(rate=CAPTION_L) for case in cases]
     peaks = {case: peak(case, sd) for case in cases}
     remaining = sd(cases[0], 1e-5)
-    ratios = [found.value / mean(case, found.p) for case, found in peaks.items()]
+    ratios = [top.value / mean(case, top.p) for case, top in peaks.items()]
     claims = (
         Claim(
             "Text: at its largest the standard deviation is about one third of the mean",
@@ -232,7 +232,7 @@ def spreads() -> Outcome:
     )
     rising = {text: values == sorted(values) for text, values in means.items()}
     spread_rises = all(
-        swept.at(narrow, float(text)) < swept.at(wide, float(text))
+        swept.value(narrow, float(text)) < swept.value(wide, float(text))
         for narrow, wide in pairwise(SPREADS)
         for text in BY_SPREAD
     )

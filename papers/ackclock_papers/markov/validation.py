@@ -106,7 +106,8 @@ SETS = (
 
 # All error probabilities that the paper prints for a set.
 PROBABILITIES = sorted(
-    {one.caption for one in SETS} | {one.text for one in SETS if one.text is not None}
+    {data_set.caption for data_set in SETS}
+    | {data_set.text for data_set in SETS if data_set.text is not None}
 )
 
 Row = dict[str, str]
@@ -174,57 +175,64 @@ def nearest_probability(number: int) -> float:
     return min(PROBABILITIES, key=lambda p: abs(math.log(p) - middle))
 
 
-def compute(of: Set) -> Outcome:
+def compute(data_set: Set) -> Outcome:
     """Checks one table: its errors, the inputs behind it, claims on the predictions."""
-    printed = rows(of.number)
+    printed = rows(data_set.number)
     behind = {row["id"]: recovered(row) for row in printed}
     comparisons = [_errors(printed), _recovered(printed, behind)]
     tables: tuple[Table, ...] = (_measured(printed),)
-    if of.number >= 5:
+    if data_set.number >= 5:
         comparisons.append(_by_round(printed, behind))
         tables += (_by_segment(printed, behind),)
-    used = nearest_probability(of.number)
-    claims = [*_claims_about_probability(of, used, behind), *_claims_about_rates(of, printed)]
-    if of.number in (5, 6):
+    used = nearest_probability(data_set.number)
+    claims = [
+        *_claims_about_probability(data_set, used, behind),
+        *_claims_about_rates(data_set, printed),
+    ]
+    if data_set.number in (5, 6):
         claims.append(_slower_link(behind, printed))
-    if of.number >= 7:
+    if data_set.number >= 7:
         claims.append(_with_timeouts(printed, behind))
-    if of.number == 9:
+    if data_set.number == 9:
         claims += _claims_about_all()
     settings = [
-        Setting("link", f"{of.link_rate}, packets of {of.mtu_bytes} bytes", Origin.PRINTED),
-        Setting("L", f"{of.rate:g} segments/s (payload only)", Origin.PRINTED),
-        Setting("L with headers", f"{of.headers_rate:.2f} segments/s", Origin.INFERRED),
+        Setting(
+            "link", f"{data_set.link_rate}, packets of {data_set.mtu_bytes} bytes", Origin.PRINTED
+        ),
+        Setting("L", f"{data_set.rate:g} segments/s (payload only)", Origin.PRINTED),
+        Setting("L with headers", f"{data_set.headers_rate:.2f} segments/s", Origin.INFERRED),
         Setting(
             "error probability",
-            f"{of.worked:g}",
-            Origin.INFERRED if of.worked != of.caption else Origin.PRINTED,
+            f"{data_set.worked:g}",
+            Origin.INFERRED if data_set.worked != data_set.caption else Origin.PRINTED,
         ),
     ]
-    if of.number >= 5:
+    if data_set.number >= 5:
         settings.append(Setting("receive window", f"{RECEIVE_WINDOW} segments", Origin.PRINTED))
-    if of.number >= 7:
+    if data_set.number >= 7:
         compared = ", ".join(f"{T0:g}" for T0 in FIRST_TIMEOUTS_S)
         settings.append(Setting("first timeouts compared", f"{compared} s", Origin.GUESSED))
-    draw = partial(_draw, of, printed)
-    return Outcome(_basis(of), tuple(comparisons), draw, tuple(claims), tuple(settings), tables)
+    draw = partial(_draw, data_set, printed)
+    return Outcome(
+        _basis(data_set), tuple(comparisons), draw, tuple(claims), tuple(settings), tables
+    )
 
 
-def _basis(of: Set) -> Basis:
-    if of.worked != of.caption:
+def _basis(data_set: Set) -> Basis:
+    if data_set.worked != data_set.caption:
         return Basis(
-            f"the error probability is the text's {of.worked:g}: FF and PFTK were computed with "
-            f"about that, not with the caption's {of.caption:g}"
+            f"the error probability is the text's {data_set.worked:g}: FF and PFTK were computed "
+            f"with about that, not with the caption's {data_set.caption:g}"
         )
-    if of.number == 1:
+    if data_set.number == 1:
         return Basis()
     reading = "the caption's error probability, since the text lists them in the reverse order"
-    if of.number in (5, 6):
+    if data_set.number in (5, 6):
         reading += (
             "; a bottleneck near 53 segments/s, half the printed link rate, explains what was "
             "measured"
         )
-    if of.number >= 5:
+    if data_set.number >= 5:
         reading += "; ET with windows weighted by round"
     return Basis(reading)
 
@@ -267,9 +275,9 @@ def _recovered(printed: list[Row], behind: dict[str, dict[str, float]]) -> Compa
 
 def _as_mean_window(row: Row, behind: dict[str, dict[str, float]], mode: str) -> float:
     """Returns ET as mean window over mean round-trip time, for one weighting of the windows."""
-    found = behind[row["id"]]
-    chain = aimd_chain.solve(aimd_chain.Bernoulli(found["p"]), RECEIVE_WINDOW)
-    return float(chain.mean(mode) / found["mean_rtt"])
+    inputs = behind[row["id"]]
+    chain = aimd_chain.solve(aimd_chain.Bernoulli(inputs["p"]), RECEIVE_WINDOW)
+    return float(chain.mean(mode) / inputs["mean_rtt"])
 
 
 def _by_round(printed: list[Row], behind: dict[str, dict[str, float]]) -> Comparison:
@@ -300,27 +308,29 @@ def _by_segment(printed: list[Row], behind: dict[str, dict[str, float]]) -> Tabl
 
 
 def _claims_about_probability(
-    of: Set, used: float, behind: dict[str, dict[str, float]]
+    data_set: Set, used: float, behind: dict[str, dict[str, float]]
 ) -> list[Claim]:
-    lowest, highest = (pick(one["p"] for one in behind.values()) for pick in (min, max))
-    found = (
+    lowest, highest = (pick(inputs["p"] for inputs in behind.values()) for pick in (min, max))
+    evidence = (
         f"FF and PFTK were computed with {lowest:.2g} to {highest:.2g}; the nearest printed value "
         f"is {used:g}"
     )
     claims = [
         Claim(
-            f"Caption: error probability {of.caption:g}",
-            found,
-            used == of.caption,
-            of.worked == of.caption,
+            f"Caption: error probability {data_set.caption:g}",
+            evidence,
+            used == data_set.caption,
+            data_set.worked == data_set.caption,
         )
     ]
-    if of.text is not None:
-        claims.append(Claim(f"Text: error probability {of.text:g}", found, used == of.text))
+    if data_set.text is not None:
+        claims.append(
+            Claim(f"Text: error probability {data_set.text:g}", evidence, used == data_set.text)
+        )
     return claims
 
 
-def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
+def _claims_about_rates(data_set: Set, printed: list[Row]) -> list[Claim]:
     ours: dict[str, Any] = {"origin": Origin.INFERRED}
     in_order = sum(
         float(row["ATp"]) <= float(row["ATpXmit"]) <= float(row["NoTOTput"]) for row in printed
@@ -334,68 +344,68 @@ def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
         ),
         Claim(
             "Text: ET is never above L",
-            f"at most {highest:g} of {of.rate:g} segments/s",
-            highest <= of.rate,
+            f"at most {highest:g} of {data_set.rate:g} segments/s",
+            highest <= data_set.rate,
         ),
     ]
     errors = [float(row["error_NoTOTput"]) for row in printed]
-    if of.number <= 4:
-        near = sum(one <= 5 for one in errors)
+    if data_set.number <= 4:
+        near = sum(percent <= 5 for percent in errors)
         claims += [
             Claim(
                 "Text: the error of ET against NoTOTput stays within 10 %",
                 f"up to {max(errors):g} %",
-                max(errors) <= 10, documented=of.number <= 2, accepted="at most 10 %",
+                max(errors) <= 10, documented=data_set.number <= 2, accepted="at most 10 %",
             ),
             Claim(
                 "Text: it is within 5 % in most cases", f"in {near} of {len(errors)} rows",
                 2 * near > len(errors),
-                documented=of.number <= 2, accepted="more than half of them",
+                documented=data_set.number <= 2, accepted="more than half of them",
             ),
         ]  # fmt: skip
-    if of.number == 5:
+    if data_set.number == 5:
         best = sum(
             abs(float(row["ET"]) - float(row["NoTOTput"]))
             < abs(float(row[other]) - float(row["NoTOTput"]))
             for row in printed
             for other in ("FF", "PFTK")
         )
-        found = f"nearer to NoTOTput than FF and PFTK in {best} of {2 * len(printed)} cases"
+        evidence = f"nearer to NoTOTput than FF and PFTK in {best} of {2 * len(printed)} cases"
         claims.append(
-            Claim("Text: ET is the best estimation here", found, best == 2 * len(printed))
+            Claim("Text: ET is the best estimation here", evidence, best == 2 * len(printed))
         )
-    if of.number in (3, 4):
-        shares = [float(row["ATp"]) / of.headers_rate for row in printed]
-        found = f"ATp is {min(shares):.1%} to {max(shares):.1%} of what passes with headers"
+    if data_set.number in (3, 4):
+        shares = [float(row["ATp"]) / data_set.headers_rate for row in printed]
+        evidence = f"ATp is {min(shares):.1%} to {max(shares):.1%} of what passes with headers"
         claims.append(
             Claim(
                 "The link is full: the rows say little of the model",
-                found,
+                evidence,
                 min(shares) > 0.975,
                 **ours,
             )
         )
     distinct = [row for row in printed if not row["id"].endswith("*")]
-    if of.number in (1, 3, 4):
-        above = sum(min(float(row["FF"]), float(row["PFTK"])) > of.rate for row in distinct)
-        found = f"in {above} of {len(distinct)} connections"
+    if data_set.number in (1, 3, 4):
+        above = sum(min(float(row["FF"]), float(row["PFTK"])) > data_set.rate for row in distinct)
+        evidence = f"in {above} of {len(distinct)} connections"
         claims.append(
             Claim(
                 "Text: FF and PFTK, which know no link, are above L, mostly",
-                found,
+                evidence,
                 2 * above > len(distinct),
             )
         )
-    if of.number >= 6:
+    if data_set.number >= 6:
         spread = max(
             max(rates) / min(rates) - 1
             for rates in ([float(row[name]) for name in PREDICTIONS] for row in printed)
         )
-        found = f"they are at most {spread:.1%} apart"
+        evidence = f"they are at most {spread:.1%} apart"
         claims.append(
             Claim(
                 "Text: the three estimations differ only slightly",
-                found,
+                evidence,
                 spread <= words.ABOUT,
                 accepted="at most 10 %",
             )
@@ -407,9 +417,9 @@ def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Cla
     """Claims that a bottleneck at half the nominal rate explains a set; L of 54 is inferred."""
     rates = []
     for row in printed:
-        found = behind[row["id"]]
-        chain = aimd_chain.solve(aimd_chain.Bernoulli(found["p"]), RECEIVE_WINDOW)
-        rtt = aimd_chain.rtt.constant(found["mean_rtt"])
+        inputs = behind[row["id"]]
+        chain = aimd_chain.solve(aimd_chain.Bernoulli(inputs["p"]), RECEIVE_WINDOW)
+        rtt = aimd_chain.rtt.constant(inputs["mean_rtt"])
         rates.append(aimd_chain.Throughput(chain, rtt, rate=54.0, mode="round").mean())
     measured = [float(row["ATp"]) for row in printed]
     apart = max(abs(rate / row - 1) for rate, row in zip(rates, measured, strict=True))
@@ -450,7 +460,8 @@ def _with_timeouts(printed: list[Row], behind: dict[str, dict[str, float]]) -> C
 def _claims_about_all() -> list[Claim]:
     errors = [float(row["error_ATp"]) for row in rows()]
     below = [
-        sum(low <= one < high for one in errors) for low, high in ((0, 20), (20, 35), (35, 100))
+        sum(low <= percent < high for percent in errors)
+        for low, high in ((0, 20), (20, 35), (35, 100))
     ]
     gaps = [
         sum(error(row, "ATp") for row in rows(number)) / len(rows(number)) for number in (7, 8, 9)
@@ -477,7 +488,7 @@ def _measured(printed: list[Row]) -> Table:
     return Table("As printed, segments/s", ("connection", *head), cells)
 
 
-def _draw(of: Set, printed: list[Row]) -> Any:
+def _draw(data_set: Set, printed: list[Row]) -> Any:
     names = (*METRICS, *PREDICTIONS)
     curves = [
         plot.Curve(
@@ -492,8 +503,8 @@ def _draw(of: Set, printed: list[Row]) -> Any:
     ends = [-0.5, len(printed) - 0.5]
     highest = max(float(row[name]) for row in printed for name in names)
     limits = {
-        f"L as printed, {of.rate:g}": of.rate,
-        f"L with headers, {of.headers_rate:.2f}": of.headers_rate,
+        f"L as printed, {data_set.rate:g}": data_set.rate,
+        f"L with headers, {data_set.headers_rate:.2f}": data_set.headers_rate,
     }
     # A limit far above all points would compress the rest.
     near = {label: limit for label, limit in limits.items() if limit < 2 * highest}
@@ -504,19 +515,19 @@ def _draw(of: Set, printed: list[Row]) -> Any:
         curves,
         "connection",
         "rate (segments/s)",
-        f"Table {of.table}: measured and predicted, set {of.number}",
+        f"Table {data_set.table}: measured and predicted, set {data_set.number}",
         categories=[row["id"] for row in printed],
     )
 
 
-def _entry(of: Set) -> Experiment:
+def _entry(data_set: Set) -> Experiment:
     return entry(
-        f"Table {of.table}",
+        f"Table {data_set.table}",
         "How well do the Markov model, the square-root law and PFTK predict emulated connections?",
-        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, the predictions "
-        "ET, FF and PFTK, and the errors of ET.",
+        f"Set {data_set.number}: measured rates of {len(rows(data_set.number))} connections, the "
+        "predictions ET, FF and PFTK, and the errors of ET.",
         1.0,
-        partial(compute, of),
+        partial(compute, data_set),
     )
 
 

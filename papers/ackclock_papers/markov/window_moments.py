@@ -63,10 +63,10 @@ def largest_sd(w_max: int) -> tuple[float, float]:
     grid = np.geomspace(1e-5, 0.1, 41)
     start = int(np.argmax([moments(p, w_max)[1] for p in grid]))
     around = (np.log(grid[start - 1]), np.log(grid[start + 1]))
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda log_p: -moments(np.exp(log_p), w_max)[1], bounds=around, method="bounded"
     )
-    return float(np.exp(found.x)), -float(found.fun)
+    return float(np.exp(optimum.x)), -float(optimum.fun)
 
 
 def compute() -> Outcome:
@@ -163,12 +163,12 @@ def compute() -> Outcome:
 
 
 def _draw(curve: dict[float, tuple[float, float]]) -> Any:
-    drawn = np.array([(p, *found) for p, found in curve.items()])
+    drawn = np.array([(p, *values) for p, values in curve.items()])
     points = np.array(POINTS, float)
     curves = [
-        one
+        shown
         for position, label in enumerate(("mean", "standard deviation"))
-        for one in (
+        for shown in (
             plot.Curve(label, drawn[:, 0], drawn[:, position + 1]),
             plot.Curve(
                 f"{label}, reference", points[:, 0], points[:, position + 1], "points", position

@@ -98,9 +98,9 @@ ALPHAS = {
 }
 
 
-def compute(of: Law) -> Outcome:
+def compute(reference: Law) -> Outcome:
     """Computes the law of the window at one loss probability."""
-    chain = aimd_chain.solve(aimd_chain.Bernoulli(of.p), W_MAX)
+    chain = aimd_chain.solve(aimd_chain.Bernoulli(reference.p), W_MAX)
     laws = {mode: chain.law(mode) for mode in ("segment", "round")}
     by_window = {
         mode: dict(zip(chain.windows.tolist(), law.tolist(), strict=True))
@@ -109,24 +109,24 @@ def compute(of: Law) -> Outcome:
     segment = by_window["segment"]
     cells = [
         Cell.of((f"{quantity} of the window by {mode}",), "value", text, float(ours), FIGURE_SHARE)
-        for mode, moments in of.moments.items()
+        for mode, moments in reference.moments.items()
         for quantity, text, ours in zip(
             ("mean", "standard deviation"), moments, (chain.mean(mode), chain.sd(mode)), strict=True
         )
     ]
     cells += [
         Cell.of((f"P(window = {w}) by {mode}",), "value", text, by_window[mode][w], FIGURE_SHARE)
-        for mode, shares in of.shares.items()
+        for mode, shares in reference.shares.items()
         for w, text in shares.items()
     ]
     cells += [
         Cell.of(
             (f"peak below the limit by {mode}",), "value", str(w), float(_peak(by_window[mode]))
         )
-        for mode, w in of.peaks.items()
+        for mode, w in reference.peaks.items()
     ]
-    claims = [*_said(of, segment)]
-    if of.figure == "8.2":
+    claims = [*_claims(reference, segment)]
+    if reference.figure == "8.2":
         claims.append(_by_round(laws["round"]))
         cells += [
             Cell.of(
@@ -139,7 +139,7 @@ def compute(of: Law) -> Outcome:
             for mode, text in TURNING.items()
         ]
     settings = (
-        Setting("loss probability p", f"{of.p:g}", Origin.PRINTED),
+        Setting("loss probability p", f"{reference.p:g}", Origin.PRINTED),
         Setting("window limit", f"{W_MAX} segments", Origin.PRINTED),
     )
     comparison = Comparison(
@@ -147,21 +147,25 @@ def compute(of: Law) -> Outcome:
     )
     basis = Basis(f"windows weighted by segment; {NO_DRAWING}")
     return Outcome(
-        basis, (comparison,), partial(_draw, of, chain.windows, laws), tuple(claims), settings
+        basis,
+        (comparison,),
+        partial(_draw, reference, chain.windows, laws),
+        tuple(claims),
+        settings,
     )
 
 
-def _said(of: Law, law: dict[int, float]) -> list[Claim]:
+def _claims(reference: Law, law: dict[int, float]) -> list[Claim]:
     """Returns the text's claims about small p, or about larger p, by segment."""
     below = max(share for w, share in law.items() if w < W_MAX)
     half = W_MAX // 2
-    found = f"P({W_MAX}) is {law[W_MAX]:.3g}, the highest below it {below:.3g}"
-    if not of.stays:
+    evidence = f"P({W_MAX}) is {law[W_MAX]:.3g}, the highest below it {below:.3g}"
+    if not reference.stays:
         next_below = law[W_MAX - 1]
         return [
             Claim(
                 "Text: for larger p the law loses its global maximum at the window limit",
-                found,
+                evidence,
                 law[W_MAX] < below,
             ),
             Claim(
@@ -177,13 +181,15 @@ def _said(of: Law, law: dict[int, float]) -> list[Claim]:
     near = {w: law[w] for w in range(half - 5, half + 6)}
     highest = max(near, key=lambda w: near[w])
     return [
-        Claim("Text: for small p there is a peak at the window limit", found, law[W_MAX] > below),
+        Claim(
+            "Text: for small p there is a peak at the window limit", evidence, law[W_MAX] > below
+        ),
         Claim(
             f"Text: and a smaller one at half of it, {half}",
             f"the highest near it is P({highest}) = {near[highest]:.3g}; P({half}) is "
             f"{law[half]:.3g}",
             highest == half and law[half] > max(law[half - 1], law[half + 1]),
-            documented=of.figure == "8.1",
+            documented=reference.figure == "8.1",
             accepted=f"a local maximum at {half}",
         ),
     ]
@@ -215,9 +221,9 @@ def turning(mode: str) -> float:
     return float(brentq(above, 3e-4, 1e-3, xtol=1e-9))
 
 
-def _draw(of: Law, windows: Any, laws: dict[str, Any]) -> Any:
+def _draw(reference: Law, windows: Any, laws: dict[str, Any]) -> Any:
     curves = [plot.Curve(f"by {mode}", windows, law) for mode, law in laws.items()]
-    for position, (mode, shares) in enumerate(of.shares.items()):
+    for position, (mode, shares) in enumerate(reference.shares.items()):
         heights = [float(text) for text in shares.values()]
         curves.append(
             plot.Curve(f"by {mode}, reference", list(shares), heights, "points", position)
@@ -226,7 +232,7 @@ def _draw(of: Law, windows: Any, laws: dict[str, Any]) -> Any:
         curves,
         "window (segments)",
         "probability",
-        f"Figure {of.figure}: law of the window, p = {of.p:g}",
+        f"Figure {reference.figure}: law of the window, p = {reference.p:g}",
     )
 
 
@@ -274,13 +280,13 @@ def compute_window_dependent() -> Outcome:
     return Outcome(basis, (comparison,), draw, (claim,), settings)
 
 
-def _entry(of: Law) -> Experiment:
+def _entry(reference: Law) -> Experiment:
     return entry(
-        f"Figure {of.figure}",
+        f"Figure {reference.figure}",
         "How are window sizes distributed if a limit caps them?",
-        f"Distribution of the window for p = {of.p:g} and windows up to {W_MAX} segments.",
+        f"Distribution of the window for p = {reference.p:g} and windows up to {W_MAX} segments.",
         1.0,
-        partial(compute, of),
+        partial(compute, reference),
     )
 
 

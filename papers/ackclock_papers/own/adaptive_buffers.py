@@ -130,14 +130,14 @@ def _cells(rates: Replicates, times: Replicates) -> tuple[Cell, ...]:
 
 def _claims(rates: Replicates, times: Replicates) -> tuple[Claim, ...]:
     def kept(queue: str, traffic: str, least: float) -> Claim:
-        said = f"{queue}, {traffic}: throughput over that with 338 packets"
+        statement = f"{queue}, {traffic}: throughput over that with 338 packets"
         ratio = quotient(rates[queue, traffic], rates["338 packets", traffic])
-        return Claim.of(said, ratio, Band(least=least), "times", origin=Origin.STATED)
+        return Claim.of(statement, ratio, Band(least=least), "times", origin=Origin.STATED)
 
     def shorter(queue: str, other: str, traffic: str, most: float) -> Claim:
-        said = f"{queue}, {traffic}: mean RTT over that with {other}"
+        statement = f"{queue}, {traffic}: mean RTT over that with {other}"
         ratio = quotient(times[queue, traffic], times[other, traffic])
-        return Claim.of(said, ratio, Band(most=most), "times", origin=Origin.STATED)
+        return Claim.of(statement, ratio, Band(most=most), "times", origin=Origin.STATED)
 
     return (
         *(kept("eBDP", traffic, 0.95) for traffic in TRAFFIC),

@@ -74,7 +74,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         }
         for sending in PACING
     }
-    said = {
+    modelled = {
         label: dict(zip(COMPARED, values, strict=True))
         for label, values in figure_14.models().items()
     }
@@ -83,14 +83,16 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         cell
         for share, texts in zip(SHARES, SAID.values(), strict=True)
         for cell in _cells(
-            str(buffers[share]), texts, {label: of[share] for label, of in (used | said).items()}
+            str(buffers[share]),
+            texts,
+            {label: by_share[share] for label, by_share in (used | modelled).items()},
         )
     )
     rows: Rows = {
         (str(buffers[share]), sending): {
             **{
-                f"{label} above it": interval(of[share] - np.array(used[sending][share]))
-                for label, of in said.items()
+                f"{label} above it": interval(by_share[share] - np.array(used[sending][share]))
+                for label, by_share in modelled.items()
             },
             "g that fits": interval(
                 [_fitting(buffers[share], value) for value in used[sending][share]]
@@ -123,19 +125,19 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     return Outcome(
         Basis(),
         (comparison,),
-        partial(_draw, used, said),
-        _claims(used, said),
+        partial(_draw, used, modelled),
+        _claims(used, modelled),
         _SETTINGS,
         (table, measured("Link busy with others", ("packets",), others)),
     )
 
 
 def _cells(
-    buffer: str, texts: tuple[str, ...], found: Mapping[str, list[float] | float]
+    buffer: str, texts: tuple[str, ...], busy: Mapping[str, list[float] | float]
 ) -> list[Cell]:
     cells = []
     for label, text in zip(SAID_OF, texts, strict=True):
-        ours = found[label]
+        ours = busy[label]
         if isinstance(ours, list):
             cells.append(Cell.simulated((buffer,), f"packets, {label}", text, interval(ours), NEAR))
         else:
@@ -157,11 +159,13 @@ def _with_bursts(buffer: int) -> Array:
 
 
 def _claims(
-    used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Mapping[float, float]]
+    used: Mapping[str, Mapping[float, list[float]]], modelled: Mapping[str, Mapping[float, float]]
 ) -> tuple[Claim, ...]:
     def worst(label: str, sending: str, shares: Band) -> tuple[float, Array]:
         """Returns the share where a model is furthest from packets, and its excess there."""
-        apart = {s: said[label][s] - np.array(used[sending][s]) for s in SHARES if shares.holds(s)}
+        apart = {
+            s: modelled[label][s] - np.array(used[sending][s]) for s in SHARES if shares.holds(s)
+        }
         share = max(apart, key=lambda s: abs(float(apart[s].mean())))
         return share, apart[share]
 
@@ -191,15 +195,19 @@ def _claims(
 
 
 def _draw(
-    used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Mapping[float, float]]
+    used: Mapping[str, Mapping[float, list[float]]], modelled: Mapping[str, Mapping[float, float]]
 ) -> Figure:
     curves = [
-        curve(f"packets, {sending}", SLOWER.buffers(), [interval(values) for values in of.values()])
-        for sending, of in used.items()
+        curve(
+            f"packets, {sending}",
+            SLOWER.buffers(),
+            [interval(values) for values in by_share.values()],
+        )
+        for sending, by_share in used.items()
     ]
     curves += [
-        plot.Curve(label, SLOWER.buffers(), [said[label][share] for share in SHARES])
-        for label in SAID_OF if label in said
+        plot.Curve(label, SLOWER.buffers(), [modelled[label][share] for share in SHARES])
+        for label in SAID_OF if label in modelled
     ]  # fmt: skip
     title = "Ten HighSpeed TCP flows, 1 Gbit/s, 120 ms, drop-tail"
     return plot.curves(curves, "buffer (packets)", "link busy (%)", title, log_x=True)

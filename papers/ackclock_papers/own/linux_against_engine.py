@@ -131,7 +131,10 @@ def scenario(path: Path, control: str) -> Scenario:
     link: dict[str, object] = {"kind": "constant", "rate": rate}
     if path.stalls:
         steps = [("0 s", rate), ("6 s", "10 kbit/s"), ("6400 ms", rate)]
-        link = {"kind": "scheduled", "steps": [{"from": at, "rate": one} for at, one in steps]}
+        link = {
+            "kind": "scheduled",
+            "steps": [{"from": start, "rate": step_rate} for start, step_rate in steps],
+        }
     return Scenario(
         {
             "schema": 1,
@@ -173,17 +176,17 @@ def _name(method: str, control: str, path: Path) -> str:
 
 def runs() -> Mapping[str, Run]:
     """Returns a simulated and an emulated run of each control on each path."""
-    found = {}
+    by_name = {}
     for path in PATHS:
         for control in CONTROLS:
             asked = scenario(path, control)
             simulated = scenario(path._replace(back=(*path.back, _HOSTS, _WAKING)), control)
-            found[_name(ENGINE, control, path)] = Run(simulated, "simulate")
+            by_name[_name(ENGINE, control, path)] = Run(simulated, "simulate")
             at_once = SIDE_BY_SIDE if path.mbit_per_s <= SLOW_MBIT_PER_S else 1
-            found[_name(LINUX, control, path)] = Run(
+            by_name[_name(LINUX, control, path)] = Run(
                 asked, "emulate", side_by_side=at_once, spare=SPARE
             )
-    return found
+    return by_name
 
 
 def values(result: Result) -> dict[str, list[float]]:
@@ -245,17 +248,19 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         origin=Origin.STATED,
         accepted=f"within each other's 95 % interval, or {TOLERANCE:.0%}",
     )
-    emulated = {name: one for name, one in results.items() if one.run["method"] == "emulate"}
+    emulated = {
+        name: result for name, result in results.items() if result.run["method"] == "emulate"
+    }
     tables = (
         measured("Linux and the engine", ("path", "control", "sender"), rows),
         trust(emulated),
     )
-    one = next(iter(emulated.values()), next(iter(results.values())))
+    first = next(iter(emulated.values()), next(iter(results.values())))
     settings = (
-        Setting("sender and receiver", f"preset linux; {kernel(one)}", Origin.CHOSEN),
+        Setting("sender and receiver", f"preset linux; {kernel(first)}", Origin.CHOSEN),
         Setting(
             "runs",
-            f"{DURATION_S:g} s, measured from {WARMUP_S:g} s on; {one.run['replicates']} "
+            f"{DURATION_S:g} s, measured from {WARMUP_S:g} s on; {first.run['replicates']} "
             "replicates with the same losses in both",
             Origin.CHOSEN,
         ),
@@ -274,7 +279,7 @@ def _draw(ratios: Mapping[str, list[float]]) -> Figure:
     names = {"reno": "Reno", "cubic": "CUBIC"}
     curves = [plot.Curve("equal", [places[0], places[-1]], [1.0, 1.0], "reference")]
     curves += [
-        plot.Curve(names[control], places, found, "points") for control, found in ratios.items()
+        plot.Curve(names[control], places, by_path, "points") for control, by_path in ratios.items()
     ]
     return plot.curves(
         curves, "path, in the order of the table", "goodput, engine over Linux",

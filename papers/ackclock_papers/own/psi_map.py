@@ -88,14 +88,14 @@ def runs() -> Mapping[str, Run]:
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares the efficiencies of the schemes, by psi."""
-    found = {
+    efficiencies = {
         (sender, scheme): dict(zip(PSIS, at_points(results[f"{sender}, {scheme}"]), strict=True))
         for sender in SENDERS
         for scheme in SCHEMES
     }
     cells = tuple(
         Cell.simulated(
-            (sender, psi), scheme, text, interval(found[sender, scheme][float(psi)]), NEAR
+            (sender, psi), scheme, text, interval(efficiencies[sender, scheme][float(psi)]), NEAR
         )
         for sender, rows in SAID.items()
         for psi, texts in rows.items()
@@ -128,17 +128,17 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
             Origin.CHOSEN,
         ),
     )  # fmt: skip
-    draw = partial(_draw, found)
-    return Outcome(Basis(), (comparison,), draw, _claims(found), settings)
+    draw = partial(_draw, efficiencies)
+    return Outcome(Basis(), (comparison,), draw, _claims(efficiencies), settings)
 
 
-def _claims(found: Efficiencies) -> tuple[Claim, ...]:
+def _claims(efficiencies: Efficiencies) -> tuple[Claim, ...]:
     none, instcap, smallest = SCHEMES
     more = Band(least=LITTLE)
     return (
         _least(
             "What holds for 60 round trips is worth following",
-            found,
+            efficiencies,
             "1988",
             (instcap, none),
             Band(60),
@@ -146,7 +146,7 @@ def _claims(found: Efficiencies) -> tuple[Claim, ...]:
         ),
         _least(
             "From 0.3 to 2 EFFCAP is better than INSTCAP",
-            found,
+            efficiencies,
             "1988",
             (smallest, instcap),
             Band(0.3, 2),
@@ -154,18 +154,23 @@ def _claims(found: Efficiencies) -> tuple[Claim, ...]:
         ),
         _least(
             "INSTCAP is nowhere worse than nothing",
-            found,
+            efficiencies,
             "CUBIC",
             (instcap, none),
             Band(),
             Band(least=0),
         ),
         _least(
-            "From psi = 5 on INSTCAP is worth it", found, "CUBIC", (instcap, none), Band(5), more
+            "From psi = 5 on INSTCAP is worth it",
+            efficiencies,
+            "CUBIC",
+            (instcap, none),
+            Band(5),
+            more,
         ),
         _least(
             "Up to psi = 5 nothing is better than EFFCAP",
-            found,
+            efficiencies,
             "CUBIC",
             (none, smallest),
             Band(most=5),
@@ -175,8 +180,8 @@ def _claims(found: Efficiencies) -> tuple[Claim, ...]:
 
 
 def _least(
-    said: str,
-    found: Efficiencies,
+    statement: str,
+    efficiencies: Efficiencies,
     sender: str,
     schemes: tuple[str, str],
     psis: Band,
@@ -185,19 +190,22 @@ def _least(
     """Claims a smallest lead of the first scheme over the second, in percentage points."""
     differences: dict[float, Interval] = {}
     for psi in filter(psis.holds, PSIS):
-        above, below = (found[sender, scheme][psi] for scheme in schemes)
+        above, below = (efficiencies[sender, scheme][psi] for scheme in schemes)
         differences[psi] = interval(100 * np.subtract(above, below))
-    at = min(differences, key=lambda psi: differences[psi].mean)
-    words = f"{sender}: {said}; least so at psi = {at:g}"
-    return Claim.of(words, differences[at], accepted, "points", origin=Origin.STATED)
+    worst = min(differences, key=lambda psi: differences[psi].mean)
+    words = f"{sender}: {statement}; least so at psi = {worst:g}"
+    return Claim.of(words, differences[worst], accepted, "points", origin=Origin.STATED)
 
 
-def _draw(found: Efficiencies) -> Figure:
-    means = {key: [interval(values) for values in of.values()] for key, of in found.items()}
+def _draw(efficiencies: Efficiencies) -> Figure:
+    means = {
+        key: [interval(values) for values in by_psi.values()]
+        for key, by_psi in efficiencies.items()
+    }
     curves = [
         plot.Curve(
-            f"{sender}, {scheme}", PSIS, [one.mean for one in means[sender, scheme]], drawn, number,
-            [one.half_width for one in means[sender, scheme]],
+            f"{sender}, {scheme}", PSIS, [value.mean for value in means[sender, scheme]], drawn,
+            number, [value.half_width for value in means[sender, scheme]],
         )
         for sender, drawn in (("1988", "line"), ("CUBIC", "points"))
         for number, scheme in enumerate(SCHEMES)

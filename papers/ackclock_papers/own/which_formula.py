@@ -231,14 +231,16 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _claims(answers: Answers) -> tuple[Claim, ...]:
     both, sack, reno = tuple(SENDERS), ("SACK",), ("Reno's recovery",)
 
-    def claim(said: str, ratios: list[float], low: float, high: float) -> Claim:
+    def claim(statement: str, ratios: list[float], low: float, high: float) -> Claim:
         least, most = min(ratios), max(ratios)
-        found = f"{least:.2f} to {most:.2f} times"
-        return Claim(said, found, low <= least and most <= high, origin=Origin.STATED)
+        spread = f"{least:.2f} to {most:.2f} times"
+        return Claim(statement, spread, low <= least and most <= high, origin=Origin.STATED)
 
     rare = [ratio for formula in FORMULAS for ratio in answers.ratios(formula, both, 0, 0.001)]
     timeless = [
-        ratio for one in (SQUARE_ROOT, CHAIN) for ratio in answers.ratios(one, both, 0.01, 1)
+        ratio
+        for formula in (SQUARE_ROOT, CHAIN)
+        for ratio in answers.ratios(formula, both, 0.01, 1)
     ]
     return (
         claim("Up to p = 0.1 % every formula is within a tenth of either sender", rare, 0.9, 1.1),
@@ -275,9 +277,12 @@ def draw(title: str, answers: Answers) -> Figure:
     R = answers.path.round_trip.base_s
     curves = [
         plot.Curve(
-            one.label, GRID, [one.rate(p, answers.path) * R * math.sqrt(p) for p in GRID], one.drawn
+            formula.label,
+            GRID,
+            [formula.rate(p, answers.path) * R * math.sqrt(p) for p in GRID],
+            formula.drawn,
         )
-        for one in FORMULAS
+        for formula in FORMULAS
     ]
     p = [float(text) for text in LOSSES]
     for sender in SENDERS:

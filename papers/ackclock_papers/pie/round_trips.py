@@ -202,7 +202,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 def _pings(result: Result, round_trip_ms: int) -> list[float]:
     """Returns what the ping would have meant, in ms, by replicate."""
-    return [round_trip_ms + one for one in of_replicates(result, "queueing_delay", LINK)]
+    return [round_trip_ms + delay_ms for delay_ms in of_replicates(result, "queueing_delay", LINK)]
 
 
 def _counts(result: Result, *columns: str) -> list[float]:
@@ -260,11 +260,12 @@ def _beside(results: Mapping[str, Result], kind: str) -> Comparison:
 def _claims(delays: Mapping[tuple[str, int], list[float]]) -> tuple[Claim, ...]:
     """Says of each kind how the queueing delay falls with the round trip, on Linux and here."""
     claims = []
-    for kind, of in KINDS.items():
-        short, long = min(of.runs), max(of.runs)
-        theirs = [float(of.runs[time].ping_ms) - time for time in (short, long)]
+    for kind, setting in KINDS.items():
+        short, long = min(setting.runs), max(setting.runs)
+        theirs = [float(setting.runs[time].ping_ms) - time for time in (short, long)]
         ours = quotient(
-            [one - long for one in delays[kind, long]], [one - short for one in delays[kind, short]]
+            [ping_ms - long for ping_ms in delays[kind, long]],
+            [ping_ms - short for ping_ms in delays[kind, short]],
         )
         claims.append(
             Claim.of(
@@ -297,13 +298,13 @@ def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:
 
 def _draw(delays: Mapping[tuple[str, int], list[float]]) -> Figure:
     drawn = []
-    for kind, of in KINDS.items():
-        times = sorted(of.runs)
+    for kind, setting in KINDS.items():
+        times = sorted(setting.runs)
         ours: list[Interval] = [
-            interval([one - time for one in delays[kind, time]]) for time in times
+            interval([ping_ms - time for ping_ms in delays[kind, time]]) for time in times
         ]
         drawn.append(curve(f"ours, {kind}", times, ours))
-        theirs = [float(of.runs[time].ping_ms) - time for time in times]
+        theirs = [float(setting.runs[time].ping_ms) - time for time in times]
         drawn.append(plot.Curve(f"Linux, {kind}", times, theirs, "points"))
     return plot.curves(
         drawn,

@@ -108,24 +108,24 @@ def runs() -> Mapping[str, Run]:
 
 def _simulated(results: Mapping[str, Result]) -> Overflows:
     return {
-        (buffer, d): one
+        (buffer, d): overflow
         for d in ACKS
-        for buffer, one in zip(BUFFERS, _overflows(results[f"d = {d}"]), strict=True)
+        for buffer, overflow in zip(BUFFERS, _overflows(results[f"d = {d}"]), strict=True)
     }  # fmt: skip
 
 
 def _overflows(result: Result) -> Iterator[Overflow]:
-    def of(name: str, columns: list[str], **wanted: Any) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = result.rows(name, **wanted).select(columns).to_pylist()
-        return found
+    def records(name: str, columns: list[str], **wanted: Any) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = result.rows(name, **wanted).select(columns).to_pylist()
+        return rows
 
     for point in range(len(BUFFERS)):
-        drops = of("hops", ["time_s", "drops_queue"], point=point, hop=LINK)
+        drops = records("hops", ["time_s", "drops_queue"], point=point, hop=LINK)
         first = next(row["time_s"] for row in drops if row["drops_queue"] > 0)
-        samples = of("samples", ["time_s", "cwnd_bytes"], point=point, flow=FLOW)
+        samples = records("samples", ["time_s", "cwnd_bytes"], point=point, flow=FLOW)
         window = max(row["cwnd_bytes"] for row in samples if row["time_s"] <= first)
-        timeouts = of("events", ["ssthresh_after_bytes"], point=point, kind="timeout")
-        fast = of("events", ["cwnd_before_bytes"], point=point, kind="fast_retransmit")
+        timeouts = records("events", ["ssthresh_after_bytes"], point=point, kind="timeout")
+        fast = records("events", ["cwnd_before_bytes"], point=point, kind="fast_retransmit")
         detected = fast[0]["cwnd_before_bytes"]
         left = timeouts[0]["ssthresh_after_bytes"] / 1000 if timeouts else nan
         yield Overflow(window / 1000, left, detected / 1000)
@@ -194,7 +194,8 @@ def conclude_windows(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     table = _table(
-        "Window at the first loss, engine", {key: one.window for key, one in simulated.items()}
+        "Window at the first loss, engine",
+        {key: overflow.window for key, overflow in simulated.items()},
     )
     own = settings({"buffers": "5 to 100 packets, without the one being sent"})
     draw = partial(
@@ -232,14 +233,14 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
         ),
     )
     shares = {
-        key: one.detected / one.threshold
-        for key, one in simulated.items()
+        key: overflow.detected / overflow.threshold
+        for key, overflow in simulated.items()
         if key[0] >= WITH_TIMEOUT
     }
     quarter = {(b, d) for b, d in shares if d == 1 and b >= 40}
     rest = [share for key, share in shares.items() if key not in quarter]
     fourth = [shares[key] for key in sorted(quarter)]
-    eighth = sum(7.5 <= one <= 8.5 for one in shares.values())
+    eighth = sum(7.5 <= share <= 8.5 for share in shares.values())
     ends = [simulated[buffer, 2].threshold for buffer in (WITH_TIMEOUT, BUFFERS[-1])]
     small = [
         simulated[buffer, d].threshold / simulated[buffer, d + 1].threshold
@@ -274,7 +275,7 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
         Claim(
             "W_D/4 is left where the second loss cannot be detected by duplicate ACKs",
             f"{min(fourth):.1f} to {max(fourth):.1f}, with d = 1 and 40 packets or more",
-            all(3.8 <= one <= 4.2 for one in fourth),
+            all(3.8 <= share <= 4.2 for share in fourth),
         ),
         Claim(
             "The threshold goes to zero as the buffer does",
@@ -289,12 +290,12 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
         Claim(
             "They leave W_D/8 but with d = 1 and a buffer of 40 or more",
             f"{min(rest):.1f} to {max(rest):.1f}",
-            all(7.5 <= one <= 8.5 for one in rest), origin=Origin.INFERRED,
+            all(7.5 <= share <= 8.5 for share in rest), origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     table = _table(
         "Threshold after the timeout, engine",
-        {key: one.threshold for key, one in simulated.items()},
+        {key: overflow.threshold for key, overflow in simulated.items()},
     )
     own = settings({"buffers": "5 to 100 packets, without the one being sent"})
     draw = partial(

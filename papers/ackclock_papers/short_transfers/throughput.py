@@ -121,12 +121,12 @@ class Curves:
 
     def __init__(self, buffer: int, lines: Sequence[Line], results: Mapping[str, Result]) -> None:
         self.buffer, self.lines = buffer, lines
-        self.engine = {one.label: np.array(rates(results[one.label], SIZES)) for one in lines}
-        self.model = {one.label: np.array(one.modelled(buffer, SIZES)) for one in lines}
+        self.engine = {line.label: np.array(rates(results[line.label], SIZES)) for line in lines}
+        self.model = {line.label: np.array(line.modelled(buffer, SIZES)) for line in lines}
 
     def faster(
         self,
-        one: Line,
+        line: Line,
         other: Line,
         low: float,
         high: float,
@@ -136,21 +136,21 @@ class Curves:
 
         Only sizes from `low` to `high` count.
         """
-        found, holds = [], True
+        texts, holds = [], True
         for name, rates_of in (("engine", self.engine), ("model", self.model)):
             ratio = np.array([
-                rates_of[one.label][place] / rates_of[other.label][place]
+                rates_of[line.label][place] / rates_of[other.label][place]
                 for place, size in enumerate(SIZES)
                 if low <= size <= high
             ])  # fmt: skip
-            found.append(f"{name} {ratio.min():.2f} to {ratio.max():.2f} times")
+            texts.append(f"{name} {ratio.min():.2f} to {ratio.max():.2f} times")
             holds = holds and bool(within[0] <= ratio.min() and ratio.max() <= within[1])
-        return ", ".join(found), holds
+        return ", ".join(texts), holds
 
 
 def _runs(buffer: int, lines: Sequence[Line], today: Sequence[Sender] = ()) -> Mapping[str, Run]:
-    sent = {one.label: (one.sender, one.acks) for one in lines} | {
-        one.label: (one, 1) for one in today
+    sent = {line.label: (line.sender, line.acks) for line in lines} | {
+        sender.label: (sender, 1) for sender in today
     }
     return {
         label: Run(scenario(sender, acks, SIZES, [buffer], DURATION_S, SAMPLE_S))
@@ -193,21 +193,23 @@ def _comparisons(curves: Curves) -> tuple[Comparison, ...]:
 def _by_receiver(buffer: int, results: Mapping[str, Result]) -> Outcome:
     curves = Curves(buffer, BY_RECEIVER, results)
     claims = []
-    for one, next_ in pairwise(BY_RECEIVER):
-        unharmed = curves.faster(one, next_, SIZES[0], AROUND[0] * one.jump(buffer))
-        claims.append(Claim(f"Before any loss {one.label} is faster than {next_.label}", *unharmed))
+    for line, next_ in pairwise(BY_RECEIVER):
+        unharmed = curves.faster(line, next_, SIZES[0], AROUND[0] * line.jump(buffer))
+        claims.append(
+            Claim(f"Before any loss {line.label} is faster than {next_.label}", *unharmed)
+        )
         between = curves.faster(
-            next_, one, AROUND[1] * one.jump(buffer), AROUND[0] * next_.jump(buffer)
+            next_, line, AROUND[1] * line.jump(buffer), AROUND[0] * next_.jump(buffer)
         )
         claims.append(
-            Claim(f"Where {one.label} loses and {next_.label} not, that is faster", *between)
+            Claim(f"Where {line.label} loses and {next_.label} not, that is faster", *between)
         )
     if buffer == max(BUFFERS):
-        for one, next_ in pairwise(BY_RECEIVER):
-            both = curves.faster(one, next_, AROUND[1] * next_.jump(buffer), np.inf)
+        for line, next_ in pairwise(BY_RECEIVER):
+            both = curves.faster(line, next_, AROUND[1] * next_.jump(buffer), np.inf)
             claims.append(
                 Claim(
-                    f"Where both lose, {one.label} is faster than {next_.label} with a large "
+                    f"Where both lose, {line.label} is faster than {next_.label} with a large "
                     "buffer",
                     *both,
                 )
@@ -257,8 +259,8 @@ def _large_by_sender(results: Mapping[str, Result]) -> Outcome:
     curves = Curves(70, BY_SENDER, results)
     jump, later = COUNTING.jump(70), STANDARD.jump(70)
 
-    def claim(said: str, found: tuple[str, bool]) -> Claim:
-        return Claim(said, *found, origin=Origin.INFERRED)
+    def claim(statement: str, evidence: tuple[str, bool]) -> Claim:
+        return Claim(statement, *evidence, origin=Origin.INFERRED)
 
     slower = {
         name: [
@@ -315,13 +317,13 @@ def _outcome(curves: Curves, claims: tuple[Claim, ...], tables: tuple[Table, ...
 
 def _draw(curves: Curves) -> Figure:
     drawn = [
-        plot.Curve(f"{one.label}, model", GRID, one.modelled(curves.buffer, list(GRID)))
-        for one in curves.lines
+        plot.Curve(f"{line.label}, model", GRID, line.modelled(curves.buffer, list(GRID)))
+        for line in curves.lines
     ]
-    for place, one in enumerate(curves.lines):
+    for place, line in enumerate(curves.lines):
         drawn.append(
             plot.Curve(
-                f"{one.label}, engine", SIZES, curves.engine[one.label], "points", style_of=place
+                f"{line.label}, engine", SIZES, curves.engine[line.label], "points", style_of=place
             )
         )
     title = f"A transfer over 1 Mbit/s and 0.5 s, buffer of {curves.buffer} packets"

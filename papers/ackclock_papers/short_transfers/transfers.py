@@ -106,7 +106,7 @@ def scenario(
         "traffic": {"kind": "transfer", "size": traffic[0]},
     }  # fmt: skip
     swept = {
-        f"hops.{LINK}.queue.limit": [packets(one) for one in buffers],
+        f"hops.{LINK}.queue.limit": [packets(buffer) for buffer in buffers],
         f"flows.{FLOW}.traffic.size": traffic,
     }
     return scenarios.scenario(
@@ -129,7 +129,7 @@ def modelled(output: str, **inputs: float | Sequence[float]) -> list[float]:
     answered = model("short_transfer").answer(
         rate=RATE, rtt=ROUND_TRIP_S, **({"initial_window": 1, "handshake": 0} | inputs)
     )  # fmt: skip
-    return [float(one) for one in answered[output].reshape(-1)]
+    return [float(value) for value in answered[output].reshape(-1)]
 
 
 def number(

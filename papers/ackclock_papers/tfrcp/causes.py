@@ -56,9 +56,9 @@ def causes(results: Results, points: Sequence[int]) -> Table:
 def _group(result: Result, point: int, flow: str) -> tuple[Array, Array, Array]:
     """Returns packets sent per second and sender, the equation's rate, and p, all by replicate."""
     replicates = range(result.run["replicates"])
-    found = [_of_replicate(result, point, flow, replicate) for replicate in replicates]
-    sent, said, loss = (np.array(values) for values in zip(*found, strict=True))
-    return sent, said, loss
+    measurements = [_of_replicate(result, point, flow, replicate) for replicate in replicates]
+    sent, equation, loss = (np.array(values) for values in zip(*measurements, strict=True))
+    return sent, equation, loss
 
 
 def _of_replicate(

@@ -37,8 +37,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def _claims(fc: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
-    points = [interval(values).mean for one in S1.paper for values in fc[one.label].values()]
-    met = sum(ACCEPTABLE.holds(one) for one in points)
+    points = [interval(values).mean for sender in S1.paper for values in fc[sender.label].values()]
+    met = sum(ACCEPTABLE.holds(value) for value in points)
     return (
         Claim(
             "TFRCP achieves acceptable fairness among its senders in most cases",
@@ -55,7 +55,7 @@ def _columns(values: ByLoad) -> dict[str, tuple[Interval, Band]]:
 
 def _draw(fc: Mapping[str, ByLoad], beside: Mapping[str, ByLoad]) -> Figure:
     [first] = [label for label in beside if label.endswith(S1.paper[0].label)]
-    lines = {one.label: fc[one.label] for one in S1.paper}
+    lines = {sender.label: fc[sender.label] for sender in S1.paper}
     # Points come last: the first styles go to lines, and no two of them are alike.
     drawn = {**lines, first: beside[first], **fc}
     curves = [plot.Curve("1: all get the same", [LOADS[0], LOADS[-1]], [1, 1], "reference")]

@@ -35,7 +35,7 @@ STUDY = Study(CONSTANT, (CONSTANT[0], CONSTANT[3]), shared, TOGETHER)
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares F, by load."""
     f, guessed = STUDY.drawn(results, FRIENDLINESS), STUDY.guessed(results, FRIENDLINESS)
-    failing = tuple(f"{one.label} mean" for one in CONSTANT[1:4])
+    failing = tuple(f"{sender.label} mean" for sender in CONSTANT[1:4])
     claims = (
         *friendliness.claims(STUDY, f, failing, Origin.INFERRED),
         *_flat(f),
@@ -72,12 +72,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _flat(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
-            f"{one.label}: F does not depend on the number of senders: N = {LOADS[-1]} over N = "
+            f"{sender.label}: F does not depend on the number of senders: N = {LOADS[-1]} over N = "
             f"{LOADS[0]}",
-            quotient(f[one.label][LOADS[-1]], f[one.label][LOADS[0]]), FLAT,
-            documented=one != CONSTANT[-1], origin=Origin.INFERRED,
+            quotient(f[sender.label][LOADS[-1]], f[sender.label][LOADS[0]]), FLAT,
+            documented=sender != CONSTANT[-1], origin=Origin.INFERRED,
         )
-        for one in CONSTANT
+        for sender in CONSTANT
     )  # fmt: skip
 
 

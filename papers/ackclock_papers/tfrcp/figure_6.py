@@ -66,13 +66,13 @@ def beside(sender: Sender, path: Path, on_kbit_per_s: float, counts: tuple[int, 
 
 def runs() -> Mapping[str, Run]:
     """Returns runs by the number of sources: of all senders, and of two with every guess."""
-    drawn = {one.label: beside(one, CENTRAL, ON_KBIT_PER_S[0], SOURCES) for one in SENDERS}
+    drawn = {sender.label: beside(sender, CENTRAL, ON_KBIT_PER_S[0], SOURCES) for sender in SENDERS}
     others = {
-        _name(one, path, on): beside(one, path, on, FEW)
-        for one in (CONSTANT[0], TFRC)
+        _name(sender, path, on): beside(sender, path, on, FEW)
+        for sender in (CONSTANT[0], TFRC)
         for path, on in _guesses()
     }  # fmt: skip
-    return {name: Run(one.scenario) for name, one in (drawn | others).items()}
+    return {name: Run(mix.scenario) for name, mix in (drawn | others).items()}
 
 
 def _guesses() -> list[tuple[Path, float]]:
@@ -87,7 +87,7 @@ def _name(sender: Sender, path: Path, on_kbit_per_s: float) -> str:
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares F by the number of sources, and the losses."""
-    f = {one.label: by_load(results[one.label], FRIENDLINESS, SOURCES) for one in SENDERS}
+    f = {sender.label: by_load(results[sender.label], FRIENDLINESS, SOURCES) for sender in SENDERS}
     lost = {
         label: by_load(results[label], metrics.metric("hop_drops"), SOURCES, BOTTLENECK)
         for label in f
@@ -129,10 +129,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _claims(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
-            f"{one.label}: F is close to 1, mean over the numbers of sources",
-            over_loads(f[one.label]), CLOSE, documented=one == CONSTANT[0], origin=Origin.INFERRED,
+            f"{sender.label}: F is close to 1, mean over the numbers of sources",
+            over_loads(f[sender.label]), CLOSE, documented=sender == CONSTANT[0],
+            origin=Origin.INFERRED,
         )
-        for one in CONSTANT
+        for sender in CONSTANT
     )  # fmt: skip
 
 

@@ -39,12 +39,12 @@ def _conclude(
         friendliness.losses(study, results),
     )
     starts = "all at once" if study.starts == TOGETHER else "uniform within the first second"
-    said = (*claims(f), friendliness.whatever_is_guessed(guessed))
+    statements = (*claims(f), friendliness.whatever_is_guessed(guessed))
     return Outcome(
         rests,
         (),
         friendliness.draw(title, f),
-        said,
+        statements,
         settings(results, *one_path(), starts=starts),
         tables,
     )
@@ -52,23 +52,23 @@ def _conclude(
 
 def _of_2b(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     few, many = LOADS[0], LOADS[-1]
-    smallest, *_, largest = (f[one.label] for one in ROUND_TRIPS)
+    smallest, *_, largest = (f[sender.label] for sender in ROUND_TRIPS)
     inferred = partial(Claim.of, documented=False, origin=Origin.INFERRED)
     return (
         *(
             Claim.of(
-                f"{one.label}: the more load, the more aggressive than TCP: F with N = {many} over "
-                f"N = {few}",
-                quotient(f[one.label][many], f[one.label][few]), Band(1.0), "times", than=1.0,
+                f"{sender.label}: the more load, the more aggressive than TCP: F with N = {many} "
+                f"over N = {few}",
+                quotient(f[sender.label][many], f[sender.label][few]), Band(1.0), "times", than=1.0,
             )
-            for one in ROUND_TRIPS
+            for sender in ROUND_TRIPS
         ),
         *(
             Claim.of(
-                f"{one.label} is more aggressive than TCP: F with N = {many}",
-                interval(f[one.label][many]), Band(1.0), than=1.0,
+                f"{sender.label} is more aggressive than TCP: F with N = {many}",
+                interval(f[sender.label][many]), Band(1.0), than=1.0,
             )
-            for one in ROUND_TRIPS
+            for sender in ROUND_TRIPS
         ),
         inferred(
             f"F grows with K: K = 60 over K = 10, N = {many}",
@@ -131,7 +131,9 @@ FIGURE_2C = entry(
     partial(
         _conclude, "Rounds of random length (S3)", S3,
         basis(why=_why("1.4 to 2.7")),
-        partial(friendliness.claims, S3, failing=tuple(f"{one.label} mean" for one in RANDOM)),
+        partial(
+            friendliness.claims, S3, failing=tuple(f"{sender.label} mean" for sender in RANDOM)
+        ),
     ),
     S3.runs,
 )  # fmt: skip

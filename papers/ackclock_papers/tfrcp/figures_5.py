@@ -70,19 +70,19 @@ class Transfers:
 
     def beside(self, sender: Sender, path: Path) -> Beside:
         """Returns monitored senders beside the transfers."""
-        between = [f"{one:g} s" for one in self.intervals_s]
+        between = [f"{interval_s:g} s" for interval_s in self.intervals_s]
         return Beside(sender, self.flow(path), "arrivals.mean_interval", between, path)
 
     def runs(self) -> Mapping[str, Run]:
         """Returns runs of all senders on one path, and of three senders with every guess."""
-        drawn = {one.label: self.beside(one, CENTRAL) for one in SENDERS}
+        drawn = {sender.label: self.beside(sender, CENTRAL) for sender in SENDERS}
         others = {
-            _name(one, path): self.beside(one, path)
+            _name(sender, path): self.beside(sender, path)
             for path in guesses()
             if path != CENTRAL
-            for one in (CONSTANT[0], CONSTANT[-1], TFRC)
+            for sender in (CONSTANT[0], CONSTANT[-1], TFRC)
         }
-        return {name: Run(one.scenario) for name, one in (drawn | others).items()}
+        return {name: Run(mix.scenario) for name, mix in (drawn | others).items()}
 
 
 SMALL = Transfers("5a", 10, 30, (1.0, 0.6, 0.4, 0.3, 0.22))
@@ -96,7 +96,10 @@ def _name(sender: Sender, path: Path) -> str:
 def _conclude(
     transfers: Transfers, rests: Basis, failing: Sequence[str], results: Mapping[str, Result]
 ) -> Outcome:
-    f = {one.label: by_load(results[one.label], FRIENDLINESS, transfers.points) for one in SENDERS}
+    f = {
+        sender.label: by_load(results[sender.label], FRIENDLINESS, transfers.points)
+        for sender in SENDERS
+    }
     active = {
         label: by_load(results[label], metrics.metric("active_flows"), transfers.points, BACKGROUND)
         for label in f
@@ -122,18 +125,19 @@ def _conclude(
     )  # fmt: skip
     went_in = settings(results, *one_path(), *own)
     where = {
-        label: [float(np.mean(values)) for values in of.values()] for label, of in active.items()
+        label: [float(np.mean(values)) for values in by_point.values()]
+        for label, by_point in active.items()
     }
     title = f"Beside transfers of {transfers.low_kb} to {transfers.high_kb} kB"
     draw_it = draw(title, f, "transfers active at a time, measured (mean number)", where)
     return Outcome(rests, (), draw_it, _claims(f, failing), went_in, tables)
 
 
-def _table(title: str, transfers: Transfers, found: Mapping[str, ByLoad]) -> Table:
-    heads = [f"an arrival in {one:g} s" for one in transfers.intervals_s]
+def _table(title: str, transfers: Transfers, by_sender: Mapping[str, ByLoad]) -> Table:
+    heads = [f"an arrival in {interval_s:g} s" for interval_s in transfers.intervals_s]
     rows: Rows = {
         (label,): {head: interval(values[point]) for point, head in enumerate(heads)}
-        for label, values in found.items()
+        for label, values in by_sender.items()
     }
     return measured(title, ("sender",), rows)
 
@@ -141,10 +145,10 @@ def _table(title: str, transfers: Transfers, found: Mapping[str, ByLoad]) -> Tab
 def _guessed(transfers: Transfers, results: Mapping[str, Result]) -> Rows:
     return {
         path.label: {
-            one.label: over_loads(
-                by_load(results[_name(one, path)], FRIENDLINESS, transfers.points)
+            sender.label: over_loads(
+                by_load(results[_name(sender, path)], FRIENDLINESS, transfers.points)
             )
-            for one in (CONSTANT[0], CONSTANT[-1], TFRC)
+            for sender in (CONSTANT[0], CONSTANT[-1], TFRC)
         }
         for path in guesses()
     }
@@ -153,7 +157,7 @@ def _guessed(transfers: Transfers, results: Mapping[str, Result]) -> Rows:
 def _claims(f: Mapping[str, ByLoad], failing: Sequence[str]) -> tuple[Claim, ...]:
     smallest = f[CONSTANT[0].label]
     points = {point: interval(values) for point, values in smallest.items()}
-    least, most = (pick(points.values(), key=lambda one: one.mean) for pick in (min, max))
+    least, most = (pick(points.values(), key=lambda value: value.mean) for pick in (min, max))
     return (
         Claim.of(
             "F is approximately one with the smallest M: the least",
@@ -176,28 +180,30 @@ def falls(f: Mapping[str, ByLoad], documented: bool) -> Claim:
 
     Each point and replicate is a block, within which M gives the order.
     """
-    by_m = [np.concatenate([f[one.label][point] for point in f[one.label]]) for one in CONSTANT]
+    by_m = [
+        np.concatenate([f[sender.label][point] for point in f[sender.label]]) for sender in CONSTANT
+    ]
     blocks = np.array(by_m).T
     # The test is for growth, so M goes from the largest to the smallest.
-    found = page_trend_test(blocks[:, ::-1])
-    means = ", ".join(f"{one:.3f}" for one in blocks.mean(axis=0))
+    trend = page_trend_test(blocks[:, ::-1])
+    means = ", ".join(f"{mean:.3f}" for mean in blocks.mean(axis=0))
     return Claim(
         "F falls as M grows",
         f"means {means} with M = 2 to 6 s; Page's test over {len(blocks)} blocks: "
-        f"P = {found.pvalue:.2g}",
-        bool(found.pvalue < SIGNIFICANCE), documented, accepted=f"P below {SIGNIFICANCE:g}",
+        f"P = {trend.pvalue:.2g}",
+        bool(trend.pvalue < SIGNIFICANCE), documented, accepted=f"P below {SIGNIFICANCE:g}",
     )  # fmt: skip
 
 
 FIGURE_5A, FIGURE_5B = (
     entry(
-        one.number,
+        transfers.number,
         question,
         "F, TFRCP's goodput over TCP's, by the number of active transfers, in rounds of 2 to 6 s.",
         45.0,
         partial(
             _conclude,
-            one,
+            transfers,
             basis(
                 "sizes and arrivals of transfers guessed, too",
                 "that F falls is a matter of a twentieth, from M = 3 s on: with M = 2 s it is less "
@@ -205,9 +211,9 @@ FIGURE_5A, FIGURE_5B = (
             ),
             (),
         ),
-        one.runs,
+        transfers.runs,
     )
-    for one, question in (
+    for transfers, question in (
         (SMALL, "Does TFRCP share fairly with TCP if short transfers come and go?"),
         (LARGE, "Does TFRCP share fairly with TCP if longer transfers come and go?"),
     )

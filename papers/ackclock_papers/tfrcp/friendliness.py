@@ -43,13 +43,13 @@ class Study:
     Attributes:
         paper: Senders of the paper.
         probed: Those of them that are run with every guess.
-        at: Path as a function of the load, from a guess.
+        path_by_load: Path as a function of the load, from a guess.
         starts: Start times of the senders.
     """
 
     paper: tuple[Sender, ...]
     probed: tuple[Sender, ...]
-    at: Callable[[Path], Callable[[int], Path]] = always
+    path_by_load: Callable[[Path], Callable[[int], Path]] = always
     starts: Starts = STAGGERED
 
     def runs(self) -> Mapping[str, Run]:
@@ -58,50 +58,54 @@ class Study:
         On the other paths there are only a few loads.
         """
         drawn = {
-            self._name(one, CENTRAL): self._mix(one, CENTRAL, LOADS)
-            for one in (*self.paper, *OF_TODAY)
+            self._name(sender, CENTRAL): self._mix(sender, CENTRAL, LOADS)
+            for sender in (*self.paper, *OF_TODAY)
         }
         others = {
-            self._name(one, path): self._mix(one, path, FEW_LOADS)
+            self._name(sender, path): self._mix(sender, path, FEW_LOADS)
             for path in guesses()
             if path != CENTRAL
-            for one in (*self.probed, TFRC)
+            for sender in (*self.probed, TFRC)
         }
         return {name: Run(mix.scenario) for name, mix in (drawn | others).items()}
 
-    def drawn(self, results: Results, what: Metric, subject: str = OTHER) -> dict[str, ByLoad]:
+    def drawn(self, results: Results, metric: Metric, subject: str = OTHER) -> dict[str, ByLoad]:
         """Returns a metric on the path of the figure, by the label of the sender."""
-        of = {one.label: results[self._name(one, CENTRAL)] for one in (*self.paper, *OF_TODAY)}
-        return {label: by_load(result, what, LOADS, subject) for label, result in of.items()}
+        central = {
+            sender.label: results[self._name(sender, CENTRAL)]
+            for sender in (*self.paper, *OF_TODAY)
+        }
+        return {label: by_load(result, metric, LOADS, subject) for label, result in central.items()}
 
-    def guessed(self, results: Results, what: Metric) -> dict[Path, dict[str, ByLoad]]:
+    def guessed(self, results: Results, metric: Metric) -> dict[Path, dict[str, ByLoad]]:
         """Returns the metric for the probed senders at few loads, by the guess."""
         return {
             path: {
-                one.label: by_load(
-                    results[self._name(one, path)], what, LOADS if path == CENTRAL else FEW_LOADS,
+                sender.label: by_load(
+                    results[self._name(sender, path)], metric,
+                    LOADS if path == CENTRAL else FEW_LOADS,
                 )
-                for one in (*self.probed, TFRC)
+                for sender in (*self.probed, TFRC)
             }
             for path in guesses()
         }  # fmt: skip
 
     def results(self, results: Results) -> dict[str, Result]:
         """Returns the results of the paper's senders on the path of the figure, by label."""
-        return {one.label: results[self._name(one, CENTRAL)] for one in self.paper}
+        return {sender.label: results[self._name(sender, CENTRAL)] for sender in self.paper}
 
     def _name(self, sender: Sender, path: Path) -> str:
         return ", ".join((sender.label, *path.label))
 
     def _mix(self, sender: Sender, path: Path, loads: Sequence[int]) -> Mix:
-        return Mix(sender, self.at(path), loads, self.starts)
+        return Mix(sender, self.path_by_load(path), loads, self.starts)
 
 
-def by_load(result: Result, what: Metric, loads: Sequence[int], subject: str = OTHER) -> ByLoad:
+def by_load(result: Result, metric: Metric, loads: Sequence[int], subject: str = OTHER) -> ByLoad:
     """Returns the replicates of a metric in its display unit, by load."""
-    values = by_replicate(result, what)
+    values = by_replicate(result, metric)
     return {
-        load: [one * what.shown_per_unit for one in values[point, subject].values()]
+        load: [value * metric.shown_per_unit for value in values[point, subject].values()]
         for point, load in enumerate(loads)
     }
 
@@ -129,12 +133,12 @@ def claims(
         failing: Claims documented to fail: labels followed by "mean", "least" or "most".
         origin: Origin of the claims.
     """
-    found = []
+    statements = []
     for sender in study.paper:
         values = f[sender.label]
-        points = {load: interval(of) for load, of in values.items()}
+        points = {load: interval(replicates) for load, replicates in values.items()}
         least, most = (pick(points, key=lambda load: points[load].mean) for pick in (min, max))
-        found += [
+        statements += [
             Claim.of(
                 f"{sender.label}: F is close to 1, mean over the loads", over_loads(values), CLOSE,
                 documented=f"{sender.label} mean" not in failing, origin=origin,
@@ -150,7 +154,7 @@ def claims(
                 documented=f"{sender.label} most" not in failing, origin=origin,
             ),
         ]  # fmt: skip
-    return tuple(found)
+    return tuple(statements)
 
 
 #: Columns for a sender in a table by guess: a number, and the band in which it should be.
@@ -160,8 +164,10 @@ Columns = Callable[[ByLoad], dict[str, tuple[Interval, Band]]]
 def by_guess(title: str, guessed: Mapping[Path, Mapping[str, ByLoad]], columns: Columns) -> Table:
     """Returns a table by guess, with a star at each number outside its band."""
     rows = []
-    for path, of in guessed.items():
-        cells = [starred(*cell) for values in of.values() for cell in columns(values).values()]
+    for path, by_sender in guessed.items():
+        cells = [
+            starred(*cell) for values in by_sender.values() for cell in columns(values).values()
+        ]
         rows.append((*path.label, *cells))
     heads = [
         f"{label}: {name}" for label, values in guessed[CENTRAL].items() for name in columns(values)
@@ -181,16 +187,16 @@ def whatever_is_guessed(guessed: Mapping[Path, Mapping[str, ByLoad]]) -> Claim:
     """Claims that F of the paper's senders is close to 1 with every guess; it is not."""
     means = [
         over_loads(values, FEW_LOADS).mean
-        for of in guessed.values()
-        for label, values in of.items()
+        for by_sender in guessed.values()
+        for label, values in by_sender.items()
         if label != TFRC.label
     ]
-    met = sum(CLOSE.holds(one) for one in means)
-    said = (
+    met = sum(CLOSE.holds(mean) for mean in means)
+    statement = (
         f"F is close to 1 whatever is guessed: the mean over N = {', '.join(map(str, FEW_LOADS))}"
     )
-    found = f"{met} of {len(means)} means are; they go from {min(means):.2f} to {max(means):.2f}"
-    return Claim(said, found, met == len(means), False, Origin.INFERRED, str(CLOSE))
+    evidence = f"{met} of {len(means)} means are; they go from {min(means):.2f} to {max(means):.2f}"
+    return Claim(statement, evidence, met == len(means), False, Origin.INFERRED, str(CLOSE))
 
 
 def starred(value: Interval, band: Band) -> str:
@@ -198,14 +204,14 @@ def starred(value: Interval, band: Band) -> str:
     return f"{written_interval(value)}{'' if band.holds(value.mean) else ' *'}"
 
 
-def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
+def table(title: str, by_sender: Mapping[str, ByLoad], of_what: str = "") -> Table:
     """Returns a table of every sender by load; the load is N, or a number of `of_what`."""
     rows: Rows = {
         (label,): {
-            (f"{load} {of_what}" if of_what else f"N = {load}"): interval(of)
-            for load, of in values.items()
+            (f"{load} {of_what}" if of_what else f"N = {load}"): interval(replicates)
+            for load, replicates in values.items()
         }
-        for label, values in found.items()
+        for label, values in by_sender.items()
     }
     return measured(title, ("sender",), rows)
 
@@ -220,7 +226,7 @@ def losses(study: Study, results: Results) -> Table:
 
 def draw(
     title: str,
-    found: Mapping[str, ByLoad],
+    by_sender: Mapping[str, ByLoad],
     x_label: str = X_LABEL,
     where: Mapping[str, Sequence[float]] | None = None,
 ) -> Callable[[], Figure]:
@@ -228,22 +234,22 @@ def draw(
     return partial(
         _draw,
         title,
-        found,
+        by_sender,
         x_label,
-        {label: list(of) for label, of in found.items()} | dict(where or {}),
+        {label: list(values) for label, values in by_sender.items()} | dict(where or {}),
     )
 
 
 def _draw(
-    title: str, found: Mapping[str, ByLoad], x_label: str, where: Mapping[str, Sequence[float]]
+    title: str, by_sender: Mapping[str, ByLoad], x_label: str, where: Mapping[str, Sequence[float]]
 ) -> Figure:  # fmt: skip
     ends = [min(map(min, where.values())), max(map(max, where.values()))]
     curves = [plot.Curve("1: as much as TCP", ends, [1, 1], "reference")]
-    curves += [by_label(label, where[label], values) for label, values in found.items()]
+    curves += [by_label(label, where[label], values) for label, values in by_sender.items()]
     return plot.curves(curves, x_label, F_LABEL, title)
 
 
 def by_label(label: str, x: Sequence[float], values: ByLoad) -> plot.Curve:
     """Returns a curve with intervals: a line, or points for senders that are not in the paper."""
-    drawn = "points" if label in {one.label for one in OF_TODAY} else "line"
-    return curve(label, x, [interval(of) for of in values.values()], drawn)
+    drawn = "points" if label in {sender.label for sender in OF_TODAY} else "line"
+    return curve(label, x, [interval(replicates) for replicates in values.values()], drawn)

@@ -172,27 +172,27 @@ def scenario(
 
 def runs() -> Mapping[str, Run]:
     """Returns the runs of each path, simulated and emulated."""
-    found = {}
+    by_name = {}
     for path in PATHS:
         asked = scenario(path, DURATION_S, WARMUP_S, REPLICATES)
         quick = scenario(path, QUICK_S, QUICK_WARMUP_S, QUICK_REPLICATES)
-        found[named(ENGINE, path)] = Run(asked, quick=quick)
-        found[named(LATE, path)] = Run(
+        by_name[named(ENGINE, path)] = Run(asked, quick=quick)
+        by_name[named(LATE, path)] = Run(
             scenario(path, DURATION_S, WARMUP_S, REPLICATES, late_tcp=True),
             quick=scenario(path, QUICK_S, QUICK_WARMUP_S, QUICK_REPLICATES, late_tcp=True),
         )
-        found[named(LINUX, path)] = Run(
+        by_name[named(LINUX, path)] = Run(
             asked, "emulate", quick=quick, side_by_side=SIDE_BY_SIDE, spare=SPARE
         )
-    return found
+    return by_name
 
 
 def values(
-    results: Results, method: str, path: Path, pair: Pair, what: Metric, subject: str = OTHER
+    results: Results, method: str, path: Path, pair: Pair, metric: Metric, subject: str = OTHER
 ) -> list[float]:
     """Returns a metric of a pair on a path, for each reliable replicate."""
     return list(
-        by_replicate(results[named(method, path)], what)[PAIRS.index(pair), subject].values()
+        by_replicate(results[named(method, path)], metric)[PAIRS.index(pair), subject].values()
     )
 
 
@@ -209,7 +209,7 @@ def conclude(results: Results) -> Outcome:
     """Concludes F and E on each path, and how well the engine predicts them."""
     paths = [path for path in PATHS if named(LINUX, path) in results]
     claims = (
-        *(one for pair in MODELLED for one in _friendly(results, paths, pair)),
+        *(claim for pair in MODELLED for claim in _friendly(results, paths, pair)),
         *_agreement(results, paths),
     )  # fmt: skip
     tables = (
@@ -233,19 +233,21 @@ _WHY = "with buffers of 10 to 20 packets it is a matter of phase who meets a ful
 
 
 def _friendly(results: Results, paths: list[Path], pair: Pair) -> tuple[Claim, ...]:
-    found = {path: interval(values(results, LINUX, path, pair, FRIENDLINESS)) for path in paths}
-    least, most = (pick(paths, key=lambda path: found[path].mean) for pick in (min, max))
+    by_path = {path: interval(values(results, LINUX, path, pair, FRIENDLINESS)) for path in paths}
+    least, most = (pick(paths, key=lambda path: by_path[path].mean) for pick in (min, max))
     claim = partial(Claim.of, documented=None, origin=Origin.STATED)
     return (
-        claim(f"{pair.label}: F is close to 1, mean over the paths", _mean(found.values()), CLOSE),
+        claim(
+            f"{pair.label}: F is close to 1, mean over the paths", _mean(by_path.values()), CLOSE
+        ),
         claim(
             f"{pair.label}: F is nowhere far from 1, the least ({', '.join(label(least))})",
-            found[least],
+            by_path[least],
             NEAR,
         ),
         claim(
             f"{pair.label}: F is nowhere far from 1, the largest ({', '.join(label(most))})",
-            found[most],
+            by_path[most],
             NEAR,
         ),
     )
@@ -253,21 +255,23 @@ def _friendly(results: Results, paths: list[Path], pair: Pair) -> tuple[Claim, .
 
 def _agreement(results: Results, paths: list[Path]) -> tuple[Claim, ...]:
     """Claims that there is no bias, and no more differences than expected by chance."""
-    found = {(path, pair.label): apart(results, path, pair) for path in paths for pair in PAIRS}
+    differences = {
+        (path, pair.label): apart(results, path, pair) for path in paths for pair in PAIRS
+    }
     biases = (
         Claim.of(
             f"{pair.label}: F on Linux is the engine's, mean over the paths",
-            _mean(found[path, pair.label] for path in paths), AGREE, "%", documented=None,
+            _mean(differences[path, pair.label] for path in paths), AGREE, "%", documented=None,
             origin=Origin.STATED,
         )
         for pair in PAIRS
     )  # fmt: skip
-    beyond = sum(one.low > 0 or one.high < 0 for one in found.values())
-    most = _by_luck(len(found))
+    beyond = sum(gap.low > 0 or gap.high < 0 for gap in differences.values())
+    most = _by_luck(len(differences))
     scattered = Claim(
         "F on Linux differs from the engine's by more than luck on no more paths than luck would "
         "have it",
-        f"{beyond} of {len(found)} intervals of 95 % exclude 0",
+        f"{beyond} of {len(differences)} intervals of 95 % exclude 0",
         beyond <= most,
         None,
         Origin.STATED,
@@ -285,12 +289,12 @@ def _by_luck(count: int) -> int:
     return int(np.quantile(draws, 0.95, method="higher"))
 
 
-def _mean(found: Iterable[Interval]) -> Interval:
+def _mean(intervals: Iterable[Interval]) -> Interval:
     """Returns the mean over paths, each counted once.
 
     The interval comes from their spread, so it applies to similar paths.
     """
-    return interval([one.mean for one in found])
+    return interval([value.mean for value in intervals])
 
 
 def _pair_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
@@ -298,8 +302,8 @@ def _pair_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
     for pair in PAIRS:
         rows: Rows = {
             label(path): {
-                f"{name}, {method}": interval(values(results, method, path, pair, what))
-                for name, what in both.items()
+                f"{name}, {method}": interval(values(results, method, path, pair, metric))
+                for name, metric in both.items()
                 for method in METHODS
             }
             for path in paths
@@ -322,8 +326,10 @@ def _timeout_table(results: Results, paths: list[Path]) -> Table:
         label(path): {
             f"{pair.tcp.label} beside {pair.other.label}, {method}": interval(
                 [
-                    one / EACH
-                    for one in values(results, method, path, pair, metrics.metric("timeouts"), TCP)
+                    count / EACH
+                    for count in values(
+                        results, method, path, pair, metrics.metric("timeouts"), TCP
+                    )
                 ]
             )
             for pair in PAIRS
@@ -336,13 +342,13 @@ def _timeout_table(results: Results, paths: list[Path]) -> Table:
 
 def _loss_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
     """Yields tables of the loss rates: of TCP's packets, and of the others'."""
-    for subject, of in ((TCP, "TCP's packets"), (OTHER, "the others' packets")):
+    for subject, whose in ((TCP, "TCP's packets"), (OTHER, "the others' packets")):
         rows: Rows = {
             label(path): {
                 f"{pair.label}, {method}": interval(
                     [
-                        100 * one
-                        for one in values(
+                        100 * rate
+                        for rate in values(
                             results, method, path, pair, metrics.metric("loss_rate"), subject
                         )
                     ]
@@ -352,7 +358,7 @@ def _loss_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
             }
             for path in paths
         }
-        yield measured(f"Dropped of {of}, %", _PATH, rows)
+        yield measured(f"Dropped of {whose}, %", _PATH, rows)
 
 
 def _settings(results: Results, paths: list[Path]) -> tuple[Setting, ...]:
@@ -386,18 +392,18 @@ def _settings(results: Results, paths: list[Path]) -> tuple[Setting, ...]:
 
 
 def _draw(results: Results, paths: list[Path]) -> Figure:
-    found = {
+    by_method = {
         method: [
             [interval(values(results, method, path, pair, FRIENDLINESS)) for path in paths]
             for pair in PAIRS
         ]
         for method in (ENGINE, LINUX)
     }
-    means = [one.mean for of in found.values() for several in of for one in several]
+    means = [value.mean for pairs in by_method.values() for several in pairs for value in several]
     ends = [min(means), max(means)]
     curves = [plot.Curve("as in the engine", ends, ends, "reference")]
-    for pair, across, up in zip(PAIRS, found[ENGINE], found[LINUX], strict=True):
-        curves.append(curve(pair.label, [one.mean for one in across], up, "points"))
+    for pair, across, up in zip(PAIRS, by_method[ENGINE], by_method[LINUX], strict=True):
+        curves.append(curve(pair.label, [value.mean for value in across], up, "points"))
     title = f"Who gets more, over {len(paths)} paths: Linux and the engine"
     return plot.curves(
         curves, "F in the engine (ratio)", "F on Linux (ratio)", title, log_x=True, log_y=True

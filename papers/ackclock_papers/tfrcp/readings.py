@@ -105,7 +105,7 @@ ALONE = (
     Reading("the same, both", tfrcp={"rto_minimum": "200 ms"}, reno={"rto_minimum": "200 ms"}),
     Reading("one RTT sample in a round trip", tfrcp={"rtt_samples": "once_per_rtt"}),
     Reading("doubling without bound", tfrcp={"growth_limit": "none"}),
-    *(Reading(f"r0 = {one} packets/s", tfrcp={"initial_rate": f"{one} packets/s"}) for one in R0),
+    *(Reading(f"r0 = {r0} packets/s", tfrcp={"initial_rate": f"{r0} packets/s"}) for r0 in R0),
     Reading("runs of 200 s", duration_s=200.0),
     Reading("runs of 5000 s", duration_s=5000.0),
     # Rounds of constant length stay synchronised to the degree that senders start together.
@@ -126,21 +126,25 @@ GRID = {
 }  # fmt: skip
 
 #: F of a reading, by letter of the sender.
-Found = Mapping[str, ByLoad]
+BySender = Mapping[str, ByLoad]
 
 
 def runs() -> Mapping[str, Run]:
     """Returns each distinct scenario once, by its text."""
-    mixes = [one.mix(sender) for one in (*ALONE, *GRID.values()) for sender in one.senders.values()]
-    scenarios = {one.to_json(): one for one in (mix.scenario for mix in mixes)}
-    return {text: Run(one) for text, one in scenarios.items()}
+    mixes = [
+        reading.mix(sender)
+        for reading in (*ALONE, *GRID.values())
+        for sender in reading.senders.values()
+    ]
+    scenarios = {scenario.to_json(): scenario for scenario in (mix.scenario for mix in mixes)}
+    return {text: Run(scenario) for text, scenario in scenarios.items()}
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares the readings."""
-    alone = {one.name: _of(one, results) for one in ALONE}
-    grid = {key: _of(one, results) for key, one in GRID.items()}
-    named = {GRID[key].name: of for key, of in grid.items()}
+    alone = {reading.name: _friendliness(reading, results) for reading in ALONE}
+    grid = {key: _friendliness(reading, results) for key, reading in GRID.items()}
+    named = {GRID[key].name: by_sender for key, by_sender in grid.items()}
     claims = (*_of_r0(alone), *_of_2b(alone | named))
     tables = (_table("One thing at a time", alone), _table("Delay, buffer and b", named))
     went_in = settings(results, *one_path())
@@ -155,28 +159,28 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     return Outcome(rests, (), partial(_draw, grid), claims, went_in, tables)
 
 
-def _of(one: Reading, results: Mapping[str, Result]) -> Found:
+def _friendliness(reading: Reading, results: Mapping[str, Result]) -> BySender:
     return {
-        name: by_load(results[one.mix(sender).scenario.to_json()], FRIENDLINESS, LOADS, OTHER)
-        for name, sender in one.senders.items()
+        name: by_load(results[reading.mix(sender).scenario.to_json()], FRIENDLINESS, LOADS, OTHER)
+        for name, sender in reading.senders.items()
     }
 
 
-def _of_r0(alone: Mapping[str, Found]) -> tuple[Claim, ...]:
+def _of_r0(alone: Mapping[str, BySender]) -> tuple[Claim, ...]:
     m = f"M = {SHORTEST_M_S} s"
     return tuple(
         Claim.of(
-            f"r0 has little impact on long flows: F with r0 = {one} over that with 40, {m}, N = "
+            f"r0 has little impact on long flows: F with r0 = {r0} over that with 40, {m}, N = "
             f"{load}",
-            quotient(alone[f"r0 = {one} packets/s"][m][load], alone[FOUND.name][m][load]),
+            quotient(alone[f"r0 = {r0} packets/s"][m][load], alone[FOUND.name][m][load]),
             Band(0.9, 1.1),
         )
-        for one in R0
+        for r0 in R0
         for load in LOADS
     )  # fmt: skip
 
 
-class Said(NamedTuple):
+class Agreement(NamedTuple):
     """Statements of Figures 2a and 2b, each true if a reading agrees with it.
 
     Attributes:
@@ -194,11 +198,12 @@ class Said(NamedTuple):
     far: bool
 
     @classmethod
-    def of(cls, found: Found) -> "Said":
+    def of(cls, by_sender: BySender) -> "Agreement":
         """Evaluates a reading."""
         few, many = LOADS
         constant, smallest, largest = (
-            {load: interval(values).mean for load, values in one.items()} for one in found.values()
+            {load: interval(values).mean for load, values in replicates.items()}
+            for replicates in by_sender.values()
         )
         return cls(
             CLOSE.holds((constant[few] + constant[many]) / 2),
@@ -209,41 +214,41 @@ class Said(NamedTuple):
         )
 
 
-def _of_2b(found: Mapping[str, Found]) -> tuple[Claim, ...]:
-    said = {name: Said.of(of) for name, of in found.items()}
-    both = [name for name, one in said.items() if one.by_load and one.by_k]
-    worded = [name for name, one in said.items() if one.close and one.above and one.by_load]
-    whole = [name for name, one in said.items() if all(one)]
-    growing = [name for name in both if said[name].close]
-    most = max(found, key=lambda name: interval(_largest(found[name])).mean)
+def _of_2b(by_reading: Mapping[str, BySender]) -> tuple[Claim, ...]:
+    held = {name: Agreement.of(by_sender) for name, by_sender in by_reading.items()}
+    both = [name for name, holds in held.items() if holds.by_load and holds.by_k]
+    worded = [name for name, holds in held.items() if holds.close and holds.above and holds.by_load]
+    whole = [name for name, holds in held.items() if all(holds)]
+    growing = [name for name in both if held[name].close]
+    most = max(by_reading, key=lambda name: interval(_largest(by_reading[name])).mean)
     return (
         Claim(
             "One reading gives both figures as the text has them: F is close to 1 with rounds of "
             "constant length; with round trips it is above 1 and grows with the number of senders",
-            f"{len(worded)} of {len(said)}: {_listed(worded)}", bool(worded),
+            f"{len(worded)} of {len(held)}: {_listed(worded)}", bool(worded),
         ),
         Claim(
             "One reading gives them as drawn, with an axis for 2b that goes to 7: F grows with K, "
             f"too, and reaches {AGGRESSIVE:g}",
-            f"{len(whole)} of {len(said)}: {_listed(whole)}", bool(whole), documented=False,
+            f"{len(whole)} of {len(held)}: {_listed(whole)}", bool(whole), documented=False,
         ),
         Claim(
             "There is one in which it at least grows so, and is close to 1 with rounds of constant "
             "length",
-            f"{len(growing)} of {len(said)}: {_listed(growing)}", bool(growing),
+            f"{len(growing)} of {len(held)}: {_listed(growing)}", bool(growing),
             origin=Origin.INFERRED,
         ),
         Claim(
             "There is one in which it grows so, whatever it is with rounds of constant length",
-            f"{len(both)} of {len(said)}: {_listed(both)}; F is largest in “{most}”, "
-            f"{written_interval(interval(_largest(found[most])))}",
+            f"{len(both)} of {len(held)}: {_listed(both)}; F is largest in “{most}”, "
+            f"{written_interval(interval(_largest(by_reading[most])))}",
             bool(both), origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
 
-def _largest(of: Found) -> list[float]:
-    *_, largest = of.values()
+def _largest(by_sender: BySender) -> list[float]:
+    *_, largest = by_sender.values()
     return largest[LOADS[-1]]
 
 
@@ -251,13 +256,19 @@ def _listed(names: list[str]) -> str:
     return "; ".join(names) or "none"
 
 
-def _table(title: str, found: Mapping[str, Found]) -> Table:
+def _table(title: str, by_reading: Mapping[str, BySender]) -> Table:
     """Returns a table with a row per reading: F by sender and load, and which statements hold."""
     heads = [f"{name}, N = {load}" for name in FOUND.senders for load in LOADS]
     rows = []
-    for name, of in found.items():
-        values = [written_interval(interval(one[load])) for one in of.values() for load in LOADS]
-        rows.append((name, *values, *("yes" if one else "no" for one in Said.of(of))))
+    for name, by_sender in by_reading.items():
+        values = [
+            written_interval(interval(replicates[load]))
+            for replicates in by_sender.values()
+            for load in LOADS
+        ]
+        rows.append(
+            (name, *values, *("yes" if holds else "no" for holds in Agreement.of(by_sender)))
+        )
     statements = (
         "2a close to 1", "2b above 1", "2b grows with N", "2b grows with K", "2b to 3",
     )  # fmt: skip
@@ -265,8 +276,8 @@ def _table(title: str, found: Mapping[str, Found]) -> Table:
     return Table(f"F, means of replicates ± 95 % confidence: {title.lower()}", head, tuple(rows))
 
 
-def _draw(grid: Mapping[tuple[int, float, float], Found]) -> Figure:
-    milliseconds = [1000 * one for one in DELAYS_S]
+def _draw(grid: Mapping[tuple[int, float, float], BySender]) -> Figure:
+    milliseconds = [1000 * delay_s for delay_s in DELAYS_S]
     many = LOADS[-1]
     curves = [
         plot.Curve("1: as much as TCP", [milliseconds[0], milliseconds[-1]], [1, 1], "reference")

@@ -132,7 +132,9 @@ class Mix:
             f"flows.{TCP}.count": lambda _, load: load // 2,
             f"flows.{OTHER}.count": lambda _, load: load // 2,
         }
-        points = [[of(self.path(load), load) for of in swept.values()] for load in self.loads]
+        points = [
+            [evaluate(self.path(load), load) for evaluate in swept.values()] for load in self.loads
+        ]
         name = f"Reno beside {self.other.label}"
         return scenario(
             name, first, flows, {",".join(swept): points}, self.duration_s, self.replicates
@@ -203,7 +205,7 @@ def settings(
 
 def guessed_of(*names: str) -> list[Setting]:
     """Returns the guessed settings of the central path, by name."""
-    of = {
+    texts = {
         "delay": f"{CENTRAL.delay_s * 1000:g} ms one way; 20, 50 and 100 ms in the table",
         "buffer": (
             f"{CENTRAL.pipes:g} bandwidth-delay products, {CENTRAL.buffer_packets} packets; 1 and "
@@ -214,7 +216,7 @@ def guessed_of(*names: str) -> list[Setting]:
             "in the table"
         ),
     }
-    return [Setting(name, of[name], Origin.GUESSED) for name in names]
+    return [Setting(name, texts[name], Origin.GUESSED) for name in names]
 
 
 def one_path() -> tuple[Setting, ...]:

@@ -94,7 +94,9 @@ class Check(NamedTuple):
     @property
     def about(self) -> set[str]:
         """Labels of the estimators that it depends on."""
-        return {label.partition(" ")[0] for one in self.sent for label, _ in one.groups} - {NEWRENO}
+        return {label.partition(" ")[0] for sent in self.sent for label, _ in sent.groups} - {
+            NEWRENO
+        }
 
 
 def _estimate(figure: str, label: str, senders: int, loss: float, accepted: Band | None) -> Check:
@@ -113,9 +115,9 @@ def _estimate(figure: str, label: str, senders: int, loss: float, accepted: Band
 
 def _goodput(results: Sequence[Result], label: str) -> list[float]:
     """Returns the total goodput of these senders, from the first result that has them."""
-    for one in results:
-        if label in one.tables["flows"]["flow"].to_pylist():
-            return of_replicates(one, "goodput", label)
+    for result in results:
+        if label in result.tables["flows"]["flow"].to_pylist():
+            return of_replicates(result, "goodput", label)
     raise KeyError(label)
 
 
@@ -126,7 +128,7 @@ def _buffer(label: str, packets: int, accepted: Band) -> Check:
 
 
 def _utilisation(label: str, packets: int, accepted: Band) -> Check:
-    sent = tuple(Sent(one_bottleneck(45, packets), ((one, 10),)) for one in (label, NEWRENO))
+    sent = tuple(Sent(one_bottleneck(45, packets), ((sender, 10),)) for sender in (label, NEWRENO))
     says = f"goodput of {label} over NewReno, {packets} packets"
     return Check("16a", says, accepted, sent, lambda results: _over_newreno(results, label))
 
@@ -136,10 +138,12 @@ def _over_newreno(results: Sequence[Result], label: str) -> Interval:
 
 
 def _drops() -> Check:
-    sent = tuple(Sent(one_bottleneck(45, 100), ((one, 10),)) for one in (BE, NEWRENO, ABSE))
+    sent = tuple(Sent(one_bottleneck(45, 100), ((sender, 10),)) for sender in (BE, NEWRENO, ABSE))
 
     def value(results: Sequence[Result]) -> Interval:
-        be, *others = (np.array(of_replicates(one, "hop_drops", BOTTLENECK)) for one in results)
+        be, *others = (
+            np.array(of_replicates(result, "hop_drops", BOTTLENECK)) for result in results
+        )
         return interval(be / np.maximum(*others))
 
     return Check("16b", "drop rate of BE over the others', 100 packets", Band(1.0), sent, value)
@@ -147,7 +151,7 @@ def _drops() -> Check:
 
 def _gain(label: str, accepted: Band) -> Check:
     sent = tuple(
-        Sent(wired_wireless(0.005), ((one, 1),), replicates=LOSSY) for one in (label, NEWRENO)
+        Sent(wired_wireless(0.005), ((sender, 1),), replicates=LOSSY) for sender in (label, NEWRENO)
     )
     says = f"goodput of {label} over NewReno, 0.5 % lost"
     return Check("18", says, accepted, sent, lambda results: _over_newreno(results, label))

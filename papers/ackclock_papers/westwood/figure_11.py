@@ -40,7 +40,7 @@ REPLICATES = 10
 
 def runs() -> Mapping[str, Run]:
     """Returns runs of a sender of each control."""
-    return {one.label: Run(_scenario(one)) for one in CONTROLS}
+    return {control.label: Run(_scenario(control)) for control in CONTROLS}
 
 
 def _scenario(control: Control) -> Scenario:
@@ -78,9 +78,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     rows: Rows = {
-        (name,): over_time.told_and_got(one, MAIN, since_s, later_s, when=", 20 to 40 s")
-        | over_time.told_and_got(one, MAIN, later_s, DURATION_S, when=", 40 to 60 s")
-        for name, one in results.items()
+        (name,): over_time.told_and_got(result, MAIN, since_s, later_s, when=", 20 to 40 s")
+        | over_time.told_and_got(result, MAIN, later_s, DURATION_S, when=", 40 to 60 s")
+        for name, result in results.items()
     }
     own = (
         Setting(

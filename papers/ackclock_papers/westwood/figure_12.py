@@ -48,19 +48,19 @@ def runs() -> Mapping[str, Run]:
     """Returns runs of one sender of each control, by the buffer."""
     sweep = {"hops.bottleneck.queue.limit": [f"{packets} packets" for packets in BUFFERS]}
     return {
-        one.label: Run(
+        control.label: Run(
             scenario(
-                one.label, PATH, [tcp(FLOW, one, PATH)], sample_interval_s=1.0, sweep=sweep
+                control.label, PATH, [tcp(FLOW, control, PATH)], sample_interval_s=1.0, sweep=sweep
             )
         )
-        for one in CONTROLS
+        for control in CONTROLS
     }  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares goodput by buffer."""
-    found = {name: means(one, "goodput", FLOW) for name, one in results.items()}
-    newreno = dict(zip(BUFFERS, found[NEWRENO.label], strict=True))
+    goodputs = {name: means(result, "goodput", FLOW) for name, result in results.items()}
+    newreno = dict(zip(BUFFERS, goodputs[NEWRENO.label], strict=True))
     as_simulated = tuple(
         Claim.of(
             f"NewReno gets {expected} Mbit/s with {packets} packets (reference simulation)",
@@ -72,14 +72,15 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     full = [PATH.goodput_mbit_per_s] * len(newreno_4)
     high = tuple(
         Claim.of(
-            f"{one.label} achieves much higher utilisation despite a small buffer: over NewReno, "
-            f"{SMALL} packets",
+            f"{control.label} achieves much higher utilisation despite a small buffer: over "
+            f"NewReno, {SMALL} packets",
             quotient(
-                of_replicates(results[one.label], "goodput", FLOW, BUFFERS.index(SMALL)), newreno_4,
+                of_replicates(results[control.label], "goodput", FLOW, BUFFERS.index(SMALL)),
+                newreno_4,
             ),
             words.MUCH_MORE, "times", than=1.0,
         )
-        for one in (ABSE, BE)
+        for control in (ABSE, BE)
     )  # fmt: skip
     suffers = Claim.of(
         f"NewReno's utilisation is severely degraded with a small buffer, {SMALL} packets: over "
@@ -96,19 +97,22 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         words.about("1"), "times",
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
-        (name,): {f"{packets} packets": one for packets, one in zip(BUFFERS, of, strict=True)}
-        for name, of in found.items()
+        (name,): {
+            f"{packets} packets": goodput
+            for packets, goodput in zip(BUFFERS, by_buffer, strict=True)
+        }
+        for name, by_buffer in goodputs.items()
     }
     table = measured("Goodput in Mbit/s, by buffer", ("control",), rows)
     claims = (suffers, catches_up, *high, *as_simulated)
-    return Outcome(basis(), (), partial(_draw, found), claims, settings(PATH, results), (table,))
+    return Outcome(basis(), (), partial(_draw, goodputs), claims, settings(PATH, results), (table,))
 
 
-def _draw(found: Mapping[str, list[Interval]]) -> Figure:
+def _draw(goodputs: Mapping[str, list[Interval]]) -> Figure:
     curves = [
         plot.Curve("link", [BUFFERS[0], BUFFERS[-1]], [PATH.goodput_mbit_per_s] * 2, "reference")
     ]
-    curves += [curve(name, BUFFERS, of) for name, of in found.items()]
+    curves += [curve(name, BUFFERS, by_buffer) for name, by_buffer in goodputs.items()]
     return plot.curves(
         curves, "buffer (packets)", "goodput (Mbit/s)", "One sender on 5 Mbit/s, 70 ms"
     )

@@ -38,8 +38,8 @@ DURATION_S, WARMUP_S = 400.0, 200.0
 def runs() -> Mapping[str, Run]:
     """Returns runs of a sender of each control with each buffer."""
     return {
-        f"{one.label}, {packets}": Run(_scenario(one, packets))
-        for one in CONTROLS
+        f"{control.label}, {packets}": Run(_scenario(control, packets))
+        for control in CONTROLS
         for packets in BUFFERS
     }
 
@@ -53,10 +53,10 @@ def _scenario(control: Control, packets: int) -> Scenario:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares mean queueing times, and utilisation."""
     waits = {
-        (one.label, packets): of_replicates(
-            results[f"{one.label}, {packets}"], "queueing_delay", BOTTLENECK
+        (control.label, packets): of_replicates(
+            results[f"{control.label}, {packets}"], "queueing_delay", BOTTLENECK
         )
-        for one in CONTROLS
+        for control in CONTROLS
         for packets in BUFFERS
     }
     claims = tuple(
@@ -78,7 +78,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for control in CONTROLS
         for packets in BUFFERS
     }
-    others = ", ".join(str(one) for one in BUFFERS if one != PRINTED)
+    others = ", ".join(str(packets) for packets in BUFFERS if packets != PRINTED)
     own = (
         Setting("buffer", f"{PRINTED} packets, that of figure 15", Origin.PRINTED),
         Setting("other buffers", f"{others} packets", Origin.GUESSED),

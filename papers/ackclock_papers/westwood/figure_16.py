@@ -50,27 +50,27 @@ def runs() -> Mapping[str, Run]:
     sweep = {"hops.bottleneck.queue.limit": [f"{packets} packets" for packets in BUFFERS]}
     spread = {"": JITTER_S, f", {TRAINS}": None}
     return {
-        f"{one.label}{how}": Run(
+        f"{control.label}{how}": Run(
             scenario(
-                f"{one.label}{how}", PATH,
-                [tcp(FLOW, one, PATH, count=SENDERS, jitter_s=jitter_s)],
+                f"{control.label}{how}", PATH,
+                [tcp(FLOW, control, PATH, count=SENDERS, jitter_s=jitter_s)],
                 sample_interval_s=5.0, sweep=sweep,
             )
         )
         for how, jitter_s in spread.items()
-        for one in CONTROLS
+        for control in CONTROLS
     }  # fmt: skip
 
 
 def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
     """Concludes 16a: the total goodput of the senders."""
-    found = {name: means(one, "goodput", FLOW) for name, one in results.items()}
+    goodputs = {name: means(result, "goodput", FLOW) for name, result in results.items()}
 
     def over(label: str, other: str, point: int, how: str = "") -> Interval:
         return quotient(
             *(
-                of_replicates(results[f"{one}{how}"], "goodput", FLOW, point)
-                for one in (label, other)
+                of_replicates(results[f"{name}{how}"], "goodput", FLOW, point)
+                for name in (label, other)
             )
         )
 
@@ -98,8 +98,8 @@ def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
         Claim.of(
             "As the buffer grows BE achieves better utilisation: 1600 packets over 100",
             quotient(
-                *(of_replicates(results[BE.label], "goodput", FLOW, one)
-                  for one in (len(BUFFERS) - 1, SMALL))
+                *(of_replicates(results[BE.label], "goodput", FLOW, point)
+                  for point in (len(BUFFERS) - 1, SMALL))
             ),
             Band(1.0), "times", than=1.0,
         ),
@@ -111,18 +111,25 @@ def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     draw = partial(
-        _draw, found, "goodput (Mbit/s)", "Ten senders on 45 Mbit/s, 70 ms", PATH.goodput_mbit_per_s
+        _draw,
+        goodputs,
+        "goodput (Mbit/s)",
+        "Ten senders on 45 Mbit/s, 70 ms",
+        PATH.goodput_mbit_per_s,
     )
-    return _outcome(results, claims, draw, _table("Goodput of all senders in Mbit/s", found))
+    return _outcome(results, claims, draw, _table("Goodput of all senders in Mbit/s", goodputs))
 
 
 def conclude_drops(results: Mapping[str, Result]) -> Outcome:
     """Concludes 16b: the share of their packets that is dropped."""
-    found = {name: means(one, "hop_drops", BOTTLENECK) for name, one in results.items()}
+    drops = {name: means(result, "hop_drops", BOTTLENECK) for name, result in results.items()}
 
     def over(label: str, other: str, point: int) -> Interval:
         return quotient(
-            *(of_replicates(results[one], "hop_drops", BOTTLENECK, point) for one in (label, other))
+            *(
+                of_replicates(results[name], "hop_drops", BOTTLENECK, point)
+                for name in (label, other)
+            )
         )
 
     claims = (
@@ -143,18 +150,18 @@ def conclude_drops(results: Mapping[str, Result]) -> Outcome:
         Claim.of(
             "The drop rate of BE falls with the buffer: 1600 packets over 100",
             quotient(
-                *(of_replicates(results[BE.label], "hop_drops", BOTTLENECK, one)
-                  for one in (len(BUFFERS) - 1, SMALL))
+                *(of_replicates(results[BE.label], "hop_drops", BOTTLENECK, point)
+                  for point in (len(BUFFERS) - 1, SMALL))
             ),
             Band(most=1.0), "times", than=1.0, origin=Origin.INFERRED,
         ),
     )  # fmt: skip
-    timeouts = {name: means(one, "timeouts", FLOW) for name, one in results.items()}
+    timeouts = {name: means(result, "timeouts", FLOW) for name, result in results.items()}
     draw = partial(
-        _draw, found, "packets dropped (%)", "What the buffer drops of ten senders' packets", None
+        _draw, drops, "packets dropped (%)", "What the buffer drops of ten senders' packets", None
     )
     tables = (
-        _table("Dropped at the bottleneck, in %", found),
+        _table("Dropped at the bottleneck, in %", drops),
         _table("Timeouts in the whole run", timeouts),
     )
     return _outcome(results, claims, draw, *tables)
@@ -169,16 +176,18 @@ def _outcome(
     )  # fmt: skip
 
 
-def _table(title: str, found: Mapping[str, list[Interval]]) -> Table:
+def _table(title: str, by_sender: Mapping[str, list[Interval]]) -> Table:
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
-        (name,): {f"{packets} packets": one for packets, one in zip(BUFFERS, of, strict=True)}
-        for name, of in found.items()
+        (name,): {
+            f"{packets} packets": value for packets, value in zip(BUFFERS, by_buffer, strict=True)
+        }
+        for name, by_buffer in by_sender.items()
     }
     return measured(title, ("control",), rows)
 
 
 def _draw(
-    found: Mapping[str, list[Interval]], y_label: str, title: str, limit: float | None
+    by_sender: Mapping[str, list[Interval]], y_label: str, title: str, limit: float | None
 ) -> Figure:
     places = [float(place) for place in range(len(BUFFERS))]
     curves = (
@@ -186,10 +195,10 @@ def _draw(
         if limit is None
         else [plot.Curve("link", [places[0], places[-1]], [limit] * 2, "reference")]
     )
-    drawn = [one.label for one in (NEWRENO, BE, ABSE, PLUS, CUBIC)] + [
+    drawn = [control.label for control in (NEWRENO, BE, ABSE, PLUS, CUBIC)] + [
         f"{ABSE_LATER.label}, {TRAINS}"
     ]
-    curves += [curve(name, places, found[name]) for name in drawn]
+    curves += [curve(name, places, by_sender[name]) for name in drawn]
     names = [f"{packets}" for packets in BUFFERS]
     return plot.curves(
         curves, "buffer (packets; the pipe is 378)", y_label, title, categories=names

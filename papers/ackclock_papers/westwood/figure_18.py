@@ -52,31 +52,34 @@ def runs() -> Mapping[str, Run]:
     """Returns runs of one sender of each control, by the loss probability."""
     sweep = {"hops.wireless.impairments.0.probability": [f"{100 * loss:g} %" for loss in LOSSES]}
     return {
-        one.label: Run(
+        control.label: Run(
             scenario(
-                one.label, PATH, [tcp(FLOW, one, PATH)], sample_interval_s=1.0,
+                control.label, PATH, [tcp(FLOW, control, PATH)], sample_interval_s=1.0,
                 replicates=REPLICATES, sweep=sweep,
             )
         )
-        for one in CONTROLS
+        for control in CONTROLS
     }  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares goodput with NewReno's, by loss."""
     got = {
-        name: [of_replicates(one, "goodput", FLOW, point) for point in range(len(LOSSES))]
-        for name, one in results.items()
+        name: [of_replicates(result, "goodput", FLOW, point) for point in range(len(LOSSES))]
+        for name, result in results.items()
     }
     newreno = got[NEWRENO.label]
     ratios = {
-        name: [quotient(one, base) for one, base in zip(of, newreno, strict=True)]
-        for name, of in got.items()
+        name: [quotient(goodputs, base) for goodputs, base in zip(by_loss, newreno, strict=True)]
+        for name, by_loss in got.items()
         if name != NEWRENO.label
     }
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
-        (name,): {f"{100 * loss:g} %": interval(one) for loss, one in zip(LOSSES, of, strict=True)}
-        for name, of in got.items()
+        (name,): {
+            f"{100 * loss:g} %": interval(goodputs)
+            for loss, goodputs in zip(LOSSES, by_loss, strict=True)
+        }
+        for name, by_loss in got.items()
     }
     table = measured("Goodput in Mbit/s, by loss", ("control",), rows)
     rests = basis(
@@ -84,23 +87,26 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "at 0.1 % nothing can have five times as much, since NewReno has more than a third of the "
         "link; at 1 % most of them wait for timeouts",
     )
-    claims = (*_said(ratios, got), *_ours(ratios, got))
+    claims = (*_printed(ratios, got), *_ours(ratios, got))
     return Outcome(rests, (), partial(_draw, ratios), claims, settings(PATH, results), (table,))
 
 
-def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, ...]:
+def _printed(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, ...]:
     paper = (ABSE, BE, CRB)
-    least = {one.label: min(ratios[one.label], key=lambda of: of.mean) for one in paper}
+    least = {
+        control.label: min(ratios[control.label], key=lambda ratio: ratio.mean) for control in paper
+    }
     largest = {
-        one.label: LOSSES[int(np.argmax([of.mean for of in ratios[one.label]]))] for one in paper
+        control.label: LOSSES[int(np.argmax([ratio.mean for ratio in ratios[control.label]]))]
+        for control in paper
     }
     return (
         *(
             Claim.of(
-                f"{name}'s throughput is higher than NewReno's at every loss: the least ratio", one,
-                Band(1.0), "times", than=1.0,
+                f"{name}'s throughput is higher than NewReno's at every loss: the least ratio",
+                ratio, Band(1.0), "times", than=1.0,
             )
-            for name, one in least.items()
+            for name, ratio in least.items()
         ),
         *(
             Claim(
@@ -111,10 +117,10 @@ def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
         ),
         *(
             Claim.of(
-                f"There {one.label} has about {gain} of NewReno: at {100 * loss:g} %",
-                ratios[one.label][LOSSES.index(loss)], band, "times",
+                f"There {control.label} has about {gain} of NewReno: at {100 * loss:g} %",
+                ratios[control.label][LOSSES.index(loss)], band, "times",
             )
-            for one, gain, band in ((ABSE, "500 %", GREAT), (BE, "500 %", GREAT),
+            for control, gain, band in ((ABSE, "500 %", GREAT), (BE, "500 %", GREAT),
                                     (CRB, "300 %", MIDDLING))
             for loss in WHERE
         ),
@@ -150,7 +156,7 @@ def _ours(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
 def _draw(ratios: Ratios) -> Figure:
     percent = [100 * loss for loss in LOSSES]
     curves = [plot.Curve("NewReno", [percent[0], percent[-1]], [1, 1], "reference")]
-    curves += [curve(one.label, percent, ratios[one.label]) for one in DRAWN]
+    curves += [curve(control.label, percent, ratios[control.label]) for control in DRAWN]
     title = "One sender over 45 Mbit/s, then a lossy 11 Mbit/s"
     return plot.curves(
         curves, "loss probability (%)", "goodput over NewReno's (ratio)", title, log_x=True

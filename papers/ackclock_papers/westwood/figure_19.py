@@ -42,29 +42,30 @@ UNFAIR = Band(most=0.6)
 def runs() -> Mapping[str, Run]:
     """Returns runs of ten senders of each control, without and with trains."""
     return {
-        f"{one.label}, {how}": Run(
+        f"{control.label}, {how}": Run(
             scenario(
-                f"{one.label}, {how}", PATH,
-                [tcp(FLOW, one, PATH, count=SENDERS, jitter_s=jitter_s)], sample_interval_s=1.0,
+                f"{control.label}, {how}", PATH,
+                [tcp(FLOW, control, PATH, count=SENDERS, jitter_s=jitter_s)], sample_interval_s=1.0,
             )
         )
         for how, jitter_s in SPREAD.items()
-        for one in CONTROLS
+        for control in CONTROLS
     }  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares Jain's index of the senders' goodput."""
-    found = {
-        name: interval(of_replicates(one, "fairness", "all flows")) for name, one in results.items()
+    fairness = {
+        name: interval(of_replicates(result, "fairness", "all flows"))
+        for name, result in results.items()
     }
     abse, newreno = (
-        of_replicates(results[f"{one.label}, broken up"], "fairness", "all flows")
-        for one in (ABSE, NEWRENO)
+        of_replicates(results[f"{control.label}, broken up"], "fairness", "all flows")
+        for control in (ABSE, NEWRENO)
     )
     claims = (
         *(
-            Claim.printed(f"{name}: Jain's index is {text}", found[f"{name}, broken up"], text)
+            Claim.printed(f"{name}: Jain's index is {text}", fairness[f"{name}, broken up"], text)
             for name, text in PRINTED.items()
         ),
         Claim.of(
@@ -73,19 +74,21 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
         Claim.of(
             "In trains the printed equations are bistable, and share unevenly",
-            found[f"{ABSE.label}, trains"], UNFAIR, origin=Origin.INFERRED,
+            fairness[f"{ABSE.label}, trains"], UNFAIR, origin=Origin.INFERRED,
         ),
         Claim.of(
             "In trains the reading of a later paper shares evenly",
-            found[f"{ABSE_LATER.label}, trains"], FAIR, origin=Origin.INFERRED,
+            fairness[f"{ABSE_LATER.label}, trains"], FAIR, origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {}
-    for one in CONTROLS:
-        rows[one.label,] = {
-            f"{what}, {how}": interval(of_replicates(results[f"{one.label}, {how}"], name, subject))
+    for control in CONTROLS:
+        rows[control.label,] = {
+            f"{heading}, {how}": interval(
+                of_replicates(results[f"{control.label}, {how}"], name, subject)
+            )
             for how in SPREAD
-            for what, name, subject in (
+            for heading, name, subject in (
                 ("Jain's index", "fairness", "all flows"),
                 ("goodput, Mbit/s", "goodput", FLOW),
             )
@@ -93,17 +96,18 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     table = measured("Ten senders", ("control",), rows)
     rests = basis()
     return Outcome(
-        rests, (), partial(_draw, found), claims, settings(PATH, results, jitter=JITTER), (table,)
+        rests, (), partial(_draw, fairness), claims, settings(PATH, results, jitter=JITTER),
+        (table,)
     )  # fmt: skip
 
 
-def _draw(found: Mapping[str, Interval]) -> Figure:
+def _draw(fairness: Mapping[str, Interval]) -> Figure:
     places = [float(place) for place in range(len(CONTROLS))]
     curves = [
-        curve(how, places, [found[f"{one.label}, {how}"] for one in CONTROLS], "points")
+        curve(how, places, [fairness[f"{control.label}, {how}"] for control in CONTROLS], "points")
         for how in SPREAD
     ]  # fmt: skip
-    names = [one.label.replace(", ", ",\n") for one in CONTROLS]
+    names = [control.label.replace(", ", ",\n") for control in CONTROLS]
     title = "Do ten like senders share 10 Mbit/s evenly?"
     return plot.curves(
         curves, "control (of all ten)", "Jain's index (of goodput)", title, categories=names

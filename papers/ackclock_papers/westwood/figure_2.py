@@ -46,8 +46,10 @@ def runs() -> Mapping[str, Run]:
 
     Controls with an estimator also run with trains broken up; the claims use those runs.
     """
-    return {one.label: _run(one, None) for one in CONTROLS} | {
-        _spread(one): _run(one, JITTER_S) for one in CONTROLS if one not in (NEWRENO, CUBIC)
+    return {control.label: _run(control, None) for control in CONTROLS} | {
+        _spread(control): _run(control, JITTER_S)
+        for control in CONTROLS
+        if control not in (NEWRENO, CUBIC)
     }
 
 
@@ -64,8 +66,8 @@ def _spread(control: Control) -> str:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares mean estimates with the fair share and with the goodput."""
     be, re = (
-        over_time.mean_estimates(results[_spread(one)], FLOW, WARMUP_S, DURATION_S, SENDERS)
-        for one in (BE, RE)
+        over_time.mean_estimates(results[_spread(control)], FLOW, WARMUP_S, DURATION_S, SENDERS)
+        for control in (BE, RE)
     )
     claims = (
         Claim.printed(
@@ -79,8 +81,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Claim.of("2b: RE is right on target, with T = RTT", interval(re), RE_READS, "Mbit/s"),
     )  # fmt: skip
     rows: Rows = {
-        (name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S, SENDERS)
-        for name, one in results.items()
+        (name,): over_time.told_and_got(result, FLOW, WARMUP_S, DURATION_S, SENDERS)
+        for name, result in results.items()
     }
     table = measured("One of two senders", ("control",), rows)
     own = [Setting("send jitter, trains broken up", JITTER, Origin.GUESSED)]

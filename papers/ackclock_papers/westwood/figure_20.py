@@ -54,15 +54,15 @@ def runs_beside(controls: tuple[Control, ...]) -> Mapping[str, Run]:
     """Returns runs of ten senders with varying numbers of NewReno, for each other control."""
     counts = [[old, SENDERS - old] for old in NEWRENO_SENDERS]
     return {
-        one.label: Run(
+        control.label: Run(
             scenario(
-                one.label, PATH,
+                control.label, PATH,
                 [tcp(OLD, NEWRENO, PATH, jitter_s=JITTER_S),
-                 tcp(NEW, one, PATH, jitter_s=JITTER_S)],
+                 tcp(NEW, control, PATH, jitter_s=JITTER_S)],
                 sample_interval_s=1.0, sweep={f"flows.{OLD}.count,flows.{NEW}.count": counts},
             )
         )
-        for one in controls
+        for control in controls
     }  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def _shares(results: Mapping[str, Result]) -> Shares:
     return {
         name: {
             flow: [
-                [value / count for value in of_replicates(one, "goodput", flow, point)]
+                [value / count for value in of_replicates(result, "goodput", flow, point)]
                 for point, count in enumerate(counts)
             ]
             for flow, counts in (
@@ -124,7 +124,7 @@ def _shares(results: Mapping[str, Result]) -> Shares:
                 (NEW, [SENDERS - old for old in NEWRENO_SENDERS]),
             )
         }
-        for name, one in results.items()
+        for name, result in results.items()
     }
 
 
@@ -152,10 +152,11 @@ def _outcome(
 ) -> Outcome:
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
         (name, flow): {
-            f"{old} NewReno": interval(one) for old, one in zip(NEWRENO_SENDERS, of, strict=True)
+            f"{old} NewReno": interval(rates)
+            for old, rates in zip(NEWRENO_SENDERS, by_count, strict=True)
         }
         for name, flows in shares.items()
-        for flow, of in flows.items()
+        for flow, by_count in flows.items()
     }
     table = measured(
         "Goodput of one sender in Mbit/s, by the number of NewReno senders", ("others", "of"), rows
@@ -170,10 +171,14 @@ def _draw(shares: Shares, drawn: tuple[Control, ...]) -> Figure:
     curves = [
         plot.Curve("fair share", [NEWRENO_SENDERS[0], NEWRENO_SENDERS[-1]], [fair] * 2, "reference")
     ]
-    for one in drawn:
-        for flow, name in ((NEW, one.label), (OLD, f"NewReno beside {one.label}")):
+    for control in drawn:
+        for flow, name in ((NEW, control.label), (OLD, f"NewReno beside {control.label}")):
             curves.append(
-                curve(name, NEWRENO_SENDERS, [interval(of) for of in shares[one.label][flow]])
+                curve(
+                    name,
+                    NEWRENO_SENDERS,
+                    [interval(rates) for rates in shares[control.label][flow]],
+                )
             )
     title = f"NewReno and {drawn[0].label} share 10 Mbit/s"
     return plot.curves(curves, "NewReno senders (of ten)", "goodput of one (Mbit/s)", title)

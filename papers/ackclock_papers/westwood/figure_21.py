@@ -92,10 +92,12 @@ def conclude_newreno(results: Mapping[str, Result]) -> Outcome:
 
 def _outcome(results: Mapping[str, Result], name: str) -> Outcome:
     soon = {
-        name: interval(of_replicates(one, "convergence_time", NEW)) for name, one in results.items()
+        name: interval(of_replicates(result, "convergence_time", NEW))
+        for name, result in results.items()
     }
     shares = {
-        name: {flow: _share(one, flow) for flow in (OLD, NEW)} for name, one in results.items()
+        name: {flow: _share(result, flow) for flow in (OLD, NEW)}
+        for name, result in results.items()
     }
     claims = (
         Claim.of(
@@ -112,12 +114,12 @@ def _outcome(results: Mapping[str, Result], name: str) -> Outcome:
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
-        (one,): {
-            "convergence time of the newcomers, s": soon[one],
-            "their share from the 20th second on, times the fair one": shares[one][NEW],
-            "that of the others": shares[one][OLD],
+        (run,): {
+            "convergence time of the newcomers, s": soon[run],
+            "their share from the 20th second on, times the fair one": shares[run][NEW],
+            "that of the others": shares[run][OLD],
         }
-        for one in results
+        for run in results
     }
     readily = (
         f"“readily” taken for {READILY.most:g} s, in which additive increase and halving get there"
@@ -160,12 +162,14 @@ def _draw(result: Result, name: str) -> Figure:
 def _smoothed(result: Result, flow: str) -> tuple[over_time.Array, over_time.Array]:
     """Returns the mean goodput over a flow's instances and replicates in successive intervals."""
     series = [
-        over_time.goodput(result, flow, one, instance)
-        for one in over_time.replicates(result)
+        over_time.goodput(result, flow, replicate, instance)
+        for replicate in over_time.replicates(result)
         for instance in range(SENDERS)
     ]
     ends = np.arange(SMOOTHED_S, DURATION_S + SMOOTHED_S / 2, SMOOTHED_S)
-    means = [np.nanmean([one.mean(end - SMOOTHED_S, end) for one in series]) for end in ends]
+    means = [
+        np.nanmean([goodput.mean(end - SMOOTHED_S, end) for goodput in series]) for end in ends
+    ]
     return ends, np.asarray(means, float)
 
 

@@ -66,17 +66,22 @@ class Sender(NamedTuple):
 
 _ESTIMATING = (BE, RE, ABSE, ABSE_LATER)
 SENDERS = (
-    *(Sender(one.label, one) for one in CONTROLS),
-    *(Sender(f"{one.label}, trains broken up", one, jitter_s=JITTER_S) for one in _ESTIMATING),
-    *(Sender(f"{one.label}, ns-2 as it came", one, AS_IT_CAME) for one in _ESTIMATING),
+    *(Sender(control.label, control) for control in CONTROLS),
+    *(
+        Sender(f"{control.label}, trains broken up", control, jitter_s=JITTER_S)
+        for control in _ESTIMATING
+    ),
+    *(Sender(f"{control.label}, ns-2 as it came", control, AS_IT_CAME) for control in _ESTIMATING),
 )
 
 
 def runs() -> Mapping[str, Run]:
     """Returns runs of every sender."""
     flows = {
-        one.name: tcp(FLOW, one.control, PATH, newreno=one.newreno, jitter_s=one.jitter_s)
-        for one in SENDERS
+        sender.name: tcp(
+            FLOW, sender.control, PATH, newreno=sender.newreno, jitter_s=sender.jitter_s
+        )
+        for sender in SENDERS
     }
     return {
         name: Run(scenario(name, PATH, [flow], replicates=REPLICATES))
@@ -87,7 +92,8 @@ def runs() -> Mapping[str, Run]:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares mean estimates, each of a sender that uses it, under the same packet losses."""
     be, re = (
-        over_time.mean_estimates(results[one.label], FLOW, WARMUP_S, DURATION_S) for one in (BE, RE)
+        over_time.mean_estimates(results[control.label], FLOW, WARMUP_S, DURATION_S)
+        for control in (BE, RE)
     )
     available = PATH.rate_mbit_per_s
     nearer = interval(np.abs(np.subtract(re, available)) - np.abs(np.subtract(be, available)))
@@ -107,8 +113,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     rows: Rows = {
-        (name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S)
-        for name, one in results.items()
+        (name,): over_time.told_and_got(result, FLOW, WARMUP_S, DURATION_S)
+        for name, result in results.items()
     }
     own = (
         Setting(

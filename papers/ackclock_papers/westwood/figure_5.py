@@ -77,10 +77,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for how in JITTERS_S:
             for case in PATHS:
                 result = results[f"{control.label}, {how}: {case}"]
-                told = over_time.told_and_got(result, FLOW, WARMUP_S, DURATION_S, COUNTS[case])
+                estimates = over_time.told_and_got(result, FLOW, WARMUP_S, DURATION_S, COUNTS[case])
                 if COUNTS[case] > 1:
-                    told["lower estimate"], told["higher estimate"] = _extremes(result)
-                rows[case, control.label, how] = told
+                    estimates["lower estimate"], estimates["higher estimate"] = _extremes(result)
+                rows[case, control.label, how] = estimates
     own = (Setting("send jitter, broken up", JITTER, Origin.GUESSED),)
     return Outcome(
         basis(),
@@ -92,7 +92,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
 
 
-def _of(results: Mapping[str, Result], control: Control, case: str) -> Result:
+def _result(results: Mapping[str, Result], control: Control, case: str) -> Result:
     """Returns the run of a control in a case that the claims use."""
     return results[f"{control.label}, {HOW[case]}: {case}"]
 
@@ -101,14 +101,16 @@ def _claims(results: Mapping[str, Result]) -> tuple[Claim, ...]:
     """Returns the claims of the paper's conclusion on ABSE's estimate, and of the figure."""
 
     def off(control: Control, case: str, right: float) -> NDArray[np.float64]:
-        told = over_time.mean_estimates(
-            _of(results, control, case), FLOW, WARMUP_S, DURATION_S, COUNTS[case]
+        estimates = over_time.mean_estimates(
+            _result(results, control, case), FLOW, WARMUP_S, DURATION_S, COUNTS[case]
         )
-        return np.abs(np.subtract(told, right))
+        return np.abs(np.subtract(estimates, right))
 
-    two = over_time.mean_estimates(_of(results, ABSE, TWO), FLOW, WARMUP_S, DURATION_S, COUNTS[TWO])
-    lossy = over_time.mean_estimates(_of(results, ABSE, LOSSY), FLOW, WARMUP_S, DURATION_S)
-    lower, higher = _extremes(_of(results, ABSE, TWO))
+    two = over_time.mean_estimates(
+        _result(results, ABSE, TWO), FLOW, WARMUP_S, DURATION_S, COUNTS[TWO]
+    )
+    lossy = over_time.mean_estimates(_result(results, ABSE, LOSSY), FLOW, WARMUP_S, DURATION_S)
+    lower, higher = _extremes(_result(results, ABSE, TWO))
     fair, available = figure_2.FAIR_MBIT_PER_S, figure_3.PATH.rate_mbit_per_s
     return (
         Claim.of(
@@ -127,9 +129,9 @@ def _claims(results: Mapping[str, Result]) -> tuple[Claim, ...]:
         ),
         *(
             Claim.of(
-                f"5a: so is the {which} of both", one, TWO_READ, "Mbit/s", origin=Origin.INFERRED,
+                f"5a: so is the {which} of both", value, TWO_READ, "Mbit/s", origin=Origin.INFERRED,
             )
-            for which, one in (("lower", lower), ("higher", higher))
+            for which, value in (("lower", lower), ("higher", higher))
         ),
         Claim.of(
             "5b: about what is available", interval(lossy), LOSSY_READS, "Mbit/s",
@@ -142,10 +144,10 @@ def _extremes(result: Result) -> tuple[Interval, Interval]:
     """Returns the lower and the higher mean estimate of two senders."""
     each = [
         [
-            over_time.estimate(result, FLOW, one, instance).mean(WARMUP_S, DURATION_S)
+            over_time.estimate(result, FLOW, replicate, instance).mean(WARMUP_S, DURATION_S)
             for instance in range(2)
         ]
-        for one in over_time.replicates(result)
+        for replicate in over_time.replicates(result)
     ]
     return interval(np.min(each, axis=1)), interval(np.max(each, axis=1))
 
@@ -160,7 +162,7 @@ def _draw(results: Mapping[str, Result]) -> Figure:
     for label, case, instance in drawn:
         curves.append(
             plot.Curve(
-                label, *over_time.estimate(_of(results, ABSE, case), FLOW, instance=instance)
+                label, *over_time.estimate(_result(results, ABSE, case), FLOW, instance=instance)
             )
         )
     return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "ABSE on 5 Mbit/s")

@@ -140,8 +140,11 @@ def runs() -> Mapping[str, Run]:
     }  # fmt: skip
 
 
-def _each(result: Result, told: Callable[[Series], float]) -> list[float]:
-    return [told(over_time.estimate(result, SENDER, one)) for one in over_time.replicates(result)]
+def _each(result: Result, measure: Callable[[Series], float]) -> list[float]:
+    return [
+        measure(over_time.estimate(result, SENDER, replicate))
+        for replicate in over_time.replicates(result)
+    ]
 
 
 def error(result: Result, pattern: Pattern) -> list[float]:
@@ -150,22 +153,22 @@ def error(result: Result, pattern: Pattern) -> list[float]:
     It is relative to the rate of the link.
     """
 
-    def told(estimate: Series) -> float:
+    def mean_distance(estimate: Series) -> float:
         later = estimate.time_s > ALONE_S[0]
         off = np.abs(estimate.values[later] - pattern.left(estimate.time_s[later]))
         return float(np.mean(off)) / PATH.rate_mbit_per_s
 
-    return _each(result, told)
+    return _each(result, mean_distance)
 
 
 def roughness(result: Result) -> list[float]:
     """Returns the standard deviation of the estimate of a lone sender by replicate, in Mbit/s."""
 
-    def told(estimate: Series) -> float:
+    def deviation(estimate: Series) -> float:
         alone = (estimate.time_s > ALONE_S[0]) & (estimate.time_s <= ALONE_S[1])
         return float(np.std(estimate.values[alone]))
 
-    return _each(result, told)
+    return _each(result, deviation)
 
 
 def settling(result: Result) -> list[float]:
@@ -175,7 +178,7 @@ def settling(result: Result) -> list[float]:
     """
     left = float(PATTERNS["step"].left(np.array([STEP_S[1]]))[0])
 
-    def told(estimate: Series) -> float:
+    def settled_after(estimate: Series) -> float:
         during = (estimate.time_s >= STEP_S[0]) & (estimate.time_s < STEP_S[1])
         return settling_time(
             estimate.time_s[during],
@@ -185,10 +188,10 @@ def settling(result: Result) -> list[float]:
             for_s=SETTLED_FOR_S,
         )
 
-    return _each(result, told)
+    return _each(result, settled_after)
 
 
-class Found(NamedTuple):
+class Quality(NamedTuple):
     """Compared quantities, by replicate.
 
     Attributes:
@@ -204,30 +207,32 @@ class Found(NamedTuple):
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Compares errors, settling times and roughness of the filters."""
-    labels = [one.label for one in CONTROLS]
-    found = Found(
+    labels = [control.label for control in CONTROLS]
+    quality = Quality(
         {
-            (one, name): error(results[f"{one}, {name}"], of)
-            for one in labels
-            for name, of in PATTERNS.items()
+            (label, name): error(results[f"{label}, {name}"], pattern)
+            for label in labels
+            for name, pattern in PATTERNS.items()
         },
-        {one: settling(results[f"{one}, step"]) for one in labels},
-        {one: roughness(results[f"{one}, step"]) for one in labels},
+        {label: settling(results[f"{label}, step"]) for label in labels},
+        {label: roughness(results[f"{label}, step"]) for label in labels},
     )
     rows: Rows = {
-        (one,): {f"error, {name}, %": _percent(found.errors[one, name]) for name in PATTERNS}
+        (label,): {f"error, {name}, %": _percent(quality.errors[label, name]) for name in PATTERNS}
         | {
-            "settled after the step, s": interval(found.settled[one]),
-            "deviation when alone, kbit/s": interval(1000 * np.array(found.rough[one])),
+            "settled after the step, s": interval(quality.settled[label]),
+            "deviation when alone, kbit/s": interval(1000 * np.array(quality.rough[label])),
         }
-        for one in labels
+        for label in labels
     }
     rests = basis("the fixed τ, which is not printed, is 0.5 s")
     table = measured("Estimates beside what UDP leaves", ("filter",), rows)
-    return Outcome(rests, (), partial(_draw, results), _claims(found), _settings(results), (table,))
+    return Outcome(
+        rests, (), partial(_draw, results), _claims(quality), _settings(results), (table,)
+    )
 
 
-def _claims(found: Found) -> tuple[Claim, ...]:
+def _claims(quality: Quality) -> tuple[Claim, ...]:
     def over(measure: dict[str, list[float]], fixed: Control) -> Interval:
         return quotient(measure[ADAPTIVE.label], measure[fixed.label])
 
@@ -235,7 +240,7 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     tracking = [
         Claim.of(
             f"ABSE tracks what is left, {name}: mean error",
-            _percent(found.errors[ADAPTIVE.label, name]),
+            _percent(quality.errors[ADAPTIVE.label, name]),
             near,
             "% of the link",
             origin=Origin.INFERRED,
@@ -243,21 +248,27 @@ def _claims(found: Found) -> tuple[Claim, ...]:
         for name in PATTERNS
     ]
 
-    def said(
-        what: str, measure: dict[str, list[float]], fixed: Control, unit: str, **how: Any
+    def claim(
+        statement: str, measure: dict[str, list[float]], fixed: Control, unit: str, **how: Any
     ) -> Claim:
-        words_ = f"{what} than with fixed {fixed.label}"
+        words_ = f"{statement} than with fixed {fixed.label}"
         return Claim.of(words_, over(measure, fixed), Band(most=1), unit, than=1.0, **how)
 
     time, deviation = "times the time", "times the deviation"
     return (
-        said("The response is faster", found.settled, FIXED, time),
-        said("There is less oscillation", found.rough, FIXED, deviation),
+        claim("The response is faster", quality.settled, FIXED, time),
+        claim("There is less oscillation", quality.rough, FIXED, deviation),
         *tracking,
-        said("The response is faster", found.settled, SMOOTH, time, origin=Origin.INFERRED),
+        claim("The response is faster", quality.settled, SMOOTH, time, origin=Origin.INFERRED),
         *(
-            said("There is less oscillation", found.rough, one, deviation, origin=Origin.INFERRED)
-            for one in (SWIFT, SMOOTH)
+            claim(
+                "There is less oscillation",
+                quality.rough,
+                control,
+                deviation,
+                origin=Origin.INFERRED,
+            )
+            for control in (SWIFT, SMOOTH)
         ),
     )
 

@@ -67,13 +67,13 @@ def fits(result: Result, since_s: float) -> list[float]:
     It is one less than the window at the first overflow between the end of a recovery and the next
     detected loss.
     """
-    found = []
+    windows = []
     for replicate in over_time.replicates(result):
         hop = result.rows("hops", point=0, replicate=replicate, hop="bottleneck")
         time_s, drops = hop["time_s"].to_numpy(), hop["drops_queue"].to_numpy()
         overflows = time_s[1:][np.diff(drops) > 0]
         window = over_time.series(result, "cwnd_bytes", FLOW, replicate)
-        recovered = [one["time_s"] for one in _events(result, replicate, "recovery_end")]
+        recovered = [event["time_s"] for event in _events(result, replicate, "recovery_end")]
         at_overflow = []
         for loss in _events(result, replicate, "fast_retransmit"):
             began = max((time for time in recovered if time < loss["time_s"]), default=since_s)
@@ -82,20 +82,22 @@ def fits(result: Result, since_s: float) -> list[float]:
                 at_overflow.append(
                     window.values[np.searchsorted(window.time_s, own[0])] / PAYLOAD_BYTES
                 )
-        found.append(float(np.mean(np.floor(at_overflow)) - 1) if at_overflow else float("nan"))
-    return found
+        windows.append(float(np.mean(np.floor(at_overflow)) - 1) if at_overflow else float("nan"))
+    return windows
 
 
 def falls_to(result: Result, since_s: float) -> list[float]:
     """Returns the mean ssthresh after a loss by replicate, in packets."""
-    found = []
+    thresholds = []
     for replicate in over_time.replicates(result):
         losses = _events(result, replicate, "fast_retransmit")
         after = [
-            one["ssthresh_after_bytes"] / PAYLOAD_BYTES for one in losses if one["time_s"] > since_s
+            loss["ssthresh_after_bytes"] / PAYLOAD_BYTES
+            for loss in losses
+            if loss["time_s"] > since_s
         ]
-        found.append(float(np.mean(after)) if after else float("nan"))
-    return found
+        thresholds.append(float(np.mean(after)) if after else float("nan"))
+    return thresholds
 
 
 def _events(result: Result, replicate: int, kind: str) -> list[dict[str, Any]]:
@@ -150,12 +152,13 @@ def _windows_of_15(results: Results, since_s: float) -> tuple[Claim, ...]:
 
 def _rate_of_13(results: Results, since_s: float) -> tuple[Claim, ...]:
     """Claims that the estimate to which the window is reduced is the link's payload rate."""
-    told = over_time.mean_estimates(results[ABSE.label], FLOW, since_s, DURATION_S[4])
+    estimates = over_time.mean_estimates(results[ABSE.label], FLOW, since_s, DURATION_S[4])
     return (
         Claim.of(
             "13c: ABSE's eligible rate estimate is very close to the optimal value: over the "
             "link's payload",
-            quotient(told, [one_bottleneck(5).goodput_mbit_per_s] * len(told)), words.SAME, "times",
+            quotient(estimates, [one_bottleneck(5).goodput_mbit_per_s] * len(estimates)),
+            words.SAME, "times",
         ),
     )  # fmt: skip
 
@@ -204,9 +207,9 @@ def _draw_rate(results: Results) -> Figure:
         plot.Curve("link, payload", ends, [one_bottleneck(5).goodput_mbit_per_s] * 2, "reference")
     ]
     for control in (ABSE, BE):
-        told = over_time.estimate(results[control.label], FLOW)
-        shown = (told.time_s >= ends[0]) & (told.time_s <= ends[1])
-        curves.append(plot.Curve(control.label, told.time_s[shown], told.values[shown]))
+        estimate = over_time.estimate(results[control.label], FLOW)
+        shown = (estimate.time_s >= ends[0]) & (estimate.time_s <= ends[1])
+        curves.append(plot.Curve(control.label, estimate.time_s[shown], estimate.values[shown]))
     return plot.curves(
         curves, "time (s)", "rate estimate (Mbit/s)", "Estimates on 5 Mbit/s, a buffer of 4 packets"
     )

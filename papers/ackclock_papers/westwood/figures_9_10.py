@@ -74,16 +74,21 @@ class Sender(NamedTuple):
 
 
 _PLAIN = {
-    one.label: Sender(one.label, one) for one in (BE, RE, ABSE, ABSE_LATER, PLUS, NEWRENO, CUBIC)
+    control.label: Sender(control.label, control)
+    for control in (BE, RE, ABSE, ABSE_LATER, PLUS, NEWRENO, CUBIC)
 }
 _SPREAD = {
-    one.label: Sender(f"{one.label}, trains broken up", one, JITTER_S)
-    for one in (BE, ABSE, ABSE_LATER)
+    control.label: Sender(f"{control.label}, trains broken up", control, JITTER_S)
+    for control in (BE, ABSE, ABSE_LATER)
 }
 
 
 def _runs(senders: Sequence[Sender]) -> Mapping[str, Run]:
-    return {f"{one.label}, {half}": Run(_scenario(one, half)) for one in senders for half in LOSSES}
+    return {
+        f"{sender.label}, {half}": Run(_scenario(sender, half))
+        for sender in senders
+        for half in LOSSES
+    }
 
 
 def _scenario(sender: Sender, half: str) -> Scenario:
@@ -99,7 +104,7 @@ def _scenario(sender: Sender, half: str) -> Scenario:
     )  # fmt: skip
 
 
-def _told(result: Result) -> list[float]:
+def _estimates(result: Result) -> list[float]:
     return over_time.mean_estimates(result, FORWARD, SINCE_S, UNTIL_S)
 
 
@@ -112,7 +117,7 @@ ELIGIBLE_MBIT_PER_S = two_way(RATE_MBIT_PER_S).goodput_mbit_per_s
 
 
 def _claims_of_9(results: Results) -> tuple[Claim, ...]:
-    without, lossy = (_told(results[f"{_SPREAD['BE'].label}, {half}"]) for half in LOSSES)
+    without, lossy = (_estimates(results[f"{_SPREAD['BE'].label}, {half}"]) for half in LOSSES)
     eligible = f"the eligible rate, {ELIGIBLE_MBIT_PER_S:.2f} Mbit/s of payload"
     return (
         Claim.of(
@@ -127,7 +132,7 @@ def _claims_of_9(results: Results) -> tuple[Claim, ...]:
 
 
 def _claims_of_10(results: Results) -> tuple[Claim, ...]:
-    without, lossy = (_told(results[f"{_SPREAD['ABSE'].label}, {half}"]) for half in LOSSES)
+    without, lossy = (_estimates(results[f"{_SPREAD['ABSE'].label}, {half}"]) for half in LOSSES)
     right = [ELIGIBLE_MBIT_PER_S] * len(without)
     near = words.about("1")
     return (

@@ -144,9 +144,9 @@ def _read(ratio: float) -> tuple[float, ...]:
 
 def conclude_trains() -> Outcome:
     """Compares readings with those derived from the weights of the trapezoid."""
-    found = read()
-    at = {f"{ratio:g}": row for row, ratio in enumerate(RATIOS)}
-    read_by_be = {ratio: float(found.be[at[ratio]]) for ratio in SAID}
+    reading = read()
+    row_of = {f"{ratio:g}": row for row, ratio in enumerate(RATIOS)}
+    read_by_be = {ratio: float(reading.be[row_of[ratio]]) for ratio in SAID}
     cells = tuple(
         Cell.of((ratio,), "BE / true rate", text, read_by_be[ratio], 0.03)
         for ratio, text in SAID.items()
@@ -159,23 +159,24 @@ def conclude_trains() -> Outcome:
         "within 3 %",
     )
 
-    def claim(said: str, values: Array, band: Band) -> Claim:
+    def claim(statement: str, values: Array, band: Band) -> Claim:
         words = f"{values.min():.3f} to {values.max():.3f}"
         holds = band.holds(float(values.min())) and band.holds(float(values.max()))
-        return Claim(said, words, holds, origin=Origin.STATED, accepted=str(band))
+        return Claim(statement, words, holds, origin=Origin.STATED, accepted=str(band))
 
     derived = np.array([expected_of_be(ratio) for ratio in RATIOS])
     claims = (
         claim(
             "The weights of the trapezoid are all of it: BE over what follows from them",
-            found.be / derived, Band(0.97, 1.03),
+            reading.be / derived, Band(0.97, 1.03),
         ),
-        claim("Held for their own gap the same samples have no bias", found.held, Band(0.97, 1.03)),
+        claim("Held for their own gap the same samples have no bias", reading.held,
+              Band(0.97, 1.03)),
         claim(
-            "RE is high by no more than a train at the edge of its interval", found.re,
+            "RE is high by no more than a train at the edge of its interval", reading.re,
             Band(0.97, 1.1),
         ),
-        claim("Westwood+ is within a tenth", found.plus, Band(0.9, 1.1)),
+        claim("Westwood+ is within a tenth", reading.plus, Band(0.9, 1.1)),
     )  # fmt: skip
     made_of = (
         Setting(
@@ -190,16 +191,16 @@ def conclude_trains() -> Outcome:
             Origin.CHOSEN,
         ),
     )
-    return Outcome(Basis(), (comparison,), partial(_draw_trains, found, derived), claims, made_of)
+    return Outcome(Basis(), (comparison,), partial(_draw_trains, reading, derived), claims, made_of)
 
 
-def _draw_trains(found: Read, derived: Array) -> Figure:
+def _draw_trains(reading: Read, derived: Array) -> Figure:
     curves = [
         plot.Curve("from the weights", RATIOS, derived, "reference"),
-        plot.Curve("BE", RATIOS, found.be, "points"),
-        plot.Curve("held for its gap", RATIOS, found.held),
-        plot.Curve("RE", RATIOS, found.re),
-        plot.Curve("Westwood+", RATIOS, found.plus),
+        plot.Curve("BE", RATIOS, reading.be, "points"),
+        plot.Curve("held for its gap", RATIOS, reading.held),
+        plot.Curve("RE", RATIOS, reading.re),
+        plot.Curve("Westwood+", RATIOS, reading.plus),
     ]
     title = "What estimators read of ACKs in trains of eight"
     return plot.curves(
@@ -264,34 +265,35 @@ class Sender(NamedTuple):
 
 def senders(result: Result, replicate: int) -> list[Sender]:
     """Returns the ten senders of a replicate."""
-    found = []
+    ten = []
     for instance in range(SENDERS):
         time_s, values = share_that_fits(result, replicate, instance)
         goodput = over_time.goodput(result, FLOW, replicate, instance).mean(WARMUP_S, DURATION_S)
-        found.append(Sender(float(np.nanmedian(values[time_s > WARMUP_S])), goodput))
-    return found
+        ten.append(Sender(float(np.nanmedian(values[time_s > WARMUP_S])), goodput))
+    return ten
 
 
 def _advantage(ten: list[Sender]) -> float:
     """Returns the mean goodput of the senders above over that of those below."""
-    above = [one.goodput for one in ten if one.fits >= ABOVE]
-    below = [one.goodput for one in ten if one.fits <= BELOW]
+    above = [sender.goodput for sender in ten if sender.fits >= ABOVE]
+    below = [sender.goodput for sender in ten if sender.fits <= BELOW]
     return float(np.mean(above) / np.mean(below)) if above and below else float("nan")
 
 
 def conclude_ten(results: Mapping[str, Result]) -> Outcome:
     """Compares the states of the senders, and their goodput."""
     ten = {
-        name: [senders(one, number) for number in over_time.replicates(one)]
-        for name, one in results.items()
+        name: [senders(result, number) for number in over_time.replicates(result)]
+        for name, result in results.items()
     }
     jain = {
-        name: interval(of_replicates(one, "fairness", "all flows")) for name, one in results.items()
+        name: interval(of_replicates(result, "fairness", "all flows"))
+        for name, result in results.items()
     }
 
     def counted(name: str, low: float, high: float) -> Interval:
         return interval(
-            [sum(low <= one.fits <= high for one in replicate) for replicate in ten[name]]
+            [sum(low <= sender.fits <= high for sender in replicate) for replicate in ten[name]]
         )
 
     between = counted(PRINTED, BELOW, ABOVE)
@@ -330,14 +332,14 @@ def conclude_ten(results: Mapping[str, Result]) -> Outcome:
 
 def _chosen(results: Mapping[str, Result], own: Setting) -> tuple[Setting, ...]:
     """Returns the settings: those of the paper's figures, which here are our own choice."""
-    return (*(replace(one, origin=Origin.CHOSEN) for one in settings(PATH, results)), own)
+    return (*(replace(setting, origin=Origin.CHOSEN) for setting in settings(PATH, results)), own)
 
 
 def _draw_ten(results: Mapping[str, Result]) -> Figure:
     curves = [plot.Curve("all of the window fits", [0, DURATION_S], [1, 1], "reference")]
     for name in (PRINTED, READING):
         result = results[name]
-        order = np.argsort([one.goodput for one in senders(result, 0)])
+        order = np.argsort([sender.goodput for sender in senders(result, 0)])
         for word, instance in (("most", order[-1]), ("least", order[0])):
             time_s, values = share_that_fits(result, 0, int(instance))
             # Means over seconds: the saw-tooth would hide the state.

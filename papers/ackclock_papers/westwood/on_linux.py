@@ -106,8 +106,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     own = over_time.mean_estimates(results[ENGINE], FLOW, *between)
     estimates = {
         method: [
-            replica_rates(results[measured(method)], one).mean(*between)
-            for one in range(REPLICATES)
+            replica_rates(results[measured(method)], replicate).mean(*between)
+            for replicate in range(REPLICATES)
         ]
         for method in (ENGINE, LINUX)
     }

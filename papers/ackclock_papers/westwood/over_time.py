@@ -39,8 +39,8 @@ def series(result: Result, column: str, flow: str, replicate: int = 0, instance:
 
 def estimate(result: Result, flow: str, replicate: int = 0, instance: int = 0) -> Series:
     """Returns a sender's estimate of the path's rate, in Mbit/s."""
-    found = series(result, ESTIMATE, flow, replicate, instance)
-    return Series(found.time_s, found.values / 1e6)
+    sampled = series(result, ESTIMATE, flow, replicate, instance)
+    return Series(sampled.time_s, sampled.values / 1e6)
 
 
 def goodput(result: Result, flow: str, replicate: int = 0, instance: int = 0) -> Series:
@@ -48,10 +48,11 @@ def goodput(result: Result, flow: str, replicate: int = 0, instance: int = 0) ->
 
     Its mean is the goodput of an interval.
     """
-    found = series(result, "delivered_bytes", flow, replicate, instance)
-    spent = np.diff(found.time_s, prepend=0.0)
+    delivered = series(result, "delivered_bytes", flow, replicate, instance)
+    spent = np.diff(delivered.time_s, prepend=0.0)
     return Series(
-        found.time_s, np.diff(found.values, prepend=0.0) * 8e-6 / np.where(spent > 0, spent, np.nan)
+        delivered.time_s,
+        np.diff(delivered.values, prepend=0.0) * 8e-6 / np.where(spent > 0, spent, np.nan),
     )
 
 
@@ -63,12 +64,12 @@ def mean_estimates(
         float(
             np.mean(
                 [
-                    estimate(result, flow, one, instance).mean(since_s, until_s)
+                    estimate(result, flow, replicate, instance).mean(since_s, until_s)
                     for instance in range(count)
                 ]
             )
         )
-        for one in replicates(result)
+        for replicate in replicates(result)
     ]
 
 
@@ -80,12 +81,12 @@ def mean_goodputs(
         float(
             np.mean(
                 [
-                    goodput(result, flow, one, instance).mean(since_s, until_s)
+                    goodput(result, flow, replicate, instance).mean(since_s, until_s)
                     for instance in range(count)
                 ]
             )
         )
-        for one in replicates(result)
+        for replicate in replicates(result)
     ]
 
 
@@ -99,13 +100,13 @@ def told_and_got(
     estimates, got = (
         mean(result, flow, since_s, until_s, count) for mean in (mean_estimates, mean_goodputs)
     )
-    told = {
+    means = {
         "estimate": interval(estimates),
         "goodput": interval(got),
         "estimate over goodput": quotient(estimates, got),
     }
     named = {
-        f"{name}, Mbit/s{when}" if name in ("estimate", "goodput") else f"{name}{when}": one
-        for name, one in told.items()
+        f"{name}, Mbit/s{when}" if name in ("estimate", "goodput") else f"{name}{when}": value
+        for name, value in means.items()
     }
-    return {name: one for name, one in named.items() if one.replicates}
+    return {name: value for name, value in named.items() if value.replicates}

@@ -121,7 +121,9 @@ OF_SENDERS = (
 #: Send jitters of the figure, in milliseconds.
 JITTERS_MS = (0.5, 1, 2, 3, 5, 7, 10, 20)
 BY_JITTER = {
-    name: tuple(_jitter(one, abse, f"{name}, jitter {one:g} ms") for one in JITTERS_MS)
+    name: tuple(
+        _jitter(jitter_ms, abse, f"{name}, jitter {jitter_ms:g} ms") for jitter_ms in JITTERS_MS
+    )
     for name, abse in (("ABSE as printed", {}), ("ABSE, A and B", LATER_PAPER))
 }
 
@@ -142,7 +144,7 @@ class Part(NamedTuple):
     @property
     def checks(self) -> tuple[Check, ...]:
         """The checks whose number can change."""
-        return tuple(one for one in CHECKS if self.about is None or one.about & self.about)
+        return tuple(check for check in CHECKS if self.about is None or check.about & self.about)
 
 
 TRAINS = Part("Readings of ABSE, in trains", IN_TRAINS, frozenset({"ABSE"}))
@@ -155,9 +157,9 @@ PARTS = (
 #: Checks of the figure: whether the link is used with a buffer of one pipe, and whether ten share
 #: evenly.
 _DRAWN = tuple(
-    one
-    for one in CHECKS
-    if one.says in ("goodput of ABSE over NewReno, 400 packets", "Jain's index of ABSE")
+    check
+    for check in CHECKS
+    if check.says in ("goodput of ABSE over NewReno, 400 packets", "Jain's index of ABSE")
 )
 
 Values = Mapping[tuple[str, Check], Interval]
@@ -169,7 +171,10 @@ def _asked() -> list[tuple[Reading, Check]]:
         (reading, check) for part in PARTS for reading in part.readings for check in part.checks
     ]
     of_figure = [
-        (reading, check) for of in BY_JITTER.values() for reading in of for check in _DRAWN
+        (reading, check)
+        for readings in BY_JITTER.values()
+        for reading in readings
+        for check in _DRAWN
     ]
     return of_parts + of_figure
 
@@ -177,11 +182,11 @@ def _asked() -> list[tuple[Reading, Check]]:
 def runs() -> Mapping[str, Run]:
     """Returns each distinct scenario once, by its text."""
     scenarios = {
-        one.to_json(): one
+        scenario.to_json(): scenario
         for reading, check in _asked()
-        for one in (sent.scenario(reading) for sent in check.sent)
+        for scenario in (sent.scenario(reading) for sent in check.sent)
     }
-    return {text: Run(one) for text, one in scenarios.items()}
+    return {text: Run(scenario) for text, scenario in scenarios.items()}
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
@@ -193,7 +198,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for reading, check in _asked()
     }
     went_in = (
-        one for one in settings(one_bottleneck(45), results, jitter=JITTER) if one.name != "links"
+        setting
+        for setting in settings(one_bottleneck(45), results, jitter=JITTER)
+        if setting.name != "links"
     )
     tables = tuple(_table(part, values) for part in PARTS)
     return Outcome(basis(), (), partial(_draw, values), _claims(values), tuple(went_in), tables)
@@ -204,7 +211,9 @@ def _missed(reading: Reading, checks: tuple[Check, ...], values: Values) -> int:
 
 
 def _claims(values: Values) -> tuple[Claim, ...]:
-    in_trains = {one.name: _missed(one, TRAINS.checks, values) for one in TRAINS.readings}
+    in_trains = {
+        reading.name: _missed(reading, TRAINS.checks, values) for reading in TRAINS.readings
+    }
     fewest = min(in_trains, key=lambda name: in_trains[name])
     return (
         *(
@@ -220,7 +229,7 @@ def _claims(values: Values) -> tuple[Claim, ...]:
         Claim(
             "In trains no reading of ABSE meets all that is said of it",
             f"“{fewest}” misses fewest, {in_trains[fewest]} of "
-            f"{sum(bool(one.accepted) for one in TRAINS.checks)}",
+            f"{sum(bool(check.accepted) for check in TRAINS.checks)}",
             in_trains[fewest] > 0,
             origin=Origin.INFERRED,
         ),
@@ -229,15 +238,15 @@ def _claims(values: Values) -> tuple[Claim, ...]:
 
 def _table(part: Part, values: Values) -> Table:
     """Returns a table with a row per check and a column per reading."""
-    head = ("figure", "check", "accepted", *(one.name for one in part.readings))
+    head = ("figure", "check", "accepted", *(reading.name for reading in part.readings))
     rows = [
         (
-            one.figure,
-            one.says,
-            str(one.accepted or "–"),
-            *(_cell(values[reading.name, one], one) for reading in part.readings),
+            check.figure,
+            check.says,
+            str(check.accepted or "–"),
+            *(_cell(values[reading.name, check], check) for reading in part.readings),
         )
-        for one in part.checks
+        for check in part.checks
     ]
     missed = [str(_missed(reading, part.checks, values)) for reading in part.readings]
     return Table(f"{part.title}; a star is a miss", head, (*rows, ("", "missed", "", *missed)))
@@ -252,7 +261,7 @@ def _draw(values: Values) -> Figure:
         curve(
             f"{check.says.partition(' of')[0]}, {name}",
             JITTERS_MS,
-            [values[one.name, check] for one in readings],
+            [values[reading.name, check] for reading in readings],
         )
         for check in _DRAWN
         for name, readings in BY_JITTER.items()

@@ -117,7 +117,8 @@ def longest_smoothed_rtt_ms(result: Result, point: int = 0) -> list[float]:
     )
     late = time_s > WARMUP_S
     return [
-        1000 * float(np.nanmax(values[late & (replicate == one)])) for one in np.unique(replicate)
+        1000 * float(np.nanmax(values[late & (replicate == number)]))
+        for number in np.unique(replicate)
     ]
 
 

@@ -77,16 +77,19 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     rates, times, longest = (
         {
             uploads: {
-                buffer: what(results[_name(uploads)], point) for point, buffer in enumerate(BUFFERS)
+                buffer: measure(results[_name(uploads)], point)
+                for point, buffer in enumerate(BUFFERS)
             }
             for uploads in UPLOADS
         }
-        for what in (mbit_per_s, rtt_ms, longest_smoothed_rtt_ms)
+        for measure in (mbit_per_s, rtt_ms, longest_smoothed_rtt_ms)
     )
     comparison = Comparison(
         "Beside a reference simulation", Origin.REFERENCE, ("uploads", "buffer, packets"),
         tuple(
-            one for uploads in UPLOADS for one in _cells(uploads, rates[uploads], times[uploads])
+            compared
+            for uploads in UPLOADS
+            for compared in _cells(uploads, rates[uploads], times[uploads])
         ),
         f"throughput within {100 * NEAR_LARGE:g} % from {LARGE} packets on, {100 * NEAR_SMALL:g} % "
         f"below; round trips within {100 * NEAR_RTT:g} %; and half of the last digit",
@@ -104,7 +107,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for point, buffer in enumerate(BUFFERS)
     }
     table = measured("The download", ("uploads", "buffer, packets"), rows)
-    draw = partial(_draw, {uploads: _shares(of) for uploads, of in rates.items()})
+    draw = partial(_draw, {uploads: _shares(by_buffer) for uploads, by_buffer in rates.items()})
     return Outcome(
         basis(), (comparison,), draw, _claims(rates, longest), settings(results), (table,)
     )
@@ -141,12 +144,12 @@ def _claims(
     most = {uploads: interval(rates[uploads][largest]) for uploads in (0, 10)}
     thirty = [
         Claim.of(
-            f"30 packets keep the round trip at 200 to 300 ms: with {one} uploads",
-            rtt(one, 30),
+            f"30 packets keep the round trip at 200 to 300 ms: with {uploads} uploads",
+            rtt(uploads, 30),
             words.from_to("200", "300"),
             "ms",
         )
-        for one in UPLOADS
+        for uploads in UPLOADS
     ]
     return (
         Claim.printed(

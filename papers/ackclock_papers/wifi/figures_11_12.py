@@ -74,7 +74,7 @@ def conclude(results: Mapping[str, Result], column: str) -> Outcome:
     )  # fmt: skip
     rows: Rows = {
         (f"{since:+g} s",): {
-            "limit, packets": interval(_at(times, limits, since)),
+            "limit, packets": interval(_value_at(times, limits, since)),
             "waiting, mean of 10 s, packets": interval(_mean(times, queues, since, since + OVER_S)),
         }
         for since in (-50, -10, 0, 2, 5, 10, 15, 20, 30, 60, 100, 140)
@@ -91,7 +91,7 @@ def conclude(results: Mapping[str, Result], column: str) -> Outcome:
     return Outcome(basis(), (comparison,), draw, claims, went_in, (table, of_shares))
 
 
-def _at(times: Array, values: Array, since_s: float) -> list[float]:
+def _value_at(times: Array, values: Array, since_s: float) -> list[float]:
     """Returns the value at a time after the uploads begin, by replicate."""
     return [float(value) for value in values[:, np.searchsorted(times, FROM_S + since_s)]]
 
@@ -103,7 +103,7 @@ def _mean(times: Array, values: Array, since_s: float, until_s: float) -> list[f
 
 def _cells(times: Array, limits: Array) -> tuple[Cell, ...]:
     before = Cell.simulated(
-        ("-10 s",), "limit, packets", BEFORE, interval(_at(times, limits, -10)), NEAR_BEFORE
+        ("-10 s",), "limit, packets", BEFORE, interval(_value_at(times, limits, -10)), NEAR_BEFORE
     )  # fmt: skip
     return (
         before,
@@ -112,7 +112,7 @@ def _cells(times: Array, limits: Array) -> tuple[Cell, ...]:
                 (f"{since:+g} s",),
                 "limit, packets",
                 text,
-                interval(_at(times, limits, since)),
+                interval(_value_at(times, limits, since)),
                 NEAR,
             )
             for since, text in AFTER_S.items()
@@ -122,7 +122,7 @@ def _cells(times: Array, limits: Array) -> tuple[Cell, ...]:
 
 def _of_limit(times: Array, limits: Array) -> tuple[Claim, ...]:
     after = times >= FROM_S
-    steps = [float(times[after][np.argmax(of[after] < BELOW)] - FROM_S) for of in limits]
+    steps = [float(times[after][np.argmax(limit[after] < BELOW)] - FROM_S) for limit in limits]
     settled = np.array(_mean(times, limits, SETTLED_S, DURATION_S - FROM_S))
     before = np.array(_mean(times, limits, -50.0, 0.0))
     highest = interval(limits[:, times >= FROM_S + 60].max(axis=1))
@@ -196,15 +196,15 @@ def _share_rows(shares: Shares) -> Rows:
 
 def _of_shares(shares: Shares) -> tuple[Claim, ...]:
     parts = {
-        "before the uploads": [of for start, of in shares.items() if start < FROM_S],
-        "from then on": [of for start, of in shares.items() if start >= FROM_S],
+        "before the uploads": [values for start, values in shares.items() if start < FROM_S],
+        "from then on": [values for start, values in shares.items() if start >= FROM_S],
     }
     return tuple(
         Claim.of(
             f"High throughput is kept: over that with a large buffer, {when}",
-            interval(np.mean(of, axis=0)), Band(100 * (1 - words.THE_SAME)), "%",
+            interval(np.mean(values, axis=0)), Band(100 * (1 - words.THE_SAME)), "%",
         )
-        for when, of in parts.items()
+        for when, values in parts.items()
     )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def _draw_shares(shares: Shares) -> Figure:
         curve(
             "mean of replicates",
             [start + OVER_S / 2 for start in starts],
-            [interval(of) for of in shares.values()],
+            [interval(values) for values in shares.values()],
         ),
         plot.Curve("uploads begin", [FROM_S, FROM_S], [0, 120], "reference"),
     ]

@@ -79,43 +79,45 @@ def conclude(
     results: Mapping[str, Result], drawn: str, says: Callable[..., tuple[Claim, ...]]
 ) -> Outcome:
     """Compares throughput, round-trip times and limits, by uploads."""
-    whats = {
+    measures = {
         "rate": mbit_per_s,
         "rtt": rtt_ms,
         "longest": longest_smoothed_rtt_ms,
         "limit": last_limit,
     }
-    found = {name: _of(results, what) for name, what in whats.items()}
+    by_metric = {name: _replicates(results, measure) for name, measure in measures.items()}
     comparison = Comparison(
-        "Beside a reference simulation", Origin.REFERENCE, ("buffer", "uploads"), _cells(found),
+        "Beside a reference simulation", Origin.REFERENCE, ("buffer", "uploads"), _cells(by_metric),
         f"throughput within {100 * NEAR_RATE:g} %, round trips within {100 * NEAR_TIME:g} %, "
         "limits within 5 packets without uploads and 8 with them",
     )  # fmt: skip
     rows: Rows = {
         (label, str(uploads)): {
-            "Mbit/s": interval(found["rate"][label, uploads]),
-            "mean RTT, ms": interval(found["rtt"][label, uploads]),
-            "largest smoothed RTT, ms": interval(found["longest"][label, uploads]),
-            "limit at the end, packets": interval(found["limit"][label, uploads]),
+            "Mbit/s": interval(by_metric["rate"][label, uploads]),
+            "mean RTT, ms": interval(by_metric["rtt"][label, uploads]),
+            "largest smoothed RTT, ms": interval(by_metric["longest"][label, uploads]),
+            "limit at the end, packets": interval(by_metric["limit"][label, uploads]),
         }
         for label in LABELS
         for uploads in UPLOADS
     }
     table = measured("The download", ("buffer", "uploads"), rows)
     went_in = settings(results, target_delay="200 ms", uploads=", ".join(map(str, UPLOADS)))
-    draw = partial(_draw, found[drawn], *_AXIS[drawn])
-    return Outcome(basis(), (comparison,), draw, says(found), went_in, (table,))
+    draw = partial(_draw, by_metric[drawn], *_AXIS[drawn])
+    return Outcome(basis(), (comparison,), draw, says(by_metric), went_in, (table,))
 
 
-def _of(results: Mapping[str, Result], what: Callable[[Result, int], list[float]]) -> Replicates:
+def _replicates(
+    results: Mapping[str, Result], measure: Callable[[Result, int], list[float]]
+) -> Replicates:
     return {
-        (label, uploads): what(results[_name(uploads)], point)
+        (label, uploads): measure(results[_name(uploads)], point)
         for uploads in UPLOADS
         for point, label in enumerate(LABELS)
     }
 
 
-def _cells(found: Mapping[str, Replicates]) -> tuple[Cell, ...]:
+def _cells(by_metric: Mapping[str, Replicates]) -> tuple[Cell, ...]:
     def cells(
         label: str,
         quantity: str,
@@ -132,22 +134,26 @@ def _cells(found: Mapping[str, Replicates]) -> tuple[Cell, ...]:
 
     made = []
     for label, a in EBDP.items():
-        made += cells(label, "Mbit/s", RATES[a], found["rate"], lambda _, rate: NEAR_RATE * rate)
-    seconds = {key: [time / 1000 for time in values] for key, values in found["rtt"].items()}
+        made += cells(
+            label, "Mbit/s", RATES[a], by_metric["rate"], lambda _, rate: NEAR_RATE * rate
+        )
+    seconds = {key: [time / 1000 for time in values] for key, values in by_metric["rtt"].items()}
     made += cells(FIRST, "mean RTT, s", TIMES, seconds, lambda _, time: NEAR_TIME * time)
-    made += cells(FIRST, "limit, packets", LIMITS, found["limit"], lambda n, _: NEAR_LIMIT[n])
+    made += cells(FIRST, "limit, packets", LIMITS, by_metric["limit"], lambda n, _: NEAR_LIMIT[n])
     return tuple(made)
 
 
-def _rates(found: Mapping[str, Replicates]) -> tuple[Claim, ...]:
+def _rates(by_metric: Mapping[str, Replicates]) -> tuple[Claim, ...]:
     last = UPLOADS[-1]
-    gained = quotient(found["rate"][FIRST, last], found["rate"][f"eBDP, a = {ADDED[-1]}", last])
+    gained = quotient(
+        by_metric["rate"][FIRST, last], by_metric["rate"][f"eBDP, a = {ADDED[-1]}", last]
+    )
     return (
         *(
             Claim.of(
                 f"The adaptive buffer keeps up high throughput: over that with {FIXED}, {uploads} "
                 "uploads",
-                quotient(found["rate"][FIRST, uploads], found["rate"][FIXED, uploads]),
+                quotient(by_metric["rate"][FIRST, uploads], by_metric["rate"][FIXED, uploads]),
                 Band(1 - words.THE_SAME), "times",
             )
             for uploads in UPLOADS
@@ -160,16 +166,16 @@ def _rates(found: Mapping[str, Replicates]) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _times(found: Mapping[str, Replicates]) -> tuple[Claim, ...]:
+def _times(by_metric: Mapping[str, Replicates]) -> tuple[Claim, ...]:
     first, last = UPLOADS[0], UPLOADS[-1]
-    grown = quotient(found["longest"][FIRST, last], found["longest"][FIRST, first])
-    longer = quotient(found["longest"][FIXED, last], found["longest"][FIRST, last])
+    grown = quotient(by_metric["longest"][FIRST, last], by_metric["longest"][FIRST, first])
+    longer = quotient(by_metric["longest"][FIXED, last], by_metric["longest"][FIRST, last])
     return (
         *(
             Claim.of(
                 f"The round trip (the largest smoothed) is steady at around 400 ms: {uploads} "
                 "uploads",
-                interval(found["longest"][FIRST, uploads]), words.about("400"), "ms",
+                interval(by_metric["longest"][FIRST, uploads]), words.about("400"), "ms",
             )
             for uploads in UPLOADS
         ),
@@ -190,12 +196,12 @@ _AXIS = {
 }
 
 
-def _draw(values: Replicates, label: str, what: str) -> Figure:
+def _draw(values: Replicates, label: str, quantity: str) -> Figure:
     curves = [
-        curve(one, UPLOADS, [interval(values[one, uploads]) for uploads in UPLOADS])
-        for one in LABELS
+        curve(buffer, UPLOADS, [interval(values[buffer, uploads]) for uploads in UPLOADS])
+        for buffer in LABELS
     ]
-    title = f"{what} of a download in an 802.11g cell, packets of {PACKET_BYTES} bytes"
+    title = f"{quantity} of a download in an 802.11g cell, packets of {PACKET_BYTES} bytes"
     return plot.curves(curves, "uploads (stations)", label, title)
 
 

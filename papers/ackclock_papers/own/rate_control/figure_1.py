@@ -53,7 +53,7 @@ Variations = Mapping[str, Mapping[float, list[float]]]
 
 def runs() -> Mapping[str, Run]:
     """Returns runs of four senders of each kind beside four Reno senders."""
-    return {one.label: Run(_scenario(one)) for one in SENDERS}
+    return {sender.label: Run(_scenario(sender)) for sender in SENDERS}
 
 
 def _scenario(sender: Sender) -> Scenario:
@@ -71,8 +71,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for label, result in results.items()
     }
     rows: Rows = {
-        (label,): {f"{scale:g} s": interval(values) for scale, values in of.items()}
-        for label, of in variations.items()
+        (label,): {f"{scale:g} s": interval(values) for scale, values in by_scale.items()}
+        for label, by_scale in variations.items()
     }
     shares: Rows = {
         (label,): {
@@ -118,10 +118,12 @@ def _equivalence(result: Result, beside: str) -> Interval:
 
 
 def _claims(variations: Variations) -> tuple[Claim, ...]:
-    def smoother(one: Sender, other: Sender, scale_s: float = SCALE_S) -> Claim:
-        said = f"{one.label} is smoother than {other.label} over {scale_s:g} s: CoV over CoV"
-        ratio = quotient(variations[one.label][scale_s], variations[other.label][scale_s])
-        return Claim.of(said, ratio, Band(most=1.0), "times", origin=Origin.STATED)
+    def smoother(sender: Sender, other: Sender, scale_s: float = SCALE_S) -> Claim:
+        statement = (
+            f"{sender.label} is smoother than {other.label} over {scale_s:g} s: CoV over CoV"
+        )
+        ratio = quotient(variations[sender.label][scale_s], variations[other.label][scale_s])
+        return Claim.of(statement, ratio, Band(most=1.0), "times", origin=Origin.STATED)
 
     finest, coarsest = TIME_SCALES_S[0], TIME_SCALES_S[-1]
     return (
@@ -134,8 +136,8 @@ def _claims(variations: Variations) -> tuple[Claim, ...]:
 
 def _draw(variations: Variations) -> Figure:
     curves = [
-        curve(label, list(of), [interval(values) for values in of.values()])
-        for label, of in variations.items()
+        curve(label, list(by_scale), [interval(values) for values in by_scale.values()])
+        for label, by_scale in variations.items()
     ]
     title = f"{EACH} of a kind beside {EACH} Reno senders, 10 Mbit/s, 100 ms"
     return plot.curves(

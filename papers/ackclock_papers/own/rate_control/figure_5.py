@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 #: Loss probabilities as written in a scenario.
 LOSSES = ("0.1 %", "0.5 %", "1 %", "2 %", "5 %", "10 %")
-PERCENT = [float(one.removesuffix(" %")) for one in LOSSES]
+PERCENT = [float(text.removesuffix(" %")) for text in LOSSES]
 DURATION_S = 2000.0
 ROUND_TRIP_S, TIMEOUT_S = 0.1, 1.0
 #: Accepted error of the equation, fixed before any run.
@@ -72,7 +72,7 @@ Sent = Mapping[str, list[Array]]
 
 def runs() -> Mapping[str, Run]:
     """Returns runs of each sender alone, by the loss probability."""
-    return {one.label: Run(_scenario(one)) for one in (RENO, *OTHER_TCPS, *FOLLOWERS)}
+    return {sender.label: Run(_scenario(sender)) for sender in (RENO, *OTHER_TCPS, *FOLLOWERS)}
 
 
 def _scenario(sender: Sender) -> Scenario:
@@ -92,18 +92,20 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     promised = {
         name: [
-            np.full_like(of, rate(percent / 100))
-            for percent, of in zip(PERCENT, sent[RENO.label], strict=True)
+            np.full_like(counts, rate(percent / 100))
+            for percent, counts in zip(PERCENT, sent[RENO.label], strict=True)
         ]
         for name, rate in EQUATIONS.items()
     }
-    others = promised | {label: of for label, of in sent.items() if label != RENO.label}
+    others = promised | {label: by_loss for label, by_loss in sent.items() if label != RENO.label}
     ratios = {
-        name: [quotient(one.tolist(), reno.tolist())
-               for one, reno in zip(of, sent[RENO.label], strict=True)]
-        for name, of in others.items()
+        name: [quotient(counts.tolist(), reno.tolist())
+               for counts, reno in zip(by_loss, sent[RENO.label], strict=True)]
+        for name, by_loss in others.items()
     }  # fmt: skip
-    rows: Rows = {(name,): dict(zip(LOSSES, of, strict=True)) for name, of in ratios.items()}
+    rows: Rows = {
+        (name,): dict(zip(LOSSES, by_loss, strict=True)) for name, by_loss in ratios.items()
+    }
     reno: Rows = {(RENO.label,): dict(zip(LOSSES, map(interval, sent[RENO.label]), strict=True))}
     tables = (
         measured("Over what Reno sends, by loss", ("what",), rows),
@@ -147,10 +149,12 @@ def _claims(ratios: Mapping[str, list[Interval]]) -> tuple[Claim, ...]:
 
 
 def _draw(ratios: Mapping[str, list[Interval]]) -> Figure:
-    others = {one.label for one in OTHER_TCPS}
+    others = {sender.label for sender in OTHER_TCPS}
     curves = [plot.Curve("Reno sends", [PERCENT[0], PERCENT[-1]], [1, 1], "reference")]
     # Points come last: the first styles go to lines, and no two of them are alike.
-    curves += [curve(name, PERCENT, of) for name, of in ratios.items() if name not in others]
+    curves += [
+        curve(name, PERCENT, by_loss) for name, by_loss in ratios.items() if name not in others
+    ]
     curves += [curve(name, PERCENT, ratios[name], "points") for name in sorted(others)]
     title = "Beside Reno on a path that does nothing but lose, 100 ms"
     return plot.curves(

@@ -41,8 +41,10 @@ ROUND_S, ROUNDS = 2.0, 5
 
 
 def _lossy(*steps: tuple[float, str]) -> Tree:
-    told = [{"from": f"{from_s:g} s", "probability": probability} for from_s, probability in steps]
-    return {"kind": "scheduled_loss", "steps": told}
+    changes = [
+        {"from": f"{from_s:g} s", "probability": probability} for from_s, probability in steps
+    ]
+    return {"kind": "scheduled_loss", "steps": changes}
 
 
 def _link(*steps: tuple[float, str]) -> Tree:
@@ -70,12 +72,12 @@ REACHED, BEYOND, BACK = "time to the new rate, s", "undershoot", "time back, s"
 WORST, LAST = "highest rate in it, of that before", "last rate in it, of that before"
 
 
-def _worse(what: str) -> Metric:
-    return response_to(what, FROM_S, SCALE_S, within_s=(WARMUP_S, UNTIL_S))
+def _worse(quantity: str) -> Metric:
+    return response_to(quantity, FROM_S, SCALE_S, within_s=(WARMUP_S, UNTIL_S))
 
 
-def _blackout(what: str) -> Metric:
-    return outage_of(what, FROM_S, BLACKOUT_END_S, SCALE_S)
+def _blackout(quantity: str) -> Metric:
+    return outage_of(quantity, FROM_S, BLACKOUT_END_S, SCALE_S)
 
 
 #: Response to the change of the path, and to its end, which is observed from half-way on.
@@ -106,12 +108,12 @@ SAID = {
 }
 
 
-def _comparison(columns: Columns, said: Mapping[str, int]) -> Comparison:
-    """Compares the columns that are in the guide; `said` has their places in `SAID`."""
+def _comparison(columns: Columns, places: Mapping[str, int]) -> Comparison:
+    """Compares the columns that are in the guide; `places` has theirs in `SAID`."""
     cells = tuple(
         Cell.within_interval((label,), name, texts[place], columns[label][name])
         for label, texts in SAID.items()
-        for name, place in said.items()
+        for name, place in places.items()
     )
     return Comparison("Times, s", Origin.STATED, ("sender",), cells, WITHIN)
 
@@ -119,7 +121,7 @@ def _comparison(columns: Columns, said: Mapping[str, int]) -> Comparison:
 def _columns(results: Mapping[str, Result], metrics: Mapping[str, Metric]) -> Columns:
     return {
         label: {
-            name: interval(of_replicates(result, what, label)) for name, what in metrics.items()
+            name: interval(of_replicates(result, metric, label)) for name, metric in metrics.items()
         }
         for label, result in results.items()
     }
@@ -132,10 +134,10 @@ def _outcome(
     columns: Columns,
     claims: tuple[Claim, ...],
     own: str,
-    said: Mapping[str, int],
+    places: Mapping[str, int],
 ) -> Outcome:
-    rows: Rows = {(label,): dict(of) for label, of in columns.items()}
-    told = f"Answers, of rates over {SCALE_S:g} s"
+    rows: Rows = {(label,): dict(by_name) for label, by_name in columns.items()}
+    heading = f"Answers, of rates over {SCALE_S:g} s"
     went_in = settings({
         "change": own, "senders": "one alone",
         "runs": (
@@ -145,11 +147,11 @@ def _outcome(
     })  # fmt: skip
     return Outcome(
         Basis(),
-        (_comparison(columns, said),),
+        (_comparison(columns, places),),
         draw(title, rates(results), change),
         claims,
         went_in,
-        (measured(told, ("sender",), rows),),
+        (measured(heading, ("sender",), rows),),
     )
 
 
@@ -157,13 +159,19 @@ def _outcome(
 # They restate the guide's tables, and tell when something changes. Two of the blackout's were fixed
 # before: no faster than before, and five rounds.
 def _stated(
-    said: str, columns: Columns, column: str, of: Sequence[Sender], accepted: Band, unit: str = "s"
+    statement: str,
+    columns: Columns,
+    column: str,
+    senders: Sequence[Sender],
+    accepted: Band,
+    unit: str = "s",
 ) -> list[Claim]:
     return [
         Claim.of(
-            f"{one.label} {said}", columns[one.label][column], accepted, unit, origin=Origin.STATED,
+            f"{sender.label} {statement}", columns[sender.label][column], accepted, unit,
+            origin=Origin.STATED,
         )
-        for one in of
+        for sender in senders
     ]  # fmt: skip
 
 

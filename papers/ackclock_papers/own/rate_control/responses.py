@@ -43,32 +43,34 @@ class Change:
     def runs(self) -> Mapping[str, Run]:
         """Returns runs of each sender alone."""
         return {
-            one.label: Run(
+            sender.label: Run(
                 scenario(
-                    f"{one.label} alone", self.hops, [flow(one)], duration_s=DURATION_S,
+                    f"{sender.label} alone", self.hops, [flow(sender)], duration_s=DURATION_S,
                     warmup_s=WARMUP_S, sample_interval_s=SCALE_S, replicates=REPLICATES,
                 )
             )
-            for one in SENDERS
+            for sender in SENDERS
         }  # fmt: skip
 
 
-def rates(results: Mapping[str, Result], of: str = "sent") -> Rates:
+def rates(results: Mapping[str, Result], quantity: str = "sent") -> Rates:
     """Returns the rates of each sender."""
     return {
-        label: np.array([one.rates(EDGES_S) for one in series(result, of)]) / 1e6
+        label: np.array([replicate.rates(EDGES_S) for replicate in series(result, quantity)]) / 1e6
         for label, result in results.items()
     }
 
 
-def draw(title: str, found: Rates, change: Change) -> Callable[[], Figure]:
+def draw(title: str, by_sender: Rates, change: Change) -> Callable[[], Figure]:
     """Returns a drawing of rates over time, as means over replicates."""
-    return partial(_draw, title, found, change)
+    return partial(_draw, title, by_sender, change)
 
 
-def _draw(title: str, found: Rates, change: Change) -> Figure:
+def _draw(title: str, by_sender: Rates, change: Change) -> Figure:
     shown = EDGES_S[1:] > FROM_S - 30
     shown &= EDGES_S[1:] <= change.until_s + 90
     time_s = (EDGES_S[1:] - SCALE_S / 2)[shown] - FROM_S
-    curves = [plot.Curve(label, time_s, of.mean(axis=0)[shown]) for label, of in found.items()]
+    curves = [
+        plot.Curve(label, time_s, values.mean(axis=0)[shown]) for label, values in by_sender.items()
+    ]
     return plot.curves(curves, "time since the change (s)", "sent, mean of runs (Mbit/s)", title)
