@@ -95,6 +95,8 @@ VERDICTS = {
     "westwood-figure-16a": Kind.READING,
     "westwood-figure-16b": Kind.PARTLY,
     "westwood-figure-18": Kind.PARTLY,
+    "westwood-section-4.4a": Kind.READING,
+    "westwood-section-4.4b": Kind.READING,
     "westwood-figure-19": Kind.PARTLY,
     "westwood-figure-20a": Kind.READING,
     "westwood-figure-20b": Kind.PARTLY,

@@ -22,6 +22,7 @@ from ackclock_papers.westwood import (
     figures_13_15,
     on_linux,
     readings,
+    section_4_4,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -40,6 +41,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figure_16.GOODPUT,
     figure_16.DROPS,
     figure_18.EXPERIMENT,
+    section_4_4.BY_DELAY,
+    section_4_4.BY_SPEED,
     figure_19.EXPERIMENT,
     figure_20.BE_BESIDE,
     figure_20.ABSE_BESIDE,

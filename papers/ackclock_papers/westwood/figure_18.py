@@ -133,6 +133,15 @@ def _printed(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Clai
             )
             for loss in WHERE
         ),
+        *(
+            Claim.of(
+                "CRB loses efficiency, to be friendly to NewReno: over BE, at "
+                f"{100 * loss:g} %",
+                quotient(got[CRB.label][LOSSES.index(loss)], got[BE.label][LOSSES.index(loss)]),
+                Band(most=1.0), "times", than=1.0,
+            )
+            for loss in WHERE
+        ),
     )  # fmt: skip
 
 

@@ -39,6 +39,8 @@ FAIR_MBIT_PER_S = PATH.goodput_mbit_per_s / SENDERS
 #: "Very close to the fair share", in Mbit/s; and BE's goodput relative to NewReno's.
 FAIR = Band(*(FAIR_MBIT_PER_S * end for end in words.SAME))
 UNFRIENDLY = Band(1.0)
+#: A friendly sender leaves NewReno its fair share, or more.
+FAIR_OR_MORE = Band(FAIR.least)
 #: Relative tolerances to an unpublished reference simulation, for NewReno and the others.
 NEAR_PLUS, NEAR_CRB = 0.2, 0.3
 #: Numbers of that simulation, in Mbit/s: NewReno, then the others.
@@ -78,6 +80,14 @@ def conclude_be(results: Mapping[str, Result]) -> Outcome:
                     [FAIR_MBIT_PER_S] * len(shares[BE.label][NEW][point]),
                 ),
                 Band(1.0), "times", than=1.0,
+            )
+            for point, old in enumerate(NEWRENO_SENDERS)
+        ),
+        *(
+            Claim.of(
+                "CRB achieves friendliness to NewReno (section 3.1.2): NewReno's share, "
+                f"{10 - old} beside {old} NewReno",
+                interval(shares[CRB.label][OLD][point]), FAIR_OR_MORE, "Mbit/s",
             )
             for point, old in enumerate(NEWRENO_SENDERS)
         ),

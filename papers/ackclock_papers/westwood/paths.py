@@ -146,20 +146,21 @@ def two_way(rate_mbit_per_s: float, round_trip_s: float = 0.07, loss: float = 0.
     )
 
 
-def wired_wireless(loss: float) -> Path:
-    """Returns a path of 45 Mbit/s over 35 ms, then a lossy 11 Mbit/s without delay.
+def wired_wireless(loss: float, one_way_s: float = 0.035, wireless_mbit_per_s: float = 11) -> Path:
+    """Returns a path of 45 Mbit/s with a delay, then a lossy wireless link without delay.
 
     The buffers hold the pipe of the slower link.
     """
-    wired, wireless, one_way_s = 45, 11, 0.035
-    buffer_packets = floor(pipe_packets(wireless, 2 * one_way_s))
+    wired = 45
+    slower = min(wired, wireless_mbit_per_s)
+    buffer_packets = floor(pipe_packets(slower, 2 * one_way_s))
     return Path(
         (
             Hop("wired", wired, one_way_s, buffer_packets),
-            Hop("wireless", wireless, 0, buffer_packets, loss),
+            Hop("wireless", wireless_mbit_per_s, 0, buffer_packets, loss),
         ),
         (
-            Hop("wireless return", wireless, 0, AMPLE_PACKETS),
+            Hop("wireless return", wireless_mbit_per_s, 0, AMPLE_PACKETS),
             Hop("wired return", wired, one_way_s, AMPLE_PACKETS),
         ),
     )
