@@ -63,7 +63,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-long test-fast \
     test-rust test-computing test-waiting \
-    test-papers test-oracle reproduce-check bench lab kernel bpf wheel kernel-wheel \
+    test-papers test-oracle duel reproduce-check bench lab kernel bpf wheel kernel-wheel \
     lint lint-rust lint-python audit docs docs-pages docs-rust docs-write site \
     changelog clean
 .DELETE_ON_ERROR:
@@ -146,6 +146,20 @@ test-papers: $(QUICK) $(PAPERS) ## run the tests of the published experiments
 
 test-oracle: $(QUICK) ## compare limits and controls with the kernel's (root, quiet machine)
 	$(BIN)/python -m pytest -m oracle
+
+# What the kernel does is recorded, and then given to the engine. Seeds: the first and the last.
+SEEDS := 1-120
+DUELS := out/duels
+
+duel: $(QUICK) ## compare the sender with the kernel, ACK by ACK (root, quiet machine)
+	for family in random reordering; do \
+	  $(BIN)/python tests/peers/duel.py $(DUELS)/$$family --family $$family --seeds $(SEEDS) \
+	    || exit; \
+	done
+	$(CARGO) build --quiet --profile quick --package ackclock-measure --example duel
+	for family in random reordering; do \
+	  target/quick/examples/duel $(DUELS)/$$family/*.duel || exit; \
+	done
 
 reproduce-check: $(QUICK) $(PAPERS) ## run changed experiments in full, record their verdicts
 	$(BIN)/python -m ackclock.reproduction.check papers/tests/recorded

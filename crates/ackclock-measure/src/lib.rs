@@ -11,6 +11,7 @@
 //! * [`retransmission`]: rules for the cause of a retransmission.
 //! * [`rate_estimates`]: rate estimators driven by the captured ACKs.
 //! * [`twin`]: our sender beside the one in a capture.
+//! * [`duel`]: our sender beside the kernel, ACK by ACK.
 //! * [`vantage`]: position of the capture point on the path.
 //!
 //! Inside, a `connection` has two `direction`s. Data sent in a direction is in `sending`, which
@@ -39,6 +40,7 @@ mod acks_in_transit;
 pub mod clock;
 mod connection;
 mod direction;
+pub mod duel;
 mod flight;
 mod holes;
 pub mod limits;

@@ -19,12 +19,14 @@ pub mod receiver;
 pub mod rtt;
 mod scoreboard;
 pub mod sender;
+mod tcp_info;
 
 pub use control_states::ControlRecord;
 pub use parameters::TcpParameters;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sender::Sender;
+pub use tcp_info::TcpInfo;
 
 /// A segment from the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,11 +7,12 @@
 //! The back-off of the timer ends only with a round-trip sample (Karn, RFC 6298 section 5).
 
 use super::parameters::{RttSampling, TcpParameters};
+use super::scoreboard::Scoreboard;
 use super::{
     Acknowledgement, AcknowledgementKind, ControlRecord, RecoveryCounts, RttEstimator, SenderEvent,
     SenderStatistics,
 };
-use crate::congestion::{CongestionControl, Event};
+use crate::congestion::{CongestionControl, Event, RecoveryPhase};
 use crate::traffic::Write;
 use ackclock_spec::streams::Stream;
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -309,6 +310,18 @@ impl Sender {
     /// Returns the counts of RACK; zeros without it.
     pub fn recovery_counts(&self) -> RecoveryCounts {
         self.recovery.counts()
+    }
+    /// Returns the degree of reordering seen; `None` if recovery does not count it.
+    pub(super) fn reordering(&self) -> Option<u64> {
+        self.recovery.reordering()
+    }
+    /// Returns the phase of recovery.
+    pub(super) const fn phase(&self) -> RecoveryPhase {
+        self.connection.episode.phase()
+    }
+    /// Returns the segments in flight.
+    pub(super) const fn scoreboard(&self) -> &Scoreboard {
+        &self.connection.scoreboard
     }
     /// Records the state of the control after each event from now on.
     pub fn record_control(&mut self) {

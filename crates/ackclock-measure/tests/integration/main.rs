@@ -4,5 +4,6 @@ mod any_bytes;
 mod cases;
 mod common;
 mod corpus;
+mod duel;
 mod robust;
 mod truth;

@@ -74,6 +74,11 @@ pub(super) trait Recovery {
         RecoveryCounts::default()
     }
 
+    /// Returns the degree of reordering seen, in segments; `None` without RACK.
+    fn reordering(&self) -> Option<u64> {
+        None
+    }
+
     /// Tells the control of an ACK. One that limits its own rate samples says so afterwards.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn tell_control<const RATED: bool>(
@@ -169,5 +174,8 @@ impl Recovery for Algorithm {
     }
     fn counts(&self) -> RecoveryCounts {
         call!(self.counts())
+    }
+    fn reordering(&self) -> Option<u64> {
+        call!(self.reordering())
     }
 }

@@ -316,4 +316,8 @@ impl Recovery for ByTime {
     fn counts(&self) -> RecoveryCounts {
         self.counts
     }
+
+    fn reordering(&self) -> Option<u64> {
+        Some(self.rack.reordering())
+    }
 }

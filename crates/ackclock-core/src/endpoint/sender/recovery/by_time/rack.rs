@@ -61,6 +61,10 @@ impl Rack {
     pub const fn rtt(&self) -> Span {
         self.rtt
     }
+    /// Returns the degree of reordering seen, in segments.
+    pub const fn reordering(&self) -> u64 {
+        self.reordering
+    }
     /// True if more reordering was seen than duplicate ACKs tolerate.
     pub const fn tolerates_reordering(&self) -> bool {
         self.reordering > self.threshold

@@ -1,0 +1,310 @@
+//! Duels: our sender is given what the kernel was given, and must do what the kernel did.
+//!
+//! A record (`tests/peers/duel.py` writes it) has every write, ACK and segment of a connection of
+//! Linux, and its `tcp_info` after every ACK. [`replay`] gives the same writes and ACKs at the same
+//! times to a [`Sender`], whose timers run on their own. After each event it compares the segments
+//! that left and the state. Nothing is tolerated; but the open phase is both Open and Disorder.
+//!
+//! The sender takes no time. The kernel takes some, and timers expire a little after their tick.
+//! So a duel is played with each of [`LATE`], and the longest one counts.
+
+use ackclock_core::congestion::RecoveryPhase;
+use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Sender, TcpInfo};
+use ackclock_core::packet::{SackBlock, SackBlocks};
+use ackclock_core::traffic::Write;
+use ackclock_core::transport::{EndpointContext, Recording, Tcp, TransportKind};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::{StreamScope, choose};
+use ackclock_spec::streams::Streams;
+use ackclock_spec::units::{Bytes, Span, Time};
+use serde_json::{Value, json};
+use std::str::FromStr;
+
+/// Times after a tick at which the kernel's timers may expire.
+const LATE: [Span; 4] = [
+    Span::ZERO,
+    Span::from_micros(40),
+    Span::from_micros(90),
+    Span::from_micros(150),
+];
+
+/// Time between the ticks at which long timers may expire. Records begin after one.
+const GRANULE: Span = Span::from_millis(32);
+
+/// The first place where our sender differs from the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Line of the record, from 1.
+    pub line: usize,
+    /// `segments` that left at once, `timer` for those before, or a field of [`TcpInfo`].
+    pub field: &'static str,
+    /// Value of the kernel.
+    pub kernel: String,
+    /// Value of our sender.
+    pub ours: String,
+}
+
+/// Plays a record. Returns the first difference; `None` if there is none.
+///
+/// # Errors
+/// The record is none: one sentence with the line.
+pub fn replay(record: &str) -> Result<Option<Difference>, String> {
+    let mut furthest = None;
+    for late in LATE {
+        let Some(difference) = Duel::new(record, late)?.play(record)? else {
+            return Ok(None);
+        };
+        if furthest
+            .as_ref()
+            .is_none_or(|last: &Difference| last.line < difference.line)
+        {
+            furthest = Some(difference);
+        }
+    }
+    Ok(furthest)
+}
+
+struct Duel {
+    sender: Sender,
+    mss: u64,
+    late: Span,
+    /// Sending time of each segment, in the order of sending.
+    sent_at: Vec<Time>,
+    opened_at: Time,
+    /// Segments that our timers sent since the last event.
+    by_timer: Vec<u64>,
+    /// Those that the kernel's sent.
+    theirs: Vec<u64>,
+}
+
+/// An event at the sender, and what left at once.
+struct Happening<'a> {
+    at: Time,
+    kind: &'a str,
+    words: Vec<&'a str>,
+    segments: Vec<u64>,
+    info: Option<TcpInfo>,
+}
+
+impl Duel {
+    fn new(record: &str, late: Span) -> Result<Self, String> {
+        let settings: Value = serde_json::from_str(record.lines().next().unwrap_or(""))
+            .map_err(|error| format!("line 1: {error}"))?;
+        let mss = settings["mss"].as_u64().ok_or("line 1: mss is missing")?;
+        Ok(Duel {
+            sender: sender(&settings, mss)?,
+            mss,
+            late,
+            sent_at: Vec::new(),
+            opened_at: Time::ZERO,
+            by_timer: Vec::new(),
+            theirs: Vec::new(),
+        })
+    }
+
+    fn play(mut self, record: &str) -> Result<Option<Difference>, String> {
+        for (number, line) in record.lines().enumerate().skip(1) {
+            let happening =
+                Happening::parse(line).ok_or_else(|| format!("line {}: {line}", number + 1))?;
+            let differs = self.handle(&happening);
+            if let Some((field, kernel, ours)) = differs {
+                return Ok(Some(Difference {
+                    line: number + 1,
+                    field,
+                    kernel,
+                    ours,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives an event to the sender. Returns what differs then, the kernel's and ours.
+    fn handle(&mut self, happening: &Happening<'_>) -> Option<(&'static str, String, String)> {
+        if happening.kind == "timer" {
+            self.theirs.extend(&happening.segments);
+            return None;
+        }
+        let now = happening.at + (GRANULE - self.late);
+        while self.sender.poll_timeout() <= now {
+            let due = self.sender.poll_timeout();
+            self.sender.handle_timeout(due);
+            let sent = self.send(due);
+            self.by_timer.extend(sent);
+        }
+        let timers = (
+            std::mem::take(&mut self.theirs),
+            std::mem::take(&mut self.by_timer),
+        );
+        if timers.0 != timers.1 {
+            return Some((
+                "timer",
+                format!("{:?}", timers.0),
+                format!("{:?}", timers.1),
+            ));
+        }
+        match happening.kind {
+            "syn" => {
+                self.sender.open(now);
+                self.opened_at = now;
+            }
+            "synack" => self.acknowledge(now, AcknowledgementKind::SynAck, happening),
+            "write" => {
+                let segments: u64 = happening.words[0].parse().unwrap_or(0);
+                self.sender.write(Write::Bytes(Bytes(segments * self.mss)));
+            }
+            _ => self.acknowledge(now, AcknowledgementKind::Ack, happening),
+        }
+        let sent = self.send(now);
+        if sent != happening.segments {
+            let (theirs, ours) = (format!("{:?}", happening.segments), format!("{sent:?}"));
+            return Some(("segments", theirs, ours));
+        }
+        differing(happening.info?, self.sender.tcp_info())
+    }
+
+    fn acknowledge(&mut self, now: Time, kind: AcknowledgementKind, happening: &Happening<'_>) {
+        let word = |index: usize| happening.words.get(index).copied().unwrap_or("0");
+        let sacks = blocks(word(2));
+        let echo = match word(1).parse::<usize>() {
+            _ if kind == AcknowledgementKind::SynAck => self.opened_at,
+            Ok(transmission) => self
+                .sent_at
+                .get(transmission)
+                .copied()
+                .unwrap_or(Time::NEVER),
+            Err(_) => Time::NEVER,
+        };
+        let acknowledgement = Acknowledgement {
+            kind,
+            cumulative: word(0).parse().unwrap_or(0),
+            echo,
+            sacks: sacks.as_ref(),
+            ace: 0,
+            counters: None,
+        };
+        self.sender.handle_acknowledgement(now, &acknowledgement);
+    }
+
+    /// Takes what the sender sends now.
+    fn send(&mut self, now: Time) -> Vec<u64> {
+        let mut sent = Vec::new();
+        while let Some(segment) = self.sender.poll_transmit(now) {
+            if segment.length > Bytes::ZERO {
+                self.sent_at.push(now);
+                sent.push(segment.sequence);
+            }
+        }
+        sent
+    }
+}
+
+fn sender(settings: &Value, mss: u64) -> Result<Sender, String> {
+    let stamps = settings["timestamps"].as_bool().unwrap_or(true);
+    let tree = json!({
+        "kind": "tcp",
+        "preset": "linux",
+        "control": { "kind": settings["control"] },
+        "mss": format!("{mss} bytes"),
+        "rtt_sampling": if stamps { "timestamps" } else { "every_ack" },
+    });
+    let transport = choose::<TransportKind>(&tree, &NoFiles)
+        .map_err(|error| format!("line 1: {}", error.sentence()))?;
+    let tcp: &Tcp = transport.parameters().ok_or("line 1: not TCP")?;
+    Ok(tcp.sender(EndpointContext {
+        place: StreamScope {
+            streams: &Streams::new(1, 0),
+            name: "duel",
+        },
+        recording: Recording::default(),
+    }))
+}
+
+impl<'a> Happening<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let (line, info) = line
+            .split_once(" : ")
+            .map_or((line, None), |(a, b)| (a, Some(b)));
+        let (line, segments) = line.split_once(" > ").unwrap_or((line, "-"));
+        let mut words = line.split(' ');
+        let at: u64 = words.next()?.parse().ok()?;
+        let kind = words.next()?;
+        let segments = match segments {
+            "-" => Vec::new(),
+            segments => numbers(segments.split(','))?,
+        };
+        let info = match info {
+            Some(info) => Some(kernel_info(info)?),
+            None => None,
+        };
+        Some(Happening {
+            at: Time::ZERO + Span::from_micros(at),
+            kind,
+            words: words.collect(),
+            segments,
+            info,
+        })
+    }
+}
+
+fn numbers<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<u64>> {
+    words.map(|word| u64::from_str(word).ok()).collect()
+}
+
+fn kernel_info(words: &str) -> Option<TcpInfo> {
+    let words: Vec<&str> = words.split(' ').collect();
+    let number = |index: usize| words[index].parse::<u64>().ok();
+    (words.len() == 9).then_some(())?;
+    Some(TcpInfo {
+        cwnd: number(0)?,
+        ssthresh: number(1),
+        phase: match number(2)? {
+            0 | 1 => RecoveryPhase::Open,
+            2 => RecoveryPhase::Cwr,
+            3 => RecoveryPhase::Recovery,
+            _ => RecoveryPhase::Loss,
+        },
+        unacked: number(3)?,
+        sacked: number(4)?,
+        lost: number(5)?,
+        retrans: number(6)?,
+        reordering: number(7),
+    })
+}
+
+fn blocks(word: &str) -> Option<SackBlocks> {
+    let mut sacks = SackBlocks::default();
+    for word in word.split(',') {
+        let (start, end) = word.split_once('-')?;
+        let block = SackBlock {
+            start: start.parse().ok()?,
+            end: end.trim_end_matches('*').parse().ok()?,
+        };
+        match end.ends_with('*') {
+            true => sacks = SackBlocks::reporting(block),
+            false => sacks.push(block),
+        }
+    }
+    Some(sacks)
+}
+
+/// Returns the first field that differs, the kernel's value and ours.
+fn differing(kernel: TcpInfo, ours: TcpInfo) -> Option<(&'static str, String, String)> {
+    let fields = |info: TcpInfo| {
+        [
+            ("ca_state", format!("{:?}", info.phase)),
+            ("unacked", info.unacked.to_string()),
+            ("sacked", info.sacked.to_string()),
+            ("lost", info.lost.to_string()),
+            ("retrans", info.retrans.to_string()),
+            ("reordering", format!("{:?}", info.reordering)),
+            ("cwnd", info.cwnd.to_string()),
+            ("ssthresh", format!("{:?}", info.ssthresh)),
+        ]
+    };
+    let pairs = fields(kernel).into_iter().zip(fields(ours));
+    pairs
+        .filter(|(a, b)| a.1 != b.1)
+        .map(|(a, b)| (a.0, a.1, b.1))
+        .next()
+}

@@ -1,0 +1,71 @@
+//! Records of Linux that our sender repeats, ACK by ACK.
+
+use ackclock_measure::duel::replay;
+use std::path::Path;
+
+/// Each record was made by `tests/peers/duel.py`, on Linux 6.18 with a tick of 4 ms. Its name says
+/// what it shows; those of a mended rule differed before.
+#[test]
+fn the_sender_does_what_the_kernel_did() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/duels");
+    let mut played = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let record = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(replay(&record), Ok(None), "{}", path.display());
+        played += 1;
+    }
+    assert!(played > 0, "no record was found");
+}
+
+const RECORD: &str = r#"{"mss": 1448, "control": "reno", "timestamps": true}
+0 syn
+40000 synack
+40000 write 12 > 0,1,2,3,4,5,6,7,8,9
+80000 ack 2 1 - > 10,11 : 12 - 0 10 0 0 0 3 40000
+"#;
+
+#[test]
+fn a_difference_is_named_with_its_line() {
+    assert_eq!(replay(RECORD), Ok(None));
+    let differing = |from: &str, to: &str| {
+        let difference = replay(&RECORD.replace(from, to)).unwrap().unwrap();
+        (
+            difference.line,
+            difference.field,
+            difference.kernel,
+            difference.ours,
+        )
+    };
+    let other = |field, kernel: &str, ours: &str| (5, field, kernel.to_owned(), ours.to_owned());
+    assert_eq!(
+        differing("10,11 :", "10 :"),
+        other("segments", "[10]", "[10, 11]")
+    );
+    assert_eq!(differing(": 12", ": 13"), other("cwnd", "13", "12"));
+    assert_eq!(
+        differing("0 10 0", "3 10 0"),
+        other("ca_state", "Recovery", "Open")
+    );
+    assert_eq!(
+        differing("0 3 40000", "0 4 40000"),
+        other("reordering", "Some(4)", "Some(3)")
+    );
+    let timer = "70000 timer > 0\n80000 ack";
+    assert_eq!(differing("80000 ack", timer).1, "timer");
+}
+
+#[test]
+fn what_is_no_record_is_refused_with_its_line() {
+    for (from, to, sentence) in [
+        ("{", "", "line 1: "),
+        ("1448", "\"\"", "line 1: mss is missing"),
+        ("reno", "renault", "line 1: "),
+        ("0 syn", "zero syn", "line 2: zero syn"),
+        ("10,11", "10;11", "line 5: 80000 ack 2 1 - > 10;11"),
+        ("- 0 10 0", "- 0 10", "line 5: "),
+    ] {
+        let refused = replay(&RECORD.replacen(from, to, 1)).unwrap_err();
+        assert!(refused.starts_with(sentence), "{refused}");
+    }
+}
