@@ -3,13 +3,6 @@
 A record is a text file: a line of JSON with the settings, then a line for each event at the sender,
 with its time in microseconds. Time zero is a tick of the kernel at which all its timers may expire.
 
-    0 syn
-    40210 synack
-    40260 write 30 > 0,1,2,3,4,5,6,7,8,9
-    80455 ack 2 1 - > 10,11,12,13 : 12 - 0 12 0 0 0 3 40180
-    81020 ack 2 1 4-5 > 14 : 12 - 1 13 1 0 0 3 40180
-    99870 timer > 14
-
 `write` has the number of segments. `ack` has the next segment expected, the transmission (counted
 from 0) whose timestamp it echoes, and SACK blocks (from-to, with `*` for a duplicate). Behind `>`
 stands what leaves at once. Behind `:` stands the kernel's `tcp_info` after that: cwnd, ssthresh,
@@ -19,6 +12,15 @@ time in microseconds, which is not compared. `timer` is what leaves at any other
 `python tests/peers/duel.py FOLDER` needs root. All packets pass a TUN device in a network namespace
 that ends with this program, which keeps a processor busy: so ticks come on time.
 """
+
+# Lines of a record:
+#
+#     0 syn
+#     40210 synack
+#     40260 write 30 > 0,1,2,3,4,5,6,7,8,9
+#     80455 ack 2 1 - > 10,11,12,13 : 12 - 0 12 0 0 0 3 40180
+#     81020 ack 2 1 4-5 > 14 : 12 - 1 13 1 0 0 3 40180
+#     99870 timer > 14
 
 import argparse
 import contextlib
@@ -222,13 +224,14 @@ class Wire:
         self.clock = Clock()
         self.due: list[tuple[int, int, Callable[[], None]]] = []
         self.number = itertools.count()
+        self.zeros = bytes(1 << 20)
         self.duels: dict[int, Duel] = {}
 
     def schedule(self, when: int, act: Callable[[], None]) -> None:
         heapq.heappush(self.due, (when, next(self.number), act))
 
-    def give(self, port: int, seq: int, ack: int, flags: int, options: bytes) -> None:
-        """Gives the kernel a packet."""
+    def give(self, port: int, seq: int, ack: int, flags: int, options: bytes) -> int:
+        """Gives the kernel a packet; returns when."""
         window = 65535
         head = struct.pack(
             "!HHIIBBHHH", PORT, port, seq, ack, (20 + len(options)) << 2, flags, window, 0, 0
@@ -239,7 +242,11 @@ class Wire:
         segment = segment[:16] + struct.pack("!H", check) + segment[18:]
         ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0x4000, 64, 6, 0) + addresses
         ip = ip[:10] + struct.pack("!H", _checksum(ip)) + ip[12:]
-        os.write(self.file, ip + segment)
+        packet = ip + segment
+        self.drain()
+        now = self.clock.now()
+        os.write(self.file, packet)
+        return now
 
     def drain(self, caused: "Duel | None" = None, now: int = 0) -> None:
         """Takes what the kernel has sent; that of the duel `caused` by its event of `now`."""
@@ -324,8 +331,7 @@ class Duel:
         options = b"\x02\x04\x05\xb4\x01\x01\x04\x02\x01\x03\x03\x0a"
         if self.path.timestamps:
             options += b"\x01\x01\x08\x0a" + struct.pack("!II", self.stamp(), self.syn_stamp)
-        now = self.wire.clock.now()
-        self.wire.give(self.port, 0, self.first, SYN | ACK, options)
+        now = self.wire.give(self.port, 0, self.first, SYN | ACK, options)
         self.note(now, "synack")
         self.opened = now
         self.wire.drain()
@@ -337,7 +343,7 @@ class Duel:
     def stamp(self) -> int:
         return self.wire.clock.now() // 1000 + 1_000_000
 
-    def acknowledge(self, cumulative: int, echo: int, blocks: list[Range]) -> None:
+    def acknowledge(self, cumulative: int, echo: int, blocks: list[Range]) -> int:
         options = b""
         if self.path.timestamps:
             echoed = self.stamps[echo] if echo >= 0 else self.syn_stamp
@@ -347,7 +353,7 @@ class Duel:
             for edge in itertools.chain.from_iterable(blocks):
                 options += struct.pack("!I", (self.first + edge * self.path.mss) % 2**32)
         ack = (self.first + cumulative * self.path.mss) % 2**32
-        self.wire.give(self.port, 1, ack, ACK, options)
+        return self.wire.give(self.port, 1, ack, ACK, options)
 
     def flush(self) -> str:
         numbers = ",".join(map(str, self.fresh)) or "-"
@@ -357,9 +363,10 @@ class Duel:
     def write(self, count: int) -> None:
         if self.over:
             return
+        data = memoryview(self.wire.zeros)[: count * self.path.mss]
         self.wire.drain()
         now = self.wire.clock.now()
-        self.socket.send(bytes(count * self.path.mss))
+        self.socket.send(data)
         self.wire.drain(self, now)
         self.note(now, f"write {count} > {self.flush()}")
 
@@ -430,9 +437,7 @@ class Duel:
         """Gives the kernel an ACK and notes what it does."""
         if self.over:
             return
-        self.wire.drain()
-        now = self.wire.clock.now()
-        self.acknowledge(cumulative, echo, blocks)
+        now = self.acknowledge(cumulative, echo, blocks)
         self.wire.drain(self, now)
         words = [f"{a}-{b}" for a, b in blocks]
         if duplicate:
