@@ -699,6 +699,29 @@ class TestVerdict:
             "misprint"
         )
 
+    def test_a_number_that_is_not_met_is_written_unlike_the_printed_one(self) -> None:
+        verdict = outcome_of(MET, Cell.of(("0.1",), "rate", "1804.00", 1803.96, excepted="cut off"))
+        assert "(0.1: rate 1804.00 (ours 1803.96))" in str(verdict.verdict)
+
+    def test_of_many_numbers_that_are_not_met_the_farthest_are_named(self) -> None:
+        missed = [
+            Cell(("a",), "rate", "10", 12.0, within=1.0),
+            Cell(("b",), "rate", "10", 16.0, within=1.0),
+            Cell(("c",), "rate", "10", 19.0, within=5.0),
+            Cell(("d",), "rate", "10", float("nan"), within=1.0),
+            Cell(("e",), "rate", "10", 5.0, within=1.0),
+        ]
+        few = [replace(cell, excepted="a misprint") for cell in missed]
+        assert "5 of 6 numbers of “Rates” (a: rate 10 (ours 12), b: rate 10 (ours 16), c: " in str(
+            outcome_of(MET, *few).verdict
+        )
+        many = [*few, Cell(("f",), "rate", "10", 13.0, within=1.0, excepted="a misprint")]
+        assert str(outcome_of(MET, *many).verdict) == (
+            "partly reproduced: 6 of 7 numbers of “Rates” (farthest beyond the tolerance: d: rate "
+            "10 (ours nan), b: rate 10 (ours 16), e: rate 10 (ours 5), f: rate 10 (ours 13), a: "
+            "rate 10 (ours 12)); why: a misprint"
+        )
+
     def test_it_is_not_if_nothing_holds(self) -> None:
         assert outcome_of(MISSED, claims=(FALLS,)).verdict.kind is Kind.NOT
         assert Outcome(Basis(), (), None, (FALLS,)).verdict.kind is Kind.NOT

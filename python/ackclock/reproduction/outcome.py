@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from math import inf, isfinite, nan
+from math import inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ackclock.metrics import Interval
@@ -146,6 +146,12 @@ class Cell:
         # NaN agrees with nothing. The last factor allows for rounding of differences that are
         # exactly at the limit.
         return abs(self.ours - self.theirs) <= self.within * (1 + 1e-9)
+
+    @property
+    def excess(self) -> float:
+        """The difference of the two, over what is allowed; infinite for NaN."""
+        difference = abs(self.ours - self.theirs)
+        return inf if isnan(difference) or not self.within else difference / self.within
 
     @property
     def relative_difference(self) -> float:
@@ -339,6 +345,9 @@ class Verdict:
         return f"{self.kind}: {words}" if words else str(self.kind)
 
 
+#: A verdict names so many numbers of a table that are not met: of more, the farthest ones.
+_FEW = 5
+
 #: Said where nothing published could be compared.
 NOTHING_PRINTED = "no sentence and no number that could be read says what came out"
 
@@ -454,12 +463,22 @@ class Outcome:
 
 
 def _apart(comparison: Comparison, apart: list[Cell]) -> str:
-    """Describes the cells of a table that do not agree."""
+    """Describes the cells of a table that do not agree; of many, the farthest ones."""
+    few = len(apart) <= _FEW
+    named = apart if few else sorted(apart, key=lambda cell: cell.excess, reverse=True)[:_FEW]
     listed = ", ".join(
-        f"{', '.join(cell.row)}: {cell.quantity} {cell.text} (ours {cell.ours:.4g})"
-        for cell in apart
+        f"{', '.join(cell.row)}: {cell.quantity} {cell.text} (ours {_distinct(cell)})"
+        for cell in named
     )
-    return f"{len(apart)} of {len(comparison.cells)} numbers of “{comparison.title}” ({listed})"
+    farthest = "" if few else "farthest beyond the tolerance: "
+    count = f"{len(apart)} of {len(comparison.cells)}"
+    return f"{count} numbers of “{comparison.title}” ({farthest}{listed})"
+
+
+def _distinct(cell: Cell) -> str:
+    """Writes our number of a cell, with more digits where four give the one to be met."""
+    written = f"{cell.ours:.4g}"
+    return f"{cell.ours:.6g}" if float(written) == cell.theirs else written
 
 
 def plain(outcome: Outcome) -> dict[str, Any]:
