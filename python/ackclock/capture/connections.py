@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ackclock.capture import limiting_factor
 from ackclock.capture.cause import marks
-from ackclock.capture.estimates import KEYS
+from ackclock.capture.estimates import KEYS, SAMPLED
 from ackclock.metrics.tables import column, grouped
 from ackclock.result.result import Result
 from ackclock.result.tables import groups
@@ -80,6 +80,12 @@ def largest(
     return listed
 
 
+# Tables that connections are judged by, and the columns that are read; none for all.
+_READ: dict[str, tuple[str, ...]] = {
+    "flows": (), "samples": SAMPLED, "limit_periods": (), "rtt_histogram": (),
+}  # fmt: skip
+
+
 def apart(result: Result, connections: Rows) -> list[Result]:
     """Returns one result in memory for each connection, with the rows of that connection only.
 
@@ -87,8 +93,8 @@ def apart(result: Result, connections: Rows) -> list[Result]:
     """
     flows = list(dict.fromkeys(row["flow"] for row in connections))
     tables = {
-        name: result.rows(name, flow=flows).combine_chunks()
-        for name in ("flows", "samples", "limit_periods", "rtt_histogram")
+        name: result.rows(name, columns, flow=flows).combine_chunks()
+        for name, columns in _READ.items()
     }
     places = {name: _places(table) for name, table in tables.items()}
     keys = [tuple(row[name] for name in KEYS) for row in connections]

@@ -34,6 +34,11 @@ Row = dict[str, Any]
 #: Columns that identify a connection in every table.
 KEYS = ("point", "replicate", "flow", "instance")
 
+#: Columns of the table `samples` that estimates are made of.
+SAMPLED = (
+    *KEYS, "time_s", "sent_packets", "retransmitted_packets", "delivered_bytes", "rtt_s",
+)  # fmt: skip
+
 #: Columns of the table, with their descriptions.
 COLUMNS: dict[str, str] = {
     "point": "Index of the point; 0 for a capture from elsewhere.",
@@ -141,7 +146,7 @@ def estimate(result: Result, connection: Row) -> Estimate:
         "link_bit_per_s": _link(result, connection),
     }
     row = dict.fromkeys(COLUMNS) | keys | counts | rates
-    resampled = _resample(result.rows("samples", **keys), row)
+    resampled = _resample(result.rows("samples", SAMPLED, **keys), row)
     if resampled is not None:
         for name, unit, values in (
             ("loss", "", resampled.loss),
@@ -178,11 +183,11 @@ def _resample(samples: pa.Table, row: Row) -> Resampled | None:
 
     They are scaled so that the record itself gives the estimate.
     """
-    names = ("time_s", "sent_packets", "retransmitted_packets", "delivered_bytes")
+    *counts, rtt_column = SAMPLED[len(KEYS) :]
     time, sent, retransmitted, delivered = (
-        np.diff(column(samples, name).astype(float)) for name in names
+        np.diff(column(samples, name).astype(float)) for name in counts
     )
-    rtt = column(samples, "rtt_s").astype(float)[1:]
+    rtt = column(samples, rtt_column).astype(float)[1:]
     if time.size == 0 or not row["rtt_mean_s"]:  # unknown, or 0 where times are wrong
         return None
     # Intervals before the first round-trip time do not count in the mean.

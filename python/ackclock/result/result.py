@@ -6,7 +6,7 @@ value that a method cannot know is null.
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -86,21 +86,22 @@ class Result:
         rows = fidelity.select(["point", "replicate", "reliable"]).to_pylist()
         return frozenset((row["point"], row["replicate"]) for row in rows if not row["reliable"])
 
-    def rows(self, name: str, **wanted: Any) -> pa.Table:
+    def rows(self, name: str, columns: Sequence[str] = (), **wanted: Any) -> pa.Table:
         """Returns the rows of a table whose columns have these values.
 
         A table in a folder is read piece by piece, so that other rows take little memory.
 
         Args:
             name: Name of the table.
+            columns: Names of the columns to return; empty for all.
             wanted: Column to value, or to a list of accepted values.
 
         Raises:
             KeyError: There is no such table.
         """
         if isinstance(self.tables, Tables):
-            return self.tables.rows(name, wanted)
-        return matching(self.tables[name], wanted)
+            return self.tables.rows(name, wanted, columns)
+        return matching(self.tables[name], wanted, columns)
 
     @property
     def left_out(self) -> frozenset[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """Tables of a result: written with compression, read when they are first used, rows selected."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,9 @@ def write_table(table: pa.Table, folder: Path, name: str) -> Entry:
 class Tables(Mapping[str, pa.Table]):
     """Tables that select rows themselves, which may be cheaper than reading a whole table."""
 
-    def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
+    def rows(self, name: str, wanted: Mapping[str, Any], columns: Sequence[str] = ()) -> pa.Table:
         """Returns rows of a table; see `Result.rows`."""
-        return matching(self[name], wanted)
+        return matching(self[name], wanted, columns)
 
 
 class TablesInFolder(Tables):
@@ -88,18 +88,24 @@ class TablesInFolder(Tables):
             self._read[name] = parquet.read_table(self._path(name))
         return self._read[name]
 
-    def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
+    def rows(self, name: str, wanted: Mapping[str, Any], columns: Sequence[str] = ()) -> pa.Table:
         """Returns rows of a table; one that has not been read is read piece by piece."""
         if name in self._read or not wanted:
-            return matching(self[name], wanted)
+            return matching(self[name], wanted, columns)
         self.check(name)
         with parquet.ParquetFile(self._path(name)) as file:
-            batches = file.iter_batches(batch_size=_ROWS_OF_A_PIECE, use_threads=False)
-            pieces = [matching(pa.Table.from_batches([batch]), wanted) for batch in batches]
+            batches = file.iter_batches(
+                _ROWS_OF_A_PIECE,
+                columns=sorted({*columns, *wanted}) if columns else None,
+                use_threads=False,
+            )
+            pieces = [
+                matching(pa.Table.from_batches([batch]), wanted, columns) for batch in batches
+            ]
             return (
                 pa.concat_tables(pieces).unify_dictionaries()
                 if pieces
-                else file.schema_arrow.empty_table()
+                else matching(file.schema_arrow.empty_table(), {}, columns)
             )
 
     def __contains__(self, name: object) -> bool:
@@ -112,12 +118,15 @@ class TablesInFolder(Tables):
         return len(self._files)
 
 
-def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
+def matching(
+    table: pa.Table, wanted: Mapping[str, Any], columns: Sequence[str] = ()
+) -> pa.Table:
     """Returns the rows whose columns have the wanted values; see `Result.rows`."""
     import pyarrow.compute as pc  # takes a tenth of the time in which a short command starts
 
     masks = [_where(table[name], value) for name, value in wanted.items()]
-    return table.filter(reduce(pc.and_, masks)) if masks else table
+    chosen = table.select(columns) if columns else table
+    return chosen.filter(reduce(pc.and_, masks)) if masks else chosen
 
 
 def groups(table: pa.Table, keys: list[str]) -> pa.TableGroupBy:
