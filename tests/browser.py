@@ -77,7 +77,7 @@ class Browser:
 
     def _attach(self) -> None:
         pages = self._call("Target.getTargets")["targetInfos"]
-        target = next(one for one in pages if one["type"] == "page")["targetId"]
+        target = next(page for page in pages if page["type"] == "page")["targetId"]
         asked = {"targetId": target, "flatten": True}
         self._session = self._call("Target.attachToTarget", asked)["sessionId"]
         for domain in ("Page", "Runtime"):
@@ -110,11 +110,11 @@ class Browser:
         self._call("Emulation.setDeviceMetricsOverride", size)
         self._events.clear()
         self._call("Page.navigate", {"url": path.resolve().as_uri()})
-        while not any(one["method"] == "Page.loadEventFired" for one in self._events):
+        while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._receive()
         # A picture waits until what was laid out is drawn, with or without scripts.
         self._call("Page.captureScreenshot", {"format": "jpeg", "quality": 1})
-        failed = [one for one in self._events if one["method"] == "Runtime.exceptionThrown"]
+        failed = [event for event in self._events if event["method"] == "Runtime.exceptionThrown"]
         if failed:
             raise PageError(json.dumps(failed[0]["params"]["exceptionDetails"])[:600])
 
@@ -130,10 +130,10 @@ class Browser:
     def run(self, expression: str) -> Any:
         """Returns the value of an expression in the page; a promise is waited for."""
         asked = {"expression": expression, "returnByValue": True, "awaitPromise": True}
-        told = self._call("Runtime.evaluate", asked)
-        if "exceptionDetails" in told:
-            raise PageError(json.dumps(told["exceptionDetails"])[:600])
-        return told["result"].get("value")
+        reply = self._call("Runtime.evaluate", asked)
+        if "exceptionDetails" in reply:
+            raise PageError(json.dumps(reply["exceptionDetails"])[:600])
+        return reply["result"].get("value")
 
     def press(self, *keys: str) -> None:
         """Presses keys one after the other: `ArrowRight`, `Escape`, `+`."""
@@ -160,11 +160,11 @@ class Browser:
             message["sessionId"] = self._session
         os.write(self._writes, json.dumps(message).encode() + b"\0")
         while True:
-            told = self._receive()
-            if told.get("id") == number:
-                if "error" in told:
-                    raise PageError(f"{method}: {told['error']['message']}")
-                result: dict[str, Any] = told["result"]
+            reply = self._receive()
+            if reply.get("id") == number:
+                if "error" in reply:
+                    raise PageError(f"{method}: {reply['error']['message']}")
+                result: dict[str, Any] = reply["result"]
                 return result
 
     def _receive(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Browser:
                 raise PageError("the browser does not answer")
             self._buffer += part
         text, _, self._buffer = self._buffer.partition(b"\0")
-        told: dict[str, Any] = json.loads(text)
-        if "method" in told:
-            self._events.append(told)
-        return told
+        message: dict[str, Any] = json.loads(text)
+        if "method" in message:
+            self._events.append(message)
+        return message

@@ -143,10 +143,10 @@ def test_what_is_set_is_what_runs_though_it_is_swept(scenario_file: Path, verb: 
 def test_what_is_set_is_no_longer_swept(scenario_file: Path) -> None:
     path = "hops.wireless.impairments.0.probability"
     for changes, points in ((QUICK, 6), ((*QUICK, "--set", f"{path}=1 %"), 2)):
-        told = json.loads(
+        rows = json.loads(
             ackclock("predict", scenario_file, "--models", "square_root", "--json", *changes).stdout
         )
-        assert len(told) == points
+        assert len(rows) == points
         assert ackclock("simulate", scenario_file, "-o", f"out-{points}", *changes).exit_code == 0
         assert len(json.loads(Path(f"out-{points}", "run.json").read_text())["points"]) == points
 
@@ -180,10 +180,10 @@ def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
 def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     outcome = ackclock("predict", scenario_file)
     assert outcome.exit_code == 0
-    told = " ".join(outcome.stdout.split())
-    assert "does not apply " not in told.replace("does not apply. ", "")
-    assert re.search(r"\d+ of \d+ models apply; ackclock predict --models NAME says why", told)
-    assert " CUBIC " in told
+    text = " ".join(outcome.stdout.split())
+    assert "does not apply " not in text.replace("does not apply. ", "")
+    assert re.search(r"\d+ of \d+ models apply; ackclock predict --models NAME says why", text)
+    assert " CUBIC " in text
     # A model that is asked for by name says why.
     asked = ackclock("predict", scenario_file, "--models", "pftk,sawtooth").stdout
     assert re.search("does not apply +cubic is not AIMD", asked)
@@ -193,11 +193,11 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     assert {row["control"] for row in rows} == {"reno", "cubic"}
     verdicts = {re.sub(r"within \d+ %", "within", row["verdict"]) for row in rows}
     assert verdicts == {"applies, within", "applies with violated assumptions", "does not apply"}
-    [one] = [row for row in rows if (row["point"], row["model"]) == (1, "pftk")]
-    assert one["inputs"]["loss"] == pytest.approx(0.005)
-    assert one["inputs"]["window"] == "unlimited"
-    assert one["outputs"]["goodput"] * 8000 == pytest.approx(one["model_bit_per_s"])
-    assert one["violated"] == ["reno_recovery"]
+    [row] = [row for row in rows if (row["point"], row["model"]) == (1, "pftk")]
+    assert row["inputs"]["loss"] == pytest.approx(0.005)
+    assert row["inputs"]["window"] == "unlimited"
+    assert row["outputs"]["goodput"] * 8000 == pytest.approx(row["model_bit_per_s"])
+    assert row["violated"] == ["reno_recovery"]
     asked = "--json", "--models", "pftk,mathis"
     few = json.loads(ackclock("predict", scenario_file, *asked, *long).stdout)
     assert few == [row for row in rows if row["model"] in ("mathis", "pftk")]
@@ -209,8 +209,8 @@ def test_whatever_is_registered_can_be_shown() -> None:
     assert kinds | {"models", "metrics", "figures", "causes", "experiments", "schema"} == set(
         shown()
     )
-    told = "".join(ackclock("show", "--help").stdout.split())  # lines are wrapped within words
-    assert "|".join(shown()) in told
+    help_text = "".join(ackclock("show", "--help").stdout.split())  # lines are wrapped within words
+    assert "|".join(shown()) in help_text
 
 
 @pytest.mark.long
@@ -243,8 +243,8 @@ def test_show_finds_a_name_that_only_one_kind_has() -> None:
 
 def test_show_refuses_an_unknown_name_with_the_nearest_or_the_known() -> None:
     check_refusal(ackclock("show", "controls", "rneo"), "unknown-name", "NAME", "rneo", "reno")
-    known = (entry["name"] for entry in registry()["controls"])
-    check_refusal(ackclock("show", "controls", "zzz"), "unknown-name", "NAME", "zzz", *known)
+    names = (entry["name"] for entry in registry()["controls"])
+    check_refusal(ackclock("show", "controls", "zzz"), "unknown-name", "NAME", "zzz", *names)
 
 
 def test_check_says_which_controls_only_a_kernel_has(scenario_file: Path) -> None:
@@ -252,8 +252,8 @@ def test_check_says_which_controls_only_a_kernel_has(scenario_file: Path) -> Non
         "flows.main.transport.control={kind = 'kernel', name = 'bbr'}",
         "sweep={seed = [1, 2]}",
     )
-    said = ackclock("check", scenario_file, "--set", kernel[1], "--set", kernel[0]).stdout
-    assert said.endswith("; only ackclock emulate runs kernel:bbr\n")
+    printed = ackclock("check", scenario_file, "--set", kernel[1], "--set", kernel[0]).stdout
+    assert printed.endswith("; only ackclock emulate runs kernel:bbr\n")
     assert "emulate" not in ackclock("check", scenario_file).stdout
 
 
@@ -372,17 +372,24 @@ def test_every_command_of_a_file_is_a_verb_or_belongs_to_one() -> None:
     listed = [verb for task in commands.TASKS.values() for verb in task]
     assert sorted(VERBS) == sorted(listed), f"list each verb once, {remedy}"
     modules = [
-        import_module(f"ackclock.cli.{one.name}") for one in pkgutil.iter_modules(commands.__path__)
+        import_module(f"ackclock.cli.{module.name}")
+        for module in pkgutil.iter_modules(commands.__path__)
     ]
     defined = {
-        one for module in modules for one in vars(module).values() if isinstance(one, click.Command)
+        command
+        for module in modules
+        for command in vars(module).values()
+        if isinstance(command, click.Command)
     }
     verbs = {cli.get_command(click.Context(cli), name) for name in VERBS}
     subjects = {
-        one for verb in verbs if isinstance(verb, click.Group) for one in verb.commands.values()
+        command
+        for verb in verbs
+        if isinstance(verb, click.Group)
+        for command in verb.commands.values()
     }
-    for one in defined - verbs - subjects:
-        pytest.fail(f"python/ackclock/cli: no verb is the command {one.name}; list it {remedy}")
+    for command in defined - verbs - subjects:
+        pytest.fail(f"python/ackclock/cli: no verb is the command {command.name}; list it {remedy}")
     assert all(verb.name in VERBS for verb in verbs)
 
 
@@ -699,4 +706,4 @@ def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
     assert outcome.stdout.count(r"a\x1b[2Jb\u202ec") == 3, "title, folder and next command"
     refused = ackclock("simulate", f"{name}.toml")
     shown = [outcome.stdout, outcome.stderr, refused.stdout, refused.stderr]
-    assert not any(one in text for one in "\x1b\u202e" for text in shown)
+    assert not any(character in text for character in "\x1b\u202e" for text in shown)

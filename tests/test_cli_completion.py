@@ -15,7 +15,7 @@ def completed(*arguments: str) -> list[str]:
     """Returns what a shell offers for the last of the arguments."""
     shell = ShellComplete(cli, {}, "ackclock", "_ACKCLOCK_COMPLETE")
     *before, begun = arguments
-    return [one.value for one in shell.get_completions(list(before), begun)]
+    return [item.value for item in shell.get_completions(list(before), begun)]
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def completed(*arguments: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_names_and_fields_are_offered(arguments: list[str], offered: str) -> None:
-    found = completed(*arguments)
-    assert offered in found
-    assert all(one.startswith(arguments[-1]) for one in found)
+    offers = completed(*arguments)
+    assert offered in offers
+    assert all(offer.startswith(arguments[-1]) for offer in offers)
 
 
 @pytest.mark.parametrize(

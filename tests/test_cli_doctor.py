@@ -31,7 +31,7 @@ def ask(*arguments: str) -> Outcome:
     return CliRunner().invoke(cli, ["doctor", *arguments])
 
 
-def finding(name: str, state: str, remedy: str | None = None) -> dict:
+def described(name: str, state: str, remedy: str | None = None) -> dict:
     return {
         "name": name,
         "label": f"the {name}",
@@ -51,12 +51,12 @@ def test_this_machine() -> None:
     outcome = ask("--json")
     examination = json.loads(outcome.stdout)
     assert outcome.exit_code == (0 if examination["emulation"] else 3)
-    for one in examination["findings"]:
-        assert one["state"] in ("yes", "partly", "no")
-        assert one["description"]
-    names = [one["name"] for one in examination["findings"]]
+    for finding in examination["findings"]:
+        assert finding["state"] in ("yes", "partly", "no")
+        assert finding["description"]
+    names = [finding["name"] for finding in examination["findings"]]
     assert names == (ON_LINUX if sys.platform == "linux" else ["system"])
-    states = {one["name"]: one["state"] for one in examination["findings"]}
+    states = {finding["name"]: finding["state"] for finding in examination["findings"]}
     devices = {states.get("tun"), states.get("packet_socket")}
     assert examination["emulation"] == bool(devices & {"yes", "partly"})
     if examination["emulation"]:
@@ -68,17 +68,17 @@ def test_l4s_on_this_machine() -> None:
     outcome = ask("l4s", "--json")
     examination = json.loads(outcome.stdout)
     assert outcome.exit_code == (0 if examination["emulation"] else 3)
-    found = {one["name"]: one for one in examination["findings"]}
+    by_name = {finding["name"]: finding for finding in examination["findings"]}
     if sys.platform == "linux":
-        assert list(found) == ["hosts", "accurate_ecn", "prague", "dctcp", "own_ecn"]
+        assert list(by_name) == ["hosts", "accurate_ecn", "prague", "dctcp", "own_ecn"]
         needed = ("hosts", "accurate_ecn", "prague")
-        assert examination["emulation"] == all(found[one]["state"] == "yes" for one in needed)
-    for one in examination["findings"]:
-        assert (one["state"] == "yes") == (one["remedy"] is None), one
+        assert examination["emulation"] == all(by_name[name]["state"] == "yes" for name in needed)
+    for finding in examination["findings"]:
+        assert (finding["state"] == "yes") == (finding["remedy"] is None), finding
 
 
 def test_l4s_has_a_title_and_a_complaint_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = {"emulation": False, "findings": [finding("prague", "no", "use another kernel")]}
+    missing = {"emulation": False, "findings": [described("prague", "no", "use another kernel")]}
     monkeypatch.setattr(doctor, "examine_l4s", lambda: missing)
     outcome = ask("l4s")
     assert outcome.exit_code == 3
@@ -89,7 +89,7 @@ def test_l4s_has_a_title_and_a_complaint_of_its_own(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_table_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, True, finding("tun", "yes"), finding("real_time", "no", "run as root"))
+    pretend(monkeypatch, True, described("tun", "yes"), described("real_time", "no", "run as root"))
     outcome = ask()
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     title, head, _, tun, real_time = outcome.stdout.splitlines()
@@ -105,8 +105,8 @@ def test_no_emulation_is_one_line_with_one_cure(
 ) -> None:
     pretend(
         monkeypatch, False,
-        finding("namespaces", "no", "run as root"), finding("tun", "no"),
-        finding("bpf", "no", "install it"),
+        described("namespaces", "no", "run as root"), described("tun", "no"),
+        described("bpf", "no", "install it"),
     )  # fmt: skip
     outcome = ask(*arguments)
     assert outcome.exit_code == 3
@@ -132,9 +132,9 @@ def test_without_root(
     ended = as_nobody("doctor", "--json", cwd=tmp_path)
     examination = json.loads(ended.stdout)
     assert ended.returncode == (0 if examination["emulation"] else 3)
-    found = {one["name"]: one for one in examination["findings"]}
+    by_name = {finding["name"]: finding for finding in examination["findings"]}
     if examination["emulation"]:
-        assert found["namespaces"]["description"] == "with a user namespace, without root"
+        assert by_name["namespaces"]["description"] == "with a user namespace, without root"
     else:
-        assert found["namespaces"]["remedy"].startswith("run as root, or ")
-    assert found["bpf"]["state"] != "yes"
+        assert by_name["namespaces"]["remedy"].startswith("run as root, or ")
+    assert by_name["bpf"]["state"] != "yes"

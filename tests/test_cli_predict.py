@@ -50,21 +50,21 @@ def test_as_json_in_the_models_units() -> None:
         "--window",
         "93440 B",
     )
-    told = json.loads(outcome.stdout)
-    assert (told["model"], told["mss_bytes"], told["units"]["throughput"]) == (
+    printed = json.loads(outcome.stdout)
+    assert (printed["model"], printed["mss_bytes"], printed["units"]["throughput"]) == (
         "pftk",
         1460,
         "segments/s",
     )
-    [one] = told["answers"]
-    assert one["inputs"] == {
+    [answer] = printed["answers"]
+    assert answer["inputs"] == {
         "loss": 0.01,
         "rtt": 0.1,
         "timeout": 0.4,
         "window": 64,
         "segments_per_ack": 1,
     }
-    assert one["outputs"]["throughput"] == float(pftk.full(0.01, 0.1, 0.4, 64, b=1))
+    assert answer["outputs"]["throughput"] == float(pftk.full(0.01, 0.1, 0.4, 64, b=1))
 
 
 def test_several_values_give_every_combination() -> None:
@@ -84,7 +84,7 @@ def test_a_links_rate_carries_headers() -> None:
 
 
 def test_the_loss_rate_that_gives_a_throughput() -> None:
-    [found] = answers(
+    [solution] = answers(
         "pftk",
         "--rtt",
         "100ms",
@@ -95,7 +95,7 @@ def test_the_loss_rate_that_gives_a_throughput() -> None:
         "--solve",
         "loss",
     )
-    [loss] = found["values"]
+    [loss] = solution["values"]
     [there] = answers("pftk", "--rtt", "100ms", "--timeout", "400ms", "--loss", repr(loss))
     assert there["outputs"]["throughput"] * 1460 * 8 == pytest.approx(5e6)
     table = predict(
@@ -221,24 +221,24 @@ def test_a_contradiction_quotes_values_as_written(
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_refusals_name_options(model) -> None:
     """For each input out of its domain, where the names in Python have underscores."""
-    internal = {one.name for one in (*model.inputs, *model.outputs) if "_" in one.name}
+    internal = {entry.name for entry in (*model.inputs, *model.outputs) if "_" in entry.name}
     unit = {"s": " s", "segments/s": " packets/s"}
     given = {
-        one.name: f"{0.3 if one.domain.holds(0.3) else 2}{unit.get(one.unit, '')}"
-        for one in model.inputs
-        if one.default is None
+        entry.name: f"{0.3 if entry.domain.holds(0.3) else 2}{unit.get(entry.unit, '')}"
+        for entry in model.inputs
+        if entry.default is None
     }
     refused = 0
-    for one in model.inputs:
-        wrong = given | {one.name: f"-1{unit.get(one.unit, '')}"}
+    for entry in model.inputs:
+        wrong = given | {entry.name: f"-1{unit.get(entry.unit, '')}"}
         options = [part for name, text in wrong.items() for part in (option(name), text)]
         outcome = predict(model.name, *options)
         if outcome.exit_code == 0:
             continue  # an input that may be negative
         refused += 1
-        told = outcome.stderr
-        assert told.startswith(f"ackclock: {option(one.name)}: -1"), told
-        assert not internal & set(re.findall(r"\w+", told)), told
+        stderr = outcome.stderr
+        assert stderr.startswith(f"ackclock: {option(entry.name)}: -1"), stderr
+        assert not internal & set(re.findall(r"\w+", stderr)), stderr
     assert refused
 
 
@@ -301,11 +301,11 @@ def test_help_lists_what_a_model_takes(model) -> None:
     outcome = predict(model.name, "--help")
     assert outcome.exit_code == 0
     shown = " ".join(outcome.stdout.split())
-    for one in (*model.inputs, *model.outputs):
-        assert f"--{one.name.replace('_', '-')} " in shown
-    for one in model.described()["inputs"]:
-        assert one["domain"] in shown
-        assert one["default"] in shown
+    for entry in (*model.inputs, *model.outputs):
+        assert f"--{entry.name.replace('_', '-')} " in shown
+    for entry in model.described()["inputs"]:
+        assert entry["domain"] in shown
+        assert entry["default"] in shown
     assert model.formula.splitlines()[-1] in outcome.stdout
 
 
@@ -341,8 +341,8 @@ def test_a_long_answer_is_announced_and_a_short_one_is_not(monkeypatch: pytest.M
     short = [*asked, "--rtt", "200ms", "--duration", "2s", "--warmup", "1s"]
     long = [*asked, "--rtt", "20ms", "--duration", "20s", "--warmup", "1s", "--flows", "50"]
     assert predict(*short).stderr == ""
-    told = predict(*long).stderr
-    assert re.fullmatch(r"predict hstcp_window_sim: about \d+ s\n", told)
+    stderr = predict(*long).stderr
+    assert re.fullmatch(r"predict hstcp_window_sim: about \d+ s\n", stderr)
 
 
 @pytest.mark.parametrize(

@@ -60,14 +60,14 @@ class Block(NamedTuple):
 
 def blocks(text: str) -> list[Block]:
     return [
-        Block(found[1], found[2], found[3], text.count("\n", 0, found.start()) + 1)
-        for found in _FENCE.finditer(text)
+        Block(match[1], match[2], match[3], text.count("\n", 0, match.start()) + 1)
+        for match in _FENCE.finditer(text)
     ]
 
 
 def test_blocks_are_found() -> None:
-    found = blocks("a\n```sh\nls\n```\n```toml first.toml\nschema = 1\n```\n```text\nno\n```\n")
-    assert [(block.language, block.mark, block.line) for block in found] == [
+    listed = blocks("a\n```sh\nls\n```\n```toml first.toml\nschema = 1\n```\n```text\nno\n```\n")
+    assert [(block.language, block.mark, block.line) for block in listed] == [
         ("sh", None, 2), ("toml", "first.toml", 5), ("text", None, 8),
     ]  # fmt: skip
 
@@ -90,7 +90,7 @@ def unwrapped(text: str) -> str:
 def not_printed(block: Block, output: str) -> list[str]:
     """Returns the paragraphs of a block marked `printed` that are not in an output."""
     paragraphs = block.text.split("\n\n") if block.mark == "printed" else []
-    return [one for one in paragraphs if unwrapped(one) not in unwrapped(output)]
+    return [paragraph for paragraph in paragraphs if unwrapped(paragraph) not in unwrapped(output)]
 
 
 def test_what_is_printed_is_compared() -> None:

@@ -54,8 +54,8 @@ def _is_read(node: ast.AST) -> bool:
 def test_no_reader_takes_an_element_out_of_a_scenario(package: str) -> None:
     files = sorted((PACKAGE / package).rglob("*.py"))
     assert files
-    found = {file.name: reads(file.read_text(encoding="utf-8")) for file in files}
-    assert {name: expressions for name, expressions in found.items() if expressions} == {}
+    by_file = {file.name: reads(file.read_text(encoding="utf-8")) for file in files}
+    assert {name: expressions for name, expressions in by_file.items() if expressions} == {}
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_a_heading_has_no_rate_that_is_not_stated(result: Result) -> None:
 
 
 def test_a_run_whose_control_states_too_little_is_not_judged(result: Result) -> None:
-    found = judge(restated(result, 1, "no fact")).verdicts
-    assert {verdict.settled for verdict in found.values()} & {True, False}
+    judged = judge(restated(result, 1, "no fact")).verdicts
+    assert {verdict.settled for verdict in judged.values()} & {True, False}
     for name in ("reacts_to_loss", "reacts_to_delay"):
         verdicts = judge(restated(result, 1, name)).verdicts.values()
         assert {verdict.settled for verdict in verdicts} == {None}, name

@@ -38,7 +38,10 @@ def test_methods_are_those_of_results() -> None:
 
 
 def test_whatever_a_view_has_is_an_option_of_the_command() -> None:
-    given = {"span" if one.name in ("begin", "end") else one.name for one in command.params}
+    given = {
+        "span" if parameter.name in ("begin", "end") else parameter.name
+        for parameter in command.params
+    }
     assert set(plot.OPTIONS) <= given
     assert {*plot.OPTIONS, "predicted"} == {field.name for field in fields(plot.View)}
 

@@ -53,7 +53,7 @@ def test_a_frame_has_a_row_for_each_point_and_subject(lab: Result) -> None:
     limit = table.schema.field("hops_b_queue_limit_BDP")
     assert pa.types.is_floating(limit.type)
     assert limit.metadata == {b"path": b"hops.b.queue.limit", b"unit": b"BDP"}
-    of_metric = {(one.point, one.subject): one.interval for one in summarise(
+    of_metric = {(summary.point, summary.subject): summary.interval for summary in summarise(
         lab, METRICS["utilisation"])}  # fmt: skip
     for row in table.to_pylist():
         interval = of_metric[row["point"], row["subject"]]
@@ -103,7 +103,7 @@ def test_a_frame_says_what_it_does_not_have(lab: Result) -> None:
 def test_swept_values_are_numbers_where_they_can_be(
     written: list[object], name: str, unit: str, values: list[object]
 ) -> None:
-    [column] = swept([{"assignments": {"a.b": one}} for one in written])
+    [column] = swept([{"assignments": {"a.b": value}} for value in written])
     assert (column.name, column.unit) == (name, unit)
     assert column.values == pytest.approx(values) if unit else column.values == values
 
@@ -118,8 +118,8 @@ def test_quantiles_of_the_queueing_delay_are_those_of_its_samples(lab: Result) -
         if time > 1
     ]
     for share in (0.5, 0.95, 0.99):
-        what = METRICS[f"queueing_delay_p{share * 100:g}"]
-        assert by_replicate(lab, what)[1, "b"][0] == np.quantile(delays, share)
+        metric = METRICS[f"queueing_delay_p{share * 100:g}"]
+        assert by_replicate(lab, metric)[1, "b"][0] == np.quantile(delays, share)
     # A quantile of the delay is never above that of the full queue, 2 BDP of 20 ms.
     tails = lab.frame("queueing_delay_p50", "queueing_delay_p99", subject="b").to_pylist()
     for row in tails:
@@ -132,7 +132,7 @@ def test_quantiles_of_the_queueing_delay_are_those_of_its_samples(lab: Result) -
 def test_metrics_are_found_by_name() -> None:
     assert METRICS["utilisation"].shown_unit == "%"
     assert next(iter(METRICS)) == "goodput"
-    assert all(name == what.name for name, what in METRICS.items())
+    assert all(name == metric.name for name, metric in METRICS.items())
 
 
 def test_a_frame_of_one_point_has_no_swept_columns(lab: Result) -> None:

@@ -69,8 +69,8 @@ def verdict(changes: Tree | None = None) -> l4s.Verdict:
 def test_a_run_as_claimed_says_what_was_seen() -> None:
     judged = l4s.judge(run())
     assert list(judged.verdicts) == [(0, "scalable")]
-    found = judged.verdicts[0, "scalable"]
-    assert (found.holds, found.fallback, judged.warning) == (True, False, "")
+    judgement = judged.verdicts[0, "scalable"]
+    assert (judgement.holds, judgement.fallback, judged.warning) == (True, False, "")
     assert judged.sentence.startswith("L4S as claimed. scalable sends ECT(1) with accurate ECN.")
     assert "The low-latency queue of line marked" in judged.sentence
     assert judged.sentence.endswith("Classic packets waited in the other one.")
@@ -78,7 +78,7 @@ def test_a_run_as_claimed_says_what_was_seen() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("changes", "said", "fallback"),
+    ("changes", "complaint", "fallback"),
     [
         ({"flows.scalable.transport.ecn_feedback": "classic"}, "falls back to Reno", True),
         ({"flows.scalable.transport.ecn": False}, "nothing is marked", True),
@@ -98,13 +98,13 @@ def test_a_run_as_claimed_says_what_was_seen() -> None:
         ({"hops.line.link.rate": "20 Gbit/s"}, "marked nothing", False),
     ],
 )  # fmt: skip
-def test_what_is_not_as_claimed_comes_first(changes: Tree, said: str, fallback: bool) -> None:
+def test_what_is_not_as_claimed_comes_first(changes: Tree, complaint: str, fallback: bool) -> None:
     if "20 Gbit/s" in changes.values():
         changes = changes | {"flows.scalable.traffic": {"kind": "transfer", "size": "100 kB"}}
-    found = verdict(changes)
-    assert not found.holds
-    assert said in found.complaints[0]
-    assert found.fallback is fallback
+    judgement = verdict(changes)
+    assert not judgement.holds
+    assert complaint in judgement.complaints[0]
+    assert judgement.fallback is fallback
 
 
 def test_a_step_of_its_own_is_an_l4s_path() -> None:
@@ -120,9 +120,9 @@ def test_dctcp_with_ect1_counts_marks_too() -> None:
             "control": {"kind": "dctcp"},
         }
     }  # fmt: skip
-    found = verdict(changes)
-    assert found.holds
-    assert found.observations[0] == "scalable sends ECT(1) with DCTCP's feedback."
+    judgement = verdict(changes)
+    assert judgement.holds
+    assert judgement.observations[0] == "scalable sends ECT(1) with DCTCP's feedback."
 
 
 def test_a_run_without_l4s_flows_has_no_verdict() -> None:
@@ -155,8 +155,8 @@ def emulated(refusal: str, low_arrivals: int) -> Result:
 
 def test_a_kernel_without_accurate_ecn_falls_back() -> None:
     judged = l4s.judge(emulated("EINVAL", 5))
-    found = judged.verdicts[0, "scalable"]
-    assert found.fallback
+    judgement = judged.verdicts[0, "scalable"]
+    assert judgement.fallback
     assert judged.warning.startswith(
         "not L4S: scalable: the kernel refuses accurate ECN (EINVAL), so that prague falls back"
     )
@@ -179,9 +179,13 @@ def test_a_sweep_names_the_point_and_counts() -> None:
 def test_a_comparison_and_a_page_have_the_verdict() -> None:
     good, bad = run(), run({"flows.scalable.transport.ecn_feedback": "classic"})
     assert Column("simulate", ({},), bad).l4s.warning.startswith("not L4S: scalable")
-    (trusted,) = [one for one in certainty.of_result(good, Stationarity([])) if "L4S" in one.lead]
+    (trusted,) = [
+        reason for reason in certainty.of_result(good, Stationarity([])) if "L4S" in reason.lead
+    ]
     assert (trusted.good, trusted.lead) == (True, "L4S as claimed:")
-    (doubted,) = [one for one in certainty.of_result(bad, Stationarity([])) if "L4S" in one.lead]
+    (doubted,) = [
+        reason for reason in certainty.of_result(bad, Stationarity([])) if "L4S" in reason.lead
+    ]
     assert (doubted.good, doubted.lead) == (False, "Not L4S:")
     assert doubted.rest.startswith("scalable: ")
 
@@ -206,5 +210,5 @@ def test_the_counts_of_classes_are_those_of_the_hop() -> None:
     for name, columns in (
         ("arrivals", ("arrivals",)), ("marks", ("marks",)), ("drops", ("drops_queue", "drops_aqm")),
     ):  # fmt: skip
-        assert sum(row[name] for row in classes) == sum(last[one] for one in columns), name
+        assert sum(row[name] for row in classes) == sum(last[column] for column in columns), name
     assert all(row["marks"] > 0 for row in classes)

@@ -22,8 +22,8 @@ PACKAGES = Path(models.__file__).parents[2]
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
     """Yields all modules below a package, and then the package."""
-    for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        yield import_module(one.name)
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        yield import_module(info.name)
     yield package
 
 
@@ -33,13 +33,13 @@ def file_of(module: ModuleType) -> str:
 
 def unlisted(package: ModuleType, kind: type, listed: Iterable[Any]) -> list[str]:
     """Returns file and name of each record of a kind that is not in a list."""
-    known = {id(one) for one in listed}
+    ids = {id(record) for record in listed}
     return [
         f"{name} of {file_of(module)}"
         for module in modules(package)
         for name, value in vars(module).items()
-        for one in (value if isinstance(value, tuple) else (value,))
-        if isinstance(one, kind) and id(one) not in known
+        for record in (value if isinstance(value, tuple) else (value,))
+        if isinstance(record, kind) and id(record) not in ids
     ]
 
 
@@ -51,13 +51,13 @@ def unlisted(package: ModuleType, kind: type, listed: Iterable[Any]) -> list[str
         (models, models.Model, models.MODELS, "MODELS"),
         (causes, Cause, causes.CAUSES, "CAUSES"),
     ],
-    ids=lambda one: one.__name__ if isinstance(one, ModuleType) else "",
+    ids=lambda value: value.__name__ if isinstance(value, ModuleType) else "",
 )
 def test_every_record_is_in_its_list(
     package: ModuleType, kind: type, listed: Iterable[Any], name: str
 ) -> None:
-    for one in unlisted(package, kind, listed):
-        pytest.fail(f"{one} is not in the list; add it to {name} in {file_of(package)}")
+    for record in unlisted(package, kind, listed):
+        pytest.fail(f"{record} is not in the list; add it to {name} in {file_of(package)}")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_every_file_of_the_models_is_used() -> None:
         for path in PACKAGES.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom)
-        for name in (node.module, *(f"{node.module}.{one.name}" for one in node.names))
+        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
     }
     for module in modules(models):
         assert module.__name__ in imported, (

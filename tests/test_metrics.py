@@ -55,7 +55,7 @@ def test_what_is_unknown_does_not_count() -> None:
 
 def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
     draws = np.random.default_rng(1).normal(5, 2, (2000, 4))
-    covered = sum(one.low <= 5 <= one.high for one in map(interval, draws))
+    covered = sum(estimate.low <= 5 <= estimate.high for estimate in map(interval, draws))
     assert 0.935 < covered / 2000 < 0.965  # three standard errors of 95 %
 
 
@@ -68,11 +68,11 @@ def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
     ],
 )
 def test_the_interval_of_a_difference_is_welchs(ours: list[float], others: list[float]) -> None:
-    known = [value for value in ours if not math.isnan(value)]
-    expected = stats.ttest_ind(known, others, equal_var=False).confidence_interval(0.95)
+    numbers = [value for value in ours if not math.isnan(value)]
+    expected = stats.ttest_ind(numbers, others, equal_var=False).confidence_interval(0.95)
     measured = difference(ours, others)
     assert (measured.low, measured.high) == pytest.approx(tuple(expected), rel=1e-9)
-    assert measured.replicates == min(len(known), len(others))
+    assert measured.replicates == min(len(numbers), len(others))
 
 
 def test_a_difference_without_spread_or_without_values() -> None:
@@ -171,12 +171,12 @@ def test_hops_are_measured_after_the_warm_up() -> None:
     )
 
 
-@pytest.mark.parametrize("what", METRICS.values(), ids=lambda what: what.name)
-def test_every_metric_of_a_run(result: Result, what) -> None:
-    summaries = summarise(result, what)
+@pytest.mark.parametrize("record", METRICS.values(), ids=lambda record: record.name)
+def test_every_metric_of_a_run(result: Result, record) -> None:
+    summaries = summarise(result, record)
     assert {summary.point for summary in summaries} == set(range(6))
     assert all(summary.interval.replicates in (0, 3) for summary in summaries)
-    if what.unit == "" and what.name not in (
+    if record.unit == "" and record.name not in (
         "timeouts",
         "cwnd_drift",
         "max_min_ratio",
@@ -298,7 +298,7 @@ def shared(rates: dict[str, tuple[float, float]], control: str = "reno") -> Resu
 
 
 def values(result: Result, name: str) -> dict[str, float]:
-    return {one.subject: one.value for one in metric(name).values(result)}
+    return {value.subject: value.value for value in metric(name).values(result)}
 
 
 def test_friendliness_is_a_share_of_the_mean() -> None:
@@ -341,7 +341,9 @@ def test_the_bias_of_an_estimate_is_against_the_goodput(leaky_pipe: Scenario) ->
     )
     result = simulate(short)
     names = ("rate_estimate", "estimate_bias", "goodput")
-    for estimate, bias, goodput in zip(*(metric(one).values(result) for one in names), strict=True):
+    for estimate, bias, goodput in zip(
+        *(metric(name).values(result) for name in names), strict=True
+    ):
         assert bias.value == pytest.approx(estimate.value / goodput.value - 1)
     [settled] = summarise(result, metric("estimate_settling_time"))
     assert 0 <= settled.interval.mean < 5
@@ -383,23 +385,23 @@ def test_e_is_f_or_one_over_it_and_the_same_from_both_sides(
 ) -> None:
     result = of_groups(*({"a": [ours], "b": [others]} for ours, others in goodputs))
     f, back, e, same = (
-        list(what.values(result))
-        for what in (
+        list(record.values(result))
+        for record in (
             rate_ratio("a", "b"),
             rate_ratio("b", "a"),
             closeness("a", "b"),
             closeness("b", "a"),
         )
     )
-    for one, other, apart, again in zip(f, back, e, same, strict=True):
-        assert apart.value == max(one.value, 1 / one.value) >= 1
+    for ratio, other, apart, again in zip(f, back, e, same, strict=True):
+        assert apart.value == max(ratio.value, 1 / ratio.value) >= 1
         assert apart.value == pytest.approx(again.value)
-        assert one.value * other.value == pytest.approx(1)
+        assert ratio.value * other.value == pytest.approx(1)
 
 
 def test_one_that_gets_nothing_is_infinitely_far() -> None:
     result = of_groups({"a": [0.0], "b": [1e6, 0.0]}, {"a": [1e6], "b": [1e6, 5e5]})
-    assert [one.value for one in closeness("a", "b").values(result)] == pytest.approx(
+    assert [value.value for value in closeness("a", "b").values(result)] == pytest.approx(
         [math.inf, 4 / 3]
     )
     spreads = by_replicate(result, metric("max_min_ratio"))

@@ -59,11 +59,14 @@ def test_all_are_found_at_their_places(file: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         load(file).check()
     error = caught.value
-    found = {one.place.removeprefix("lab.toml:"): f"{one.code} {one.field}" for one in error.errors}
-    assert found == KEYS
+    by_place = {
+        mistake.place.removeprefix("lab.toml:"): f"{mistake.code} {mistake.field}"
+        for mistake in error.errors
+    }
+    assert by_place == KEYS
     assert (error.code, error.field) == (error.errors[0].code, error.errors[0].field)
     again = pickle.loads(pickle.dumps(error))
-    assert [str(one) for one in again.errors] == [str(one) for one in error.errors]
+    assert [str(mistake) for mistake in again.errors] == [str(mistake) for mistake in error.errors]
 
 
 def test_they_are_printed_in_the_order_of_the_file(file: Path) -> None:
@@ -72,8 +75,10 @@ def test_they_are_printed_in_the_order_of_the_file(file: Path) -> None:
     assert outcome.exit_code == 2
     assert [":".join(line.split(":")[1:3]) for line in lines] == list(KEYS)
     assert all(line.startswith("lab.toml:") for line in lines)
-    told = json.loads(ackclock("check", file, "--json").stdout)
-    assert {one["place"] for one in told["errors"]} == {f"lab.toml:{place}" for place in KEYS}
+    answer = json.loads(ackclock("check", file, "--json").stdout)
+    assert {mistake["place"] for mistake in answer["errors"]} == {
+        f"lab.toml:{place}" for place in KEYS
+    }
 
 
 def test_contradictions_are_told_with_whatever_else_is_wrong(tmp_path: Path) -> None:
@@ -105,7 +110,9 @@ stop = "7 s"
     )
     with pytest.raises(ScenarioError) as caught:
         load(place).check()
-    found = {one.place.removeprefix(f"{place}:"): one.code for one in caught.value.errors}
+    by_place = {
+        mistake.place.removeprefix(f"{place}:"): mistake.code for mistake in caught.value.errors
+    }
     expected = {
         "3:10": "contradiction",
         "13:21": "contradiction",
@@ -115,9 +122,11 @@ stop = "7 s"
         "18:86": "out-of-range",
         "20:8": "contradiction",
     }
-    assert found == expected
+    assert by_place == expected
     lines = ackclock("check", place).stderr.splitlines()
-    assert [line.split(": ")[0] for line in lines] == [f"{place}:{at}" for at in expected]
+    assert [line.split(": ")[0] for line in lines] == [
+        f"{place}:{position}" for position in expected
+    ]
 
 
 def test_a_wrong_sweep_is_told_with_whatever_else_is_wrong(tmp_path: Path) -> None:
@@ -147,17 +156,20 @@ traffic = { kind = "cbr", rate = "1 Mbit/s" }
     )
     with pytest.raises(ScenarioError) as caught:
         load(place).check()
-    found = [f"{one.place.removeprefix(f'{place}:')} {one.code}" for one in caught.value.errors]
-    assert sorted(found, key=lambda one: int(one.split(":")[0])) == [
+    listed = [
+        f"{mistake.place.removeprefix(f'{place}:')} {mistake.code}"
+        for mistake in caught.value.errors
+    ]
+    assert sorted(listed, key=lambda line: int(line.split(":")[0])) == [
         "2:12 wrong-unit", "11:10 unknown-name", "16:1 unknown-field", "17:20 unknown-field",
         "18:21 out-of-range",
     ]  # fmt: skip
     lines = ackclock("check", place).stderr.splitlines()
-    assert len(lines) == len(found)
+    assert len(lines) == len(listed)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "complaint"),
     [
         ("mahimahi", "0\n10\nx\n5\n-3\n12 3\n20\n", ':3: "x" is not a whole number'),
         ("csv", "time,rate\n0 s,1 Mbit/s\n1 s\n2 s,fast\n1 s,2\n3 s,\n", ':3: "1 s" has no comma'),
@@ -165,7 +177,7 @@ traffic = { kind = "cbr", rate = "1 Mbit/s" }
     ],
 )
 def test_all_wrong_lines_of_a_file_are_told(
-    name: str, text: str, told: str, tmp_path: Path
+    name: str, text: str, complaint: str, tmp_path: Path
 ) -> None:
     Path(tmp_path, "data").write_text(text, encoding="utf-8")
     link = {"kind": "constant", "rate": "10 Mbit/s"}
@@ -185,7 +197,7 @@ def test_all_wrong_lines_of_a_file_are_told(
     with pytest.raises(ScenarioError) as caught:
         Scenario(tree, tmp_path).check()
     message = str(caught.value)
-    assert told in message
+    assert complaint in message
     assert message.endswith("; also wrong: lines 4, 5" + (", 6" if name == "mahimahi" else ""))
 
 
@@ -204,7 +216,7 @@ def test_every_line_that_is_not_toml_is_told(file: Path) -> None:
 def test_text_without_a_file_has_no_place() -> None:
     with pytest.raises(ScenarioError) as caught:
         Scenario.from_toml(TEXT).check()
-    assert {one.place for one in caught.value.errors} == {""}
+    assert {mistake.place for mistake in caught.value.errors} == {""}
     assert len(caught.value.errors) == len(KEYS)
 
 
@@ -222,7 +234,11 @@ def test_text_without_a_file_has_no_place() -> None:
 def test_units_as_people_write_them_are_suggested(written: str, meant: str | None) -> None:
     outcome = ackclock("predict", "sawtooth", "--rate", written, "--rtt", "5 msec", "--buffer", "9")
     assert outcome.exit_code == 2
-    told = ackclock("predict", "sawtooth", "--rtt", "5 secs", "--rate", "9Mbit/s", "--buffer", "9")
-    assert told.stderr == 'ackclock: --rtt: "5 secs" has an unknown unit; did you mean "5 s"?\n'
+    rtt_outcome = ackclock(
+        "predict", "sawtooth", "--rtt", "5 secs", "--rate", "9Mbit/s", "--buffer", "9"
+    )
+    assert (
+        rtt_outcome.stderr == 'ackclock: --rtt: "5 secs" has an unknown unit; did you mean "5 s"?\n'
+    )
     if meant is not None:
         assert f'"{written}" has an unknown unit; did you mean "{meant}"?' in outcome.stderr

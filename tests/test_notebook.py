@@ -81,9 +81,11 @@ def test_a_result_marks_what_has_not_settled(leaky_pipe: Scenario) -> None:
 
 def test_a_comparison_shows_its_sentences_and_numbers(leaky_pipe: Scenario) -> None:
     scenario = leaky_pipe.replace(sweep=SWEEP)
-    one = compared(scenario, None, simulate=made_up("simulate", scenario, [[5.0, 5.2], [2.0, 2.1]]))
-    text = one._repr_html_()
-    assert repr(one) == "Comparison(made up: simulate)"
+    comparison = compared(
+        scenario, None, simulate=made_up("simulate", scenario, [[5.0, 5.2], [2.0, 2.1]])
+    )
+    text = comparison._repr_html_()
+    assert repr(comparison) == "Comparison(made up: simulate)"
     assert "The simulation has a goodput of 5.1" in text
     assert "simulate engine" in text
 

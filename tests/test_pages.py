@@ -36,8 +36,8 @@ KEY = '[data-figure="s0-figure-goodput"]'
 def browser() -> Iterator[Browser]:
     if PROGRAM is None:
         pytest.skip("NO BROWSER: the pages were not looked at; install chromium")
-    with Browser() as one:
-        yield one
+    with Browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def _compared(leaky_pipe: Scenario) -> str:
         compared(
             scenario,
             "square_root",
-            simulate=made_up("simulate", scenario, [ENGINES, [one / 2 for one in ENGINES]]),
+            simulate=made_up("simulate", scenario, [ENGINES, [rate / 2 for rate in ENGINES]]),
             emulate=made_up("emulate", scenario, [[5.0, 5.3, 4.9], [0.82, 0.83, 0.84]]),
         )
     )
@@ -166,9 +166,9 @@ def test_long_titles_of_panels_do_not_overlap(browser: Browser, tmp_path: Path, 
     assert figures
     for figure in figures:
         assert all(right <= edge for _, right, _, _, edge in figure)
-        for one, other in itertools.combinations(figure, 2):
-            apart = one[1] <= other[0] or other[1] <= one[0]
-            assert apart or one[3] <= other[2] + 3 or other[3] <= one[2] + 3
+        for title, other in itertools.combinations(figure, 2):
+            apart = title[1] <= other[0] or other[1] <= title[0]
+            assert apart or title[3] <= other[2] + 3 or other[3] <= title[2] + 3
 
 
 def test_answer_certainty_and_figure_are_on_the_first_screen(
@@ -268,8 +268,8 @@ def test_without_scripts_everything_but_the_figures_is_there(
     try:
         browser.open(pages("comparison"), 1280)
         assert value(browser, "document.querySelectorAll('.canvas').length") == 0
-        said = value(browser, "document.querySelector('.live').textContent")
-        assert "its numbers are in the tables" in said
+        words = value(browser, "document.querySelector('.live').textContent")
+        assert "its numbers are in the tables" in words
         assert value(browser, "document.querySelectorAll('.tables td').length") > 20
         assert value(browser, "document.querySelector('.answer').textContent.includes('Mbit/s')")
         assert value(browser, "document.getElementById('theme').hidden")
@@ -279,11 +279,11 @@ def test_without_scripts_everything_but_the_figures_is_there(
 
 def pressed(browser: Browser, place: str) -> dict[str, str]:
     """Words of each switch of a figure, and if it is pressed."""
-    found: dict[str, str] = browser.run(
+    switches: dict[str, str] = browser.run(
         f"""Object.fromEntries([...document.querySelectorAll('{place} [data-series]')].map(one =>
             [one.textContent, one.getAttribute('aria-pressed')]))"""
     )
-    return found
+    return switches
 
 
 def test_curves_answer_at_their_values_and_a_curve_is_switched_alone(
@@ -294,10 +294,10 @@ def test_curves_answer_at_their_values_and_a_curve_is_switched_alone(
     figure = f"document.querySelector('{place} .canvas > svg')"
     browser.run(f"{figure}.focus()")
     browser.press("ArrowRight", "ArrowRight")
-    told = value(browser, f"document.querySelector('{place} .tip').innerText")
+    tip = value(browser, f"document.querySelector('{place} .tip').innerText")
     # At the second value of the axis: lines, the mark with its interval, and the limit.
     for words in ("0.001 share", "40.00 Mbit/s", "41.0 ± 2.0 Mbit/s", "20.00 Mbit/s", "60.00"):
-        assert words in told, told
+        assert words in tip, tip
     assert value(browser, f"{figure}.textContent").count("steep") == 2, "at its place, and named"
     lines = f"{figure}.querySelectorAll('.s-line-1 .line').length"
     marks = f"{figure}.querySelectorAll('.s-line-1 .mark.hollow').length"

@@ -54,17 +54,19 @@ def value(control: str, rate: float, delay: float, limit: float) -> float:
 
 def meshes(figure: Figure) -> list[np.ma.MaskedArray]:
     """Returns the values of each panel of a heat map, from the upper left one."""
-    found = [one for axes in figure.axes for one in axes.collections if isinstance(one, QuadMesh)]
-    return [mesh.get_array() for mesh in found[:-1]]  # the last is the colour bar
+    drawn = [
+        mesh for axes in figure.axes for mesh in axes.collections if isinstance(mesh, QuadMesh)
+    ]
+    return [mesh.get_array() for mesh in drawn[:-1]]  # the last is the colour bar
 
 
 def test_dimensions_are_what_varies_by_itself() -> None:
-    found = dimensions(table())
-    assert [(one.label, one.unit, one.values) for one in found] == [
+    listed = dimensions(table())
+    assert [(dimension.label, dimension.unit, dimension.values) for dimension in listed] == [
         ("control.kind", "", CONTROLS), ("rate", "Mbit/s", RATES), ("delay", "ms", DELAYS),
         ("limit", "BDP", LIMITS),
     ]  # fmt: skip
-    assert [one.label for one in dimensions(table(rates=(1.0,)))] == [
+    assert [dimension.label for dimension in dimensions(table(rates=(1.0,)))] == [
         "control.kind",
         "delay",
         "limit",
@@ -77,7 +79,7 @@ def test_a_heat_map_has_each_value_in_its_cell() -> None:
     assert (x.label, y.label) == ("limit", "delay")
     assert made.columns is not None
     assert made.columns.label == "control.kind"
-    assert [one.label for one in made.rows] == ["rate"]
+    assert [dimension.label for dimension in made.rows] == ["rate"]
     panels = meshes(figure)
     assert len(panels) == len(CONTROLS) * len(RATES)
     places = itertools.product(RATES, CONTROLS)
@@ -93,7 +95,7 @@ def test_a_heat_map_has_the_axes_that_are_asked_for() -> None:
     x, y, made = heat_map_axes(table(), x="hops.b.link.rate", y="flows_f_transport_control_kind")
     assert (x.label, y.label) == ("rate", "control.kind")
     assert made.columns is not None
-    assert {made.columns.label, *(one.label for one in made.rows)} == {"delay", "limit"}
+    assert {made.columns.label, *(dimension.label for dimension in made.rows)} == {"delay", "limit"}
     figure = plot.draw(plot.heat_map(table(), "utilisation", x="rate", y="control.kind"))
     assert figure.get_supxlabel() == "link rate (Mbit/s)"
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(CONTROLS)
@@ -103,9 +105,9 @@ def test_a_heat_map_has_the_axes_that_are_asked_for() -> None:
 def test_a_heat_map_leaves_out_what_is_unknown_and_marks_what_has_not_settled() -> None:
     whole = table(controls=("reno",), rates=(1.0,))
     values = [None, *whole["utilisation"].to_pylist()[1:]]
-    at = whole.schema.get_field_index("utilisation")
-    known = whole.set_column(at, "utilisation", pa.array(values))
-    marked = known.append_column("utilisation_unsettled", pa.array([False, True, False, False]))
+    index = whole.schema.get_field_index("utilisation")
+    with_gap = whole.set_column(index, "utilisation", pa.array(values))
+    marked = with_gap.append_column("utilisation_unsettled", pa.array([False, True, False, False]))
     figure = plot.draw(plot.heat_map(marked, "utilisation"))
     [panel] = meshes(figure)
     assert panel.mask.tolist() == [[True, False], [False, False]]
@@ -129,11 +131,15 @@ def test_the_label_of_the_colour_bar_is_within_the_figure() -> None:
 def test_values_of_many_magnitudes_have_a_logarithmic_scale() -> None:
     def norm(values: list[float]) -> matplotlib.colors.Normalize:
         shown = table(controls=("reno",), rates=(1.0,))
-        at = shown.schema.get_field_index("utilisation")
+        index = shown.schema.get_field_index("utilisation")
         figure = plot.draw(
-            plot.heat_map(shown.set_column(at, "utilisation", pa.array(values)), "utilisation")
+            plot.heat_map(shown.set_column(index, "utilisation", pa.array(values)), "utilisation")
         )
-        [mesh, *_] = [one for one in figure.axes[0].collections if isinstance(one, QuadMesh)]
+        [mesh, *_] = [
+            collection
+            for collection in figure.axes[0].collections
+            if isinstance(collection, QuadMesh)
+        ]
         return mesh.norm
 
     assert isinstance(norm([0.001, 0.01, 0.1, 0.5]), matplotlib.colors.LogNorm)

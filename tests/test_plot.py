@@ -95,10 +95,10 @@ def test_other_formats_are_refused(result: Result, tmp_path: Path) -> None:
 
 def test_controls_are_told_apart_without_colour(result: Result) -> None:
     styles = [look(name) for name in control_styles(result.run).values()]
-    assert len({(one.dashes, one.marker) for one in styles}) == len(styles)
+    assert len({(style.dashes, style.marker) for style in styles}) == len(styles)
     names = [*map(line_style, range(66)), *map(reference, range(4))]
     many = [look(name) for name in names]
-    assert len({(one.dashes, one.marker) for one in many}) == len(many)
+    assert len({(style.dashes, style.marker) for style in many}) == len(many)
 
 
 def test_flows_of_one_control_have_colours_of_their_own(result: Result) -> None:
@@ -127,7 +127,7 @@ def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result
     [axes] = figure.axes
     lines = {line.get_label(): line for line in axes.get_lines()}
     assert {"Reno", "CUBIC", "model: PFTK (Reno)", "model: square root (Reno)"} <= set(lines)
-    expected = {one.point: one.interval for one in summarise(result, metric("goodput"))}
+    expected = {summary.point: summary.interval for summary in summarise(result, metric("goodput"))}
     np.testing.assert_allclose(
         lines["Reno"].get_ydata(), [expected[point].mean / 1e6 for point in range(3)]
     )
@@ -150,10 +150,12 @@ def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result
 
 def test_the_band_is_the_confidence_interval(result: Result) -> None:
     [axes] = plot.figure(result, "sweep").axes
-    expected = [one.interval for one in summarise(result, metric("goodput")) if one.point < 3]
+    expected = [
+        summary.interval for summary in summarise(result, metric("goodput")) if summary.point < 3
+    ]
     band = axes.collections[0].get_paths()[0].vertices
-    assert band[:, 1].max() == pytest.approx(max(one.high for one in expected) / 1e6)
-    assert band[:, 1].min() == pytest.approx(min(one.low for one in expected) / 1e6)
+    assert band[:, 1].max() == pytest.approx(max(interval.high for interval in expected) / 1e6)
+    assert band[:, 1].min() == pytest.approx(min(interval.low for interval in expected) / 1e6)
 
 
 # Metrics of flows that end, of several flows, of longer flows, of controls that allow or estimate a
@@ -176,15 +178,15 @@ OF_OTHER_FLOWS = (
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("what", [name for name in METRICS if name not in OF_OTHER_FLOWS])
-def test_every_metric_can_be_swept(result: Result, what: str) -> None:
-    assert plot.figure(result, "sweep", metric=what).axes[0].get_lines()
+@pytest.mark.parametrize("name", [name for name in METRICS if name not in OF_OTHER_FLOWS])
+def test_every_metric_can_be_swept(result: Result, name: str) -> None:
+    assert plot.figure(result, "sweep", metric=name).axes[0].get_lines()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", OF_OTHER_FLOWS)
-def test_a_metric_that_is_not_known_is_said_to_be_so(result: Result, what: str) -> None:
-    [axes] = plot.figure(result, "sweep", metric=what).axes
+@pytest.mark.parametrize("name", OF_OTHER_FLOWS)
+def test_a_metric_that_is_not_known_is_said_to_be_so(result: Result, name: str) -> None:
+    [axes] = plot.figure(result, "sweep", metric=name).axes
     assert not axes.get_lines()
     assert [text.get_text() for text in axes.texts] == ["known of no point"]
 
@@ -408,19 +410,21 @@ def test_a_page_has_the_colour_and_dashes_of_a_file() -> None:
         assert f".s-{name}{{--c:var(--{style.colour})}}" in rules
         drawn = re.search(r"stroke-dasharray:([\d. ]+|none)", rules)
         assert drawn is not None
-        lengths = [] if drawn[1] == "none" else [float(one) for one in drawn[1].split()]
+        lengths = [] if drawn[1] == "none" else [float(length) for length in drawn[1].split()]
         assert lengths == pytest.approx([1.5 * length for length in style.dashes])
 
 
 def test_a_figure_apart_has_the_same_values_and_a_panel_for_each_flow(rivals: Result) -> None:
-    [kind] = [one for one in plot.FIGURES if one.name == "cwnd" and "simulate" in one.methods]
+    [kind] = [kind for kind in plot.FIGURES if kind.name == "cwnd" and "simulate" in kind.methods]
     whole = kind.spec(rivals, plot.View())
     assert isinstance(whole, plot.FigureSpec)
     apart = whole.apart()
     assert [panel.title for panel in apart.panels] == whole.groups
     assert len(whole.groups) == 4
-    values = [one.y.tobytes() for one in sorted(whole.series, key=lambda one: one.group)]
+    values = [
+        series.y.tobytes() for series in sorted(whole.series, key=lambda series: series.group)
+    ]
     panels = sorted(apart.panels, key=lambda panel: panel.title)
-    assert [one.y.tobytes() for panel in panels for one in panel.series] == values
+    assert [series.y.tobytes() for panel in panels for series in panel.series] == values
     for panel in apart.panels:
-        assert {one.style for one in panel.series} <= {"simulate", "limit", "timeout"}
+        assert {series.style for series in panel.series} <= {"simulate", "limit", "timeout"}

@@ -29,15 +29,15 @@ KERNEL = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tre
     ],
 )  # fmt: skip
 def test_a_citation_is_a_link(text: str, address: str) -> None:
-    found = publications.markdown(text)
-    assert found.count(f"]({address})") == 1
-    assert re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found) == text
+    linked = publications.markdown(text)
+    assert linked.count(f"]({address})") == 1
+    assert re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", linked) == text
 
 
 def test_a_paper_without_a_known_address_leads_to_a_search_for_its_title() -> None:
-    found = publications.markdown("Yang, Lam 2000, ICNP")
+    linked = publications.markdown("Yang, Lam 2000, ICNP")
     query = "General+AIMD+congestion+control"
-    assert found == f"[Yang, Lam 2000](https://scholar.google.com/scholar?q={query}), ICNP"
+    assert linked == f"[Yang, Lam 2000](https://scholar.google.com/scholar?q={query}), ICNP"
 
 
 def test_what_is_not_known_stays_text() -> None:
@@ -49,16 +49,16 @@ def references() -> set[str]:
     whole = [model.reference for model in MODELS]
     whole += [experiment.source for experiment in EXPERIMENTS]
     for kind in registry.kinds():
-        whole += [one["reference"] for one in registry.registry()[kind]]
-    return {part for one in whole for part in re.split(r";\s*", one)}
+        whole += [element["reference"] for element in registry.registry()[kind]]
+    return {part for reference in whole for part in re.split(r";\s*", reference)}
 
 
 def test_every_publication_cited_is_a_link() -> None:
     """A publication has a year. Our own pages have one too."""
-    dated = {one for one in references() if re.search(r"\b(19|20)\d\d\b", one)}
+    dated = {reference for reference in references() if re.search(r"\b(19|20)\d\d\b", reference)}
     assert len(dated) > 50
-    unlinked = {one for one in dated if publications.markdown(one) == one}
-    unlinked = {one for one in unlinked if not one.startswith("ackclock,")}
+    unlinked = {reference for reference in dated if publications.markdown(reference) == reference}
+    unlinked = {reference for reference in unlinked if not reference.startswith("ackclock,")}
     assert not unlinked, (
         "add the DOI or page to ADDRESSES, or the title to TITLES, in "
         "python/ackclock/report/publications.py"
@@ -66,13 +66,13 @@ def test_every_publication_cited_is_a_link() -> None:
 
 
 def test_text_around_a_link_is_escaped() -> None:
-    found = publications.html("<b> & RFC 3649")
-    assert found == '&lt;b&gt; &amp; <a href="https://www.rfc-editor.org/rfc/rfc3649">RFC 3649</a>'
+    linked = publications.html("<b> & RFC 3649")
+    assert linked == '&lt;b&gt; &amp; <a href="https://www.rfc-editor.org/rfc/rfc3649">RFC 3649</a>'
 
 
 def test_every_address_is_a_doi_or_a_page() -> None:
     addresses = publications.ADDRESSES.values()
-    assert all(re.fullmatch(r"10\.\d{4,5}/\S+|https://\S+", one) for one in addresses)
+    assert all(re.fullmatch(r"10\.\d{4,5}/\S+|https://\S+", address) for address in addresses)
     assert not publications.ADDRESSES.keys() & publications.TITLES.keys()
     cited = " ".join(model.reference for model in MODELS)
     assert publications.markdown(cited).count("doi.org") >= 8

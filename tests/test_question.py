@@ -22,7 +22,7 @@ def path_of(swept: dict[str, list[object]]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "text"),
     [
         (["0 ms", "5 ms", "10 ms", "20 ms", "40 ms"], "0 to 40 ms"),
         (["20 ms", "5 ms", "1 s", "100 us", "2 ms"], "100 us to 1 s"),
@@ -33,14 +33,14 @@ def path_of(swept: dict[str, list[object]]) -> str:
         (["2 %", "0 %", "1 %"], "2, 0 or 1 %"),
     ],
 )  # fmt: skip
-def test_many_values_are_given_by_the_least_and_the_greatest(values: list[str], said: str) -> None:
-    assert several(values) == said
+def test_many_values_are_given_by_the_least_and_the_greatest(values: list[str], text: str) -> None:
+    assert several(values) == text
 
 
 def test_zero_is_a_swept_value() -> None:
     text = path_of({"hops.bottleneck.delay": ["0 ms", "5 ms", "10 ms", "20 ms", "80 ms"]})
     assert "0 to 80 ms" in text
-    lossy = [[{"kind": "iid_loss", "probability": one}] for one in ("0 %", "2 %")]
+    lossy = [[{"kind": "iid_loss", "probability": share}] for share in ("0 %", "2 %")]
     text = path_of({"hops.bottleneck.impairments": lossy})
     assert "loses 0 or 2 %" in text
     assert "iid loss" not in text
@@ -60,8 +60,8 @@ def test_drops_fall_above_the_words_below_a_link() -> None:
     lossy = [[{"kind": "iid_loss", "probability": "2 %"}]]
     text = path_of({"hops.bottleneck.impairments": lossy, "hops.bottleneck.delay": ["7 ms"]})
     drops = [float(y) for y in re.findall(r'class="lost" d="M[\d.]+ ([\d.]+)c', text)]
-    at = {words: float(y) for y, words in re.findall(r'y="([\d.]+)"[^>]*>([^<]+)</text>', text)}
-    assert max(drops) + 7 < at["7 ms"] - 10 < at["loses 2 %"] - 20
+    y_of = {words: float(y) for y, words in re.findall(r'y="([\d.]+)"[^>]*>([^<]+)</text>', text)}
+    assert max(drops) + 7 < y_of["7 ms"] - 10 < y_of["loses 2 %"] - 20
 
 
 @pytest.mark.parametrize(("hops", "most"), [(1, 26), (2, 13)])
@@ -72,7 +72,7 @@ def test_a_long_name_has_the_room_of_its_hop(hops: int, most: int) -> None:
     flows = [tree["flows"][0] | {"route": names}]
     scenario = tree | {"hops": [*on_route, tree["hops"][1]], "flows": flows}
     drawing = asked([{"assignments": {}, "scenario": scenario}]).drawing
-    assert [len(one) for one in re.findall(r">(\d?x+…)<", drawing)] == hops * [most]
+    assert [len(name) for name in re.findall(r">(\d?x+…)<", drawing)] == hops * [most]
 
 
 def test_what_no_point_has_is_not_said() -> None:

@@ -50,8 +50,8 @@ def text(result: Result, predicted: Result) -> str:
 
 def heads(text: str) -> list[tuple[int, str]]:
     """Level and words of each heading."""
-    found = re.findall(r"<h(\d)[^>]*>(.*?)</h\d>", text, re.DOTALL)
-    return [(int(level), re.sub(r"<[^>]+>", "", words).strip()) for level, words in found]
+    headings = re.findall(r"<h(\d)[^>]*>(.*?)</h\d>", text, re.DOTALL)
+    return [(int(level), re.sub(r"<[^>]+>", "", words).strip()) for level, words in headings]
 
 
 def check(text: str) -> None:
@@ -73,8 +73,8 @@ def check(text: str) -> None:
 
 def data_of(text: str) -> dict:
     """The data of the figures."""
-    [found] = re.findall(r'<script type="application/json" id="figures">(.*?)</script>', text)
-    return json.loads(found)
+    [data] = re.findall(r'<script type="application/json" id="figures">(.*?)</script>', text)
+    return json.loads(data)
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_a_page_of_one_run_is_headed_by_it_and_answers_first(
     words = [words for _, words in heads(text)]
     assert words[0] == "leaky pipe: one flow, 6 points"
     order = ["What was asked", "How sure we are", "Goodput", "Tables", "How it was made"]
-    assert [one for one in words if one in order] == order
+    assert [head for head in words if head in order] == order
     assert re.search(r'<p class="answer"><b>Goodput goes from 0\.\d+ Mbit/s', text)
 
 
@@ -117,19 +117,22 @@ def test_live_figures_have_the_numbers_of_the_result(result: Result, predicted: 
     data = data_of(page([(result, predicted)]))
     goodput = data["s0-figure-goodput"]
     assert goodput["panels"][0]["title"] == "Reno"
-    [simulated] = [one for one in goodput["panels"][0]["series"] if one["s"] == "simulate"]
+    [simulated] = [series for series in goodput["panels"][0]["series"] if series["s"] == "simulate"]
     assert simulated["x"] == [0, 0.5, 5]
     assert goodput["x"]["kind"] == "symlog"  # there is a zero, and 0.5 is near it
     assert [name for _, name in goodput["x"]["ticks"]] == ["0 %", "0.5 %", "5 %"]
-    told = [
-        one.interval.mean * 1e-6
-        for one in summarise(result, metric("goodput"))
-        if result.points[one.point]["assignments"]["flows.main.transport.control.kind"] == "reno"
+    means = [
+        summary.interval.mean * 1e-6
+        for summary in summarise(result, metric("goodput"))
+        if result.points[summary.point]["assignments"]["flows.main.transport.control.kind"]
+        == "reno"
     ]
-    assert simulated["y"] == pytest.approx(told, rel=1e-3)
+    assert simulated["y"] == pytest.approx(means, rel=1e-3)
     assert [len(runs) for runs in simulated["runs"]] == [3, 3, 3]
-    [key] = [one for one in goodput["keys"] if one["name"] == "model: PFTK"]
-    [predicted_ones] = [one for one in goodput["panels"][0]["series"] if one.get("id") == key["id"]]
+    [key] = [key for key in goodput["keys"] if key["name"] == "model: PFTK"]
+    [predicted_ones] = [
+        series for series in goodput["panels"][0]["series"] if series.get("id") == key["id"]
+    ]
     rows = predicted.tables["predictions"].to_pylist()
     pftk = [row for row in rows if row["model"] == "pftk" and row["goodput_bit_per_s"]]
     assert predicted_ones["x"] == [0.5, 5]
@@ -147,13 +150,15 @@ def test_a_heat_map_is_a_table_with_the_numbers_of_the_result(result: Result) ->
     shown = page([(result, None)])
     heat = shown[shown.index('<div class="heat">') :].partition("</figure>")[0]
     means = [
-        one.interval.mean * 1e-6
-        for one in summarise(result, metric("goodput"))
-        if one.subject == "main"
+        summary.interval.mean * 1e-6
+        for summary in summarise(result, metric("goodput"))
+        if summary.subject == "main"
     ]
-    cells = [float(one) for one in re.findall(r'<td class="(?:low|high)"[^>]*>([\d.]+)', heat)]
+    cells = [
+        float(number) for number in re.findall(r'<td class="(?:low|high)"[^>]*>([\d.]+)', heat)
+    ]
     assert sorted(cells) == pytest.approx(sorted(means), abs=0.05)  # one decimal
-    shares = [float(one) for one in re.findall(r"--share:([\d.]+)%", heat)]
+    shares = [float(number) for number in re.findall(r"--share:([\d.]+)%", heat)]
     assert (min(shares), max(shares)) == (0, 100)
     assert cells[shares.index(100)] == max(cells)
 
@@ -175,9 +180,9 @@ def test_the_page_is_the_same_bytes(text: str, result: Result, predicted: Result
 
 @pytest.mark.slow
 def test_a_partial_run_is_marked(text: str, result: Result) -> None:
-    said = "<b>Interrupted:</b> replicates or points are missing."
-    assert said in page([(Result(result.run | {"partial": True}, result.tables), None)])
-    assert said not in text
+    notice = "<b>Interrupted:</b> replicates or points are missing."
+    assert notice in page([(Result(result.run | {"partial": True}, result.tables), None)])
+    assert notice not in text
 
 
 @pytest.mark.slow
@@ -193,8 +198,8 @@ def test_thinning_keeps_the_ends_of_values_and_of_time() -> None:
     thin = live.thinned(time, values, 1000)
     assert len(thin["y"]) == 1000
     assert max(thin["y"]) == pytest.approx(values.max(), rel=1e-3)
-    at = thin["x0"] + thin["dx"] * thin["y"].index(max(thin["y"]))
-    assert at == pytest.approx(54.321, abs=0.2)  # one of 500 intervals of 100 s
+    peak_s = thin["x0"] + thin["dx"] * thin["y"].index(max(thin["y"]))
+    assert peak_s == pytest.approx(54.321, abs=0.2)  # one of 500 intervals of 100 s
     assert live.thinned(time[:5], values[:5], 1000)["y"] == live.rounded(values[:5])
 
 

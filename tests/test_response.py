@@ -29,21 +29,21 @@ def edges(rates: list[float]) -> list[float]:
 def test_a_fall_by_hand() -> None:
     #        before 100      | step at 4
     rates = [100, 90, 110, 100, 80, 60, 50, 30, 40, 40, 40, 40]
-    told = response(edges(rates), rates, 4)
-    assert (told.before, told.after) == (100, 40)
-    assert told.halved_s == 3  # 50 in the third interval
-    assert told.reached_s == 3  # 40/0.8 = 50
-    assert told.beyond == pytest.approx(1 - 30 / 40)
+    measured = response(edges(rates), rates, 4)
+    assert (measured.before, measured.after) == (100, 40)
+    assert measured.halved_s == 3  # 50 in the third interval
+    assert measured.reached_s == 3  # 40/0.8 = 50
+    assert measured.beyond == pytest.approx(1 - 30 / 40)
     assert response(edges(rates), rates, 4, share=0.95).reached_s == 4
 
 
 def test_a_rise_by_hand() -> None:
     rates = [10, 10, 20, 70, 120, 105, 100, 95, 100, 100]
-    told = response(edges(rates), rates, 2)
-    assert (told.before, told.after) == (10, 98.75)
-    assert told.reached_s == 3
-    assert math.isnan(told.halved_s)
-    assert told.beyond == pytest.approx(120 / 98.75 - 1)
+    measured = response(edges(rates), rates, 2)
+    assert (measured.before, measured.after) == (10, 98.75)
+    assert measured.reached_s == 3
+    assert math.isnan(measured.halved_s)
+    assert measured.beyond == pytest.approx(120 / 98.75 - 1)
 
 
 def test_what_falls_to_nothing_what_stays_and_what_is_not_known() -> None:
@@ -57,8 +57,13 @@ def test_what_falls_to_nothing_what_stays_and_what_is_not_known() -> None:
 
 
 def test_what_the_step_cuts_in_two_counts_for_neither_side() -> None:
-    told = response([0, 1, 2, 3, 4, 5], [8, 8, 999, 4, 4], 2.5)
-    assert (told.before, told.after, told.reached_s, told.halved_s) == (8, 4, 1.5, 1.5)
+    measured = response([0, 1, 2, 3, 4, 5], [8, 8, 999, 4, 4], 2.5)
+    assert (measured.before, measured.after, measured.reached_s, measured.halved_s) == (
+        8,
+        4,
+        1.5,
+        1.5,
+    )
 
 
 @pytest.mark.slow
@@ -77,21 +82,22 @@ def test_a_response_knows_no_unit_and_no_zero_of_time(
     assert response(edges(rates), rates, step, share).reached_s <= len(rates) - step, (
         "it is reached in any case"
     )
-    told = response(edges(rates), rates, step)
+    measured = response(edges(rates), rates, step)
     other = response(np.array(edges(rates)) + shift, np.array(rates) * factor, step + shift)
     assert tuple(other) == pytest.approx(
-        (told.before * factor, told.after * factor, told.reached_s, told.halved_s, told.beyond),
+        (measured.before * factor, measured.after * factor, measured.reached_s, measured.halved_s,
+         measured.beyond),
         rel=1e-6, abs=1e-6, nan_ok=True,
     )  # fmt: skip
-    assert 0 < told.reached_s <= len(rates) - step
-    assert told.beyond >= 0
-    assert math.isnan(told.halved_s) or told.halved_s <= len(rates) - step
+    assert 0 < measured.reached_s <= len(rates) - step
+    assert measured.beyond >= 0
+    assert math.isnan(measured.halved_s) or measured.halved_s <= len(rates) - step
 
 
 def test_an_outage_by_hand() -> None:
     rates = [100, 100, 90, 40, 10, 5, 30, 80, 100, 100]
-    told = outage(edges(rates), rates, 2, 5)
-    assert tuple(told) == (100, 0.9, 0.1, 3)
+    measured = outage(edges(rates), rates, 2, 5)
+    assert tuple(measured) == (100, 0.9, 0.1, 3)
     assert outage(edges(rates), rates, 2, 5, share=1).recovered_s == 4
     # One that doubles without feedback, and never recovers.
     worse = outage(edges(rates), [10, 10, 20, 40, 80, 1, 1, 1, 1, 1], 2, 5)
@@ -130,9 +136,9 @@ def test_numbers_of_a_response_are_metrics_of_flows() -> None:
 def test_one_step_of_several_and_flows_that_are_not_there() -> None:
     rates = [400.0] * 30 + [200.0] * 30 + [100.0] * 30
     result = sampled([{"f": [rates], "short": [[50.0] * 40]}])
-    told = by_replicate(result, response_to("before", 6, 0.5, within_s=(3, 9)))
-    assert told[0, "f"] == {0: pytest.approx(200e3)}
-    assert math.isnan(told[0, "short"][0])
+    values = by_replicate(result, response_to("before", 6, 0.5, within_s=(3, 9)))
+    assert values[0, "f"] == {0: pytest.approx(200e3)}
+    assert math.isnan(values[0, "short"][0])
     assert by_replicate(result, response_to("after", 3, 0.5, within_s=(0, 6)))[0, "f"] == {
         0: pytest.approx(200e3)
     }
@@ -153,8 +159,10 @@ def test_of_several_instances_it_is_their_mean_that_responds() -> None:
 
 def test_intervals_end_at_the_step_wherever_the_measured_time_begins() -> None:
     rates = [200.0] * 57 + [50.0] * 63
-    told = by_replicate(sampled([{"f": [rates]}], warmup_s=0.3), response_to("reached_s", 5.7, 1.0))
-    assert told[0, "f"] == {0: pytest.approx(1)}
+    values = by_replicate(
+        sampled([{"f": [rates]}], warmup_s=0.3), response_to("reached_s", 5.7, 1.0)
+    )
+    assert values[0, "f"] == {0: pytest.approx(1)}
 
 
 def test_rounds_are_round_trips_of_before() -> None:
@@ -197,13 +205,13 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "
 
 def test_a_step_of_bandwidth_in_a_run() -> None:
     result = simulate(Scenario.from_toml(STEPPED))
-    for what, low, high in (
+    for name, low, high in (
         ("before", 9e6, 10e6 / 1.04),
         ("after", 2.3e6, 2.5e6),
         ("reached_s", 1, 2),
     ):
-        [told] = summarise(result, response_to(what, 30, 1.0, "delivered"))
-        assert low <= told.interval.mean <= high, what
+        [summary] = summarise(result, response_to(name, 30, 1.0, "delivered"))
+        assert low <= summary.interval.mean <= high, name
 
 
 def test_a_step_of_loss_in_a_run() -> None:
@@ -215,7 +223,7 @@ def test_a_step_of_loss_in_a_run() -> None:
         Scenario.from_toml(STEPPED).replace({"hops.out.link": link, "hops.out.impairments": [loss]})
     )
     [before], [after], [halved] = (
-        summarise(result, response_to(what, 30, 1.0)) for what in ("before", "after", "halved_s")
+        summarise(result, response_to(name, 30, 1.0)) for name in ("before", "after", "halved_s")
     )
     assert after.interval.high < before.interval.low / 3
     assert 1 <= halved.interval.mean <= 5
@@ -233,7 +241,7 @@ def test_a_blackout_in_a_run() -> None:
         delivered.interval.mean == 0
     )  # except for packets that had crossed the hop, and arrived 20 ms later
     worst, recovered = (
-        summarise(result, outage_of(what, 30, 35, 1.0))[0] for what in ("worst", "recovered_s")
+        summarise(result, outage_of(name, 30, 35, 1.0))[0] for name in ("worst", "recovered_s")
     )
     assert 0 < worst.interval.mean < 1
     # Timeouts of 1 s, 2 s and 4 s after one at 30 s: the next is at 37 s, followed by slow start.

@@ -227,7 +227,7 @@ def test_packets_and_captures_on_request(leaky_pipe: Scenario, tmp_path: Path) -
     kept.save(folder, replace=True)  # captures are ours, and are replaced
 
 
-@pytest.mark.parametrize("contents", [RESULT, GALLERY, COMPARISON], ids=lambda one: one.noun)
+@pytest.mark.parametrize("contents", [RESULT, GALLERY, COMPARISON], ids=lambda kind: kind.noun)
 def test_what_a_kill_leaves_is_in_nobodys_way(contents: Contents, tmp_path: Path) -> None:
     class Killed(BaseException):
         pass
@@ -251,10 +251,10 @@ def test_what_a_kill_leaves_is_in_nobodys_way(contents: Contents, tmp_path: Path
 
 @pytest.mark.slow
 def test_progress_rises_to_one(leaky_pipe: Scenario) -> None:
-    told: list[float] = []
-    simulate(leaky_pipe.replace(duration="60 s"), progress=told.append)
-    assert told == sorted(told)
-    assert all(0 <= share <= 1 for share in told)
+    shares: list[float] = []
+    simulate(leaky_pipe.replace(duration="60 s"), progress=shares.append)
+    assert shares == sorted(shares)
+    assert all(0 <= share <= 1 for share in shares)
 
 
 def test_a_large_table_is_read_when_it_is_asked_for(leaky_pipe: Scenario, tmp_path: Path) -> None:

@@ -64,12 +64,15 @@ def test_replace_makes_a_copy(leaky_pipe: Scenario) -> None:
 
 def test_what_is_given_is_no_longer_swept(leaky_pipe: Scenario) -> None:
     path, control = "hops.wireless.impairments.0.probability", "flows.main.transport.control.kind"
-    one = leaky_pipe.replace({path: "1 %"})
-    assert [point.assignments for point in one.expand()] == [{control: "reno"}, {control: "cubic"}]
+    fixed = leaky_pipe.replace({path: "1 %"})
+    assert [point.assignments for point in fixed.expand()] == [
+        {control: "reno"},
+        {control: "cubic"},
+    ]
     assert {
-        point.scenario.hops["wireless"].impairments[0].probability for point in one.expand()
+        point.scenario.hops["wireless"].impairments[0].probability for point in fixed.expand()
     } == {"1 %"}
-    assert "sweep" not in one.replace({control: "vegas"}).tree
+    assert "sweep" not in fixed.replace({control: "vegas"}).tree
     # A sweep given together with the value is intended, in either order.
     for changes in (
         {path: "1 %", "sweep": {path: ["2 %"]}},
@@ -226,7 +229,7 @@ def test_data_is_read_as_the_engine_reads_it(leaky_pipe: Scenario, unit: str) ->
     [
         ("fast", "wrong-type"),
         ("45 furlongs", "wrong-unit"),
-        *((one, "wrong-type") for one in ("", None, True, [])),
+        *((value, "wrong-type") for value in ("", None, True, [])),
     ],
 )
 def test_what_is_no_quantity_is_refused(written: object, code: str) -> None:
@@ -321,9 +324,11 @@ def test_derived_values_are_plain_in_the_resolved_scenario() -> None:
     assert resolved.duration == "4 s"
     assert resolved.hops["b"].queue.limit == "25000 bytes"
     assert "values" not in resolved.tree
-    told = {one["field"]: (one["value"], one["sources"]) for one in scenario.derived()}
+    by_field = {
+        derived["field"]: (derived["value"], derived["sources"]) for derived in scenario.derived()
+    }
     bdp = ["BDP = 10 Mbit/s × 40 ms (flow f)"]
-    assert told["hops.b.queue.limit"] == ("25000 bytes", bdp)
+    assert by_field["hops.b.queue.limit"] == ("25000 bytes", bdp)
     assert resolved.derived() == []
     faster = scenario.replace({"values.rate": "20 Mbit/s"}).resolve()
     assert faster.hops["b"].queue.limit == "50000 bytes"

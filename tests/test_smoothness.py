@@ -61,16 +61,16 @@ def test_equivalence_is_symmetric_a_share_and_one_with_itself(
 @pytest.mark.slow
 @given(rates, st.floats(1e-3, 1e3))
 def test_variation_knows_no_unit(values: list[float], factor: float) -> None:
-    one, other = (
+    plain, other = (
         coefficient_of_variation(values),
         coefficient_of_variation(np.multiply(values, factor)),
     )
-    assert one == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True)
-    assert math.isnan(one) or one >= 0
+    assert plain == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True)
+    assert math.isnan(plain) or plain >= 0
 
 
-def mean(result, what) -> float:
-    return summarise(result, what)[0].interval.mean
+def mean(result, quantity) -> float:
+    return summarise(result, quantity)[0].interval.mean
 
 
 def test_a_constant_rate_has_no_variation_at_any_time_scale() -> None:
@@ -143,8 +143,8 @@ def test_instances_together_or_each_and_runs_that_are_not_to_be_reliable_are_lef
     wave, flat = [100.0, 300.0] * 50, [200.0] * 100
     replicates = [{"f": [wave, flat]}, {"f": [wave, flat]}, {"f": [wave, wave]}]
     each = {
-        one.subject: one.interval
-        for one in summarise(sampled(replicates), rate_cov(0.1, each=True))
+        summary.subject: summary.interval
+        for summary in summarise(sampled(replicates), rate_cov(0.1, each=True))
     }
     swing = coefficient_of_variation(wave)
     assert each["f/0"] == pytest.approx((swing, 0, 3))
@@ -163,8 +163,8 @@ def test_what_is_sent_is_not_what_is_delivered_or_allowed() -> None:
         index, "delivered_bytes", [delivered]
     )
     assert mean(result, rate_cov(0.1, "delivered")) > 1
-    for of in ("sent", "allowed"):
-        assert mean(result, rate_cov(0.1, of)) == pytest.approx(0, abs=1e-9)
+    for source in ("sent", "allowed"):
+        assert mean(result, rate_cov(0.1, source)) == pytest.approx(0, abs=1e-9)
 
 
 def test_equivalence_of_two_flows_at_a_time_scale() -> None:
@@ -180,9 +180,9 @@ def test_equivalence_of_two_flows_at_a_time_scale() -> None:
 
 def test_a_time_scale_that_samples_do_not_show_is_refused_in_one_line() -> None:
     result = sampled([{"f": [[100.0] * 100]}], every_s=0.5)
-    for what in (rate_cov(0.2), equivalence_of("f", "f", 0.2)):
+    for quantity in (rate_cov(0.2), equivalence_of("f", "f", 0.2)):
         with refused("contradiction", "time scale", "0.2 s", "0.5 s"):
-            summarise(result, what)
+            summarise(result, quantity)
     with refused("out-of-range", "time scale"):
         summarise(result, rate_cov(0))
     with refused("unknown-name", "flow", "g"):
@@ -202,19 +202,21 @@ def test_the_figure_of_a_run_and_its_numbers(leaky_pipe: Scenario) -> None:
     steady |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
     result = simulate(point.replace(flows=[flow | {"count": 2}, steady], duration="21 s"))
     of_scale = {
-        scale: {one.subject: one.interval.mean for one in summarise(result, rate_cov(scale))}
+        scale: {
+            summary.subject: summary.interval.mean for summary in summarise(result, rate_cov(scale))
+        }
         for scale in shown_time_scales(result)
     }
     assert list(of_scale) == [0.2, 0.5, 1, 2]
     # A packet more or less of the 17 in 0.2 s, and TCP's saw-teeth.
-    assert all(0 <= told["steady"] < 0.06 < 0.1 < told["main"] for told in of_scale.values())
+    assert all(0 <= means["steady"] < 0.06 < 0.1 < means["main"] for means in of_scale.values())
     [axes] = plot.draw(variation(result)).axes
     lines = {
         line.get_label(): line.get_ydata() for line in axes.lines if line.get_label()[0] != "_"
     }
     assert list(lines) == ["main ×2 (Reno)", "steady (UDP)"]
     np.testing.assert_allclose(
-        lines["main ×2 (Reno)"], [told["main"] for told in of_scale.values()]
+        lines["main ×2 (Reno)"], [means["main"] for means in of_scale.values()]
     )
     with refused("contradiction", "time scale"):
         variation(result, time_scales_s=[0.01])

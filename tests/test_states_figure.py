@@ -32,7 +32,7 @@ def test_it_names_states_and_lines(recorded: Result) -> None:
     shown = words(draw(states(recorded)))
     assert {"in flight", "cwnd", "sample", "max_bw"} <= shown
     assert "long-term bound" not in shown, "version 1 has none"
-    assert any(one.startswith("startup") for one in shown)
+    assert any(text.startswith("startup") for text in shown)
 
 
 def test_a_suite_may_give_other_names_and_marks(recorded: Result) -> None:

@@ -73,16 +73,16 @@ def test_a_piece_of_a_saw_tooth_has_not_settled_however_narrow_its_interval(
 def test_what_is_told_of_an_epoch_that_was_not_seen_holds_in_a_run_that_is_long_enough(
     unsettled: Result,
 ) -> None:
-    told = judge(unsettled).verdicts[0, "main"]
-    assert told.epoch_s is not None
-    assert told.duration_s is not None
-    found = judge(simulate(slow(duration=f"{told.duration_s:g} s", replicates=1))).verdicts[
+    forecast = judge(unsettled).verdicts[0, "main"]
+    assert forecast.epoch_s is not None
+    assert forecast.duration_s is not None
+    long_run = judge(simulate(slow(duration=f"{forecast.duration_s:g} s", replicates=1))).verdicts[
         0, "main"
     ]
-    assert found.settled, found.reason
+    assert long_run.settled, long_run.reason
     # The saw-tooth leaves out recovery and the round trip after the overflow: a few of some
     # hundred.
-    assert found.epoch_s == pytest.approx(told.epoch_s, rel=0.15)
+    assert long_run.epoch_s == pytest.approx(forecast.epoch_s, rel=0.15)
 
 
 def test_a_short_saw_tooth_has_settled(settled: Result) -> None:
@@ -150,8 +150,8 @@ def test_goodput_that_still_changes_is_noticed(settled: Result) -> None:
     samples = settled.tables["samples"]
     time_s = samples["time_s"].to_numpy()
     grown = pa.array((time_s**2 * 1e4).astype(np.int64))
-    at = samples.column_names.index("delivered_bytes")
-    tables = {**settled.tables, "samples": samples.set_column(at, "delivered_bytes", grown)}
+    index = samples.column_names.index("delivered_bytes")
+    tables = {**settled.tables, "samples": samples.set_column(index, "delivered_bytes", grown)}
     verdict = judge(replace(settled, tables=tables)).verdicts[0, "main"]
     assert verdict.settled is False
     assert "still changes" in verdict.reason
@@ -247,9 +247,9 @@ def test_doors_mark_what_has_not_settled_and_warn_in_one_line(tmp_path: Path) ->
         .invoke(cli, ["simulate", str(file), "-o", str(tmp_path / "run"), "--json"])
         .stdout
     )
-    said = json.loads(answer)
-    assert said["flows"][0]["stationarity"]["settled"] is False
-    assert {hop["hop"]: hop["unsettled"] for hop in said["hops"]} == {
+    document = json.loads(answer)
+    assert document["flows"][0]["stationarity"]["settled"] is False
+    assert {hop["hop"]: hop["unsettled"] for hop in document["hops"]} == {
         "bottleneck": True,
         "return": False,
     }
@@ -277,7 +277,7 @@ def test_everything_that_a_flow_concerns_is_marked_with_it() -> None:
     for name in METRICS:
         subjects = {value.subject for value in METRICS[name].values(result)}
         expected = subjects - {"page", "return"} if METRICS[name].settles else set()
-        assert {one for one in subjects if judged.marks(name, 0, one)} == expected, name
+        assert {subject for subject in subjects if judged.marks(name, 0, subject)} == expected, name
     assert judged.marks("equivalence", 0, "all flows")
     assert judged.marks("packet_delay_p99", 0, "bottleneck/main")
     table = flow_table(flow_rows(result))

@@ -57,28 +57,28 @@ def result(asked: Scenario) -> Result:
     return simulate(asked)
 
 
-def found(result: Result, what: Metric) -> set[str]:
-    return {value.subject for value in what.values(result)}
+def subjects_of(result: Result, metric: Metric) -> set[str]:
+    return {value.subject for value in metric.values(result)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", METRICS.values(), ids=lambda what: what.name)
-def test_values_are_of_the_stated_kind(asked: Scenario, result: Result, what: Metric) -> None:
-    names = what.subjects.names(asked.resolve().tree)
+@pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.name)
+def test_values_are_of_the_stated_kind(asked: Scenario, result: Result, metric: Metric) -> None:
+    names = metric.subjects.names(asked.resolve().tree)
     # Convergence is of flows that share; other metrics have a value, perhaps an unknown one, of
     # every flow or hop.
-    unshared = {"voice", "pages"} if what.name == "convergence_time" else set()
-    assert found(result, what) == set(names) - unshared
+    unshared = {"voice", "pages"} if metric.name == "convergence_time" else set()
+    assert subjects_of(result, metric) == set(names) - unshared
 
 
-@pytest.mark.parametrize("function", WITH_PARAMETERS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("function", WITH_PARAMETERS, ids=lambda function: function.__name__)
 def test_values_of_made_metrics_are_too(
     asked: Scenario, result: Result, function: Callable[..., Metric]
 ) -> None:
     made = MADE[function]
-    arriving = {one for one in found(result, made) if one.startswith("pages/")}
-    assert found(result, made) - arriving
-    assert found(result, made) - arriving <= set(made.subjects.names(asked.resolve().tree))
+    arriving = {subject for subject in subjects_of(result, made) if subject.startswith("pages/")}
+    assert subjects_of(result, made) - arriving
+    assert subjects_of(result, made) - arriving <= set(made.subjects.names(asked.resolve().tree))
 
 
 def test_kinds_of_subjects(asked: Scenario) -> None:
@@ -93,7 +93,9 @@ def test_kinds_of_subjects(asked: Scenario) -> None:
 
 
 WITHOUT_PARAMETERS = [
-    one["name"] for one in registry()["queues"] if not set(one["parameters"].get("required", ()))
+    element["name"]
+    for element in registry()["queues"]
+    if not set(element["parameters"].get("required", ()))
 ]
 
 
@@ -102,8 +104,8 @@ WITHOUT_PARAMETERS = [
 def test_the_classes_of_every_queue_are_known(queue: str) -> None:
     """Names of subjects come from facts: no other queue than those has classes."""
     asked = of_queue({"kind": queue})
-    what = METRICS["packet_delay_p50"]
-    assert found(simulate(asked), what) == set(what.subjects.names(asked.resolve().tree))
+    metric = METRICS["packet_delay_p50"]
+    assert subjects_of(simulate(asked), metric) == set(metric.subjects.names(asked.resolve().tree))
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def first(**changes: object) -> Scenario:
     return load(FIRST).replace({"duration": "10 s", "replicates": 2} | named)
 
 
-def said(result: Result) -> str:
+def sentences_of(result: Result) -> str:
     """The sentences about a result."""
     rows, hops = run_tables.flow_rows(result), run_tables.hop_rows(result)
     return " ".join(summary.sentences(result, rows, hops))
@@ -74,13 +74,13 @@ def delay_ms(text: str) -> float:
 def test_a_round_trip_that_is_longer_without_a_queue_is_not_called_queueing(
     scenario: Scenario,
 ) -> None:
-    text = said(simulate(scenario))
+    text = sentences_of(simulate(scenario))
     assert "short" in text
     assert delay_ms(text) < 0.1
 
 
 def test_a_full_buffer_is_a_queueing_delay_that_advice_may_shorten() -> None:
-    text = said(simulate(first()))
+    text = sentences_of(simulate(first()))
     assert delay_ms(text) == pytest.approx(48, abs=10)  # of at most 60 ms: 50 packets at 10 Mbit/s
     assert "short" not in text
     assert "ackclock advise buffer" in text
@@ -107,7 +107,7 @@ def test_an_interrupted_result_counts_the_runs_that_it_holds() -> None:
     for words in (partial.averaging, summary.title(partial)):
         assert "3 r" in words
         assert "1 of them cut short" in words
-    [few] = [one for one in of_result(partial, judge(partial)) if "replicates" in one.lead]
+    [few] = [reason for reason in of_result(partial, judge(partial)) if "replicates" in reason.lead]
     assert (few.good, few.rest[:2]) == (False, "3 ")
 
 
@@ -116,11 +116,11 @@ def test_identical_replicates_are_no_evidence() -> None:
     assert same.identical == {0}
     assert "identical" in same.averaging
     assert "±" not in same.averaging
-    [said] = [one for one in of_result(same, judge(same)) if "replicates" in one.lead]
-    assert (said.good, said.lead) == (False, "Identical replicates:")
+    [reason] = [reason for reason in of_result(same, judge(same)) if "replicates" in reason.lead]
+    assert (reason.good, reason.lead) == (False, "Identical replicates:")
     differ = simulate(first(replicates=5))
     assert differ.identical == frozenset()
-    assert any(one.lead == "Enough replicates:" for one in of_result(differ, judge(differ)))
+    assert any(reason.lead == "Enough replicates:" for reason in of_result(differ, judge(differ)))
     assert simulate(first(flows__download__start="0 s", replicates=1)).identical == frozenset()
 
 
@@ -161,8 +161,8 @@ def test_a_prediction_with_a_violated_assumption_is_marked() -> None:
 )
 def test_a_flow_without_means_has_a_reason(change: dict[str, object], why: str) -> None:
     result = simulate(first(**change))
-    assert why in said(result)
-    leads = [one.lead for one in of_result(result, judge(result))]
+    assert why in sentences_of(result)
+    leads = [reason.lead for reason in of_result(result, judge(result))]
     assert "Nothing was measured:" in leads
     assert not any("replicates" in lead for lead in leads)
 

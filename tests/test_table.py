@@ -75,7 +75,7 @@ def test_a_value_that_several_paths_have_is_written_once() -> None:
     point = {"hops.line.delay": "5 ms", "hops.back.delay": "5 ms", "hops.line.queue.limit": 9}
     assert assigned(point) == ["line.delay and back.delay 5 ms", "limit 9"]
     other = {"hops.line.delay": "7 ms", "hops.back.delay": "7 ms", "hops.line.queue.limit": 5}
-    rows = [{"control": "reno", "assignments": one} for one in (point, other)]
+    rows = [{"control": "reno", "assignments": assignments} for assignments in (point, other)]
     assert swept_paths(rows) == ["hops.line.delay", "hops.line.queue.limit"]
     other["hops.back.delay"] = "8 ms"
     assert swept_paths(rows) == list(point)

@@ -26,8 +26,8 @@ def test_a_template_can_be_run(name: str, tmp_path: Path) -> None:
     delivered = {row["subject"]: row["goodput"] for row in result.frame("goodput").to_pylist()}
     assert delivered.keys() == {flow["name"] for flow in scenario.tree["flows"]}
     assert all(rate > 0 for rate in delivered.values())
-    one = template(name)
-    assert one.summary.endswith(".")
+    chosen = template(name)
+    assert chosen.summary.endswith(".")
     # What is written back as TOML is the same scenario.
     assert type(scenario).from_toml(scenario.to_toml()).tree == scenario.tree
 
@@ -44,7 +44,7 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(cli, ["new", "lte", "-o", str(path)])
     check(error_of(outcome), "file", f"{path}", "--force")
     assert path.read_text() == "mine"
-    assert [one.name for one in tmp_path.iterdir()] == ["lab.toml"]
+    assert [file.name for file in tmp_path.iterdir()] == ["lab.toml"]
     new("lte", "-o", str(path), "--force")
     assert path.read_text() == template("lte").text
     assert (tmp_path / "lte-downlink.csv").read_text() == template("lte").files["lte-downlink.csv"]

@@ -86,8 +86,8 @@ class Installed:
 
 
 def is_the_package_of_the_wheel(installed: Installed) -> None:
-    found = installed.python("-c", "import ackclock; print(ackclock.__file__)")
-    assert Path(found.strip()).is_relative_to(installed.place)
+    printed = installed.python("-c", "import ackclock; print(ackclock.__file__)")
+    assert Path(printed.strip()).is_relative_to(installed.place)
 
 
 def simulates_evaluates_and_has_what_lies_beside_the_code(installed: Installed) -> None:
@@ -111,7 +111,7 @@ def simulates_evaluates_and_has_what_lies_beside_the_code(installed: Installed) 
 
 def exports_the_lab_page(installed: Installed) -> None:
     installed.ackclock("lab", "export", "path.toml", "-o", "page")
-    names = {one.name for one in (installed.folder / "page").iterdir()}
+    names = {path.name for path in (installed.folder / "page").iterdir()}
     assert {"index.html", "engine.wasm", "base.css", "figures.js"} <= names
 
 
@@ -124,7 +124,7 @@ def finds_the_loader_of_the_other_wheel(installed: Installed) -> Path:
 
 def links_what_its_list_says(loader: Path) -> None:
     needed = {line.split()[0] for line in run("ldd", loader).splitlines()}
-    ours = {name for name, one in linked().items() if one.get("scope") == "excluded"}
+    ours = {name for name, library in linked().items() if library.get("scope") == "excluded"}
     # What else a program of Rust needs is the C library and its parts.
     common = {"linux-vdso.so.1", "libgcc_s.so.1", "libc.so.6"}
     assert {Path(name).name for name in needed if "ld-linux" not in name} - common == ours
@@ -132,8 +132,8 @@ def links_what_its_list_says(loader: Path) -> None:
 
 def loads_a_control(loader: Path) -> None:
     objects = ROOT / "crates" / "ackclock-core" / "bpf"
-    said = json.loads(run(loader, "check", objects / "aimd.bpf.o"))
-    assert said["loaded"]["parameters"] == {"alpha": 1, "beta_percent": 50}
+    answer = json.loads(run(loader, "check", objects / "aimd.bpf.o"))
+    assert answer["loaded"]["parameters"] == {"alpha": 1, "beta_percent": 50}
 
 
 def lacking() -> str | None:
@@ -236,10 +236,10 @@ def test_the_extra_names_the_wheel_of_this_version() -> None:
 def linked() -> dict[str, dict[str, object]]:
     """The libraries that the program links, by name."""
     listed = json.loads((CRATE / "linked.cyclonedx.json").read_text("utf-8"))
-    return {one["name"]: one for one in listed["components"]}
+    return {library["name"]: library for library in listed["components"]}
 
 
 def test_the_list_of_linked_libraries_names_the_libbpf_that_is_compiled() -> None:
     packages = tomllib.loads((CRATE / "Cargo.lock").read_text("utf-8"))["package"]
-    [sources] = [one["version"] for one in packages if one["name"] == "libbpf-sys"]
+    [sources] = [package["version"] for package in packages if package["name"] == "libbpf-sys"]
     assert linked()["libbpf"]["version"] == sources.partition("+v")[2]

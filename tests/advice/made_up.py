@@ -24,7 +24,7 @@ def markov_rows(
 
 def write_csv(path: Path, begins: np.ndarray, rates: np.ndarray, length_s: float) -> Path:
     """Writes rows of time and rate; the last one only marks the end of the trace."""
-    rows = [f"{at:.9f},{rate}" for at, rate in zip(begins, rates, strict=True)]
+    rows = [f"{time_s:.9f},{rate}" for time_s, rate in zip(begins, rates, strict=True)]
     path.write_text(
         "\n".join(["time_s,rate_bit_per_s", *rows, f"{length_s},{rates[-1]}", ""]), encoding="utf-8"
     )

@@ -95,7 +95,7 @@ def small() -> Scenario:
 
 
 @pytest.fixture(scope="module")
-def found(small: Scenario) -> BufferAdvice:
+def buffer_advice(small: Scenario) -> BufferAdvice:
     return advise_buffer(small, utilisation="90 %", p99_delay="20 ms")
 
 
@@ -106,41 +106,47 @@ def trials_of(scenario: Scenario) -> Trials:
 
 @pytest.mark.slow
 def test_the_answer_meets_all_targets_and_the_next_smaller_buffer_does_not(
-    found: BufferAdvice,
+    buffer_advice: BufferAdvice,
 ) -> None:
-    assert found.status == "found"
-    assert found.answer is not None
-    assert found.below is not None
-    assert found.answer.meets_all(found.targets)
-    assert not found.below.meets_all(found.targets)
+    assert buffer_advice.status == "found"
+    assert buffer_advice.answer is not None
+    assert buffer_advice.below is not None
+    assert buffer_advice.answer.meets_all(buffer_advice.targets)
+    assert not buffer_advice.below.meets_all(buffer_advice.targets)
     assert (
-        found.below.setting.size < found.answer.setting.size <= 1 + 1.05 * found.below.setting.size
+        buffer_advice.below.setting.size
+        < buffer_advice.answer.setting.size
+        <= 1 + 1.05 * buffer_advice.below.setting.size
     )
-    assert found.binding is found.targets[0]
-    assert found.known_from is not None
-    assert 1 <= found.known_from <= found.answer.setting.size
+    assert buffer_advice.binding is buffer_advice.targets[0]
+    assert buffer_advice.known_from is not None
+    assert 1 <= buffer_advice.known_from <= buffer_advice.answer.setting.size
     # All sizes below the interval that were tried are clearly too small.
     of_utilisation = [
-        one.setting.size for one in tails(found) if one.judge(found.targets[0]) == "missed"
+        trial.setting.size
+        for trial in tails(buffer_advice)
+        if trial.judge(buffer_advice.targets[0]) == "missed"
     ]
-    assert max(of_utilisation) < found.known_from
+    assert max(of_utilisation) < buffer_advice.known_from
 
 
-def test_the_delay_bounds_the_buffer_from_above_by_what_it_holds(found: BufferAdvice) -> None:
+def test_the_delay_bounds_the_buffer_from_above_by_what_it_holds(
+    buffer_advice: BufferAdvice,
+) -> None:
     # p99 of the drop-tail delay is always some packets short of a full queue, so at most B/C. 16
     # packets of 1.2 ms fit, and no more if the queue is full for more than 1 % of the time.
-    assert found.largest == 16
-    assert found.hop.packet_s == pytest.approx(1.2e-3)
-    for one in tails(found):
-        full_s = one.setting.size * found.hop.packet_s
-        assert one.intervals["delay_p99_s"].mean <= full_s * 1.0001
+    assert buffer_advice.largest == 16
+    assert buffer_advice.hop.packet_s == pytest.approx(1.2e-3)
+    for trial in tails(buffer_advice):
+        full_s = trial.setting.size * buffer_advice.hop.packet_s
+        assert trial.intervals["delay_p99_s"].mean <= full_s * 1.0001
 
 
 @pytest.mark.slow
 def test_throughput_does_not_fall_with_the_buffer_nor_loss_rise(small: Scenario) -> None:
     trials = trials_of(small)
-    of = droptail(trials.hop)
-    each = [trials.outcome(of(size)).values for size in (2, 4, 8, 16, 32, 64, 128)]
+    setting = droptail(trials.hop)
+    each = [trials.outcome(setting(size)).values for size in (2, 4, 8, 16, 32, 64, 128)]
     for smaller, larger in pairwise(each):
         gained = interval([larger["utilisation"][r] - smaller["utilisation"][r] for r in range(4)])
         lost = interval([larger["loss"][r] - smaller["loss"][r] for r in range(4)])
@@ -153,23 +159,23 @@ def test_throughput_does_not_fall_with_the_buffer_nor_loss_rise(small: Scenario)
 
 def test_every_buffer_meets_the_same_seeds_and_further_batches_others(small: Scenario) -> None:
     trials = trials_of(small.replace(replicates=2))
-    of = droptail(trials.hop)
+    setting = droptail(trials.hop)
     starts = []
     for size, batch in ((5, 0), (50, 0), (5, 1), (50, 1)):
-        result = simulate(trials.with_queue(of(size), batch))
+        result = simulate(trials.with_queue(setting(size), batch))
         starts.append(result.tables["flows"]["start_s"].to_pylist())
     assert starts[0] == starts[1]
     assert starts[2] == starts[3]
     assert set(starts[0]).isdisjoint(starts[2])
-    outcome = trials.outcome(of(5), 2)
+    outcome = trials.outcome(setting(5), 2)
     assert sorted(outcome.values["utilisation"]) == [0, 1, 2, 3]
-    assert trials.outcome(of(5)) is outcome  # a known outcome is not run again
+    assert trials.outcome(setting(5)) is outcome  # a known outcome is not run again
 
 
 @pytest.mark.slow
 def test_one_flow_needs_what_the_saw_tooth_says() -> None:
     """Compares a settled single Reno flow with the model: spec 1.4 and `sawtooth` in rounds."""
-    one = Scenario.from_toml(SMALL).replace(
+    single_flow = Scenario.from_toml(SMALL).replace(
         {"flows.downloads.count": 1, "duration": "120 s", "warmup": "40 s",
          "flows.downloads.access_delay": "30 ms",
          "flows.downloads.transport": {
@@ -177,7 +183,7 @@ def test_one_flow_needs_what_the_saw_tooth_says() -> None:
              "delayed_ack": {"every": "1 packet"},
          }}
     )  # fmt: skip
-    advice = advise_buffer(one, utilisation="95 %")
+    advice = advise_buffer(single_flow, utilisation="95 %")
     assert advice.answer is not None
     [says] = advice.models
     assert says.label == "saw-tooth"
@@ -212,7 +218,7 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     advice = advise_buffer(small, utilisation="95 %", p99_delay="29 ms", loss="1.4 %")
     assert advice.status == "infeasible"
     assert advice.answer is advice.below is advice.largest is None
-    alone = {one.target.measure.name: one.sizes for one in advice.alone}
+    alone = {alone.target.measure.name: alone.sizes for alone in advice.alone}
     by_delay, by_loss = alone["delay_p99_s"], alone["loss"]
     assert by_delay is not None
     assert by_loss is not None
@@ -222,22 +228,24 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     assert last.setting.queue is not None
     assert last.setting.queue["kind"] == "adaptive_red"
     assert last.meets_all(advice.targets)
-    told = " ".join(phrases.answer(advice))
+    text = " ".join(phrases.answer(advice))
     assert (
         "No drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ 1.4 % "
-        "together." in told
+        "together." in text
     )
-    assert f"P99 delay ≤ 29 ms alone takes at most {by_delay.high.met} packets" in told
-    assert "Adaptive RED (12 ms) meets all targets" in told
+    assert f"P99 delay ≤ 29 ms alone takes at most {by_delay.high.met} packets" in text
+    assert "Adaptive RED (12 ms) meets all targets" in text
     table = phrases.aqm_table(advice)
     assert table is not None
-    assert [row[0] for row in table.texts] == [one.setting.label for one in advice.alternatives]
-    assert phrases.advised_queue(advice) in told
+    assert [row[0] for row in table.texts] == [trial.setting.label for trial in advice.alternatives]
+    assert phrases.advised_queue(advice) in text
 
 
-def test_queue_management_is_not_tried_unless_needed_or_asked_for(found: BufferAdvice) -> None:
-    assert found.answer is not None
-    assert not found.alternatives
+def test_queue_management_is_not_tried_unless_needed_or_asked_for(
+    buffer_advice: BufferAdvice,
+) -> None:
+    assert buffer_advice.answer is not None
+    assert not buffer_advice.alternatives
 
 
 @pytest.mark.slow
@@ -250,17 +258,17 @@ def test_every_queue_management_is_tried_on_request(small: Scenario) -> None:
     others = {"hop": None, "loss": "100 %", "completion_p95": None}
     assert question(small, **targets, **others) != advice.question
     assert question(small, **targets, **others, with_aqm=True) == advice.question
-    kinds = [one.setting.queue["kind"] for one in advice.alternatives if one.setting.queue]
+    kinds = [trial.setting.queue["kind"] for trial in advice.alternatives if trial.setting.queue]
     assert kinds == ["adaptive_red", "adaptive_red", "red", "codel", "pie", "pi2", "fq_codel"]
     managed = advice.managed
     assert managed is not None
     assert managed.meets_all(advice.targets)
-    told = " ".join(phrases.answer(advice))
-    assert re.search(f"{re.escape(managed.setting.label)} .*meets all targets: ", told)
+    text = " ".join(phrases.answer(advice))
+    assert re.search(f"{re.escape(managed.setting.label)} .*meets all targets: ", text)
     assert advice.recommended is not None
-    better = [one for one in advice.alternatives if aqm.is_better(one, advice.recommended)]
-    assert (advice.advised is managed) == any(one.meets_all(advice.targets) for one in better)
-    assert f"Beside the buffer of {advice.recommended.setting.size} packets that is " in told
+    better = [trial for trial in advice.alternatives if aqm.is_better(trial, advice.recommended)]
+    assert (advice.advised is managed) == any(trial.meets_all(advice.targets) for trial in better)
+    assert f"Beside the buffer of {advice.recommended.setting.size} packets that is " in text
 
 
 def test_the_best_queue_uses_the_link_most_then_drops_least() -> None:
@@ -283,7 +291,7 @@ def test_the_best_queue_uses_the_link_most_then_drops_least() -> None:
 def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> None:
     advice = advise_buffer(small.replace(replicates=2), utilisation="98 %", p99_delay="3 ms")
     assert advice.status == "infeasible"
-    assert not any(one.meets_all(advice.targets) for one in advice.alternatives)
+    assert not any(trial.meets_all(advice.targets) for trial in advice.alternatives)
     assert "No active queue management that was tried meets them either: " in " ".join(
         phrases.answer(advice)
     )
@@ -297,7 +305,7 @@ def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> 
     assert "comes nearest" in " ".join(phrases.answer(idle))
     # A queue that never overflows is as good as a larger one, so the search stops at the first of
     # them.
-    assert sum(one.intervals["loss"].mean == 0 for one in tails(idle)) <= 9
+    assert sum(trial.intervals["loss"].mean == 0 for trial in tails(idle)) <= 9
 
 
 @pytest.mark.long
@@ -308,7 +316,9 @@ def test_transfers_that_arrive_have_their_own_target() -> None:
     assert advice.status == "found"
     assert advice.answer is not None
     assert advice.answer.intervals["completion_p95_s"].high <= 2.5
-    assert {"utilisation", "completion_p95_s"} == {one.target.measure.name for one in advice.alone}
+    assert {"utilisation", "completion_p95_s"} == {
+        alone.target.measure.name for alone in advice.alone
+    }
     assert "p95 completion s" in phrases.buffer_table(advice).head
     assert phrases.aqm_table(advice) is None
 
@@ -317,7 +327,7 @@ def test_transfers_that_arrive_have_their_own_target() -> None:
 def test_transfers_alone_have_no_default_of_utilisation() -> None:
     text = SMALL[: SMALL.index("[[flows]]")] + PAGES
     advice = advise_buffer(Scenario.from_toml(text), completion_p95="2 s")
-    assert [one.measure.name for one in advice.targets] == ["completion_p95_s"]
+    assert [target.measure.name for target in advice.targets] == ["completion_p95_s"]
     with refused("missing", "targets"):
         advise_buffer(Scenario.from_toml(text))
 
@@ -336,8 +346,8 @@ def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
     assert not advice.hop.is_steady
     assert " on average" in phrases.title(advice)
     assert advice.answer.intervals["utilisation"].low >= 0.8
-    told = phrases.plain(advice)["answer"]
-    assert told["ms"] == pytest.approx(told["bytes"] * 8 / advice.hop.rate_bit_per_s * 1e3)
+    answer = phrases.plain(advice)["answer"]
+    assert answer["ms"] == pytest.approx(answer["bytes"] * 8 / advice.hop.rate_bit_per_s * 1e3)
 
 
 @pytest.mark.long
@@ -372,8 +382,8 @@ def test_the_hop_is_the_one_whose_link_is_used_most_or_the_one_named(small: Scen
 def test_a_link_without_a_rate_is_refused(small: Scenario) -> None:
     result = simulate(small.replace(replicates=1))
     hops = result.tables["hops"]
-    at = hops.column_names.index("capacity_bytes")
-    unknown = hops.set_column(at, "capacity_bytes", pa.nulls(hops.num_rows, pa.float64()))
+    column = hops.column_names.index("capacity_bytes")
+    unknown = hops.set_column(column, "capacity_bytes", pa.nulls(hops.num_rows, pa.float64()))
     with refused("no-data", "hops.link.link"):
         bottleneck(replace(result, tables={**result.tables, "hops": unknown}), None)
 
@@ -413,21 +423,21 @@ def made_up(trials: Trials, verdicts: dict[str, list[dict[int, list[float]]]]) -
     """
 
     def more(setting: Setting, before: object, batch: int) -> object:
-        found = {}
+        values = {}
         for name, batches in verdicts.items():
             by_size = batches[min(batch, len(batches) - 1)]
-            at = max(size for size in by_size if size <= setting.size)
+            listed = max(size for size in by_size if size <= setting.size)
             old = before.values[name] if before is not None else {}  # type: ignore[attr-defined]
-            found[name] = old | {
-                len(old) + number: value for number, value in enumerate(by_size[at])
+            values[name] = old | {
+                len(old) + number: value for number, value in enumerate(by_size[listed])
             }
-        return outcome_of(setting, found)
+        return outcome_of(setting, values)
 
     trials._more = more  # type: ignore[method-assign, assignment]
 
 
-def outcome_of(setting: Setting, found: dict[str, dict[int, float]]) -> Trial:
-    return Trial(setting, found, intervals(found), ())
+def outcome_of(setting: Setting, values: dict[str, dict[int, float]]) -> Trial:
+    return Trial(setting, values, intervals(values), ())
 
 
 BUSY = Target(MEASURES["utilisation"], 0.9)
@@ -462,9 +472,9 @@ def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(
     made_up(trials, steady)
     sizes = [500, 1000, 2000]
     alone = tuple(_alone(trials, target, sizes) for target in (BUSY, QUICK))
-    found = _together(trials, (BUSY, QUICK), sizes, alone)
-    assert found is not None
-    assert 1010 <= found.low.met < 1013
+    sizes_of_both = _together(trials, (BUSY, QUICK), sizes, alone)
+    assert sizes_of_both is not None
+    assert 1010 <= sizes_of_both.low.met < 1013
     # There is none if none exists.
     made_up(
         contrary := trials_of(small), steady | {"utilisation": [{1: [0.8] * 4, 1013: [0.95] * 4}]}
@@ -484,18 +494,18 @@ def test_a_run_of_few_saw_teeth_is_said_to_be(small: Scenario) -> None:
         {"flows.downloads.count": 1, "flows.downloads.access_delay": "80 ms", "replicates": 2,
          "hops.link.link.rate": "50 Mbit/s"}
     )  # fmt: skip
-    [said] = [
+    [warning] = [
         line
         for line in advise_buffer(long_pipe, utilisation="70 %").warnings
         if line.startswith("duration")
     ]
-    assert "20 s after a warm-up of 4 s is short" in said
+    assert "20 s after a warm-up of 4 s is short" in warning
 
 
-def test_a_run_of_many_saw_teeth_is_not(found: BufferAdvice) -> None:
-    assert found.answer is not None
-    assert found.answer.reductions > 4 * 5
-    assert not any(line.startswith("duration") for line in found.warnings)
+def test_a_run_of_many_saw_teeth_is_not(buffer_advice: BufferAdvice) -> None:
+    assert buffer_advice.answer is not None
+    assert buffer_advice.answer.reductions > 4 * 5
+    assert not any(line.startswith("duration") for line in buffer_advice.warnings)
 
 
 def test_a_cell_is_not_passed_over_for_the_wire_before_it() -> None:
@@ -507,7 +517,9 @@ def test_a_cell_is_not_passed_over_for_the_wire_before_it() -> None:
 
 def tails(advice: BufferAdvice) -> list:
     return [
-        one for one in advice.every if one.setting.queue and one.setting.queue["kind"] == "droptail"
+        trial
+        for trial in advice.every
+        if trial.setting.queue and trial.setting.queue["kind"] == "droptail"
     ]
 
 
@@ -521,25 +533,31 @@ def test_the_middle_is_within_and_no_more_than_twice_the_smallest(
     assert middle(smallest, largest) == within
 
 
-def test_what_is_advised_lies_within_and_was_shown_to_meet_all_targets(found: BufferAdvice) -> None:
-    assert found.recommended is not None
-    assert found.answer is not None
-    assert found.largest is not None
-    assert found.answer.setting.size < found.recommended.setting.size < found.largest
-    assert found.recommended.meets_all(found.targets)
-    told = phrases.plain(found)["recommended"]
+def test_what_is_advised_lies_within_and_was_shown_to_meet_all_targets(
+    buffer_advice: BufferAdvice,
+) -> None:
+    assert buffer_advice.recommended is not None
+    assert buffer_advice.answer is not None
+    assert buffer_advice.largest is not None
     assert (
-        told["packets"]
-        == found.recommended.setting.size
-        == middle(found.answer.setting.size, found.largest)
+        buffer_advice.answer.setting.size
+        < buffer_advice.recommended.setting.size
+        < buffer_advice.largest
+    )
+    assert buffer_advice.recommended.meets_all(buffer_advice.targets)
+    recommended = phrases.plain(buffer_advice)["recommended"]
+    assert (
+        recommended["packets"]
+        == buffer_advice.recommended.setting.size
+        == middle(buffer_advice.answer.setting.size, buffer_advice.largest)
     )
     assert (
-        told["delay_p99_s"]["low"]
-        <= told["delay_p99_s"]["mean"]
-        <= told["delay_p99_s"]["high"]
+        recommended["delay_p99_s"]["low"]
+        <= recommended["delay_p99_s"]["mean"]
+        <= recommended["delay_p99_s"]["high"]
         <= 0.02
     )
-    assert phrases.marks(found)[found.recommended.setting.size][0] == "recommended"
+    assert phrases.marks(buffer_advice)[buffer_advice.recommended.setting.size][0] == "recommended"
 
 
 def test_where_the_middle_misses_a_target_the_nearest_that_meets_all_is_advised(
@@ -548,10 +566,10 @@ def test_where_the_middle_misses_a_target_the_nearest_that_meets_all_is_advised(
     trials = trials_of(small)
     busy = {"utilisation": [{1: [0.8] * 4, 10: [0.95] * 4, 19: [0.8] * 4, 22: [0.95] * 4}]}
     made_up(trials, busy)
-    of = droptail(trials.hop)
+    setting = droptail(trials.hop)
     for size in (10, 22, 40):
-        trials.outcome(of(size))
-    assert trials.judge(of(20), BUSY) == "missed"
+        trials.outcome(setting(size))
+    assert trials.judge(setting(20), BUSY) == "missed"
     assert _recommended(trials, (BUSY,), 10, 40).setting.size == 22
 
 
@@ -619,28 +637,28 @@ def test_the_command_prints_the_answer_in_packets_bytes_and_milliseconds(file: P
         re.MULTILINE,
     )
     assert "on disk" not in outcome.stderr  # nothing is written
-    told = " ".join(outcome.stdout.split())
-    range_ = re.search(r"Buffers of (\d+) to (\d+) packets, the largest tried, meet util", told)
-    advised = re.search(r"Set the buffer to (\d+) packets \((\S+) kB, (\S+) ms\): ", told)
+    text = " ".join(outcome.stdout.split())
+    range_ = re.search(r"Buffers of (\d+) to (\d+) packets, the largest tried, meet util", text)
+    advised = re.search(r"Set the buffer to (\d+) packets \((\S+) kB, (\S+) ms\): ", text)
     assert range_ is not None
     assert advised is not None
     smallest, within = int(range_[1]), int(advised[1])
     assert smallest <= within <= 2 * smallest
     assert float(advised[2]) == pytest.approx(within * 1.5, rel=0.01)
     assert float(advised[3]) == pytest.approx(within * 1.2, rel=0.01)
-    assert re.search(r"Expect utilisation [^;]* %, p99 delay [^;]* ms and loss [^;]* %\.", told)
+    assert re.search(r"Expect utilisation [^;]* %, p99 delay [^;]* ms and loss [^;]* %\.", text)
     queue = f'{{ kind = "droptail", limit = "{within} packets" }}'
     assert f"\nqueue = {queue}\n" in outcome.stdout
     assert outcome.stdout.endswith(f"ackclock simulate {file} --set 'hops.link.queue={queue}'\n")
     assert "BDP/√n" in outcome.stdout
-    assert "The scenario's queue of 100 packets gives utilisation 100 %" in told
+    assert "The scenario's queue of 100 packets gives utilisation 100 %" in text
     # The loss and the answer stand first, and all that is not for pasting fits.
     assert re.match(
         r"Loss [\d.]+ (± [\d.]+ )?% \(no limit\) with a drop-tail buffer", outcome.stdout
     )
     assert outcome.stdout.split("\n\n")[1].startswith("Set the buffer to ")
     for_pasting = ("queue = ", "  next ")
-    prose = [one for one in outcome.stdout.splitlines() if not one.startswith(for_pasting)]
+    prose = [line for line in outcome.stdout.splitlines() if not line.startswith(for_pasting)]
     assert max(map(len, prose)) <= 80
     assert list(file.parent.iterdir()) == [file]
 
@@ -684,9 +702,9 @@ def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     again = command(*arguments)
     assert again.stdout == whole.stdout
     assert ran == []
-    told = json.loads(again.stdout)
-    assert read_sealed(folder / "advice.json") == told
-    for run in told["answer"]["runs"]:
+    advice = json.loads(again.stdout)
+    assert read_sealed(folder / "advice.json") == advice
+    for run in advice["answer"]["runs"]:
         assert (
             Result.load(folder / "runs" / run).points[0]["scenario"]["hops"][0]["queue"]["kind"]
             == "droptail"
@@ -697,16 +715,20 @@ def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
 
 @pytest.mark.slow
 def test_json_has_units_in_its_names_and_null_for_what_is_unknown(file: Path) -> None:
-    told = json.loads(command(file, "--utilisation", "80%", "--p99-delay", "20ms", "--json").stdout)
-    assert told["status"] == "found"
-    assert told["targets"][1] == {"measure": "delay_p99_s", "at_least": False, "bound": 0.02}
-    assert told["answer"]["bytes"] == 1500 * told["answer"]["packets"]
-    assert told["answer"]["verdicts"] == {"utilisation": "met", "delay_p99_s": "met"}
-    assert told["known_from_packets"] <= told["answer"]["packets"] <= told["largest_packets"]
-    assert told["present"]["packets"] == 100
-    assert {one["name"] for one in told["rules"]} == {"BDP", "BDP(1-β)/β, reno", "BDP/√n"}
-    assert told["alone"][0]["up_to_packets"] is None
-    sizes = [one["packets"] for one in told["buffers"] if one["queue"]["kind"] == "droptail"]
+    advice = json.loads(
+        command(file, "--utilisation", "80%", "--p99-delay", "20ms", "--json").stdout
+    )
+    assert advice["status"] == "found"
+    assert advice["targets"][1] == {"measure": "delay_p99_s", "at_least": False, "bound": 0.02}
+    assert advice["answer"]["bytes"] == 1500 * advice["answer"]["packets"]
+    assert advice["answer"]["verdicts"] == {"utilisation": "met", "delay_p99_s": "met"}
+    assert advice["known_from_packets"] <= advice["answer"]["packets"] <= advice["largest_packets"]
+    assert advice["present"]["packets"] == 100
+    assert {rule["name"] for rule in advice["rules"]} == {"BDP", "BDP(1-β)/β, reno", "BDP/√n"}
+    assert advice["alone"][0]["up_to_packets"] is None
+    sizes = [
+        buffer["packets"] for buffer in advice["buffers"] if buffer["queue"]["kind"] == "droptail"
+    ]
     assert sizes == sorted(sizes)
 
 
@@ -799,17 +821,17 @@ def test_the_answer_is_emulated_beside_the_next_smaller_buffer(file: Path, tmp_p
     )
     outcome = command(*arguments, "--emulate", "--json", "-o", tmp_path / "out")
     assert outcome.exit_code == 0, outcome.stderr
-    told = json.loads(outcome.stdout)["emulation"]
-    assert told["why_not"] is None
-    assert len(told["buffers"]) == 2
-    if told["unreliable_runs"] == 0:
-        assert 0 < told["buffers"][0]["utilisation"]["mean"] <= 1
+    emulated = json.loads(outcome.stdout)["emulation"]
+    assert emulated["why_not"] is None
+    assert len(emulated["buffers"]) == 2
+    if emulated["unreliable_runs"] == 0:
+        assert 0 < emulated["buffers"][0]["utilisation"]["mean"] <= 1
 
 
-def test_present_is_run_as_it_is(found: BufferAdvice) -> None:
-    assert found.present.setting == Setting("the queue as it is", None)
-    assert found.hop.present_packets() == 100
-    assert found.present.intervals["delay_p99_s"].mean == pytest.approx(0.12, rel=0.05)
+def test_present_is_run_as_it_is(buffer_advice: BufferAdvice) -> None:
+    assert buffer_advice.present.setting == Setting("the queue as it is", None)
+    assert buffer_advice.hop.present_packets() == 100
+    assert buffer_advice.present.intervals["delay_p99_s"].mean == pytest.approx(0.12, rel=0.05)
 
 
 def test_the_guide_has_the_rules_of_the_example() -> None:

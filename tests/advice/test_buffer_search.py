@@ -38,24 +38,24 @@ def test_both_edges_are_found_with_what_is_undecided_around_them(
             return "met"
         return "undecided" if low - below <= size <= high + above else "missed"
 
-    found = stretch(SIZES, judge)
+    edges = stretch(SIZES, judge)
     if not any(low <= size <= high for size in SIZES):
-        assert found is None
+        assert edges is None
         return
-    assert found is not None
+    assert edges is not None
     near = RESOLUTION * 1.0001
-    assert low <= found.low.met <= max(low + 1, near * low)
-    if found.low.missed is None:
+    assert low <= edges.low.met <= max(low + 1, near * low)
+    if edges.low.missed is None:
         assert low - below <= 1
     else:
-        assert (low - below) / near - 1 <= found.low.missed < low - below
-    if found.high is None:
+        assert (low - below) / near - 1 <= edges.low.missed < low - below
+    if edges.high is None:
         assert high >= SIZES[-1]
     else:
-        assert min(high - 1, high / near) <= found.high.met <= high
-        if found.high.missed is not None:
+        assert min(high - 1, high / near) <= edges.high.met <= high
+        if edges.high.missed is not None:
             assert (
-                high + above < found.high.missed <= max(high + above + 1, near * (high + above + 1))
+                high + above < edges.high.missed <= max(high + above + 1, near * (high + above + 1))
             )
     # Two trials per doubling between a few brackets, and the grid: never a linear search.
     assert len(set(asked)) <= len(SIZES) + 4 * 6
@@ -69,9 +69,9 @@ def test_an_edge_is_sought_from_the_nearest_size_that_misses() -> None:
         asked.append(size)
         return "met" if size >= 43 else "missed"
 
-    found = stretch(SIZES, judge)
-    assert found is not None
-    assert (found.low.met, found.low.missed) == (43, 42)
+    edges = stretch(SIZES, judge)
+    assert edges is not None
+    assert (edges.low.met, edges.low.missed) == (43, 42)
     assert set(asked) - set(SIZES) == {45, 38, 41, 43, 42}
 
 
@@ -136,28 +136,28 @@ def test_an_overloaded_link_is_always_busy_its_queue_full_and_the_rest_lost() ->
     result = simulate(
         Scenario.from_toml(OVERLOAD.format(link='{ kind = "constant", rate = "10 Mbit/s" }'))
     )
-    found = values(result, "link")
+    measures = values(result, "link")
     assert mean_rate(result, "link") == pytest.approx(10e6)
     for replicate in (0, 1):
-        assert found["utilisation"][replicate] == pytest.approx(1)
-        assert found["delay_p99_s"][replicate] == pytest.approx(50 * 8000 / 10e6, rel=0.02)
+        assert measures["utilisation"][replicate] == pytest.approx(1)
+        assert measures["delay_p99_s"][replicate] == pytest.approx(50 * 8000 / 10e6, rel=0.02)
         offered = 12e6 * 1000 / 960  # payload of 12 Mbit/s
-        assert found["loss"][replicate] == pytest.approx(1 - 10e6 / offered, rel=0.01)
-    assert set(found) == {"utilisation", "delay_p99_s", "loss"}
+        assert measures["loss"][replicate] == pytest.approx(1 - 10e6 / offered, rel=0.01)
+    assert set(measures) == {"utilisation", "delay_p99_s", "loss"}
 
 
 def test_on_a_link_that_moves_the_delay_is_what_comes_and_not_the_rate_of_the_moment() -> None:
     # 4 s at 8 Mbit/s, then 4 s at 2 Mbit/s, always overloaded: 50 packets wait 50 ms or 200 ms.
     steps = ", ".join(
-        f'{{ from = "{at} s", rate = "{8 if at % 8 == 0 else 2} Mbit/s" }}'
-        for at in range(0, 20, 4)
+        f'{{ from = "{start_s} s", rate = "{8 if start_s % 8 == 0 else 2} Mbit/s" }}'
+        for start_s in range(0, 20, 4)
     )
     result = simulate(
         Scenario.from_toml(OVERLOAD.format(link=f'{{ kind = "scheduled", steps = [{steps}] }}'))
     )
-    found = values(result, "link")
-    assert found["delay_p99_s"][0] == pytest.approx(0.2, rel=0.02)
-    assert found["utilisation"][0] == pytest.approx(1, abs=0.001)
+    measures = values(result, "link")
+    assert measures["delay_p99_s"][0] == pytest.approx(0.2, rel=0.02)
+    assert measures["utilisation"][0] == pytest.approx(1, abs=0.001)
     # From 5 s to 20 s: 3 s of the low rate, then 4 s of each in turn.
     assert mean_rate(result, "link") == pytest.approx(
         (3 * 2 + 4 * 8 + 4 * 2 + 4 * 8) / 15 * 1e6, rel=0.01
@@ -175,9 +175,11 @@ def test_the_delay_is_that_of_packets_where_these_come_evenly() -> None:
         rows.filter(pc.equal(rows["event"].cast("string"), event))
         for event in ("arrive", "receive")
     )
-    at = dict(zip(left["sequence"].to_pylist(), left["time_s"].to_pylist(), strict=True))
+    departures = dict(zip(left["sequence"].to_pylist(), left["time_s"].to_pylist(), strict=True))
     pairs = zip(came["sequence"].to_pylist(), came["time_s"].to_pylist(), strict=True)
-    waits = [at[number] - time for number, time in pairs if time > 5 and number in at]
+    waits = [
+        departures[number] - time for number, time in pairs if time > 5 and number in departures
+    ]
     assert len(waits) > 10_000
     # A packet's own transmission is part of its delay but not of the queue's: at most 2 ms of 100.
     assert values(result, "link")["delay_p99_s"][0] == pytest.approx(

@@ -35,7 +35,11 @@ def advice_at(path: Path, psi: float, length_s: float, **more: object) -> Feedba
 
 
 def efficiency(advice: FeedbackAdvice, label: str) -> float:
-    return next(one.efficiency.value for one in advice.outcomes.each if one.scheme.label == label)
+    return next(
+        outcome.efficiency.value
+        for outcome in advice.outcomes.each
+        if outcome.scheme.label == label
+    )
 
 
 @pytest.mark.slow
@@ -52,7 +56,7 @@ def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
         ("INSTCAP", 0.868 * 53 / 48),
         ("EFFCAP(7, 49)", 0.850 * 53 / 48),
     ):
-        outcome = next(one for one in advice.outcomes.each if one.scheme.label == label)
+        outcome = next(outcome for outcome in advice.outcomes.each if outcome.scheme.label == label)
         assert outcome.efficiency.low - 0.015 < independent < outcome.efficiency.high + 0.015
     assert advice.chosen.gain.low > 0.15
     assert words.sentence(advice).startswith(
@@ -101,15 +105,15 @@ def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.long
 def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path) -> None:
-    found = [
+    capacities = [
         advice_at(tmp_path, psi, 200.0, effcap=[(7, 49)]).effective_capacity_bit_per_s
         for psi in (0.2, 2, 20)
     ]
-    assert found == sorted(
-        found, reverse=True
+    assert capacities == sorted(
+        capacities, reverse=True
     )  # a longer sojourn at the low rate leaves less that is reliable
-    assert LOW < found[-1] < 1.05 * LOW
-    assert found[0] < (HIGH + LOW) / 2
+    assert LOW < capacities[-1] < 1.05 * LOW
+    assert capacities[0] < (HIGH + LOW) / 2
 
 
 @pytest.mark.slow
@@ -178,7 +182,7 @@ def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_pat
 def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
     advice = advise_feedback(moving, "200 ms", replicates=2, effcap=[(7, 49)])
     starts = [advice.result.rows("flows", point=point)["start_s"].to_pylist() for point in range(4)]
-    assert all(one == starts[0] for one in starts)
+    assert all(times == starts[0] for times in starts)
     assert starts[0][0] != starts[0][1]
 
 
@@ -211,7 +215,9 @@ def test_a_trace_that_never_changes_has_nothing_to_follow(tmp_path: Path) -> Non
     constant = write_csv(tmp_path / "a.csv", np.array([0.0, 1.0]), np.array([LOW, LOW]), 60.0)
     check_refusal(ackclock(constant, "--rtt", "100ms"), "no-data", str(constant), "400 kbit/s")
     opportunities = tmp_path / "a.down"
-    opportunities.write_text("".join(f"{at}\n" for at in range(1, 20_000, 3)), encoding="utf-8")
+    opportunities.write_text(
+        "".join(f"{time_ms}\n" for time_ms in range(1, 20_000, 3)), encoding="utf-8"
+    )
     check_refusal(
         ackclock(opportunities, "--rtt", "100ms"), "no-data", str(opportunities), "4.00 Mbit/s"
     )
@@ -258,20 +264,20 @@ def test_the_text_on_the_region_says_what_the_table_says(
     advice = advise_feedback(
         markov_csv(tmp_path / "a.csv", psi * 0.2, 60.0), "200 ms", effcap=pairs, replicates=1
     )
-    told = words.psi_words(advice)
-    assert verdict in told
+    text = words.psi_words(advice)
+    assert verdict in text
     rows = {row[0]: row[4] for row in words.outcome_table(advice).texts}
     for label in ("INSTCAP", *(f"EFFCAP({m}, {n})" for m, n in pairs if n > 1)):
         more, _, ends = rows[label].partition(" ")  # than none: "-13.0 (-14.5 to -11.2)"
-        low, high = (float(one) for one in ends.strip("()").split(" to "))
+        low, high = (float(end) for end in ends.strip("()").split(" to "))
         if low <= 0 <= high:
             assert (
                 f"{label} cannot be distinguished from no feedback {ends.rstrip(')')} points)"
-                in told
+                in text
             )
         else:
-            assert f"{label} delivers {more.lstrip('+-')} (" in told
-    best = max(advice.outcomes.each, key=lambda one: one.efficiency.value)
+            assert f"{label} delivers {more.lstrip('+-')} (" in text
+    best = max(advice.outcomes.each, key=lambda outcome: outcome.efficiency.value)
     last = efficiency(advice, f"EFFCAP({pairs[-1][0]}, {pairs[-1][1]})")
     assert verdict.startswith("No ") or verdict.startswith("The expectation holds") is (
         best.efficiency.value - last <= feedback.LITTLE

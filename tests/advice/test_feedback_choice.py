@@ -21,26 +21,26 @@ def made(spread: float, **schemes: tuple[float, float]) -> Outcomes:
         def __init__(self, label: str) -> None:
             self.label = label
 
-    efficiency = {name: resampled(one[0], spread / 10) for name, one in schemes.items()}
-    delay = {name: resampled(one[1], spread) for name, one in schemes.items()}
+    efficiency = {name: resampled(pair[0], spread / 10) for name, pair in schemes.items()}
+    delay = {name: resampled(pair[1], spread) for name, pair in schemes.items()}
     nothing: Any = Estimate(0.0, 0.0, 0.0)
     each = [
         Outcome(
             Named(name),
-            Estimate(one[0], *(2 * [one[0]])),
+            Estimate(pair[0], *(2 * [pair[0]])),
             nothing,
-            Estimate(one[1], *(2 * [one[1]])),
+            Estimate(pair[1], *(2 * [pair[1]])),
             nothing,
         )
-        for name, one in schemes.items()
+        for name, pair in schemes.items()
     ]
     return Outcomes(each, 20, 1.0, 0.95, efficiency, delay)
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.5, 2.0])
 def test_of_schemes_that_deliver_the_same_the_one_with_short_waits(spread: float) -> None:
-    found = made(spread, none=(0.9, 0.161), instcap=(0.901, 0.063), effcap=(0.7, 0.02))
-    assert feedback._chosen(found).scheme.label == "instcap"
+    outcomes = made(spread, none=(0.9, 0.161), instcap=(0.901, 0.063), effcap=(0.7, 0.02))
+    assert feedback._chosen(outcomes).scheme.label == "instcap"
 
 
 def test_of_schemes_that_wait_about_as_long_the_simplest() -> None:

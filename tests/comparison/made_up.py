@@ -130,8 +130,8 @@ def compared(scenario: Scenario, models: str | None, **results: Result | str) ->
     for key, result in results.items():
         name = key.replace("_", "-")
         source = columns.get(name.removeprefix("measure-")) if name.startswith("measure-") else None
-        found, why = (None, result) if isinstance(result, str) else (result, "")
-        columns[name] = Column(name, assigned, found, why, source)
+        answer, why = (None, result) if isinstance(result, str) else (result, "")
+        columns[name] = Column(name, assigned, answer, why, source)
     run = {
         "name": "made up",
         "seed": "1",

@@ -19,7 +19,7 @@ def two(leaky_pipe: Scenario) -> Comparison:
     return compared(
         scenario,
         "square_root",
-        simulate=made_up("simulate", scenario, [ENGINES, [one / 2 for one in ENGINES]]),
+        simulate=made_up("simulate", scenario, [ENGINES, [rate / 2 for rate in ENGINES]]),
         emulate=made_up("emulate", scenario, [[5.0, 5.3, 4.9], [0.82, 0.83, 0.84]]),
     )
 
@@ -28,18 +28,18 @@ def test_only_what_exceeds_its_interval_is_marked(two: Comparison) -> None:
     table = answer.marked_table(two, "goodput")
     heads = [column.head for column in table.columns]
     assert {"predict model", "simulate engine", "emulate Linux TCP"} <= set(heads)
-    at = heads.index("emulate Linux TCP")
-    agrees, differs = (row[at].text for row in table.rows)
+    index = heads.index("emulate Linux TCP")
+    agrees, differs = (row[index].text for row in table.rows)
     assert (answer.DIFFERS in agrees, answer.DIFFERS in differs) == (False, True)
     assert all(answer.OUTSIDE not in row[heads.index("simulate engine")].text for row in table.rows)
     assert any(line.startswith(answer.DIFFERS) for line in answer.legend(two, ["goodput"]))
 
 
 def test_sentences_name_the_largest_difference_and_few_runs(two: Comparison) -> None:
-    said = answer.sentences(two, ["goodput"])
-    assert said[0].startswith("The simulation has a goodput of 5.0")
-    assert "Linux has 67 ± 10 % less goodput than the simulation for main (Reno), 5 %." in said
-    assert said[-1] == "Caution: few replicates (3 of Linux)."
+    sentences = answer.sentences(two, ["goodput"])
+    assert sentences[0].startswith("The simulation has a goodput of 5.0")
+    assert "Linux has 67 ± 10 % less goodput than the simulation for main (Reno), 5 %." in sentences
+    assert sentences[-1] == "Caution: few replicates (3 of Linux)."
 
 
 def test_each_cause_is_said_once_with_its_cases(two: Comparison) -> None:
@@ -50,7 +50,7 @@ def test_each_cause_is_said_once_with_its_cases(two: Comparison) -> None:
 
 def test_a_method_within_its_intervals_is_said_to_agree_within_them(leaky_pipe: Scenario) -> None:
     scenario = leaky_pipe.replace(sweep=SWEEP)
-    halves = [one / 2 for one in ENGINES]
+    halves = [rate / 2 for rate in ENGINES]
     same = compared(
         scenario,
         "square_root",
@@ -64,12 +64,12 @@ def test_a_method_within_its_intervals_is_said_to_agree_within_them(leaky_pipe: 
 
 def test_explanations_of_a_method_begin_with_the_largest_difference(two: Comparison) -> None:
     listed = explanations(two)
-    assert [one.number for one in listed] == list(range(1, len(listed) + 1))
-    for column in {one.column for one in listed}:
+    assert [explanation.number for explanation in listed] == list(range(1, len(listed) + 1))
+    for column in {explanation.column for explanation in listed}:
         sizes = [
-            max(abs(case.row.residuals[column].relative) for case in one.cases)
-            for one in listed
-            if one.column == column
+            max(abs(case.row.residuals[column].relative) for case in explanation.cases)
+            for explanation in listed
+            if explanation.column == column
         ]
         assert sizes == sorted(sizes, reverse=True)
 
@@ -78,19 +78,23 @@ def test_terminal_and_page_say_the_same_of_differences_below_1_percent(
     leaky_pipe: Scenario,
 ) -> None:
     scenario = leaky_pipe.replace(sweep=SWEEP)
-    halves = [one / 2 for one in ENGINES]
+    halves = [rate / 2 for rate in ENGINES]
     slight = compared(
         scenario,
         "dctcp_step",
         simulate=made_up("simulate", scenario, [ENGINES, halves]),
-        emulate=made_up("emulate", scenario, [[1.004 * one for one in ENGINES], halves]),
+        emulate=made_up("emulate", scenario, [[1.004 * rate for rate in ENGINES], halves]),
     )
-    found = [row.residuals["emulate"].standing for row in slight.rows if row.metric == "goodput"]
-    assert found == [SLIGHT, WITHIN]
-    [said] = [one for one in answer.findings(slight, ["goodput"]) if one.startswith("Linux")]
-    assert "1 %" in said
+    standings = [
+        row.residuals["emulate"].standing for row in slight.rows if row.metric == "goodput"
+    ]
+    assert standings == [SLIGHT, WITHIN]
+    [finding] = [line for line in answer.findings(slight, ["goodput"]) if line.startswith("Linux")]
+    assert "1 %" in finding
     *others, sure = of_comparison(slight)
-    assert not any("settled" in one.lead for one in others), "there is nothing to judge that by"
+    assert not any("settled" in reason.lead for reason in others), (
+        "there is nothing to judge that by"
+    )
     assert (sure.good, "1 %" in sure.lead, sure.rest) == (True, True, tally(slight))
 
 
@@ -102,4 +106,4 @@ def test_a_method_without_intervals_is_not_said_to_agree(leaky_pipe: Scenario) -
         simulate=made_up("simulate", scenario, [[5.0], [2.5]]),
         emulate=made_up("emulate", scenario, [[5.1], [2.4]]),
     )
-    assert not any(one.startswith("Linux") for one in answer.findings(once, ["goodput"]))
+    assert not any(line.startswith("Linux") for line in answer.findings(once, ["goodput"]))

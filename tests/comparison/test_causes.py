@@ -32,7 +32,7 @@ def gap(mean: float, half_width: float = 0.0) -> Interval:
 
 def prediction(name: str, violated: tuple[str, ...] = (), **inputs: float) -> Prediction:
     record = model(name)
-    note = "; ".join(f"{one}: so" for one in violated)
+    note = "; ".join(f"{assumption}: so" for assumption in violated)
     return Prediction(1e6, record, violated, note, inputs, record.accuracy[0])
 
 
@@ -64,8 +64,10 @@ def beside(scenario: Scenario, **transport: Any) -> Evidence:
 @pytest.fixture(scope="module")
 def modelled(reno: Evidence) -> Evidence:
     """The square-root law, 10 % above the engine's Reno."""
-    said = prediction("square_root", rtt=0.07, loss=0.02)
-    return replace(reno, method="predict", difference=gap(1e5), prediction=said, replicates=(0, 5))
+    predicted = prediction("square_root", rtt=0.07, loss=0.02)
+    return replace(
+        reno, method="predict", difference=gap(1e5), prediction=predicted, replicates=(0, 5)
+    )
 
 
 def shows(name: str, evidence: Evidence, **changes: Any) -> str:
@@ -73,8 +75,8 @@ def shows(name: str, evidence: Evidence, **changes: Any) -> str:
 
 
 def test_names_are_unique_and_sentences_end() -> None:
-    assert len({one.name for one in CAUSES}) == len(CAUSES)
-    assert all(one.sentence.endswith(".") for one in CAUSES)
+    assert len({record.name for record in CAUSES}) == len(CAUSES)
+    assert all(record.sentence.endswith(".") for record in CAUSES)
     with pytest.raises(KeyError):
         cause("gremlins")
 
@@ -83,7 +85,7 @@ def test_without_evidence_nothing_is_named(
     reno: Evidence, cubic: Evidence, modelled: Evidence
 ) -> None:
     assert findings(reno) == ()
-    assert [one.cause for one in findings(cubic)] == [
+    assert [finding.cause for finding in findings(cubic)] == [
         "friendly_growth"
     ]  # known from the scenario alone
     assert findings(modelled) == ()
@@ -111,11 +113,11 @@ def test_late_packets_make_round_trips_longer_and_rates_smaller(reno: Evidence) 
 def test_smoothed_round_trips(reno: Evidence, modelled: Evidence) -> None:
     rtt = {"metric": "rtt", "reference_mean": 0.08, "difference": gap(0.02)}
     engine = {"rtt": 0.08, "smoothed_rtt": 0.1}
-    told = (
+    sentence = (
         "in the simulation, the mean smoothed RTT is 20 ms larger than the mean of all measurements"
     )
-    assert shows("smoothed_round_trips", reno, **rtt, reference_saw=engine) == told
-    assert shows("smoothed_round_trips", modelled, **rtt, reference_saw=engine) == told
+    assert shows("smoothed_round_trips", reno, **rtt, reference_saw=engine) == sentence
+    assert shows("smoothed_round_trips", modelled, **rtt, reference_saw=engine) == sentence
     assert shows("smoothed_round_trips", reno, **rtt) == ""
     assert (
         shows("smoothed_round_trips", reno, **rtt, reference_saw=engine | {"smoothed_rtt": 0.06})
@@ -127,7 +129,7 @@ def test_smoothed_round_trips(reno: Evidence, modelled: Evidence) -> None:
     )  # too little
     assert shows("smoothed_round_trips", reno, reference_saw=engine) == ""  # of another metric
     turned = rtt | {"method": "simulate", "reference": "emulate", "difference": gap(-0.02)}
-    assert shows("smoothed_round_trips", reno, **turned, saw=engine) == told
+    assert shows("smoothed_round_trips", reno, **turned, saw=engine) == sentence
 
 
 def test_measured_at_one_end(reno: Evidence) -> None:
@@ -147,9 +149,9 @@ def test_the_last_ack_comes_after_the_last_byte(modelled: Evidence) -> None:
 
 
 def test_violated_assumptions(modelled: Evidence) -> None:
-    said = prediction("square_root", ("few_timeouts", "greedy"))
+    predicted = prediction("square_root", ("few_timeouts", "greedy"))
     assert (
-        shows("violated_assumption", modelled, prediction=said)
+        shows("violated_assumption", modelled, prediction=predicted)
         == "square root: few_timeouts: so; greedy: so"
     )
     assert shows("violated_assumption", modelled, prediction=None) == ""
@@ -209,22 +211,22 @@ def test_other_round_trips_than_the_model_was_given(modelled: Evidence) -> None:
 
 
 def test_acks_of_a_cell_may_collide() -> None:
-    def of(name: str, uploads: int, **more: Any) -> dict[str, Any]:
+    def fields(name: str, uploads: int, **more: Any) -> dict[str, Any]:
         tree = load(CELL).expand()[3].scenario.tree
         tree["flows"][1]["count"] = uploads
         if name == "upload":
             tree["flows"].pop(0)
         tree = Scenario(tree).resolve().tree
-        flow = next(one for one in tree["flows"] if one["name"] == name)
-        said = prediction("edca", rtt=0.2)
+        flow = next(flow for flow in tree["flows"] if flow["name"] == name)
+        predicted = prediction("edca", rtt=0.2)
         return {
             "metric": "goodput", "method": "predict", "reference": "simulate",
             "difference": gap(3e4), "reference_mean": 1e6, "replicates": (0, 3), "flow": flow,
             "path": flow_path(tree, flow),
-            "prediction": said,
+            "prediction": predicted,
         } | more  # fmt: skip
 
-    beside = Evidence(**of("download", 10))
+    beside = Evidence(**fields("download", 10))
     # For a medium that is always busy round trips and windows say nothing.
     assert shows("other_round_trips", beside, reference_saw={"rtt": 0.3}) == ""
     assert shows("not_settled", beside, reference_saw={"cwnd_drift": 0.1}) == ""
@@ -266,8 +268,8 @@ def test_settings_that_the_kernel_has_otherwise(reno: Evidence) -> None:
     rows = {"settings": [setting(before + name) for name in names]}
     assert shows("kernel_settings", reno, **rows) == "not as in the scenario: byte_counting"
     lossy = {"saw": {"retransmissions": 0.1, "timeouts": 2.0}}
-    told = "not as in the scenario: byte_counting, rto_maximum, ssthresh_from"
-    assert shows("kernel_settings", reno, **rows, **lossy) == told
+    sentence = "not as in the scenario: byte_counting, rto_maximum, ssthresh_from"
+    assert shows("kernel_settings", reno, **rows, **lossy) == sentence
     assert shows("kernel_settings", reno, settings=[setting(before + "byte_counting", "")]) == ""
     assert (
         shows("kernel_settings", reno, settings=[setting("flows.other.transport.byte_counting")])
@@ -342,11 +344,11 @@ def test_whole_segments(reno: Evidence, leaky_pipe: Scenario) -> None:
 def test_delayed_acks(cubic: Evidence, leaky_pipe: Scenario) -> None:
     shorter = {"saw": {"rtt": 0.073}, "reference_saw": {"rtt": 0.08}}
     rtt = {"metric": "rtt", "reference_mean": 0.08, "difference": gap(-0.007)}
-    told = (
+    sentence = (
         "the simulated receiver delays ACKs by up to 40 ms; round trips in Linux were 8.8 % shorter"
     )
-    assert shows("delayed_acks", cubic, **shorter, **rtt) == told
-    assert shows("delayed_acks", cubic, **shorter, difference=gap(8e4)) == told
+    assert shows("delayed_acks", cubic, **shorter, **rtt) == sentence
+    assert shows("delayed_acks", cubic, **shorter, difference=gap(8e4)) == sentence
     assert shows("delayed_acks", cubic, **shorter, difference=gap(-8e4)) == ""
     assert shows("delayed_acks", cubic, **shorter, difference=gap(3e6)) == ""  # far more than that
     longer = {"saw": {"rtt": 0.03}, "reference_saw": {"rtt": 0.08}}
@@ -393,4 +395,4 @@ def test_every_cause_is_tested_here() -> None:
     import sys
 
     text = inspect.getsource(sys.modules[__name__])
-    assert [one.name for one in CAUSES if f'shows("{one.name}"' not in text] == []
+    assert [record.name for record in CAUSES if f'shows("{record.name}"' not in text] == []

@@ -18,7 +18,7 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path) -> None:
     outcome = ackclock("compare", scenario, *SHORT, *sweep, "-o", folder, "--json")
     assert outcome.exit_code == 0, outcome.stderr
     answer = json.loads(outcome.stdout)
-    answered = {one["name"]: one["answered"] for one in answer["methods"]}
+    answered = {method["name"]: method["answered"] for method in answer["methods"]}
     assert answered == {
         "predict": True, "simulate": True, "measure-simulate": True, "emulate": False,
         "measure-emulate": False,
@@ -26,10 +26,13 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path) -> None:
     lines = [line for line in outcome.stderr.splitlines() if line.startswith("emulate: ")]
     assert len(lines) == 1
     assert "real time" not in lines[0]
-    told = [
-        one for one in answer["rows"] if one["method"] == "predict" and one["metric"] == "goodput"
+    predictions = [
+        row for row in answer["rows"] if row["method"] == "predict" and row["metric"] == "goodput"
     ]
-    assert [one["subject"] for one in told if one["mean"] is not None] == ["download", "upload"]
+    assert [row["subject"] for row in predictions if row["mean"] is not None] == [
+        "download",
+        "upload",
+    ]
     assert ackclock("report", folder).exit_code == 0
     assert "EDCA" in (folder / "report.html").read_text()
 

@@ -70,12 +70,12 @@ def test_fewer_points_all_over_the_sweep(scenario: Scenario) -> None:
         assert part.duration_s == limit
         taken.append([point.assignments for point in part.scenario.expand()])
         assert duration_s(part.scenario) == limit
-    assert [list(one.values()) for one in taken[1]] == [
+    assert [list(assignments.values()) for assignments in taken[1]] == [
         ["reno", "0 %"],
         ["cubic", "5 %"],
     ]  # opposite corners
     for fewer, more in pairwise(taken):
-        assert all(one in more for one in fewer)
+        assert all(assignments in more for assignments in fewer)
         assert len(more) == len(fewer) + 1
     order = [point.assignments for point in scenario.expand()]
     assert all(few == sorted(few, key=order.index) for few in taken)

@@ -44,7 +44,7 @@ def goodput(comparison: Comparison, point: int = 0) -> Row:
     return next(row for row in comparison.rows if (row.metric, row.point) == ("goodput", point))
 
 
-def residual(path: Scenario, ours: list[float | None], engines: list[float | None]) -> Residual:
+def residual_of(path: Scenario, ours: list[float | None], engines: list[float | None]) -> Residual:
     comparison = compared(
         path,
         None,
@@ -59,11 +59,13 @@ def test_every_compared_metric_is_one() -> None:
 
 
 def test_replicates_are_compared_one_by_one(path: Scenario) -> None:
-    found = residual(path, OURS, ENGINES)
+    residual = residual_of(path, OURS, ENGINES)
     low, high = stats.ttest_rel(OURS, ENGINES[:3]).confidence_interval(0.95)
-    assert (found.difference.low / 1e6, found.difference.high / 1e6) == pytest.approx((low, high))
-    assert found.relative == pytest.approx((2.1 - 9.2 / 3) / 3.075)
-    assert (found.reference, found.standing) == ("simulate", EXCEEDS)
+    assert (residual.difference.low / 1e6, residual.difference.high / 1e6) == pytest.approx(
+        (low, high)
+    )
+    assert residual.relative == pytest.approx((2.1 - 9.2 / 3) / 3.075)
+    assert (residual.reference, residual.standing) == ("simulate", EXCEEDS)
 
 
 def test_without_replicates_in_common_the_interval_is_welchs(path: Scenario) -> None:
@@ -74,9 +76,11 @@ def test_without_replicates_in_common_the_interval_is_welchs(path: Scenario) -> 
         simulate=made_up("simulate", path, [[3.0, 3.3]]),
         emulate=made_up("emulate", path, [[9.0, 9.0, *OURS]], reliable=reliable),
     )
-    found = goodput(comparison).residuals["emulate"]
+    residual = goodput(comparison).residuals["emulate"]
     low, high = stats.ttest_ind(OURS, [3.0, 3.3], equal_var=False).confidence_interval(0.95)
-    assert (found.difference.low / 1e6, found.difference.high / 1e6) == pytest.approx((low, high))
+    assert (residual.difference.low / 1e6, residual.difference.high / 1e6) == pytest.approx(
+        (low, high)
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,19 +100,22 @@ def test_what_a_residual_can_be(
     standing: str,
     causes: list[str],
 ) -> None:
-    found = residual(path, ours, engines)
-    assert (found.standing, [one.cause for one in found.findings]) == (standing, causes)
-    assert found.is_unexplained == (standing == EXCEEDS)
+    residual = residual_of(path, ours, engines)
+    assert (residual.standing, [finding.cause for finding in residual.findings]) == (
+        standing,
+        causes,
+    )
+    assert residual.is_unexplained == (standing == EXCEEDS)
 
 
 def test_a_model_has_the_references_interval(path: Scenario) -> None:
     comparison = compared(path, "square_root", simulate=made_up("simulate", path, [ENGINES]))
     row = goodput(comparison)
-    said, ran, found = row.cells["predict"], row.cells["simulate"], row.residuals["predict"]
-    assert said.prediction is not None
-    assert said.prediction.model.name == "square_root"
-    assert found.difference.half_width == ran.interval.half_width
-    assert found.difference.mean == said.interval.mean - ran.interval.mean
+    predicted, ran, residual = row.cells["predict"], row.cells["simulate"], row.residuals["predict"]
+    assert predicted.prediction is not None
+    assert predicted.prediction.model.name == "square_root"
+    assert residual.difference.half_width == ran.interval.half_width
+    assert residual.difference.mean == predicted.interval.mean - ran.interval.mean
     windows = next(row for row in comparison.rows if row.metric == "cwnd")
     assert windows.cells["predict"].interval.mean == pytest.approx(
         math.sqrt(1.5 / 0.02) * 1000
@@ -123,22 +130,22 @@ def answer(name: str, *violated: str, applies: bool = True) -> dict[str, Any]:
         if violated
         else "applies"
     )
-    told = {
+    entry = {
         "model": name,
         "label": name,
         "verdict": verdict,
         "violated": list(violated),
         "note": "a reason",
     }
-    return told | {"goodput_bit_per_s": 1e6, "inputs": {}, "outputs": {"window": 7.0, "rate": 1.0}}
+    return entry | {"goodput_bit_per_s": 1e6, "inputs": {}, "outputs": {"window": 7.0, "rate": 1.0}}
 
 
 def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
     flow = {"transport": {"facts": {"mss_bytes": 1000}}}
     asked = [answer("square_root", "greedy"), answer("pftk"), answer("mathis", applies=False)]
-    said = best(asked, "goodput", flow)
-    assert said is not None
-    assert said.model.name == "pftk"
+    chosen = best(asked, "goodput", flow)
+    assert chosen is not None
+    assert chosen.model.name == "pftk"
     # PFTK does not predict the mean window.
     window = best(asked, "cwnd", flow)
     assert window is not None
@@ -156,16 +163,19 @@ def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
 
 
 def test_what_models_tell_are_metrics_in_their_unit() -> None:
-    units = {one.name: one.unit for one in METRICS.values()}
-    told = [
-        (output.metric, output.unit) for one in MODELS for output in one.outputs if output.metric
+    units = {metric.name: metric.unit for metric in METRICS.values()}
+    outputs = [
+        (output.metric, output.unit)
+        for record in MODELS
+        for output in record.outputs
+        if output.metric
     ]
     assert {
         ("cwnd", "segments"),
         ("rtt", "s"),
         ("completion_time", "s"),
-    } == set(told)
-    assert all(units[name] == ("bytes" if unit == "segments" else unit) for name, unit in told)
+    } == set(outputs)
+    assert all(units[name] == ("bytes" if unit == "segments" else unit) for name, unit in outputs)
 
 
 def test_where_no_model_applies_it_says_why(leaky_pipe: Scenario) -> None:
@@ -184,13 +194,13 @@ def test_what_is_measured_is_held_against_its_own_run_run_by_run(path: Scenario)
     simulated = made_up("simulate", path, [[3.0, 5.0, 9.0]])
     measured = made_up("measure", path, [[2.9, 4.9, 8.9]])
     comparison = compared(path, None, simulate=simulated, measure_simulate=measured)
-    found = goodput(comparison).residuals["measure-simulate"]
-    assert found.reference == "simulate"
+    residual = goodput(comparison).residuals["measure-simulate"]
+    assert residual.reference == "simulate"
     # Unpaired, it would vanish in a spread of several Mbit/s.
-    assert found.difference.mean == pytest.approx(-0.1e6)
-    assert found.difference.half_width == pytest.approx(0, abs=1)
-    assert found.standing == EXCEEDS
-    assert [one.cause for one in found.findings] == ["measured_at_one_end"]
+    assert residual.difference.mean == pytest.approx(-0.1e6)
+    assert residual.difference.half_width == pytest.approx(0, abs=1)
+    assert residual.standing == EXCEEDS
+    assert [finding.cause for finding in residual.findings] == ["measured_at_one_end"]
 
 
 def test_what_a_way_cannot_know_is_null_with_the_reason(path: Scenario) -> None:
@@ -244,7 +254,7 @@ def test_unreliable_runs_that_are_taken_in_are_a_cause(path: Scenario) -> None:
         simulate=made_up("simulate", path, [ENGINES]),
         emulate=replace(emulated, averages_unreliable=True),
     )
-    assert [one.cause for one in goodput(comparison).residuals["emulate"].findings] == [
+    assert [finding.cause for finding in goodput(comparison).residuals["emulate"].findings] == [
         "unreliable_runs"
     ]
 
@@ -284,7 +294,7 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
         two, "square_root", simulate=simulated, emulate=made_up("emulate", two, [OURS, OURS])
     )
     listed = explanations(comparison)
-    assert [one.number for one in listed] == list(range(1, len(listed) + 1))
+    assert [explanation.number for explanation in listed] == list(range(1, len(listed) + 1))
     table = rendering.metric_table(comparison, "goodput", listed)
     head, cells = table.head, table.texts
     assert head[:4] == ["probability", "flow", "control", "predict"]
@@ -296,7 +306,7 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
     assert all(len(line) == len(head) for line in cells)
     assert cells[0][head.index("emulate − simulate")].endswith(" [?]")
     low = cells[1][head.index("predict − simulate")]
-    named = {one.number: one.cause.name for one in listed}
+    named = {explanation.number: explanation.cause.name for explanation in listed}
     assert {
         named[int(number)] for number in low.split("[")[1:] for number in [number.rstrip("]")]
     } >= {"violated_assumption"}
@@ -315,7 +325,7 @@ def test_the_tally_counts_every_residual(path: Scenario) -> None:
         simulate=made_up("simulate", path, [ENGINES]),
         emulate=made_up("emulate", path, [OURS]),
     )
-    residuals = [found for row in comparison.rows for found in row.residuals.values()]
+    residuals = [residual for row in comparison.rows for residual in row.residuals.values()]
     within = len(residuals) - 1
     assert tally(comparison).startswith(
         f"Of {len(residuals)} differences, by their 95 % intervals: {within} within"

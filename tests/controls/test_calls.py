@@ -44,14 +44,14 @@ class Reno:
         if kind == SSTHRESH:
             answer = max(int(self.cwnd * share), 2)
         after = (self.cwnd, self.count, self.ssthresh)
-        found = CALL.pack(
+        packed = CALL.pack(
             1_000_000, 0x0100000A, 40000, kind, 0x80, 0, acked, -1, answer,
             *before, *after, 0, 1448, self.cwnd, 0, 0, 0, 0, self.cwnd, 0, 0,
             1_000, 0, 0, 0, 0xFFFFFFFF, 0, 0, 0, 0, 0, 0,
         )  # fmt: skip
         if kind == SSTHRESH:  # What the kernel does with the answer.
             self.ssthresh, self.cwnd, self.count = answer, answer, 0
-        return found
+        return packed
 
 
 def result(folder: Path, share: float = 0.5, missed: int = 0) -> Path:
@@ -84,24 +84,24 @@ def test_a_share_of_0_49_is_caught_at_the_first_reduction(tmp_path: Path) -> Non
     [compared] = calls.twin(folder)
     first = compared.outcome["first"]
     assert (first["call"]["number"], first["call"]["kind"]) == (22, "ssthresh")
-    assert [one["number"] for one in first["before"]] == list(range(12, 22))
-    said = CliRunner().invoke(cli, ["twin", str(folder)])
-    assert said.exit_code == 4
-    assert "First difference, call 22 (ssthresh)" in said.stdout
-    assert "1 of 1 records are answered otherwise" in said.stderr
+    assert [call["number"] for call in first["before"]] == list(range(12, 22))
+    outcome = CliRunner().invoke(cli, ["twin", str(folder)])
+    assert outcome.exit_code == 4
+    assert "First difference, call 22 (ssthresh)" in outcome.stdout
+    assert "1 of 1 records are answered otherwise" in outcome.stderr
 
 
 def test_a_good_record_is_told_in_one_table(tmp_path: Path) -> None:
-    said = CliRunner().invoke(cli, ["twin", str(result(tmp_path))])
-    assert said.exit_code == 0, said.output
-    assert "reno" in said.stdout
-    assert "300" in said.stdout
+    outcome = CliRunner().invoke(cli, ["twin", str(result(tmp_path))])
+    assert outcome.exit_code == 0, outcome.output
+    assert "reno" in outcome.stdout
+    assert "300" in outcome.stdout
 
 
 def test_a_record_with_gaps_is_unreliable(tmp_path: Path) -> None:
-    said = CliRunner().invoke(cli, ["twin", str(result(tmp_path, missed=7))])
-    assert said.exit_code == 4
-    assert "1 of 1 records have gaps" in said.stderr
+    outcome = CliRunner().invoke(cli, ["twin", str(result(tmp_path, missed=7))])
+    assert outcome.exit_code == 4
+    assert "1 of 1 records have gaps" in outcome.stderr
 
 
 def test_what_is_cut_short_or_missing_is_refused(tmp_path: Path) -> None:

@@ -59,12 +59,12 @@ def test_a_mistake_is_one_line_of_the_source(folder: Path) -> None:
     source.write_text(source.read_text("utf-8").replace("ackclock_max(kept, 2)", "kept +"), "utf-8")
     checked = run("check", "mine.bpf.c", "--engine")
     assert checked.exit_code == 2
-    said = checked.stderr.strip().splitlines()
-    assert len(said) == 1
+    lines = checked.stderr.strip().splitlines()
+    assert len(lines) == 1
     line = 1 + source.read_text("utf-8").splitlines().index("\treturn kept +;")
-    assert said[0].startswith("ackclock: mine.bpf.c: ")
-    assert f"mine.bpf.c:{line}:" in said[0]
-    assert "expected expression" in said[0]
+    assert lines[0].startswith("ackclock: mine.bpf.c: ")
+    assert f"mine.bpf.c:{line}:" in lines[0]
+    assert "expected expression" in lines[0]
 
 
 @needs_clang

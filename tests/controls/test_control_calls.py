@@ -34,19 +34,22 @@ def test_a_simulation_has_the_calls_and_twin_answers_them_alike(tmp_path: Path) 
     changes = {"flows.flow.count": 2, "replicates": 2, "duration": "10 s"}
     result = simulated(tmp_path / "run", shipped("cubic", beta_thousandth=600), **changes)
     compared = calls.twin(tmp_path / "run")
-    assert [one.record for one in compared] == [
+    assert [comparison.record for comparison in compared] == [
         "point-0-replicate-0.flow", "point-0-replicate-1.flow",
     ]  # fmt: skip
-    assert sum(one.outcome["calls"] for one in compared) == result.tables["control_calls"].num_rows
-    for one in compared:
-        assert one.control == "cubic"
-        assert one.outcome["connections"] == 2
-        assert one.outcome["equal"] == one.outcome["calls"] > 4_000
-        assert one.outcome["kinds"]["ssthresh"] > 4
-        assert one.outcome["skipped"] == one.missed == 0
-    said = CliRunner().invoke(cli, ["twin", str(tmp_path / "run")])
-    assert said.exit_code == 0, said.output
-    assert "cubic" in said.stdout
+    assert (
+        sum(comparison.outcome["calls"] for comparison in compared)
+        == result.tables["control_calls"].num_rows
+    )
+    for comparison in compared:
+        assert comparison.control == "cubic"
+        assert comparison.outcome["connections"] == 2
+        assert comparison.outcome["equal"] == comparison.outcome["calls"] > 4_000
+        assert comparison.outcome["kinds"]["ssthresh"] > 4
+        assert comparison.outcome["skipped"] == comparison.missed == 0
+    outcome = CliRunner().invoke(cli, ["twin", str(tmp_path / "run")])
+    assert outcome.exit_code == 0, outcome.output
+    assert "cubic" in outcome.stdout
 
 
 def test_recording_the_calls_changes_nothing_else(tmp_path: Path) -> None:
@@ -77,11 +80,11 @@ def test_the_table_is_that_of_an_emulation(tmp_path: Path) -> None:
 def test_a_wrong_parameter_is_caught_at_the_first_reduction(tmp_path: Path) -> None:
     simulated(tmp_path / "run", shipped("aimd"))
     control = (PROGRAMS / "aimd.bpf.o").read_bytes()
-    [record] = [one.record() for one in call_tables.simulated(tmp_path / "run")]
-    found = engine.twin_calls(control, {"beta_percent": 49}, record)
+    [record] = [table.record() for table in call_tables.simulated(tmp_path / "run")]
+    compared = engine.twin_calls(control, {"beta_percent": 49}, record)
     kinds = [row["kind"] for row in calls_of(tmp_path / "run")[0].table.to_pylist()]
-    assert found["first"]["call"]["kind"] == "ssthresh"
-    assert found["first"]["call"]["number"] == kinds.index("ssthresh") + 1
+    assert compared["first"]["call"]["kind"] == "ssthresh"
+    assert compared["first"]["call"]["number"] == kinds.index("ssthresh") + 1
 
 
 def test_only_programs_have_calls() -> None:
@@ -102,7 +105,7 @@ def flights(made: Calls) -> list[tuple[int, int, int]]:
     """
     times: list[int] = []
     delivered: list[int] = []
-    found = []
+    triples = []
     for row in made.table.to_pylist():
         times.append(row["now_ns"])
         delivered.append(row["delivered"])
@@ -113,12 +116,14 @@ def flights(made: Calls) -> list[tuple[int, int, int]]:
         if sent_ns - near_ns < times[0]:
             continue
         earlier, later = (
-            delivered[bisect.bisect_right(times, at) - 1]
-            for at in (sent_ns - near_ns, sent_ns + near_ns)
+            delivered[bisect.bisect_right(times, time_ns) - 1]
+            for time_ns in (sent_ns - near_ns, sent_ns + near_ns)
         )
-        told = row["argument_1"]
-        found.append((told, *((row["delivered"] - one) * row["mss"] for one in (later, earlier))))
-    return found
+        flight = row["argument_1"]
+        triples.append(
+            (flight, *((row["delivered"] - before) * row["mss"] for before in (later, earlier)))
+        )
+    return triples
 
 
 @pytest.mark.slow
@@ -127,9 +132,9 @@ def test_a_flight_means_in_the_engine_what_it_means_in_the_kernel(tmp_path: Path
     _, kernels = calls_of(RECORDED)
     assert kernels.control == "westwood_crb"
     for made in (kernels, *calls_of(tmp_path / "run")):
-        found = flights(made)
-        assert len(found) > 300
-        assert all(least <= told <= most for told, least, most in found)
+        triples = flights(made)
+        assert len(triples) > 300
+        assert all(least <= flight <= most for flight, least, most in triples)
 
 
 @pytest.mark.slow
@@ -138,9 +143,9 @@ def test_an_estimate_in_integers_is_that_of_the_papers(name: str, tmp_path: Path
     """As of the kernel's calls (tests/emulation/test_loaded_controls.py), with the same bound."""
     simulated(tmp_path / "run", shipped(name))
     rows = calls_of(tmp_path / "run")[0].table.to_pylist()
-    found = list(westwood.thresholds(rows, combined=name == "westwood_crb"))
-    assert len(found) > 10
-    for expected, answered in found:
+    thresholds = list(westwood.thresholds(rows, combined=name == "westwood_crb"))
+    assert len(thresholds) > 10
+    for expected, answered in thresholds:
         assert -0.01 * expected <= expected - answered < 1 + 0.01 * expected
 
 
@@ -148,10 +153,10 @@ def test_the_programs_of_now_answer_what_those_recorded_did() -> None:
     """Their sources have changed since, their arithmetic has not."""
     for record in recorded(RECORDED):
         name = record.name.split(".")[1]
-        found = engine.twin_calls(
+        compared = engine.twin_calls(
             (PROGRAMS / f"{name}.bpf.o").read_bytes(), {}, record.read_bytes()
         )
-        assert found["equal"] == found["calls"] > 0
+        assert compared["equal"] == compared["calls"] > 0
 
 
 # Most segments that a control of the engine is from its program, after any call. Up to one is the
@@ -160,9 +165,9 @@ def test_the_programs_of_now_answer_what_those_recorded_did() -> None:
 MOST_APART = 2.0
 
 
-def most_apart(one: calls.ControlComparison) -> float:
+def most_apart(comparison: calls.ControlComparison) -> float:
     """The largest difference of windows and thresholds, in segments."""
-    largest = [one.outcome[kind]["largest"] for kind in ("cong_avoid", "ssthresh")]
+    largest = [comparison.outcome[kind]["largest"] for kind in ("cong_avoid", "ssthresh")]
     return max(abs(call["ours_segments"] - call["theirs_segments"]) for call in largest)
 
 
@@ -172,35 +177,39 @@ def test_reno_in_numbers_with_fractions_stays_beside_the_program(
     program: str, tmp_path: Path
 ) -> None:
     simulated(tmp_path / "run", shipped(program))
-    [one] = calls.beside(tmp_path / "run", stand_in('{ kind = "reno", arithmetic = "exact" }'))
-    assert one.outcome["connections"] == 1
-    assert one.outcome["cong_avoid"]["calls"] > 2_000
-    assert one.outcome["ssthresh"]["calls"] > 10
-    assert 0 < most_apart(one) <= MOST_APART
+    [comparison] = calls.beside(
+        tmp_path / "run", stand_in('{ kind = "reno", arithmetic = "exact" }')
+    )
+    assert comparison.outcome["connections"] == 1
+    assert comparison.outcome["cong_avoid"]["calls"] > 2_000
+    assert comparison.outcome["ssthresh"]["calls"] > 10
+    assert 0 < most_apart(comparison) <= MOST_APART
     # In whole segments, as in Linux, there is nothing to round.
-    [one] = calls.beside(tmp_path / "run", stand_in('{ kind = "reno", arithmetic = "linux" }'))
-    assert most_apart(one) == 0
+    [comparison] = calls.beside(
+        tmp_path / "run", stand_in('{ kind = "reno", arithmetic = "linux" }')
+    )
+    assert most_apart(comparison) == 0
 
 
 def test_cubic_in_numbers_with_fractions_stays_beside_the_kernels_calls() -> None:
     control = stand_in('{ kind = "cubic", arithmetic = "exact" }')
-    one, _ = calls.beside(RECORDED, control)
-    assert one.control == "cubic"
-    assert one.outcome["cong_avoid"]["calls"] > 250
-    assert 0 < most_apart(one) <= MOST_APART
+    comparison, _ = calls.beside(RECORDED, control)
+    assert comparison.control == "cubic"
+    assert comparison.outcome["cong_avoid"]["calls"] > 250
+    assert 0 < most_apart(comparison) <= MOST_APART
 
 
 @pytest.mark.slow
 def test_another_law_is_seen_where_it_begins_to_differ(tmp_path: Path) -> None:
     simulated(tmp_path / "run", shipped("reno", beta_numerator=7, beta_denominator=10))
-    [one] = calls.beside(tmp_path / "run", stand_in("reno"))
+    [comparison] = calls.beside(tmp_path / "run", stand_in("reno"))
     [made] = calls_of(tmp_path / "run")
     kinds = [row["kind"] for row in made.table.to_pylist()]
-    assert one.outcome["ssthresh"]["first"]["number"] == kinds.index("ssthresh") + 1
-    assert one.outcome["ssthresh"]["largest_share"] > 0.2
-    said = CliRunner().invoke(cli, ["twin", str(tmp_path / "run"), "--control", "reno"])
-    assert said.exit_code == 0, said.output
-    assert "first apart" in said.stdout
+    assert comparison.outcome["ssthresh"]["first"]["number"] == kinds.index("ssthresh") + 1
+    assert comparison.outcome["ssthresh"]["largest_share"] > 0.2
+    outcome = CliRunner().invoke(cli, ["twin", str(tmp_path / "run"), "--control", "reno"])
+    assert outcome.exit_code == 0, outcome.output
+    assert "first apart" in outcome.stdout
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ CALL, CWND_AFTER, MAGIC = 144, 44, 16
 
 @pytest.fixture(scope="module")
 def compared() -> dict[str, calls.Comparison]:
-    return {one.record.split(".")[0]: one for one in calls.twin(RECORDED)}
+    return {comparison.record.split(".")[0]: comparison for comparison in calls.twin(RECORDED)}
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -46,11 +46,15 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["probes", "policer", "reordering", "pauses"])
 def test_bbr1_answers_as_the_kernel_did(name: str, compared: dict[str, calls.Comparison]) -> None:
-    one = compared[name]
-    assert (one.control, one.standing, one.missed) == ("linux_bbr", "bbr1", 0)
-    assert one.outcome["first"] is None
-    assert one.outcome["calls"] == one.outcome["equal"] > 1000
-    assert one.outcome["equal_windows"] == one.outcome["equal_answers"] == one.outcome["calls"]
+    comparison = compared[name]
+    assert (comparison.control, comparison.standing, comparison.missed) == ("linux_bbr", "bbr1", 0)
+    assert comparison.outcome["first"] is None
+    assert comparison.outcome["calls"] == comparison.outcome["equal"] > 1000
+    assert (
+        comparison.outcome["equal_windows"]
+        == comparison.outcome["equal_answers"]
+        == comparison.outcome["calls"]
+    )
 
 
 def test_the_records_have_what_can_go_wrong() -> None:
@@ -85,12 +89,16 @@ def test_a_window_off_by_one_is_told_with_the_calls_before_it(tmp_path: Path) ->
     content = bytearray(record.read_bytes())
     content[MAGIC + 500 * CALL + CWND_AFTER] += 1
     record.write_bytes(content)
-    said = CliRunner().invoke(cli, ["twin", str(tmp_path)])
-    assert said.exit_code == 4
-    assert "First difference, call 501 (cong_control)" in said.stdout
-    [one] = calls.twin(tmp_path)
-    assert [call["number"] for call in one.outcome["first"]["before"]] == list(range(491, 501))
-    assert one.outcome["calls"] - one.outcome["equal"] == 1, "the window of bbr1 is its own"
+    outcome = CliRunner().invoke(cli, ["twin", str(tmp_path)])
+    assert outcome.exit_code == 4
+    assert "First difference, call 501 (cong_control)" in outcome.stdout
+    [comparison] = calls.twin(tmp_path)
+    assert [call["number"] for call in comparison.outcome["first"]["before"]] == list(
+        range(491, 501)
+    )
+    assert comparison.outcome["calls"] - comparison.outcome["equal"] == 1, (
+        "the window of bbr1 is its own"
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,10 +113,10 @@ def test_another_control_differs_from_where_it_must(
 ) -> None:
     [record] = (RECORDED / "record").glob("probes.*.calls")
     scenario = stand_in(f'{{ kind = "bbr1", {changed} }}')
-    found = engine.twin_of_kernel(
+    twin = engine.twin_of_kernel(
         scenario.tree, scenario.folder, "cycle_starts", record.read_bytes()
     )
-    first = found["first"]["call"]
+    first = twin["first"]["call"]
     assert begin_s < (first["now_ns"] - rows("probes")[0]["now_ns"]) / 1e9 < end_s
 
 

@@ -25,13 +25,13 @@ MOST_BYTES = 200_000
 def test_the_engine_answers_as_linux_6_12_did(name: str) -> None:
     control = (PROGRAMS / f"{name}.bpf.o").read_bytes()
     record = lzma.decompress((RECORDED / f"{name}.calls.xz").read_bytes())
-    _, found = calls.answered(control, {}, record)
-    assert found["first"] is None
-    assert found["equal"] == found["calls"] > 900
-    assert found["connections"] == 2
-    assert found["kinds"]["ssthresh"] >= 5
+    _, answers = calls.answered(control, {}, record)
+    assert answers["first"] is None
+    assert answers["equal"] == answers["calls"] > 900
+    assert answers["connections"] == 2
+    assert answers["kinds"]["ssthresh"] >= 5
     grows = "cong_control" if name in ("delivery_rate", "linux_bbr") else "cong_avoid"
-    assert found["kinds"][grows] > 400
+    assert answers["kinds"][grows] > 400
 
 
 def test_an_answer_that_linux_6_12_did_not_give_is_found() -> None:
@@ -42,9 +42,9 @@ def test_an_answer_that_linux_6_12_did_not_give_is_found() -> None:
     places = range(head, len(record), size)
     grown = next(place for place in places if record[place + kind] == 4)  # cong_avoid
     record[grown + after] += 1
-    _, found = calls.answered(control, {}, bytes(record))
-    assert found["first"]["call"]["number"] == (grown - head) // size + 1
-    assert found["equal"] == found["calls"] - 1
+    _, answers = calls.answered(control, {}, bytes(record))
+    assert answers["first"]["call"]["number"] == (grown - head) // size + 1
+    assert answers["equal"] == answers["calls"] - 1
 
 
 def test_records_are_small() -> None:

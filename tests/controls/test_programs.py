@@ -15,8 +15,8 @@ from .paths import PROGRAMS, needs_clang, shipped, under
 
 def rows(scenario: Scenario, table: str = "samples", **options: Any) -> list[dict[str, Any]]:
     """Returns the rows of a simulated table."""
-    found: list[dict[str, Any]] = simulate(scenario, **options).tables[table].to_pylist()
-    return found
+    listed: list[dict[str, Any]] = simulate(scenario, **options).tables[table].to_pylist()
+    return listed
 
 
 def windows(scenario: Scenario) -> list[tuple[float, float]]:
@@ -143,11 +143,11 @@ def test_a_program_that_fails_ends_the_run_with_its_line(tmp_path: Path) -> None
 
 
 def test_models_say_what_they_do_not_know_of_it() -> None:
-    said = {row["model"]: row for row in predict(under(shipped("aimd"))).tables[
+    predictions = {row["model"]: row for row in predict(under(shipped("aimd"))).tables[
         "predictions"
     ].to_pylist()}  # fmt: skip
-    assert said["mathis"]["goodput_bit_per_s"] is None
-    assert said["mathis"]["note"] == "bpf:aimd does not state how its window grows"
+    assert predictions["mathis"]["goodput_bit_per_s"] is None
+    assert predictions["mathis"]["note"] == "bpf:aimd does not state how its window grows"
 
 
 def test_the_command_line_is_there() -> None:

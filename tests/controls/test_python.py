@@ -39,7 +39,7 @@ class Mine(Control):
 FIELD = "flows.flow.transport.control"
 
 
-def of(folder: Path, text: str = RENO, **parameters: float) -> Scenario:
+def scenario_of(folder: Path, text: str = RENO, **parameters: float) -> Scenario:
     """Returns the scenario under the class `Mine` of a file with this text."""
     (folder / "mine.py").write_text(text, "utf-8")
     control = {"kind": "python", "file": "mine.py", "class": "Mine"}
@@ -53,27 +53,29 @@ def windows(scenario: Scenario, threads: int = 1) -> list[tuple[float, float]]:
 
 
 def test_it_does_what_the_same_control_in_c_does(tmp_path: Path) -> None:
-    assert windows(of(tmp_path)) == windows(under(shipped("reno")))
+    assert windows(scenario_of(tmp_path)) == windows(under(shipped("reno")))
 
 
 @pytest.mark.slow
 def test_rows_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
-    scenario = of(tmp_path).replace({"duration": "4 s", "replicates": 4, "flows.flow.count": 2})
+    scenario = scenario_of(tmp_path).replace(
+        {"duration": "4 s", "replicates": 4, "flows.flow.count": 2}
+    )
     assert windows(scenario, 1) == windows(scenario, 4)
 
 
 @pytest.mark.slow
 def test_parameters_reach_the_class(tmp_path: Path) -> None:
-    half = windows(of(tmp_path))
-    assert windows(of(tmp_path, beta=0.8)) != half
+    half = windows(scenario_of(tmp_path))
+    assert windows(scenario_of(tmp_path, beta=0.8)) != half
     with refused("unsupported", f"{FIELD}.file", "TypeError", "gamma"):
-        simulate(of(tmp_path, gamma=1.0))
+        simulate(scenario_of(tmp_path, gamma=1.0))
 
 
 @pytest.mark.slow
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
-    before = windows(of(tmp_path))
-    assert windows(of(tmp_path, RENO.replace("beta=0.5", "beta=0.8"))) != before
+    before = windows(scenario_of(tmp_path))
+    assert windows(scenario_of(tmp_path, RENO.replace("beta=0.5", "beta=0.8"))) != before
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
 )
 def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with refused("unsupported", f"{FIELD}.file", words):
-        simulate(of(tmp_path, text))
+        simulate(scenario_of(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -106,11 +108,11 @@ def test_a_call_that_fails_ends_the_run_with_its_line(
 ) -> None:
     text = RENO.replace("        return max(int(call.cwnd * self.beta), 2)", wrong)
     with refused("failed", FIELD, *words):
-        simulate(of(tmp_path, text))
+        simulate(scenario_of(tmp_path, text))
 
 
 def test_reading_a_scenario_runs_no_code(tmp_path: Path) -> None:
-    scenario = of(tmp_path, "open('ran', 'w')\n" + RENO)
+    scenario = scenario_of(tmp_path, "open('ran', 'w')\n" + RENO)
     scenario.resolve()
     scenario.check()
     assert not (tmp_path / "ran").exists()

@@ -15,14 +15,14 @@ MOST_BYTES = 200_000
 
 
 def test_the_engine_answers_as_the_kernel_did() -> None:
-    compared = {one.control: one for one in calls.twin(RECORDED)}
+    compared = {comparison.control: comparison for comparison in calls.twin(RECORDED)}
     assert compared.keys() == {"cubic", "westwood_crb"}
-    for one in compared.values():
-        assert one.missed == 0
-        assert one.outcome["first"] is None
+    for comparison in compared.values():
+        assert comparison.missed == 0
+        assert comparison.outcome["first"] is None
         # What comes before `init`: the handshake's states and its ACK.
-        assert one.outcome["equal"] == one.outcome["calls"]
-        assert one.outcome["kinds"]["ssthresh"] >= 4
+        assert comparison.outcome["equal"] == comparison.outcome["calls"]
+        assert comparison.outcome["kinds"]["ssthresh"] >= 4
 
 
 def test_a_table_has_the_calls() -> None:

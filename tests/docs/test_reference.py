@@ -282,7 +282,7 @@ def test_the_page_of_experiments_has_none_of_other_packages(
 def test_the_index_names_every_element_of_a_kind_without_a_sentence(kind: str) -> None:
     index = reference.pages(registry(), schema())["docs/reference/README.md"]
     [line] = [line for line in index.splitlines() if f"({kind}.md)" in line]
-    assert [one["label"] for one in registry()[kind] if one["label"] not in line] == []
+    assert [element["label"] for element in registry()[kind] if element["label"] not in line] == []
 
 
 def anchors_of(text: str) -> set[str]:
@@ -305,8 +305,8 @@ def test_links_lead_somewhere() -> None:
             if page.startswith("../"):
                 assert (ROOT / name).parent.joinpath(page).is_file(), f"{name}: {target}"
                 continue
-            known = anchors[f"docs/reference/{page}" if page else name]
-            assert not place or place in known, f"{name}: {target}"
+            places = anchors[f"docs/reference/{page}" if page else name]
+            assert not place or place in places, f"{name}: {target}"
 
 
 def test_examples_are_toml_and_the_schema_is_json() -> None:

@@ -56,14 +56,15 @@ def _simulated(result: Result) -> list[Passage]:
         if packet["event"] in times:
             times[packet["event"]].setdefault(packet["sequence"], round(packet["time_s"] * 1e9))
     return [
-        Passage(number, at, times["receive"].get(number)) for number, at in times["arrive"].items()
+        Passage(number, time_ns, times["receive"].get(number))
+        for number, time_ns in times["arrive"].items()
     ]
 
 
 def _emulated(folder: Path) -> list[Passage]:
     departed = dict(reversed(_numbers(folder / "point-0-replicate-0-to-receivers.pcap")))
     arrived = _numbers(folder / "point-0-replicate-0-from-senders.pcap")
-    return [Passage(number, at, departed.get(number)) for number, at in arrived]
+    return [Passage(number, time_ns, departed.get(number)) for number, time_ns in arrived]
 
 
 def count(capture: Path) -> int:
@@ -73,16 +74,19 @@ def count(capture: Path) -> int:
 
 def _numbers(capture: Path) -> list[tuple[int, int]]:
     """Returns the number and the time of each datagram of a capture."""
-    return [(struct.unpack_from("<Q", packet, _HEADERS)[0], at) for at, packet in packets(capture)]
+    return [
+        (struct.unpack_from("<Q", packet, _HEADERS)[0], time_ns)
+        for time_ns, packet in packets(capture)
+    ]
 
 
 def packets(capture: Path) -> list[tuple[int, bytes]]:
     """Returns the time of each packet of a capture, and its captured bytes."""
     data = capture.read_bytes()
     assert struct.unpack_from("<I", data)[0] == _MAGIC
-    found, at = [], _FILE_HEADER
-    while at < len(data):
-        seconds, nanoseconds, kept, _ = struct.unpack_from("<4I", data, at)
-        at += _PACKET_HEADER + kept
-        found.append((seconds * 1_000_000_000 + nanoseconds, data[at - kept : at]))
-    return found
+    captured, offset = [], _FILE_HEADER
+    while offset < len(data):
+        seconds, nanoseconds, kept, _ = struct.unpack_from("<4I", data, offset)
+        offset += _PACKET_HEADER + kept
+        captured.append((seconds * 1_000_000_000 + nanoseconds, data[offset - kept : offset]))
+    return captured

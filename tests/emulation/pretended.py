@@ -102,8 +102,13 @@ class Pretended:
         assert host_command
         if self.lacking is not None:
             raise LackingError("lacking", "", self.lacking)
-        found = {"kernel": "Linux 6.0", "device": "tun", "priority": "SCHED_FIFO", "processors": 2}
-        return json.dumps(found | {"warnings": self.warnings})
+        machine = {
+            "kernel": "Linux 6.0",
+            "device": "tun",
+            "priority": "SCHED_FIFO",
+            "processors": 2,
+        }
+        return json.dumps(machine | {"warnings": self.warnings})
 
     def emulate(
         self,

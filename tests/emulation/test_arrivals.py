@@ -45,7 +45,7 @@ def test_the_kernel_has_the_engines_arrivals_and_sizes(tmp_path: Path) -> None:
     kernels = emulate(scenario, tmp_path / "run")
     captured = measure(tmp_path / "run", tmp_path / "measured")
     for replicate in (0, 1):
-        ours, theirs, seen = (arrived(one, replicate) for one in (engines, kernels, captured))
+        ours, theirs, seen = (arrived(result, replicate) for result in (engines, kernels, captured))
         assert len(ours) > 10
         assert ours.keys() == theirs.keys()
         both = [number for number in ours if ours[number][2] and theirs[number][2]]

@@ -39,7 +39,7 @@ def test_one_scenario_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         for line in outcome.stderr.splitlines()
     )
     answer = json.loads(outcome.stdout)
-    methods = {one["name"]: one for one in answer["methods"]}
+    methods = {method["name"]: method for method in answer["methods"]}
     assert methods["predict"]["answered"]
     assert (
         methods["emulate"]["why"] == "left out to stay within 9 s: 2 of 4 replicates of each point"

@@ -156,13 +156,13 @@ def test_tcp_is_read_every_ten_milliseconds_and_udp_has_no_samples(emulated: Emu
         times = [row["time_s"] for row in rows if row["replicate"] == replicate]
         assert times == sorted(times)
         assert 1 + 2 / 0.010 >= len(times) > 0
-        known = [
+        measured = [
             row
             for row in rows
             if row["replicate"] == replicate and row["smoothed_rtt_s"] is not None
         ]
-        assert known
-        assert known[-1]["rtt_min_s"] >= 0.02
+        assert measured
+        assert measured[-1]["rtt_min_s"] >= 0.02
     samples = emulated.result.tables["samples"].to_pylist()
     assert {row["flow"] for row in samples} == {"download"}
     assert max(row["cwnd_bytes"] or 0 for row in samples) > 1448
@@ -189,19 +189,19 @@ def test_the_record_replays(emulated: Emulated) -> None:
     outcome = ackclock("replay", "run", "--json", place=emulated.place)
     assert outcome.exit_code == 0, outcome.stderr
     runs = json.loads(outcome.stdout)
-    assert [(one["point"], one["replicate"], one["complete"]) for one in runs] == [
+    assert [(replay["point"], replay["replicate"], replay["complete"]) for replay in runs] == [
         (0, 0, True),
         (0, 1, True),
     ]
-    for one in runs:
-        run = f"point-0-replicate-{one['replicate']}"
+    for replay in runs:
+        run = f"point-0-replicate-{replay['replicate']}"
         packets = {
             path.stem.removeprefix(f"{run}-"): count(path)
             for path in emulated.folder.glob(f"pcap/{run}-*")
         }
-        assert one["arrivals"] == packets["from-senders"] + packets["from-receivers"]
-        assert one["decisions"] >= packets["to-receivers"] + packets["to-senders"]
-        assert one["difference"] is None
+        assert replay["arrivals"] == packets["from-senders"] + packets["from-receivers"]
+        assert replay["decisions"] >= packets["to-receivers"] + packets["to-senders"]
+        assert replay["difference"] is None
     assert ackclock("replay", "run", place=emulated.place).exit_code == 0
 
 
@@ -374,7 +374,7 @@ def long_run(place: Path) -> Iterator[Running]:
     ) as process:  # fmt: skip
         try:
             assert process.stderr is not None
-            for _told in process.stderr:
+            for _line in process.stderr:
                 if record.exists() and record.stat().st_size > _MAGIC:
                     break
             yield Running(process)
@@ -453,7 +453,7 @@ def test_kill_leaves_no_process_no_namespace_no_temporary_file(tmp_path: Path, w
         assert Result.load(tmp_path / "run").partial
     outcome = ackclock("replay", "run", "--json", place=tmp_path)
     assert outcome.exit_code == 0, outcome.stderr
-    assert [one["difference"] for one in json.loads(outcome.stdout)] == [None]
+    assert [replay["difference"] for replay in json.loads(outcome.stdout)] == [None]
 
 
 # So few packets that no buffer fills for a minute.
@@ -494,14 +494,14 @@ def test_kill_leaves_all_but_the_last_second(tmp_path: Path) -> None:
         finally:
             run.kill()
     assert run.returncode == -signal.SIGKILL
-    [one] = json.loads(ackclock("replay", "run", "--json", place=tmp_path).stdout)
-    assert one["difference"] is None
-    assert not one["complete"]
-    assert one["duration_s"] == 60
-    assert lasted_s - 1 <= one["until_s"] < 60
-    assert one["arrivals"] >= 20 * (lasted_s - 1.1)
+    [replay] = json.loads(ackclock("replay", "run", "--json", place=tmp_path).stdout)
+    assert replay["difference"] is None
+    assert not replay["complete"]
+    assert replay["duration_s"] == 60
+    assert lasted_s - 1 <= replay["until_s"] < 60
+    assert replay["arrivals"] >= 20 * (lasted_s - 1.1)
     outcome = ackclock("replay", "run", place=tmp_path)
-    assert f"partial, {int(one['until_s'] * 10) / 10} s of 60 s" in outcome.stdout
+    assert f"partial, {int(replay['until_s'] * 10) / 10} s of 60 s" in outcome.stdout
     for name in ("from-senders", "to-receivers"):
         capture = tmp_path / "run" / "pcap" / f"point-0-replicate-0-{name}.pcap"
         # The packets are 50 ms apart and in flight for 10 ms.

@@ -56,10 +56,10 @@ CODEPOINTS = {"from-senders": [0, 8, 46], "to-receivers": [0, 8, 46], "from-rece
 
 def seen(capture: Path) -> dict[frozenset[bytes], set[int]]:
     """Returns the codepoints of a capture's packets, by the addresses of both ends."""
-    found = defaultdict(set)
+    codepoints = defaultdict(set)
     for _, packet in packets(capture):
-        found[frozenset((packet[12:16], packet[16:20]))].add(packet[1] >> 2)
-    return found
+        codepoints[frozenset((packet[12:16], packet[16:20]))].add(packet[1] >> 2)
+    return codepoints
 
 
 @pytest.mark.usefixtures("emulation")
@@ -68,9 +68,11 @@ def test_packets_carry_the_codepoint_of_their_flow_and_cake_has_classes(tmp_path
     result = emulate(Scenario.from_toml(SCENARIO), tmp_path / "run")
     folder = tmp_path / "run" / "pcap"
     for name, expected in CODEPOINTS.items():
-        found = seen(folder / f"point-0-replicate-0-{name}.pcap")
+        codepoints = seen(folder / f"point-0-replicate-0-{name}.pcap")
         # Each flow has addresses of its own.
-        assert sorted(map(sorted, found.values())) == [[one] for one in expected], name
+        assert sorted(map(sorted, codepoints.values())) == [
+            [codepoint] for codepoint in expected
+        ], name
     rates = {row["flow"]: row["goodput_bit_per_s"] for row in result.tables["flows"].to_pylist()}
     assert rates["bulk"] < rates["usual"] / 4
     assert rates["urgent"] > 0

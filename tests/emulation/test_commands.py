@@ -195,7 +195,7 @@ def test_replay_that_agrees(scenario_file: Path, pretended: Pretended) -> None:
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     assert re.search("^ *0 +1 +100 +90 +whole +no *$", outcome.stdout, re.MULTILINE)
     assert [
-        one["difference"] for one in json.loads(ackclock("replay", "run", "--json").stdout)
+        run["difference"] for run in json.loads(ackclock("replay", "run", "--json").stdout)
     ] == [None, None]
     assert pretended.asked["replay"]["folder"] == str(Path.cwd())
 

@@ -123,7 +123,8 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
         False,
         "simulate",
     )
-    assert [(one["name"], one["answered"], one["reference"]) for one in answer["methods"]] == [
+    methods = answer["methods"]
+    assert [(each["name"], each["answered"], each["reference"]) for each in methods] == [
         ("predict", True, "simulate"), ("simulate", True, None),
         ("measure-simulate", True, "simulate"), ("emulate", True, "simulate"),
         ("measure-emulate", True, "emulate"),
@@ -132,9 +133,9 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     kept = json.loads((FOLDER / "comparison.json").read_text())
     assert kept["explanations"] == answer["explanations"]
     goodput = {
-        one["method"]: one
-        for one in answer["rows"]
-        if (one["metric"], one["point"]) == ("goodput", 0)
+        row["method"]: row
+        for row in answer["rows"]
+        if (row["metric"], row["point"]) == ("goodput", 0)
     }
     # The stand-in's emulation is the engine's simulation.
     assert goodput["emulate"]["residual"] == goodput["measure-simulate"]["residual"] == 0
@@ -143,9 +144,9 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     row = comparison.rows[0]
     assert row.cells["simulate"].interval.mean == goodput["simulate"]["mean"]
     assert [
-        one["mean"]
-        for one in answer["rows"]
-        if (one["metric"], one["method"]) == ("rtt_p99", "emulate")
+        row["mean"]
+        for row in answer["rows"]
+        if (row["metric"], row["method"]) == ("rtt_p99", "emulate")
     ]
 
 
@@ -178,9 +179,9 @@ def test_a_machine_that_cannot_emulate_leaves_nulls(
     ]
     done = [line.split(" done ")[0].strip() for line in lines if " done " in line]
     assert done == ["predict", "simulate", "measure simulate"]
-    rows = [one for one in json.loads(outcome.stdout)["rows"] if one["method"] == "emulate"]
+    rows = [row for row in json.loads(outcome.stdout)["rows"] if row["method"] == "emulate"]
     assert rows
-    assert all((one["mean"], one["why_unknown"]) == (None, pretended.lacking) for one in rows)
+    assert all((row["mean"], row["why_unknown"]) == (None, pretended.lacking) for row in rows)
     assert [source for source, _ in measuring] == ["simulate"]
     assert not (FOLDER / "emulate").exists()
 
@@ -206,17 +207,17 @@ def test_unreliable_runs_are_exit_code_4(scenario_file: Path, pretended: Pretend
         for words in ("2 of 4 emulated runs", "--unreliable")
     )
     assert "2 of 4 runs of Linux are reliable." in " ".join(outcome.stdout.split())
-    known = [row for row in each_method.load(FOLDER).rows if row.cells["emulate"].is_known]
-    assert {row.point for row in known} == {0}
+    answered = [row for row in each_method.load(FOLDER).rows if row.cells["emulate"].is_known]
+    assert {row.point for row in answered} == {0}
     taken_in = ackclock("compare", scenario_file, *QUICK, *chosen, "--unreliable")
     assert taken_in.exit_code == 4
     assert "--unreliable" not in taken_in.stderr
-    known = [
+    answered = [
         row
         for row in each_method.load(FOLDER, averages_unreliable=True).rows
         if row.cells["emulate"].is_known
     ]
-    assert {row.point for row in known} == {0, 1}
+    assert {row.point for row in answered} == {0, 1}
 
 
 @pytest.mark.slow

@@ -28,10 +28,10 @@ def sections(content: bytes) -> dict[str, bytes]:
     size, number, names = struct.unpack_from("<HHH", content, 58)
     headers = [struct.unpack_from("<IIQQQQ", content, table + size * n) for n in range(number)]
     text = content[headers[names][4] : headers[names][4] + headers[names][5]]
-    found = {}
+    by_name = {}
     for name, _kind, _flags, _address, offset, length in headers:
-        found[text[name : text.index(b"\0", name)].decode()] = content[offset : offset + length]
-    return found
+        by_name[text[name : text.index(b"\0", name)].decode()] = content[offset : offset + length]
+    return by_name
 
 
 @pytest.mark.parametrize("name", SHIPPED)

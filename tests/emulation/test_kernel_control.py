@@ -38,10 +38,10 @@ def test_models_say_what_they_do_not_know_of_it() -> None:
     lossy = {"hops.there.impairments": [{"kind": "iid_loss", "probability": "1 %"}]}
     table = predict(under("cubic", **lossy)).tables["predictions"].to_pylist()
     assert {row["control"] for row in table} == {"kernel:cubic"}
-    said = {row["model"]: row for row in table}
+    predictions = {row["model"]: row for row in table}
     for model in ("mathis", "pftk", "sawtooth", "cubic_response"):
-        assert said[model]["goodput_bit_per_s"] is None, model
-        assert said[model]["note"] == "kernel:cubic does not state how its window grows"
+        assert predictions[model]["goodput_bit_per_s"] is None, model
+        assert predictions[model]["note"] == "kernel:cubic does not state how its window grows"
 
 
 def test_a_comparison_leaves_out_what_cannot_answer(tmp_path: Path) -> None:

@@ -217,14 +217,14 @@ def test_nothing_is_left_after_a_kill_at_any_moment(held: Callable) -> None:
         owned = held_by(process.pid)
         kinds = {kind for kind, _ in owned}
         assert kinds == {"prog_id", "map_id", "link_id"}
-        assert all(still_there(*one) for one in owned)
+        assert all(still_there(*entry) for entry in owned)
         assert name in offered()
         time.sleep(chance.uniform(0, 0.02))
         process.kill()
         process.wait()
         wait_until(lambda: name not in offered(), f"{name} is still offered")  # noqa: B023
         wait_until(
-            lambda: not any(still_there(*one) for one in owned),  # noqa: B023
+            lambda: not any(still_there(*entry) for entry in owned),  # noqa: B023
             f"something of {name} is still there",
         )
 
@@ -280,11 +280,11 @@ def test_every_control_carries_a_flow(loading: str, tmp_path: Path) -> None:
     flows = result.tables["flows"].to_pylist()
     assert [flow["control"] for flow in flows] == [f"bpf:{name}" for name in SHIPPED]
     made, compared = calls_of(tmp_path / "run"), calls.twin(tmp_path / "run")
-    assert sorted(one.control for one in made) == SHIPPED
-    for one, answers in zip(made, compared, strict=True):
-        number = SHIPPED.index(one.control)
-        assert flows[number]["delivered_bytes"] > 100_000, one.control
-        check_calls(one.control, number, one, answers)
+    assert sorted(record.control for record in made) == SHIPPED
+    for record, answers in zip(made, compared, strict=True):
+        number = SHIPPED.index(record.control)
+        assert flows[number]["delivered_bytes"] > 100_000, record.control
+        check_calls(record.control, number, record, answers)
     summaries = sorted((tmp_path / "run" / "record").glob("*.json"))
     loaded = {json.loads(summary.read_text("utf-8"))["name"] for summary in summaries}
     assert len(loaded) == len(SHIPPED)
@@ -350,8 +350,8 @@ def test_an_estimate_in_integers_is_that_of_the_papers(loading: str, tmp_path: P
         "westwood_crb": westwood.thresholds(rows["westwood_crb"], combined=True),
         "westwood_re": westwood.thresholds(rows["westwood_re"], combined=False),
     }
-    for name, found in thresholds.items():
-        answers = list(found)
+    for name, pairs in thresholds.items():
+        answers = list(pairs)
         assert len(answers) > 10, name
         for expected, answered in answers:
             assert -0.01 * expected <= expected - answered < 1 + 0.01 * expected, name
@@ -385,13 +385,13 @@ def test_two_controls_in_one_run_and_runs_side_by_side(loading: str, tmp_path: P
     result = emulate(both, tmp_path / "run", side_by_side=2)
     assert not result.partial
     made = calls_of(tmp_path / "run")
-    assert [one.parameters["alpha"] for one in made] == [4, 1] * 2 or [
-        one.parameters["alpha"] for one in made
+    assert [record.parameters["alpha"] for record in made] == [4, 1] * 2 or [
+        record.parameters["alpha"] for record in made
     ] == [1, 4] * 2
-    for one in made:
-        flow = {1: 0, 4: 1}[one.parameters["alpha"]]
-        assert set(one.table["flow"].to_pylist()) == {flow}
-        assert one.missed == 0
+    for record in made:
+        flow = {1: 0, 4: 1}[record.parameters["alpha"]]
+        assert set(record.table["flow"].to_pylist()) == {flow}
+        assert record.missed == 0
 
 
 @pytest.mark.oracle  # three minutes
@@ -419,8 +419,8 @@ def test_reno_as_a_program_is_the_kernels_reno(loading: str, tmp_path: Path) -> 
 def interval_of_difference(ours: list[float], theirs: list[float]) -> tuple[float, float]:
     """Welch's 95 % interval of the difference of two means."""
     test = scipy.stats.ttest_ind(ours, theirs, equal_var=False)
-    found = test.confidence_interval(0.95)
-    return found.low, found.high
+    interval = test.confidence_interval(0.95)
+    return interval.low, interval.high
 
 
 OWN = """\
@@ -555,7 +555,9 @@ def test_nothing_is_left_when_part_of_a_run_is_killed(
     wait_until(lambda: name not in offered(), f"{name} is still offered")
     if victim == "supervisor":
         run.communicate(timeout=PATIENCE_S)
-        wait_until(lambda: not any(still_there(*one) for one in owned), "something is still there")
+        wait_until(
+            lambda: not any(still_there(*entry) for entry in owned), "something is still there"
+        )
 
 
 @pytest.mark.usefixtures("emulation")
@@ -600,15 +602,15 @@ def test_an_interrupted_run_has_whole_records(loading: str, tmp_path: Path) -> N
 def eventually(find: Callable) -> list[int]:
     """Waits until something is found."""
     end = time.monotonic() + PATIENCE_S
-    while not (found := find()):
+    while not (pids := find()):
         assert time.monotonic() < end
         time.sleep(0.01)
-    return found
+    return pids
 
 
-def eventually_one(parent: int, known: list[int]) -> int:
+def eventually_one(parent: int, started: list[int]) -> int:
     """A host of a run, once there is one."""
-    hosts = known or eventually(
+    hosts = started or eventually(
         lambda: [pid for pid in children(parent) if "serve_host" in command_of(pid)]
     )
     return hosts[0]
@@ -616,10 +618,10 @@ def eventually_one(parent: int, known: list[int]) -> int:
 
 def children(parent: int) -> list[int]:
     """The processes that a process has started, whichever of its threads did."""
-    found = []
+    pids = []
     for file in Path(f"/proc/{parent}/task").glob("*/children"):
-        found += [int(pid) for pid in file.read_text().split()]
-    return found
+        pids += [int(pid) for pid in file.read_text().split()]
+    return pids
 
 
 def command_of(pid: int) -> str:

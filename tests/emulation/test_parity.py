@@ -65,7 +65,10 @@ def expected(passages: list[Passage], rate_bit_per_s: int, waiting: int) -> list
 def assert_law(passages: list[Passage], departures: list[int | None], end: int) -> None:
     """Checks all departures up to the end of the run, and that there are no later ones."""
     assert passages
-    wanted = [at if at is not None and at <= end else None for at in departures]
+    wanted = [
+        departure if departure is not None and departure <= end else None
+        for departure in departures
+    ]
     assert [passage.departed for passage in passages] == wanted
 
 
@@ -96,7 +99,9 @@ def test_serialisation(arm: str, tmp_path: Path) -> None:
     departures = expected(passages, 8_000_000, 1000)
     assert None not in departures
     waited = [
-        at - DELAY - passage.arrived for at, passage in zip(departures, passages, strict=True) if at
+        departure - DELAY - passage.arrived
+        for departure, passage in zip(departures, passages, strict=True)
+        if departure
     ]
     assert max(waited) > 50_000_000, "queues have built up"
     assert_law(passages, departures, 10**9)
@@ -132,8 +137,8 @@ def test_random_losses_are_the_same_in_both_arms(tmp_path: Path) -> None:
         _, passages = run(described, arm, tmp_path / arm)
         # The fate of later packets is unknown: those before the last departure have left, or never
         # will.
-        known = max(place for place, passage in enumerate(passages) if passage.departed is not None)
-        lost[arm] = [passage.departed is None for passage in passages[:known]]
+        last = max(place for place, passage in enumerate(passages) if passage.departed is not None)
+        lost[arm] = [passage.departed is None for passage in passages[:last]]
     both = min(map(len, lost.values()))
     assert sum(lost["simulated"]) > 25
     # The hop draws for each arriving packet, whichever it is.

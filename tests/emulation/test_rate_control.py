@@ -59,8 +59,8 @@ def test_samples_show_what_the_controls_think(result: Result) -> None:
         assert np.all(np.diff(delivered) >= 0)
         assert np.all(delivered <= 1144 * sent)
         assert np.all(column(rows, "allowed_rate_bit_per_s") > 0)
-        known = column(rows, "smoothed_rtt_s")
-        assert np.nanmin(known) >= 0.04
+        round_trips = column(rows, "smoothed_rtt_s")
+        assert np.nanmin(round_trips) >= 0.04
         assert np.all(np.isnan(column(rows, "cwnd_bytes"))), "there is no window"
     # The kernel's own table has its connections only.
     assert set(result.tables["tcp_info"]["flow"].to_pylist()) == {"CUBIC"}
@@ -81,10 +81,10 @@ def test_the_hops_decided_as_they_decide_again(folder: Path) -> None:
 
 def test_sizes_that_the_format_does_not_have_are_told(tmp_path: Path) -> None:
     tree = load(EXAMPLE).replace({"duration": "1 s", "warmup": "0 s", "replicates": 1}).tree
-    flow = next(one for one in tree["flows"] if one["name"] == "TFRC")
+    flow = next(flow for flow in tree["flows"] if flow["name"] == "TFRC")
     flow["transport"] |= {"header": "28 bytes"}
     settings = (
         emulate(Scenario(tree | {"flows": [flow]}), tmp_path / "run").tables["settings"].to_pylist()
     )
-    told = {row["name"]: (row["asked"], row["refusal"]) for row in settings}
-    assert told["flows.TFRC.transport.header"] == ("28 bytes", "the transport's has 84 bytes")
+    by_name = {row["name"]: (row["asked"], row["refusal"]) for row in settings}
+    assert by_name["flows.TFRC.transport.header"] == ("28 bytes", "the transport's has 84 bytes")

@@ -25,10 +25,13 @@ def test_the_example_is_answered_every_way_in_one_table(tmp_path: Path) -> None:
         averages_unreliable=True,
     )
     rows = [row for row in comparison.rows if row.metric == "goodput"]
-    told = [row.cells["predict"].prediction for row in rows]
-    assert [one and one.model.name for one in told] == ["tcp_alone", "instcap"]
+    predictions = [row.cells["predict"].prediction for row in rows]
+    assert [prediction and prediction.model.name for prediction in predictions] == [
+        "tcp_alone",
+        "instcap",
+    ]
     # The loop is that of the analysis; six seconds are short for a mean.
-    assert [one and one.violated for one in told] == [("long_run",)] * 2
+    assert [prediction and prediction.violated for prediction in predictions] == [("long_run",)] * 2
     for row in rows:
         assert all(row.cells[method].is_known for method in ("predict", "simulate", "emulate"))
         assert set(row.residuals) == {"predict", "emulate"}

@@ -55,11 +55,11 @@ def test_four_runs_at_once_are_four_runs(tmp_path: Path) -> None:
 
 def rates(result: Result) -> dict[tuple[int, int], dict[float, float]]:
     """Returns the rates of the first hop by run and time."""
-    found: dict[tuple[int, int], dict[float, float]] = {run: {} for run in RUNS}
+    by_run: dict[tuple[int, int], dict[float, float]] = {run: {} for run in RUNS}
     for row in result.tables["hops"].to_pylist():
         if row["hop"] == "there":
-            found[row["point"], row["replicate"]][row["time_s"]] = row["rate_bit_per_s"]
-    return found
+            by_run[row["point"], row["replicate"]][row["time_s"]] = row["rate_bit_per_s"]
+    return by_run
 
 
 RATES = ["10 Mbit/s", "5 Mbit/s"]

@@ -31,24 +31,24 @@ def emulated(leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", METRICS.values(), ids=lambda what: what.name)
-def test_no_average_takes_them_in(emulated: Result, what) -> None:
-    values = what.values(emulated)
+@pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.name)
+def test_no_average_takes_them_in(emulated: Result, metric) -> None:
+    values = metric.values(emulated)
     assert {(value.point, value.replicate) for value in values} >= DOUBTFUL  # they are kept
     for taken_in, result in (
         (False, emulated),
         (True, replace(emulated, averages_unreliable=True)),
     ):
-        for one in summarise(result, what):
+        for average in summarise(result, metric):
             expected = interval(
                 [
                     value.value
                     for value in values
-                    if (value.point, value.subject) == (one.point, one.subject)
+                    if (value.point, value.subject) == (average.point, average.subject)
                     and (taken_in or (value.point, value.replicate) not in DOUBTFUL)
                 ]
             )
-            assert repr(one.interval) == repr(expected)  # as text: NaN equals NaN
+            assert repr(average.interval) == repr(expected)  # as text: NaN equals NaN
 
 
 def test_where_all_are_unreliable_nothing_is_known(emulated: Result) -> None:

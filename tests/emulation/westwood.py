@@ -132,21 +132,21 @@ class Adaptive:
     def since(self, interval: float) -> tuple[float, float]:
         """The data since the last ACK before an interval, or the first of all, and the time."""
         now, data = self.history[-1]
-        old = [one for one in self.history if now - one[0] >= interval - 1e-9]
-        at, delivered = old[-1] if old else self.history[0]
-        return data - delivered, now - at
+        old = [entry for entry in self.history if now - entry[0] >= interval - 1e-9]
+        then, delivered = old[-1] if old else self.history[0]
+        return data - delivered, now - then
 
 
 def adaptive_thresholds(rows: list[dict[str, Any]]) -> Iterator[tuple[float, int]]:
     """Yields for each loss ssthresh by ABSE, and what the kernel was answered."""
-    found = Adaptive()
+    estimator = Adaptive()
     for row in rows:
         if row["kind"] == "init":
-            found = Adaptive()  # The state is cleared.
+            estimator = Adaptive()  # The state is cleared.
         elif row["kind"] == "pkts_acked":
-            found.take(row)
+            estimator.take(row)
         elif row["kind"] == "ssthresh":
-            held = found.estimate * found.rtt_min_s / row["mss"]
+            held = estimator.estimate * estimator.rtt_min_s / row["mss"]
             yield max(min(held, row["cwnd_before"]), 2), row["result"]
 
 
@@ -155,16 +155,16 @@ def thresholds(rows: list[dict[str, Any]], *, combined: bool) -> Iterator[tuple[
 
     A loss at which the two estimates of CRB are about equally far from deciding is left out.
     """
-    found = Estimates()
+    estimates = Estimates()
     for row in rows:
         if row["kind"] == "init":
-            found = Estimates()  # The state of a socket is cleared.
+            estimates = Estimates()  # The state of a socket is cleared.
         elif row["kind"] == "pkts_acked":
-            found.take(row)
-        elif row["kind"] == "ssthresh" and found.rtt_min_s < float("inf"):
+            estimates.take(row)
+        elif row["kind"] == "ssthresh" and estimates.rtt_min_s < float("inf"):
             cwnd = row["cwnd_before"]
-            by_rate = found.held(found.re.value, row["mss"])
-            by_bandwidth = found.held(found.be.value, row["mss"])
+            by_rate = estimates.held(estimates.re.value, row["mss"])
+            by_bandwidth = estimates.held(estimates.be.value, row["mss"])
             if combined and abs(cwnd - THETA * by_rate) < 2 * THETA:
                 continue
             held = by_rate if not combined or cwnd > THETA * by_rate else by_bandwidth

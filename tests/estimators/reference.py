@@ -24,7 +24,7 @@ from typing import NamedTuple
 class Ack(NamedTuple):
     """One ACK: time, number without wrap-around, and the sender's round-trip times and window."""
 
-    at: int
+    time: int
     number: int
     rtt: int | None
     srtt: int | None
@@ -69,7 +69,7 @@ class AckedCount:
 class Moment:
     """All ACKs of one instant so far: the data they deliver, and the last of them."""
 
-    at: int
+    time: int
     bytes: int
     ack: Ack
 
@@ -90,18 +90,18 @@ def moments(
             delivered = count(cumul)
             if sack:
                 delivered = cumul if ack.delivered is None else ack.delivered
-        if seen and seen[-1].at == ack.at:
-            seen[-1] = Moment(ack.at, seen[-1].bytes + delivered, ack)
+        if seen and seen[-1].time == ack.time:
+            seen[-1] = Moment(ack.time, seen[-1].bytes + delivered, ack)
         else:
-            seen.append(Moment(ack.at, delivered, ack))
+            seen.append(Moment(ack.time, delivered, ack))
         yield row, seen, least
 
 
-def _rows(trace: list[Ack], told: dict[int, float]) -> list[float]:
+def _rows(trace: list[Ack], by_row: dict[int, float]) -> list[float]:
     """Returns a rate for each row; an old ACK changes nothing."""
     rates, rate = [], 0.0
     for row in range(len(trace)):
-        rate = told.get(row, rate)
+        rate = by_row.get(row, rate)
         rates.append(rate)
     return rates
 
@@ -141,8 +141,8 @@ class Filter:
         elif self.kind == "ns2_type_0":
             self.value = 0.9 * self.value + 0.1 * b
         else:
-            kept, of = {"ns2_type_1": (19, 21), "ns2_type_2": (29, 31)}[self.kind]
-            self.value = kept / of * self.value + (b + self.last) / of
+            kept, whole = {"ns2_type_1": (19, 21), "ns2_type_2": (29, 31)}[self.kind]
+            self.value = kept / whole * self.value + (b + self.last) / whole
         self.last = b
 
 
@@ -153,20 +153,20 @@ def _filtered(
     sample: Callable[[list[Moment], float], float | None],
     sack: bool,
 ) -> list[float]:
-    told: dict[int, float] = {}
+    by_row: dict[int, float] = {}
     # The filter after the previous moment, and after the present one.
     before = after = low_pass
-    at = None
+    present = None
     for row, seen, _ in moments(trace, mss, sack):
-        now = seen[-1].at
-        if at is None:
-            at = now
-        if now > at:
-            before, at = after, now
+        now = seen[-1].time
+        if present is None:
+            present = now
+        if now > present:
+            before, present = after, now
         if len(seen) > 1 and sample(seen, 1.0) is not None:
-            after = before.step(s(now - seen[-2].at), lambda rest, seen=seen: sample(seen, rest))
-        told[row] = after.value
-    return _rows(trace, told)
+            after = before.step(s(now - seen[-2].time), lambda rest, seen=seen: sample(seen, rest))
+        by_row[row] = after.value
+    return _rows(trace, by_row)
 
 
 def be(trace: list[Ack], mss: int, *, sack: bool = False, **low_pass: object) -> list[float]:
@@ -180,19 +180,19 @@ def re(
         span = seen[-1].ack.srtt if interval is None else interval
         if not span:
             return None
-        return sum(one.bytes for one in seen if one.at > seen[-1].at - span) / s(span)
+        return sum(moment.bytes for moment in seen if moment.time > seen[-1].time - span) / s(span)
 
     return _filtered(trace, mss, Filter(**low_pass), sample, False)
 
 
 def crb(trace: list[Ack], mss: int, *, theta: float = 1.4, compared: str = "re") -> list[float]:
-    by_be, by_re, told = be(trace, mss), re(trace, mss), {}
+    by_be, by_re, by_row = be(trace, mss), re(trace, mss), {}
     for row, seen, least in moments(trace, mss):
         rate = {"be": by_be, "re": by_re}[compared][row]
         cwnd, fits = seen[-1].ack.cwnd, theta * rate * s(least or 0)
         congested = least is not None and cwnd > fits
-        told[row] = math.nan if math.isclose(cwnd, fits) else (by_re if congested else by_be)[row]
-    return _rows(trace, told)
+        by_row[row] = math.nan if math.isclose(cwnd, fits) else (by_re if congested else by_be)[row]
+    return _rows(trace, by_row)
 
 
 class TieError(ArithmeticError):
@@ -214,12 +214,12 @@ class Abse:
     stretch: float = 10.0
 
     def __call__(self, trace: list[Ack], mss: int) -> list[float]:
-        told: dict[int, float] = {}
-        state, before, at, tied = _State(0.0, 0.0, 0.0, 0.0, ()), None, None, False
+        by_row: dict[int, float] = {}
+        state, before, present, tied = _State(0.0, 0.0, 0.0, 0.0, ()), None, None, False
         for row, seen, least in moments(trace, mss):
-            now = seen[-1].at
-            if at is None or now > at:
-                before, at = state, now
+            now = seen[-1].time
+            if present is None or now > present:
+                before, present = state, now
             ack = seen[-1].ack
             rtt = ack.srtt
             if self.round_trip == "latest" and ack.rtt is not None:
@@ -229,12 +229,12 @@ class Abse:
                     state = self._sampled(before, seen, rtt, least)
                 except TieError:
                     tied = True
-            told[row] = math.nan if tied else state.estimate
-        return _rows(trace, told)
+            by_row[row] = math.nan if tied else state.estimate
+        return _rows(trace, by_row)
 
     def _sampled(self, old: "_State", seen: list[Moment], rtt: int, least: int | None) -> "_State":
-        now, gap, cwnd = seen[-1].at, seen[-1].at - seen[-2].at, seen[-1].ack.cwnd
-        lately = sum(one.bytes for one in seen if one.at > now - rtt)
+        now, gap, cwnd = seen[-1].time, seen[-1].time - seen[-2].time, seen[-1].ack.cwnd
+        lately = sum(moment.bytes for moment in seen if moment.time > now - rtt)
         throughput = 0.6 * old.throughput + 0.4 * lately / s(rtt)
         # (2)
         fits = (throughput if self.compared == "throughput" else old.estimate) * s(least or 0)
@@ -245,13 +245,13 @@ class Abse:
                 raise TieError
             interval = max(gap, min(rtt, round(waits)))
         # (4)
-        inside = [one for one in seen if one.at > now - interval]
-        outside = [one for one in seen if one.at <= now - interval]
-        count = sum(one.bytes for one in inside)
+        inside = [moment for moment in seen if moment.time > now - interval]
+        outside = [moment for moment in seen if moment.time <= now - interval]
+        count = sum(moment.bytes for moment in inside)
         if self.edge == "literal":
             sample = count / s(interval)
         else:
-            sample = count / s(now - (outside[-1] if outside else seen[0]).at)
+            sample = count / s(now - (outside[-1] if outside else seen[0]).time)
         # (5)
         difference = abs(sample - old.sample)
         if difference <= 1e-12 * max(sample, old.sample):
@@ -284,31 +284,31 @@ def westwood_plus(
 
     A sample ends before the first ACK more than a round trip after its start.
     """
-    told: dict[int, float] = {}
+    by_row: dict[int, float] = {}
     count = AckedCount(mss)
     begin, total, rtt, rate = 0, 0, None, None
     for row, ack, cumul in in_order(trace):
         if cumul is None:
-            begin = ack.at
+            begin = ack.time
         else:
-            elapsed = ack.at - begin
+            elapsed = ack.time - begin
             if rtt is not None and elapsed > max(rtt, shortest):
                 sample = total / s(elapsed)
                 rate = sample if rate is None else kept * rate + (1 - kept) * sample
-                begin, total = ack.at, 0
+                begin, total = ack.time, 0
             total += count(cumul)
         rtt = rtt if ack.rtt is None else ack.rtt
-        told[row] = rate or 0.0
-    return _rows(trace, told)
+        by_row[row] = rate or 0.0
+    return _rows(trace, by_row)
 
 
 def westwood_linux(trace: list[Ack], mss: int, *, hz: int = 1000) -> list[float]:
     """Returns the estimates in the module's integers, bytes per jiffy; no timeouts."""
-    told: dict[int, float] = {}
+    by_row: dict[int, float] = {}
     count = AckedCount(mss)
     window_start, bk, ns, bw, rtt = 0, 0, 0, 0, 20 * hz
     for row, ack, cumul in in_order(trace):
-        jiffies = ack.at * hz // 10**9
+        jiffies = ack.time * hz // 10**9
         if cumul is None:
             window_start = jiffies
         delta = jiffies - window_start
@@ -323,5 +323,5 @@ def westwood_linux(trace: list[Ack], mss: int, *, hz: int = 1000) -> list[float]
             bk += count(cumul)
         if ack.rtt:
             rtt = -(-ack.rtt * hz // 10**9)
-        told[row] = float(bw * hz)
-    return _rows(trace, told)
+        by_row[row] = float(bw * hz)
+    return _rows(trace, by_row)

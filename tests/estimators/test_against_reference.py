@@ -84,7 +84,7 @@ def table(trace: list[Ack]) -> pa.Table:
 
     return pa.table(
         {
-            "time_s": seconds([ack.at for ack in trace]),
+            "time_s": seconds([ack.time for ack in trace]),
             "ack": pa.array([ack.number % 2**32 for ack in trace], pa.int64()),
             "rtt_s": seconds([ack.rtt for ack in trace]),
             "smoothed_rtt_s": seconds([ack.srtt for ack in trace]),
@@ -95,21 +95,21 @@ def table(trace: list[Ack]) -> pa.Table:
 
 
 def check(trace: list[Ack]) -> None:
-    found = rate_estimates(
+    estimates = rate_estimates(
         table(trace), {name: tree for name, (tree, _) in ESTIMATORS.items()}, mss=MSS
     )
-    assert found.num_rows == len(trace)
+    assert estimates.num_rows == len(trace)
     for name, (_, expected) in ESTIMATORS.items():
-        ours = found[f"{name}_bit_per_s"].to_numpy()
+        ours = estimates[f"{name}_bit_per_s"].to_numpy()
         theirs = 8 * np.array(expected(trace, MSS))
         assert np.isfinite(ours).all(), name
         assert (ours >= 0).all(), name
         if name.startswith("linux"):
             np.testing.assert_array_equal(ours, theirs, name)
         else:
-            known = ~np.isnan(theirs)
+            decided = ~np.isnan(theirs)
             np.testing.assert_allclose(
-                ours[known], theirs[known], rtol=1e-9, atol=1e-9, err_msg=name
+                ours[decided], theirs[decided], rtol=1e-9, atol=1e-9, err_msg=name
             )
 
 
@@ -117,13 +117,13 @@ class Sender:
     """Builds a trace, ACK by ACK."""
 
     def __init__(self, rtt: int | None = 80 * MS, cwnd: int = 30) -> None:
-        self.at, self.number, self.rtt, self.srtt, self.cwnd = 5 * MS, START, rtt, rtt, cwnd * MSS
+        self.time, self.number, self.rtt, self.srtt, self.cwnd = 5 * MS, START, rtt, rtt, cwnd * MSS
         self.trace: list[Ack] = []
 
     def ack(self, gap: int = 3 * MS, segments: int = 1, delivered: int | None = None) -> "Sender":
-        self.at += gap
+        self.time += gap
         self.number += segments * MSS
-        self.trace.append(Ack(self.at, self.number, self.rtt, self.srtt, self.cwnd, delivered))
+        self.trace.append(Ack(self.time, self.number, self.rtt, self.srtt, self.cwnd, delivered))
         return self
 
     def acks(self, count: int, gap: int = 3 * MS, segments: int = 1) -> "Sender":
@@ -279,21 +279,21 @@ def traces(draw: st.DrawFn) -> list[Ack]:
 
     Round-trip times are smoothed by RFC 6298.
     """
-    at, number, top, srtt, trace = draw(STARTS), START, START, None, []
-    for gap, segments, odd, rtt, known, window, delivered in draw(LISTS):
-        at += gap
+    time, number, top, srtt, trace = draw(STARTS), START, START, None, []
+    for gap, segments, odd, rtt, smoothed, window, delivered in draw(LISTS):
+        time += gap
         number = max(START, top + MSS * segments + odd)
         top = max(top, number)
         if rtt is not None:
             srtt = rtt if srtt is None else (7 * srtt + rtt) // 8
-        trace.append(Ack(at, number, rtt, srtt if known else None, MSS * window, delivered))
+        trace.append(Ack(time, number, rtt, srtt if smoothed else None, MSS * window, delivered))
     return trace
 
 
 def test_where_rounding_decides_the_reference_does_not_say() -> None:
-    first = Ack(at=0, number=0, rtt=None, srtt=None, cwnd=0)
+    first = Ack(time=0, number=0, rtt=None, srtt=None, cwnd=0)
     # 23600/24000 of 95 376 090 ns are 93 786 488.5.
-    trace = [first, Ack(at=1, number=1000, rtt=95_376_090, srtt=95_376_090, cwnd=24_000)]
+    trace = [first, Ack(time=1, number=1000, rtt=95_376_090, srtt=95_376_090, cwnd=24_000)]
     assert np.isnan(reference.Abse()(trace, MSS)).tolist() == [False, True]
     later = [first, trace[1]._replace(rtt=95_376_000, srtt=95_376_000)]
     assert not np.isnan(reference.Abse()(later, MSS)).any()

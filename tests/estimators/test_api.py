@@ -12,7 +12,7 @@ from ackclock.elements.registry import registry
 
 from ..refusals import refused
 
-NAMES = [one["name"] for one in registry()["estimators"]]
+NAMES = [estimator["name"] for estimator in registry()["estimators"]]
 
 
 def trace(**other: Any) -> dict[str, Any]:
@@ -33,11 +33,11 @@ def last(table: pa.Table) -> dict[str, float]:
 
 
 def test_all_of_them_by_default() -> None:
-    found = rate_estimates(trace(), mss=1000)
-    assert found.column_names == ["time_s", *(f"{name}_bit_per_s" for name in NAMES)]
-    assert found.num_rows == 4000
-    assert last(found)["be_bit_per_s"] == pytest.approx(2.5e6, rel=1e-6)
-    assert {value[0].as_py() for value in found.columns} == {0.0}
+    estimates = rate_estimates(trace(), mss=1000)
+    assert estimates.column_names == ["time_s", *(f"{name}_bit_per_s" for name in NAMES)]
+    assert estimates.num_rows == 4000
+    assert last(estimates)["be_bit_per_s"] == pytest.approx(2.5e6, rel=1e-6)
+    assert {value[0].as_py() for value in estimates.columns} == {0.0}
 
 
 def test_names_and_trees() -> None:

@@ -77,14 +77,21 @@ class Machine:
             os.kill(os.getpid(), signal.SIGTERM)
         assert callable(progress)
         progress({"fraction": 0.5})
-        found = self.computed(scenario)
-        one = {"point": 0, "replicate": 0}
-        fidelity = one | {"reliable": int(self.verdict == "reliable"), "verdict": self.verdict}
+        result = self.computed(scenario)
+        first_run = {"point": 0, "replicate": 0}
+        fidelity = first_run | {
+            "reliable": int(self.verdict == "reliable"),
+            "verdict": self.verdict,
+        }
         tables = {
             name: pa.Table.from_pylist([dict.fromkeys(names_of(name)) | row])
-            for name, row in (("fidelity", fidelity), ("lateness", one), ("settings", one))
+            for name, row in (
+                ("fidelity", fidelity),
+                ("lateness", first_run),
+                ("settings", first_run),
+            )
         }
-        run = found.run | {
+        run = result.run | {
             "method": "emulate",
             "machine": {"kernel": "Linux 6.0"},
             "folder": ".",
@@ -93,7 +100,7 @@ class Machine:
         run |= {"partial": not self.ends or bool(self.failure), "seed": str(len(self.done))}
         if self.failure:
             run["warnings"] = [f"a run failed, replicates or points are missing: {self.failure}"]
-        Result(run, found.tables | tables).save(folder, replace=replace)
+        Result(run, result.tables | tables).save(folder, replace=replace)
         if pcap:
             (folder / "pcap").mkdir()
             (folder / "pcap" / "point-0-replicate-0-to-senders.pcap").write_bytes(b"packets")

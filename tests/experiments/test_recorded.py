@@ -65,8 +65,8 @@ def outcome(rate_bit_per_s: float, accepted: Band) -> Outcome:
 
 
 def goodput(results: Mapping[str, Result], accepted: Band = RIGHT) -> Outcome:
-    found = metrics.by_replicate(results["toy"], metrics.metric("goodput"))
-    return outcome(float(np.mean(list(found[0, "main"].values()))), accepted)
+    goodputs = metrics.by_replicate(results["toy"], metrics.metric("goodput"))
+    return outcome(float(np.mean(list(goodputs[0, "main"].values()))), accepted)
 
 
 def toy(conclude: Conclude = goodput, tree: Mapping[str, object] = TREE) -> Experiment:
@@ -109,7 +109,7 @@ class TestDigest:
             {"hops": {"x": ("f8", x.tobytes()), "word": words}},
             {"flows": {"x": ("f8", x.tobytes())}, "hops": {"word": words}},
         ]
-        assert len({digest.columns_digest(one) for one in tables}) == len(tables)
+        assert len({digest.columns_digest(columns) for columns in tables}) == len(tables)
 
     def test_any_bits_of_an_unknown_number_are_the_same(self) -> None:
         signed = np.array([np.nan, -np.nan])
@@ -154,7 +154,7 @@ class TestDigest:
         )
         assert digest.digest(run) == digest.digest(run)
         assert digest.digest(lossy) != digest.digest(run)
-        assert len({digest.key(one) for one in (run, other, lossy)}) == 3
+        assert len({digest.key(each) for each in (run, other, lossy)}) == 3
 
     def test_a_brief_run_has_all_points_and_the_whole_warm_up(self) -> None:
         brief = digest.brief(Scenario(SWEPT | {"replicates": 7}))
@@ -175,8 +175,8 @@ class TestDigest:
         assert units.seconds(brief.resolve().tree["duration"]) == 5
 
     def test_the_numbers_of_a_conclusion_change_its_digest_and_words_do_not(self) -> None:
-        def concluded(said: str, ours: float, accepted: Band) -> str:
-            claim = Claim.of(said, interval([ours]), accepted, "Mbit/s", origin=Origin.STATED)
+        def concluded(sentence: str, ours: float, accepted: Band) -> str:
+            claim = Claim.of(sentence, interval([ours]), accepted, "Mbit/s", origin=Origin.STATED)
             return digest.outcome_digest(toy(lambda _: Outcome(Basis(), (), None, (claim,))))
 
         first = concluded("It is near 1", 0.9, RIGHT)
@@ -195,7 +195,7 @@ class TestDigest:
 
     def test_a_run_that_is_shared_belongs_to_the_first(self) -> None:
         first, second = toy(), replace(toy(), name="toy-figure-2")
-        assert [(one.experiment, one.name) for one in digest.owned([first, second])] == [
+        assert [(run.experiment, run.name) for run in digest.owned([first, second])] == [
             ("toy-figure-1", "toy")
         ]
 
@@ -226,7 +226,7 @@ class TestSources:
         assert written != sources.code("from a.b import f as d")
 
     def test_an_experiments_code_is_its_module_and_what_that_imports_from_its_package(self) -> None:
-        by_name = {one.name: one for one in experiments()}
+        by_name = {experiment.name: experiment for experiment in experiments()}
         paths = {path.name for path in sources._imported("ackclock_papers.wifi.figure_8")}
         assert {"figure_8.py", "cell.py", "replicates.py"} <= paths
         assert paths.isdisjoint({"figure_3.py", "words.py", "flows.py"})
@@ -239,9 +239,9 @@ class TestStored:
     def test_a_conclusion_from_them_is_that_from_full_ones(self, tmp_path: Path) -> None:
         experiment = toy()
         full = results(experiment)
-        found = stored.save(experiment, full, tmp_path / "toy")
-        assert found == experiment.outcome(full)
-        assert stored.outcome_of(experiment, stored.load(experiment, tmp_path / "toy")) == found
+        concluded = stored.save(experiment, full, tmp_path / "toy")
+        assert concluded == experiment.outcome(full)
+        assert stored.outcome_of(experiment, stored.load(experiment, tmp_path / "toy")) == concluded
 
     def test_only_what_is_read_is_stored(self, tmp_path: Path) -> None:
         stored.save(toy(), results(toy()), tmp_path)
@@ -265,8 +265,8 @@ class TestStored:
     def test_what_was_not_read_is_refused(
         self, tmp_path: Path, other: Callable[[Result], object]
     ) -> None:
-        def of_the_first(found: Mapping[str, Result]) -> Outcome:
-            [row] = found["toy"].rows("flows", replicate=0).to_pylist()
+        def of_the_first(results: Mapping[str, Result]) -> Outcome:
+            [row] = results["toy"].rows("flows", replicate=0).to_pylist()
             return outcome(row["goodput_bit_per_s"], RIGHT)
 
         stored.save(toy(of_the_first), results(toy()), tmp_path)
@@ -297,22 +297,22 @@ class TestCheck:
     @pytest.fixture
     def ran(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         """The experiments that were run in full; digests are taken in this process."""
-        found: list[str] = []
+        names: list[str] = []
 
         def counted(runs: Mapping[str, Run], *_: object) -> dict[str, Result]:
-            found.extend(runs)
+            names.extend(runs)
             return {name: simulate(run.scenario) for name, run in runs.items()}
 
         def here(catalogue: list[Experiment]) -> dict[str, str]:
             return {
                 digest.key(run): digest.digest(run)
-                for one in catalogue
-                for run in one.runs().values()
+                for experiment in catalogue
+                for run in experiment.runs().values()
             }
 
         monkeypatch.setattr(check, "results", counted)
         monkeypatch.setattr(check, "_digests", here)
-        return found
+        return names
 
     def test_what_is_recorded_is_not_run_again(
         self, recorded: check.Recorded, ran: list[str], tmp_path: Path
@@ -339,9 +339,9 @@ class TestCheck:
     def test_a_conclusion_that_reads_more_is_run(
         self, recorded: check.Recorded, ran: list[str], tmp_path: Path
     ) -> None:
-        def more(found: Mapping[str, Result]) -> Outcome:
-            assert found["toy"].tables["samples"]["time_s"]
-            return goodput(found)
+        def more(results: Mapping[str, Result]) -> Outcome:
+            assert results["toy"].tables["samples"]["time_s"]
+            return goodput(results)
 
         check.check([toy()], recorded, tmp_path)
         assert check.check([toy(more)], recorded, tmp_path) == []
@@ -351,8 +351,8 @@ class TestCheck:
     def test_another_verdict_is_not_recorded(
         self, recorded: check.Recorded, ran: list[str], tmp_path: Path
     ) -> None:
-        def fast(found: Mapping[str, Result]) -> Outcome:
-            return goodput(found, Band(2.0))
+        def fast(results: Mapping[str, Result]) -> Outcome:
+            return goodput(results, Band(2.0))
 
         [line] = check.check([toy(fast)], recorded, tmp_path)
         assert line.startswith('toy-figure-1: "It is near 1" was documented to hold, but ')
@@ -363,8 +363,8 @@ class TestCheck:
     def test_a_conclusion_that_changed_its_mind_on_stored_tables_is_told(
         self, recorded: check.Recorded, ran: list[str], tmp_path: Path
     ) -> None:
-        def fast(found: Mapping[str, Result]) -> Outcome:
-            return goodput(found, Band(2.0))
+        def fast(results: Mapping[str, Result]) -> Outcome:
+            return goodput(results, Band(2.0))
 
         check.check([toy()], recorded, tmp_path)
         [line] = check.check([toy(fast)], recorded, tmp_path)
@@ -395,7 +395,9 @@ class TestCheck:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         recorded = check.Recorded(Path(__file__).parents[2] / "papers" / "tests" / "recorded")
-        [experiment] = [one for one in experiments() if one.name == "mechanisms-figure-2"]
+        [experiment] = [
+            experiment for experiment in experiments() if experiment.name == "mechanisms-figure-2"
+        ]
         fairness = metrics.metric("fairness")
         monkeypatch.setattr(
             metrics, "METRICS", {**metrics.METRICS, "new": replace(fairness, name="new")}
@@ -403,7 +405,7 @@ class TestCheck:
         assert check.changes(experiment, recorded) == ""
 
         def slightly_less(result: Result) -> list[metrics.Value]:
-            return [one._replace(value=0.99 * one.value) for one in fairness.values(result)]
+            return [value._replace(value=0.99 * value.value) for value in fairness.values(result)]
 
         changed = replace(fairness, values=slightly_less)
         monkeypatch.setattr(metrics, "METRICS", {**metrics.METRICS, "fairness": changed})

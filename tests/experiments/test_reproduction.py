@@ -141,14 +141,14 @@ def test_what_is_done_is_not_done_again(
     first = ackclock("reproduce", "--all", "-o", "gallery")
     again = ackclock("reproduce", "toy", "-o", "gallery")
     assert again.stdout == first.stdout
-    assert {name: one.times for name, one in computed.items()} == {
+    assert {name: counted.times for name, counted in computed.items()} == {
         "toy-table-1": 1,
         "toy-figure-2.1": 1,
     }
     # One changed line of code counts.
     monkeypatch.setattr(address, "package", lambda: "another")
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
-    assert {name: one.times for name, one in computed.items()} == {
+    assert {name: counted.times for name, counted in computed.items()} == {
         "toy-table-1": 2,
         "toy-figure-2.1": 2,
     }
@@ -158,7 +158,7 @@ def test_what_is_done_is_not_done_again(
 def test_json_has_the_same_as_the_folder(computed: dict[str, Counted]) -> None:
     answer = json.loads(ackclock("reproduce", "toy", "--json").stdout)
     assert answer["gallery"] == str(Path("out/reproduce/index.html"))
-    assert [one["name"] for one in answer["experiments"]] == list(computed)
+    assert [record["name"] for record in answer["experiments"]] == list(computed)
     assert (
         json.loads(Path("out/reproduce/gallery.json").read_text(encoding="utf-8"))
         == answer["experiments"]
@@ -190,7 +190,7 @@ def test_an_interrupted_command_goes_on(computed: dict[str, Counted]) -> None:
     assert not Path("out/reproduce/toy-figure-2.1").exists()
     computed["toy-figure-2.1"].interrupt = False
     assert ackclock("reproduce", "--all").exit_code == 0
-    assert {name: one.times for name, one in computed.items()} == {
+    assert {name: counted.times for name, counted in computed.items()} == {
         "toy-table-1": 1,
         "toy-figure-2.1": 1,
     }
@@ -230,8 +230,8 @@ def test_list_says_name_source_figure_and_cost(computed: dict[str, Counted]) -> 
     assert answer.stdout.startswith("A. Toy, 1999\n\nDoes it rise?\n")
     for name in computed:
         assert re.search(rf"^  {re.escape(name)} +1 s  (Table|Figure) [\d.]+$", answer.stdout, re.M)
-    [one] = json.loads(ackclock("reproduce", "toy-table-1", "--list", "--json").stdout)
-    assert (one["name"], one["reference"], one["label"], one["cost_s"]) == (
+    [record] = json.loads(ackclock("reproduce", "toy-table-1", "--list", "--json").stdout)
+    assert (record["name"], record["reference"], record["label"], record["cost_s"]) == (
         "toy-table-1",
         "A. Toy, 1999",
         "Table 1",
@@ -287,12 +287,12 @@ def test_the_gallery_is_one_page_with_everything_in_it() -> None:
     assert len(ids) == len(set(ids))
     references = re.findall(r'(?:src|href)="([^"]+)"', text)
     assert references
-    assert all(one.startswith("#") and one[1:] in ids for one in references)
+    assert all(reference.startswith("#") and reference[1:] in ids for reference in references)
     places = re.findall(r'data-figure="([^"]+)"', text)
     assert places == ["toy-table-1-figure", "toy-figure-2-1-figure"]
     data = json.loads(re.search(r'id="figures">(.*?)</script>', text)[1])
     assert list(data) == places
-    assert [one["y"] for one in data[places[0]]["panels"][0]["series"]] == [[7.21, 3.28]]
+    assert [series["y"] for series in data[places[0]]["panels"][0]["series"]] == [[7.21, 3.28]]
     assert text.count("ResizeObserver") == 1, "the script is there once"
     assert "It &lt;rises&gt;" in text
     for words in (
@@ -352,29 +352,29 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, run = simulated
-    one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
+    toy = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
     shares: list[float] = []
-    runner.reproduce(one, tmp_path, shares.append)
+    runner.reproduce(toy, tmp_path, shares.append)
     assert shares == sorted(shares)
     # The outcome is computed again when code changes, and so for another experiment; the run is
     # not.
     monkeypatch.setattr(address, "package", lambda: "another")
-    runner.reproduce(one, tmp_path)
-    runner.reproduce(replace(one, name="toy-figure-4"), tmp_path)
+    runner.reproduce(toy, tmp_path)
+    runner.reproduce(replace(toy, name="toy-figure-4"), tmp_path)
     assert len(run) == 1
     assert len(made.seen) == 3
     assert made.seen[0].tables["flows"].equals(made.seen[2].tables["flows"])
     assert made.seen[0].run == made.seen[2].run
     # Another seed is another run.
     made.scenario = made.scenario.replace({"seed": 2})
-    runner.reproduce(one, tmp_path)
+    runner.reproduce(toy, tmp_path)
     assert len(run) == 2
     assert len(list((tmp_path / "runs").iterdir())) == 2
     # An unreadable result does not count.
     for run_json in tmp_path.glob("runs/*/run.json"):
         run_json.write_text("{", encoding="utf-8")
     monkeypatch.setattr(address, "package", lambda: "a third")
-    runner.reproduce(one, tmp_path)
+    runner.reproduce(toy, tmp_path)
     assert len(run) == 3
 
 
@@ -385,8 +385,8 @@ def test_a_quick_look_has_fewer_replicates_and_a_folder_of_its_own(
     made, run = simulated
     made.scenario = made.scenario.replace({"replicates": 3})
     monkeypatch.chdir(tmp_path)
-    one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
-    monkeypatch.setattr("ackclock.reproduction.experiments", lambda: (one,))
+    toy = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
+    monkeypatch.setattr("ackclock.reproduction.experiments", lambda: (toy,))
     full = ackclock("reproduce", "toy")
     quick = ackclock("reproduce", "toy", "--quick")
     assert (full.exit_code, quick.exit_code) == (0, 0)
@@ -427,8 +427,8 @@ def test_a_quick_look_expects_nothing_of_the_numbers(
     monkeypatch.setattr("ackclock.reproduction.experiments", lambda: (toy,))
     answer = ackclock("reproduce", "toy", "--quick")
     assert answer.exit_code == 0
-    told = " ".join(answer.stdout.split())
-    assert "not as documented: Rates: 0.1: rate, segments/s is 9, not 7.21" in told
+    text = " ".join(answer.stdout.split())
+    assert "not as documented: Rates: 0.1: rate, segments/s is 9, not 7.21" in text
     assert ackclock("reproduce", "toy").exit_code == 4
 
 
@@ -436,8 +436,8 @@ def test_what_a_run_says_is_quick_is_run(leaky_pipe: Scenario) -> None:
     short = leaky_pipe.replace({"duration": "2 s"})
     assert Run(leaky_pipe, quick=short).quickly().scenario == short
     assert Run(leaky_pipe).quickly().scenario == leaky_pipe.replace({"replicates": 2})
-    one = leaky_pipe.replace({"replicates": 1})
-    assert Run(one).quickly().scenario == one
+    single = leaky_pipe.replace({"replicates": 1})
+    assert Run(single).quickly().scenario == single
 
 
 @pytest.mark.slow
@@ -458,14 +458,14 @@ def test_an_interrupted_simulation_is_not_kept(
 
     simulate = simulation.simulate
     monkeypatch.setattr(simulation, "simulate", interrupted)
-    one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
-    assert runner.reproduce_all([one], tmp_path) == []
+    toy = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
+    assert runner.reproduce_all([toy], tmp_path) == []
     assert made.seen == []
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
     # The partial result says that it is partial, and is made again.
     assert [Result.load(path).partial for path in (tmp_path / "runs").iterdir()] == [True]
     monkeypatch.setattr(simulation, "simulate", simulate)
-    assert len(runner.reproduce_all([one], tmp_path)) == 1
+    assert len(runner.reproduce_all([toy], tmp_path)) == 1
     assert [Result.load(path).partial for path in (tmp_path / "runs").iterdir()] == [False]
 
 
@@ -502,9 +502,9 @@ def test_a_figure_that_is_not_of_curves_is_a_drawing_with_text(tmp_path: Path) -
 
     made = Counted()
     made.draw = draw
-    one = experiment("toy-figure-9", made)
-    runner.reproduce(one, tmp_path)
-    page = runner.write_gallery([one], tmp_path).read_text(encoding="utf-8")
+    toy = experiment("toy-figure-9", made)
+    runner.reproduce(toy, tmp_path)
+    page = runner.write_gallery([toy], tmp_path).read_text(encoding="utf-8")
     assert 'role="img" aria-label="Toy: a drawing"' in page
     assert ">Toy: a drawing</text>" in page
     assert "data-figure" not in page

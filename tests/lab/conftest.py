@@ -46,10 +46,10 @@ def any_engine(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
 @pytest.fixture(scope="session")
 def node() -> str:
     """The path of node."""
-    found = shutil.which("node")
-    if found is None:
+    path = shutil.which("node")
+    if path is None:
         pytest.skip("node is not installed: the page's engine cannot be run without a browser")
-    return found
+    return path
 
 
 @pytest.fixture(scope="package")

@@ -59,7 +59,9 @@ class Lab:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on(
             "console",
-            lambda said: self.complaints.append(said.text) if said.type == "error" else None,
+            lambda message: (
+                self.complaints.append(message.text) if message.type == "error" else None
+            ),
         )
         self.page.goto(address)
 
@@ -197,8 +199,8 @@ def test_links_of_all_examples_come_back_as_they_were(browser: Any, first: LabSe
     shown.remembered()
     links = shown.page.evaluate(FOLLOW, list(map(encode, states.values())))
     for (name, state), (link, error) in zip(states.items(), links, strict=True):
-        found = decode(link)
-        assert (error, found.scenario, found.changes, found.other) == (
+        decoded = decode(link)
+        assert (error, decoded.scenario, decoded.changes, decoded.other) == (
             "",
             state.scenario,
             state.changes,

@@ -113,8 +113,14 @@ def test_a_slider_in_a_cell_changes_the_state(browser: Any, widget: Any) -> None
 
 def notebook(*cells: str) -> str:
     written = [
-        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": one}
-        for one in cells
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": source,
+        }
+        for source in cells
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     return json.dumps({"cells": written, "metadata": kernel, "nbformat": 4, "nbformat_minor": 4})
@@ -179,9 +185,11 @@ def test_a_widget_in_jupyterlab_follows_its_slider(browser: Any, jupyter: str) -
 
 
 def test_notebooks_of_the_exercises_are_current() -> None:
-    found = exercise_notebooks.notebooks()
-    assert {path.stem for path in found} == {path.stem for path in FIRST.parent.glob("lab/*.toml")}
-    for path, text in found.items():
+    notebooks = exercise_notebooks.notebooks()
+    assert {path.stem for path in notebooks} == {
+        path.stem for path in FIRST.parent.glob("lab/*.toml")
+    }
+    for path, text in notebooks.items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: make docs-write"
 
 

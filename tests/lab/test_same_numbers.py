@@ -90,27 +90,27 @@ def in_node(
         text=True,
         check=True,
     )
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    return answers
 
 
 @pytest.fixture(scope="module")
 def in_page(node: str) -> dict[str, dict[str, Any]]:
     """What the page's engine gives for each example."""
-    found = in_node(node, [shortened(path) for path in EXAMPLES])
-    return dict(zip([path.stem for path in EXAMPLES], found, strict=True))
+    answers = in_node(node, [shortened(path) for path in EXAMPLES])
+    return dict(zip([path.stem for path in EXAMPLES], answers, strict=True))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_cell_is_equal(path: Path, in_page: dict[str, dict[str, Any]]) -> None:
-    found = in_page[path.stem]
+    answer = in_page[path.stem]
     tables = native(shortened(path))
     expected = {
         name: {column: digest(rows) for column, rows in columns.items()}
         for name, columns in tables.items()
     }
-    assert found["digests"] == expected
+    assert answer["digests"] == expected
     assert expected["samples"]["cwnd_bytes"][0] > 1
 
 
@@ -137,7 +137,7 @@ def test_the_page_evaluates_every_formula_as_the_library_does(
 ) -> None:
     scenario = shortened(next(path for path in EXAMPLES if path.stem == stem))
     result = simulate(scenario.replace(replicates=REPLICATE + 1))
-    found = in_page[stem]
+    answer = in_page[stem]
     for name, formula in FORMULAS.items():
         expected = {
             value.subject: pytest.approx(value.value, rel=1e-9, nan_ok=True)
@@ -146,16 +146,16 @@ def test_the_page_evaluates_every_formula_as_the_library_does(
         }
         values = {  # JSON has no NaN
             subject: math.nan if value is None else value
-            for subject, value in found["values"][name].items()
+            for subject, value in answer["values"][name].items()
         }
         assert values == expected, name
     shown = {record["name"]: record["scale"] for record in json.loads(definitions())["metrics"]}
-    known = {name: values for name, values in found["values"].items() if name in shown}
-    goodput = sum(value or 0.0 for value in known["goodput"].values())
-    assert found["metrics"]["goodput"] == pytest.approx(goodput * shown["goodput"], rel=1e-9)
+    by_metric = {name: values for name, values in answer["values"].items() if name in shown}
+    goodput = sum(value or 0.0 for value in by_metric["goodput"].values())
+    assert answer["metrics"]["goodput"] == pytest.approx(goodput * shown["goodput"], rel=1e-9)
     for name in ("utilisation", "queueing_delay"):
-        of_hop = known[name][found["hop"]] * shown[name]
-        assert found["metrics"][name] == pytest.approx(of_hop, rel=1e-9)
+        of_hop = by_metric[name][answer["hop"]] * shown[name]
+        assert answer["metrics"][name] == pytest.approx(of_hop, rel=1e-9)
 
 
 @pytest.mark.slow
@@ -238,8 +238,8 @@ def test_a_page_answers_a_program_by_one_line(node: str) -> None:
         ({"kind": "python", "file": "mine.py", "class": "Mine"}, "use ackclock simulate"),
     ):
         asked = Scenario(engine.replace(first.tree, {control: written}), first.folder)
-        [found] = in_node(node, [asked], files={})
-        [error] = found["errors"]
+        [answer] = in_node(node, [asked], files={})
+        [error] = answer["errors"]
         assert error["field"] == f"{control}.kind"
         assert error["message"].startswith(f'"{written["kind"]}" does not run in a page')
         assert remedy in error["message"]

@@ -123,10 +123,10 @@ def test_calls_are_bounded_and_known(server: LabServer) -> None:
 
 
 def test_a_mistake_is_told_with_its_field(server: LabServer) -> None:
-    found = call(server, "check", scenario=load(FIRST).tree, set={"duration": "10 x"})
-    assert found["errors"][0]["field"] == "duration"
-    found = call(server, "read", text="a = = 1")
-    assert found["errors"][0]["code"] == "syntax"
+    answer = call(server, "check", scenario=load(FIRST).tree, set={"duration": "10 x"})
+    assert answer["errors"][0]["field"] == "duration"
+    answer = call(server, "read", text="a = = 1")
+    assert answer["errors"][0]["code"] == "syntax"
 
 
 def test_two_labs_live_beside_each_other(server: LabServer) -> None:
@@ -183,8 +183,8 @@ def test_half_a_character_is_refused(server: LabServer, text: str) -> None:
 
 def test_a_run_here_has_the_rows_of_simulate(server: LabServer) -> None:
     changes = {"duration": "6 s", "warmup": "1 s"}
-    found = call(server, "run", scenario=load(FIRST).tree, set=changes, replicate=1)
-    columns = {name: data for name, kind, data, *_ in found["samples"] if kind == "f8"}
+    answer = call(server, "run", scenario=load(FIRST).tree, set=changes, replicate=1)
+    columns = {name: data for name, kind, data, *_ in answer["samples"] if kind == "f8"}
     cwnd = np.frombuffer(base64.b64decode(columns["cwnd_bytes"]), "<f8")
     whole = simulate(load(FIRST).replace({**changes, "replicates": 2})).tables["samples"]
     expected = whole.filter(np.asarray(whole["replicate"]) == 1)["cwnd_bytes"].to_numpy()
@@ -192,22 +192,24 @@ def test_a_run_here_has_the_rows_of_simulate(server: LabServer) -> None:
 
 
 def test_the_first_point_of_a_sweep_is_shown(server: LabServer) -> None:
-    found = call(server, "check", scenario=load(TRACED).tree)
-    assert found["assignments"] == [["flows.download.transport.control.kind", "reno"]]
-    assert found["points"] == 2
-    assert "sweep" in found["scenario"]
-    assert "sweep" not in found["point"]
+    answer = call(server, "check", scenario=load(TRACED).tree)
+    assert answer["assignments"] == [["flows.download.transport.control.kind", "reno"]]
+    assert answer["points"] == 2
+    assert "sweep" in answer["scenario"]
+    assert "sweep" not in answer["point"]
 
 
 def test_a_run_that_is_too_large_is_refused(server: LabServer) -> None:
-    found = call(server, "run", scenario=load(FIRST).tree, set={"flows.download.count": 10_000_000})
-    assert "memory" in found["errors"][0]["message"]
+    answer = call(
+        server, "run", scenario=load(FIRST).tree, set={"flows.download.count": 10_000_000}
+    )
+    assert "memory" in answer["errors"][0]["message"]
 
 
 @pytest.mark.parametrize("replicate", ["1", None, -1, 10**9, [], 1.5])
 def test_a_replicate_is_a_small_number(server: LabServer, replicate: object) -> None:
-    found = call(server, "run", scenario=load(FIRST).tree, replicate=replicate)
-    assert found["errors"][0]["field"] == "replicate"
+    answer = call(server, "run", scenario=load(FIRST).tree, replicate=replicate)
+    assert answer["errors"][0]["field"] == "replicate"
 
 
 @pytest.mark.long
@@ -253,18 +255,18 @@ def serving(scenario: Scenario, saved: Path | None = None) -> Iterator[LabServer
 def test_the_page_saves_to_the_file_that_was_named_and_nowhere_else(tmp_path: Path) -> None:
     saved = tmp_path / "mine.toml"
     with serving(load(FIRST), saved) as made:
-        found = call(made, "save", scenario=load(FIRST).tree, set={"duration": "7 s"}, path="/x")
-        assert found == {"saved": str(saved)}
+        answer = call(made, "save", scenario=load(FIRST).tree, set={"duration": "7 s"}, path="/x")
+        assert answer == {"saved": str(saved)}
         assert load(saved).tree == load(FIRST).replace(duration="7 s").tree
         wrong = call(made, "save", scenario=load(FIRST).tree, set={"duration": "7 x"})
         assert wrong["errors"][0]["field"] == "duration"
     assert load(saved).duration == "7 s"
-    assert [one.name for one in tmp_path.iterdir()] == ["mine.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 
 
 def test_nothing_is_saved_unless_a_file_was_named(server: LabServer) -> None:
-    found = call(server, "save", scenario=load(FIRST).tree)
-    assert "--save" in found["errors"][0]["message"]
+    answer = call(server, "save", scenario=load(FIRST).tree)
+    assert "--save" in answer["errors"][0]["message"]
     assert json.loads(ask(server, "GET", "/scenario.json")[1])["saved"] == ""
 
 
@@ -284,8 +286,8 @@ def test_a_file_to_save_to_is_checked_before_anything_is_served(tmp_path: Path) 
 
 def events(answer: bytes) -> list[tuple[str, Any]]:
     """The events of a stream: name and data."""
-    parts = [one.splitlines() for one in answer.decode().split("\n\n") if one]
-    return [(one[0].removeprefix("event: "), json.loads(one[1][6:])) for one in parts]
+    parts = [block.splitlines() for block in answer.decode().split("\n\n") if block]
+    return [(lines[0].removeprefix("event: "), json.loads(lines[1][6:])) for lines in parts]
 
 
 def test_an_emulation_is_asked_for_before_it_is_watched(server: LabServer) -> None:
@@ -337,14 +339,14 @@ def test_an_emulation_ends_once_the_page_has_gone(
 def test_models_answer(server: LabServer) -> None:
     losses = {"hops.bottleneck.impairments": [{"kind": "iid_loss", "probability": "1 %"}]}
     reno = {"flows.download.transport.control": {"kind": "reno"}}
-    found = call(server, "predict", scenario=load(FIRST).tree, set=losses | reno)
-    assert "square_root" in [one["model"] for one in found]
-    assert all(one["goodput_bit_per_s"] > 0 for one in found)
+    predictions = call(server, "predict", scenario=load(FIRST).tree, set=losses | reno)
+    assert "square_root" in [prediction["model"] for prediction in predictions]
+    assert all(prediction["goodput_bit_per_s"] > 0 for prediction in predictions)
 
 
 def test_metrics_exist_by_the_names_that_the_page_shows() -> None:
-    known = {metric.name for metric in metrics.METRICS.values()}
-    assert {"goodput", "utilisation", "rtt", "queueing_delay", "retransmissions"} <= known
+    names = {metric.name for metric in metrics.METRICS.values()}
+    assert {"goodput", "utilisation", "rtt", "queueing_delay", "retransmissions"} <= names
 
 
 def test_a_page_says_that_its_server_has_ended(node: str) -> None:

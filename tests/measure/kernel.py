@@ -112,7 +112,7 @@ def run(transfer: Transfer, capture: Path, seed: int = 1) -> dict[str, Any]:
     try:
         with capture.open("wb") as file:
             _Path(sender.device(), receiver.device(), transfer, file, seed).carry(sender)
-        return json.loads(sender.said())
+        return json.loads(sender.output())
     finally:
         for host in hosts:
             host.end()
@@ -150,7 +150,7 @@ def _run_between_veths(transfer: Transfer, capture: Path) -> dict[str, Any]:
         receiver.go()
         receiver.hear()
         sender.go()
-        words = sender.said()
+        words = sender.output()
         time.sleep(0.2)
         return json.loads(words)
     finally:
@@ -203,7 +203,7 @@ class _Host:
     def is_over(self) -> bool:
         return self._process.poll() is not None
 
-    def said(self) -> bytes:
+    def output(self) -> bytes:
         assert self._process.stdout is not None
         return self._process.stdout.read()
 
@@ -300,11 +300,11 @@ def _dump(device: str, file_name: str) -> None:
         print("ready", flush=True)
         while True:
             try:
-                data, said, _, _ = packets.recvmsg(65_536, 128)
+                data, ancillary, _, _ = packets.recvmsg(65_536, 128)
             except OSError:
                 return  # the device has gone
             if data[0] >> 4 == 4:
-                seconds, nanoseconds = struct.unpack("qq", said[0][2])
+                seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
                 at_ns = seconds * 10**9 + nanoseconds
                 capture.write(at_ns, data[:_KEPT_BYTES], len(data))
 

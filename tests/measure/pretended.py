@@ -79,18 +79,18 @@ NOTHING = dict.fromkeys(
 
 
 def names(table: str) -> list[str]:
-    [described] = [one for one in registry()["tables"] if one["name"] == table]
-    return [one["name"] for one in described["columns"]]
+    [described] = [entry for entry in registry()["tables"] if entry["name"] == table]
+    return [column["name"] for column in described["columns"]]
 
 
-def row(table: str, **known: Any) -> dict[str, Any]:
+def row(table: str, **values: Any) -> dict[str, Any]:
     """Returns a row with the other columns unknown."""
     blank = {name: "" if name in WORDS else 0 if name in WHOLE else NAN for name in names(table)}
-    assert known.keys() <= blank.keys(), known.keys() - blank.keys()
-    return blank | {"flow": WEB} | known
+    assert values.keys() <= blank.keys(), values.keys() - blank.keys()
+    return blank | {"flow": WEB} | values
 
 
-def connection(**known: Any) -> dict[str, Any]:
+def connection(**values: Any) -> dict[str, Any]:
     """Returns a row of `connections`: a receiver's window of 64 kB, 40 ms, 1 MB in a second."""
     usual = {
         "source": "10.0.0.1:5001", "destination": "10.1.0.1:80", "begins": "syn", "ends": "fin",
@@ -107,30 +107,30 @@ def connection(**known: Any) -> dict[str, Any]:
         "retransmissions_after_timeout": 0.0, "retransmissions_tail_probe": 0.0,
         "retransmissions_unclear": 0.0, "retransmissions_spurious": 0.0,
     }  # fmt: skip
-    return row("connections", **(usual | known))
+    return row("connections", **(usual | values))
 
 
-def flow(**known: Any) -> dict[str, Any]:
+def flow(**values: Any) -> dict[str, Any]:
     """Returns its row of `flows`."""
     usual = {
         "goodput_bit_per_s": 8e6, "delivered_bytes": 1_000_000, "sent_packets": 700,
         "retransmitted_packets": 7.0, "fast_retransmits": 5.0, "timeouts": 0.0, "rtt_mean_s": 0.040,
         "rtt_min_s": 0.038, "rtt_max_s": 0.050,
     }  # fmt: skip
-    return row("flows", **(usual | known))
+    return row("flows", **(usual | values))
 
 
-def stretch(**known: Any) -> dict[str, Any]:
+def stretch(**values: Any) -> dict[str, Any]:
     """Returns a row of `limit_periods`."""
     usual = {
         "start_s": 0.0, "end_s": 0.83, "limit": "receive_window", "in_flight_mean_bytes": 60_000.0,
         "receive_window_mean_bytes": 65_536.0, "rate_bit_per_s": 12e6, "rtt_mean_s": 0.040,
         "retransmitted_packets": 0,
     }  # fmt: skip
-    return row("limit_periods", **(usual | known))
+    return row("limit_periods", **(usual | values))
 
 
-def samples(count: int = 11, every_s: float = 0.1, **known: Any) -> list[dict[str, Any]]:
+def samples(count: int = 11, every_s: float = 0.1, **values: Any) -> list[dict[str, Any]]:
     """Returns rows of `samples`, with equal growth in each interval."""
     return [
         row(
@@ -138,13 +138,13 @@ def samples(count: int = 11, every_s: float = 0.1, **known: Any) -> list[dict[st
             smoothed_rtt_s=0.040,
             delivered_bytes=100_000 * number, sent_packets=70 * number,
             retransmitted_packets=float(number // 2),
-            **known,
+            **values,
         )
         for number in range(count)
     ]  # fmt: skip
 
 
-def rtt_histogram(**known: Any) -> list[dict[str, Any]]:
+def rtt_histogram(**values: Any) -> list[dict[str, Any]]:
     """Returns rows of `rtt_histogram`: 38 and 42 ms, equally often."""
     return [
         row(
@@ -153,7 +153,7 @@ def rtt_histogram(**known: Any) -> list[dict[str, Any]]:
             low_s=middle - 1e-4,
             high_s=middle + 1e-4,
             samples=100,
-            **known,
+            **values,
         )
         for middle in (0.038, 0.042)
     ]
@@ -216,10 +216,10 @@ class Pretended:
         if progress is not None:
             progress(json.dumps({"fraction": 0.5, "packets": 1234}))
         for name, rows in self.rows.items():
-            for one in rows:  # piece by piece
-                take(name, _columns([one]))
+            for record in rows:  # piece by piece
+                take(name, _columns([record]))
         self.midway()
-        found = [
+        described = [
             {
                 "files": files,
                 "point": point,
@@ -241,12 +241,14 @@ class Pretended:
         ]
         tables = ["flows", "samples", "connections", "limit_periods", "rtt_histogram", *on_request]
         empty = {name: _columns([row(name)], filled=False) for name in tables}
-        return {"complete": self.complete, "captures": json.dumps(found), "tables": empty}
+        return {"complete": self.complete, "captures": json.dumps(described), "tables": empty}
 
 
 def _columns(rows: list[dict[str, Any]], *, filled: bool = True) -> Columns:
     """Returns columns in the engine's format."""
-    return {name: _column(name, [one[name] for one in rows] if filled else []) for name in rows[0]}
+    return {
+        name: _column(name, [record[name] for record in rows] if filled else []) for name in rows[0]
+    }
 
 
 def _column(name: str, values: list[Any]) -> tuple[Any, ...]:

@@ -33,7 +33,7 @@ ACKS = {
 REACTIONS = {"duplicate acks": "duplicate_acks", "triple dupacks": "triple_duplicate_acks"}
 
 
-def said(file: Path) -> list[dict[str, float]]:
+def tcptrace_numbers(file: Path) -> list[dict[str, float]]:
     """Returns the numbers of both directions by tcptrace's names."""
     command = ["tcptrace", "-n", "-l", "-r", str(file)]
     text = subprocess.run(
@@ -83,9 +83,9 @@ def test_counts_are_equal(preset: str, leaky_pipe: Scenario, tmp_path: Path) -> 
         pcap=tmp_path,
     )
     file = tmp_path / "point-0-replicate-0-senders.pcap"
-    found = measure(file, tmp_path / "measured", segments=True)
-    [row] = largest(found)
-    forth, back = said(file)
+    measured = measure(file, tmp_path / "measured", segments=True)
+    [row] = largest(measured)
+    forth, back = tcptrace_numbers(file)
     assert forth["rexmt data pkts"] > 0
     assert {name: row[column] for name, column in COUNTS.items()} == {
         name: forth[name] for name in COUNTS
@@ -99,7 +99,7 @@ def test_counts_are_equal(preset: str, leaky_pipe: Scenario, tmp_path: Path) -> 
     assert 1e3 * row["ack_rtt_min_s"] == pytest.approx(forth["RTT min"], abs=TENTHS)
     # Of the segments that an ACK covers tcptrace times the last and we the first, as timestamps do
     # (RFC 7323 section 4.2). The samples are otherwise the same, and both include the handshake's.
-    first, last = round_trips(found.rows("segments", flow=row["flow"]).to_pylist())
+    first, last = round_trips(measured.rows("segments", flow=row["flow"]).to_pylist())
     assert len(first) + 1 == row["ack_rtt_samples"]
     assert np.mean([row["handshake_rtt_s"], *first]) == pytest.approx(
         row["ack_rtt_mean_s"], rel=1e-9

@@ -55,13 +55,13 @@ def both(
     file = folder / "point-0-replicate-0-senders.pcap"
     command = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|"]
     command += [part for field in FIELDS for part in ("-e", field)]
-    said = subprocess.run(
+    output = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=PATIENCE_S
     ).stdout
-    packets = [dict(zip(FIELDS, line.split("|"), strict=True)) for line in said.splitlines()]
-    found = measure(file, Path(folder) / "measured", segments=True)
-    [connection] = largest(found)
-    return Both(packets, connection, found.rows("segments", flow=connection["flow"]).to_pylist())
+    packets = [dict(zip(FIELDS, line.split("|"), strict=True)) for line in output.splitlines()]
+    measured = measure(file, Path(folder) / "measured", segments=True)
+    [connection] = largest(measured)
+    return Both(packets, connection, measured.rows("segments", flow=connection["flow"]).to_pylist())
 
 
 def test_packets_and_bytes(both: Both) -> None:
@@ -73,9 +73,9 @@ def test_retransmissions(both: Both) -> None:
     # tshark calls a retransmission soon after the requesting ACK out of order: it could have taken
     # a longer path.
     again = [
-        one
-        for one in both.data
-        if one["tcp.analysis.retransmission"] or one["tcp.analysis.out_of_order"]
+        packet
+        for packet in both.data
+        if packet["tcp.analysis.retransmission"] or packet["tcp.analysis.out_of_order"]
     ]
     assert both.connection["retransmitted_packets"] == len(again) > 0
 
@@ -109,15 +109,15 @@ def test_round_trips(both: Both) -> None:
 def last_round_trips(marks: list[dict]) -> list[float]:
     """Returns round trips from the last transmission of the segment that ends where an ACK does."""
     sent_at: dict[float, float] = {}
-    found = []
+    rtts = []
     for mark in marks:
         if mark["kind"] in ("data", "retransmission"):
             sent_at[mark["high_bytes"]] = mark["time_s"]
         elif mark["kind"] == "ack":
             if mark["high_bytes"] in sent_at:
-                found.append(mark["time_s"] - sent_at[mark["high_bytes"]])
+                rtts.append(mark["time_s"] - sent_at[mark["high_bytes"]])
             sent_at = {end: time for end, time in sent_at.items() if end > mark["high_bytes"]}
-    return found
+    return rtts
 
 
 def test_outstanding_data(both: Both) -> None:

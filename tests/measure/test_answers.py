@@ -53,16 +53,16 @@ SAID = {
 }
 
 
-def _answer(pretended: Pretended, folder: Path, **known: object) -> str:
-    row = connection(**known)
+def _answer(pretended: Pretended, folder: Path, **values: object) -> str:
+    row = connection(**values)
     limit = str(row["limit"])
     pretended.rows["connections"] = [row]
     pretended.rows["limit_periods"] = (
         [stretch(limit=limit, retransmitted_packets=3)] if limit else []
     )
     (folder / "web.pcap").write_bytes(b"")
-    [found] = connection_rows(measure(folder / "web.pcap", folder / "m"), 5)
-    return str(found["answer"])
+    [answered] = connection_rows(measure(folder / "web.pcap", folder / "m"), 5)
+    return str(answered["answer"])
 
 
 @pytest.mark.slow
@@ -70,13 +70,15 @@ def _answer(pretended: Pretended, folder: Path, **known: object) -> str:
 def test_each_limit_has_its_words_and_evidence(
     pretended: Pretended, tmp_path: Path, limit: str
 ) -> None:
-    said = _answer(pretended, tmp_path, limit=limit, zero_windows=2.0, retransmissions_timeout=1.0)
-    assert said == f"limited by {LIMITS[limit]} (83 % of the time): {SAID[limit]}"
+    answer = _answer(
+        pretended, tmp_path, limit=limit, zero_windows=2.0, retransmissions_timeout=1.0
+    )
+    assert answer == f"limited by {LIMITS[limit]} (83 % of the time): {SAID[limit]}"
 
 
 def test_a_window_that_never_closed_is_to_be_larger(pretended: Pretended, tmp_path: Path) -> None:
-    said = _answer(pretended, tmp_path, limit="receive_window")
-    assert said.endswith(
+    answer = _answer(pretended, tmp_path, limit="receive_window")
+    assert answer.endswith(
         "then allows 13.1 Mbit/s. 100 Mbit/s at 40.0 ms would need a window of 500 kB"
     )
 
@@ -104,10 +106,10 @@ def test_a_capture_of_the_acks_alone_says_where_to_capture(
 
 
 def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path: Path) -> None:
-    said = _answer(
+    answer = _answer(
         pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0
     )
-    assert said.endswith(
+    assert answer.endswith(
         ". The capture lacks at least 80 packets of it (10 %), so that its packets and losses are "
         "undercounted and the limit is less certain"
     )
@@ -127,10 +129,10 @@ def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Pa
     for limit in LIMITS:
         pretended.rows["connections"] = [connection(limit=limit, pure_acks=math.nan)]
         pretended.rows["limit_periods"] = [stretch(limit=limit, **nothing)]
-        [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / limit), 5)
-        assert found["answer"].startswith(f"limited by {LIMITS[limit]} (83 % of the time): ")
-        assert "nan" not in found["answer"]
-        assert "None" not in found["answer"]
+        [row] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / limit), 5)
+        assert row["answer"].startswith(f"limited by {LIMITS[limit]} (83 % of the time): ")
+        assert "nan" not in row["answer"]
+        assert "None" not in row["answer"]
 
 
 def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(
@@ -145,8 +147,8 @@ def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(
         )
     ]  # fmt: skip
     (tmp_path / "web.pcap").write_bytes(b"")
-    [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
-    assert found["answer"].startswith(
+    [row] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
+    assert row["answer"].startswith(
         "limited by loss recovery (40 % of the time; slow start 35 %, the congestion window 25 %): "
     )
 

@@ -17,10 +17,10 @@ CAPTURES = Path(__file__).parents[1] / "captures" / "causes"
 
 
 def answered(
-    pretended: Pretended, folder: Path, stretches: list[dict[str, Any]] | None = None, **known: Any
+    pretended: Pretended, folder: Path, stretches: list[dict[str, Any]] | None = None, **values: Any
 ) -> dict[str, Any]:
     """Returns the row of a pretended connection."""
-    row = connection(**known)
+    row = connection(**values)
     pretended.rows["connections"] = [row]
     pretended.rows["limit_periods"] = stretches or [stretch(limit=row["limit"])]
     (folder / "web.pcap").write_bytes(b"")

@@ -47,7 +47,7 @@ def test_as_json(pretended: Pretended) -> None:
     assert outcome.exit_code == 0, outcome.stderr
     answer = json.loads(outcome.stdout)
     assert answer["folder"] == "m"
-    assert [one["limit"] for one in answer["connections"]] == ["receive_window"]
+    assert [row["limit"] for row in answer["connections"]] == ["receive_window"]
     assert answer["connections"][0]["answer"].startswith("limited by the receiver's window")
     assert answer["others"] == 0
     [estimate] = answer["estimates"]
@@ -65,12 +65,12 @@ def test_the_largest_of_many(pretended: Pretended) -> None:
     flows = [f"10.0.0.{number}:1 > 10.1.0.1:80" for number in range(1, 6)]
     pretended.rows = {
         "flows": [flow(flow=name) for name in flows],
-        "samples": [one for name in flows for one in samples(flow=name)],
+        "samples": [sample for name in flows for sample in samples(flow=name)],
         "connections": [
             connection(flow=name, payload_bytes=1000 * number) for number, name in enumerate(flows)
         ],  # the first without payload
         "limit_periods": [stretch(flow=name) for name in flows],
-        "rtt_histogram": [one for name in flows for one in rtt_histogram(flow=name)],
+        "rtt_histogram": [row for name in flows for row in rtt_histogram(flow=name)],
     }
     outcome = ackclock("measure", "web.pcap", "--top", "2")
     listed = re.findall(r"^ *\d+ +(10\.0\.0\.\d:1) >", outcome.stdout, re.MULTILINE)

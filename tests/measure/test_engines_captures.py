@@ -48,8 +48,8 @@ def test_rows_join_with_those_of_the_run(
     leaky_pipe: Scenario, measured: Callable[..., tuple[Result, Result]]
 ) -> None:
     many = leaky_pipe.replace({"flows.main.count": 3})
-    simulated, found = measured(many)
-    truth, rows, windows = by_key(simulated), by_key(found), by_key(found, "connections")
+    simulated, result = measured(many)
+    truth, rows, windows = by_key(simulated), by_key(result), by_key(result, "connections")
     assert rows.keys() == truth.keys()
     assert len(rows) == 6 * 3 * 3
     for key, row in rows.items():
@@ -62,9 +62,9 @@ def test_rows_join_with_those_of_the_run(
             <= truth[key]["delivered_bytes"] - row["delivered_bytes"]
             <= windows[key]["in_flight_max_bytes"]
         )
-    assert found.run["points"] == simulated.run["points"]
-    assert {one.point for one in summarise(found, metric("goodput"))} == set(range(6))
-    assert summarise(found, metric("utilisation")) == []
+    assert result.run["points"] == simulated.run["points"]
+    assert {average.point for average in summarise(result, metric("goodput"))} == set(range(6))
+    assert summarise(result, metric("utilisation")) == []
 
 
 @pytest.mark.slow
@@ -90,9 +90,9 @@ def test_a_transfer_is_told_to_the_byte(
     (tmp_path / "pcap").mkdir()
     simulated = simulate(pipe.replace(changes), pcap=tmp_path / "pcap")
     simulated.save(tmp_path / "run", tmp_path / "pcap")
-    found = measure(tmp_path / "run", tmp_path / "measured", models="square_root")
-    [truth], [row] = simulated.tables["flows"].to_pylist(), found.tables["flows"].to_pylist()
-    [connection] = largest(found)
+    result = measure(tmp_path / "run", tmp_path / "measured", models="square_root")
+    [truth], [row] = simulated.tables["flows"].to_pylist(), result.tables["flows"].to_pylist()
+    [connection] = largest(result)
     for name in ("sent_packets", "retransmitted_packets", "delivered_bytes"):
         assert row[name] == truth[name], name
     assert connection["unique_bytes"] == truth["delivered_bytes"]
@@ -106,12 +106,12 @@ def test_a_transfer_is_told_to_the_byte(
 def test_estimates_against_the_truth(
     pipe: Scenario, measured: Callable[..., tuple[Result, Result]]
 ) -> None:
-    simulated, found = measured(
+    simulated, result = measured(
         pipe.replace({"duration": "100 s", "hops.wireless.impairments.0.probability": "1 %"})
     )
     [truth], [estimate] = (
         simulated.tables["flows"].to_pylist(),
-        found.tables["estimates"].to_pylist(),
+        result.tables["estimates"].to_pylist(),
     )
     lost = truth["dropped_packets"] / truth["sent_packets"]
     assert estimate["loss"] == pytest.approx(lost, rel=0.02)
@@ -127,7 +127,7 @@ def test_estimates_against_the_truth(
     assert (
         2 < estimate["segments_per_ack"] < 3
     )  # one for two segments, except for those that repair a loss
-    says = {row["model"]: row for row in found.tables["predictions"].to_pylist()}
+    says = {row["model"]: row for row in result.tables["predictions"].to_pylist()}
     for name in ("pftk", "aimd_chain", "square_root"):
         assert says[name]["goodput_bit_per_s"] == pytest.approx(
             truth["goodput_bit_per_s"], rel=0.25
@@ -140,9 +140,9 @@ def test_estimates_against_the_truth(
 def test_the_chain_takes_the_whole_law(
     pipe: Scenario, measured: Callable[..., tuple[Result, Result]]
 ) -> None:
-    _, found = measured(pipe)
-    assert found.tables["rtt_histogram"].num_rows > 5
-    [row] = [row for row in run_tables.prediction_rows(found) if row["model"] == "aimd_chain"]
+    _, result = measured(pipe)
+    assert result.tables["rtt_histogram"].num_rows > 5
+    [row] = [row for row in run_tables.prediction_rows(result) if row["model"] == "aimd_chain"]
     inputs = {
         name: math.inf if value == "unlimited" else value for name, value in row["inputs"].items()
     }
@@ -160,11 +160,11 @@ def test_another_name_and_no_scenario_change_nothing_else(
 ) -> None:
     _, own = measured(pipe.replace({"warmup": "0 s"}))
     foreign = measure(tmp_path / "run" / "pcap" / SENDERS, tmp_path / "foreign")
-    [known], [unknown] = largest(own), largest(foreign)
-    assert unknown.pop("flow") == f"{known['source']} > {known['destination']}"
-    known.pop("flow")
+    [named], [unknown] = largest(own), largest(foreign)
+    assert unknown.pop("flow") == f"{named['source']} > {named['destination']}"
+    named.pop("flow")
     assert {name: value for name, value in unknown.items() if not name.endswith("_s")} == {
-        name: value for name, value in known.items() if not name.endswith("_s")
+        name: value for name, value in named.items() if not name.endswith("_s")
     }
     assert foreign.points == [{"assignments": {}, "scenario": None}]
     assert foreign.run["seed"] is None
@@ -186,8 +186,8 @@ def test_another_name_and_no_scenario_change_nothing_else(
     ],
 )
 def test_what_limits_is_told(pipe: Scenario, measured: Callable, changes: dict, limit: str) -> None:
-    _, found = measured(pipe.replace(changes))
-    [row] = largest(found)
+    _, result = measured(pipe.replace(changes))
+    [row] = largest(result)
     assert row["limit"] == limit
     assert 0.4 < row["limit_share"] <= 1
 
@@ -242,21 +242,21 @@ def test_a_cut_file_gives_what_is_there(capture: Path, tmp_path: Path, share: fl
     whole = capture.read_bytes()
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(whole[: int(len(whole) * share)])
-    found = measure(cut, tmp_path / "cut")
-    [damage] = [one["damage"] for one in found.run["captures"]]
+    result = measure(cut, tmp_path / "cut")
+    [damage] = [file["damage"] for file in result.run["captures"]]
     assert damage is None or damage.startswith("at byte ")
-    assert found.run["captures"][0]["packets"] >= int(share * 0.9 * (len(whole) - 24) / 112)
-    [connection] = largest(found)
+    assert result.run["captures"][0]["packets"] >= int(share * 0.9 * (len(whole) - 24) / 112)
+    [connection] = largest(result)
     assert connection["unique_bytes"] > 0
 
 
 def test_without_its_beginning_windows_are_unknown(capture: Path, tmp_path: Path) -> None:
     whole = capture.read_bytes()
-    records, at = [], 24
-    while at < len(whole):
-        length = 16 + int.from_bytes(whole[at + 8 : at + 12], "little")
-        records.append(whole[at : at + length])
-        at += length
+    records, offset = [], 24
+    while offset < len(whole):
+        length = 16 + int.from_bytes(whole[offset + 8 : offset + 12], "little")
+        records.append(whole[offset : offset + length])
+        offset += length
     (tmp_path / "late.pcap").write_bytes(whole[:24] + b"".join(records[len(records) // 3 :]))
     outcome = CliRunner().invoke(
         cli, ["measure", str(tmp_path / "late.pcap"), "-o", str(tmp_path / "late")]
@@ -324,9 +324,9 @@ def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
         assert process.wait(timeout=PATIENCE_S) == 130
         assert process.stderr is not None
         # The same data repeats, so its clock seems to be set back each time.
-        said = process.stderr.read()
-        assert said.endswith(b"\nwarning: interrupted: what had been read by then was measured\n")
-        assert b"its clock was set back" in said
+        stderr = process.stderr.read()
+        assert stderr.endswith(b"\nwarning: interrupted: what had been read by then was measured\n")
+        assert b"its clock was set back" in stderr
     result = Result.load(tmp_path / "m")
     assert result.partial
     assert largest(result)
@@ -334,8 +334,8 @@ def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_figures_of_real_rows(capture: Path, tmp_path: Path) -> None:
-    found = measure(capture, tmp_path / "m", segments=True)
-    drawn = plot.figures(found)
+    result = measure(capture, tmp_path / "m", segments=True)
+    drawn = plot.figures(result)
     assert list(drawn) == ["outstanding", "sequence", "throughput", "rtt"]
     for draw in drawn.values():
         figure = draw()
@@ -344,20 +344,21 @@ def test_figures_of_real_rows(capture: Path, tmp_path: Path) -> None:
     [again] = [
         line for line in drawn["sequence"]().axes[0].lines if line.get_label() == "sent again"
     ]
-    [connection] = largest(found)
+    [connection] = largest(result)
     assert np.size(again.get_xdata()) == connection["retransmitted_packets"]
 
 
 @pytest.mark.slow
 def test_figures_of_a_part_of_the_time(capture: Path, tmp_path: Path) -> None:
-    found = measure(capture, tmp_path / "m", segments=True)
+    result = measure(capture, tmp_path / "m", segments=True)
     span = (1.0, 1.5)
-    whole, part = plot.figures(found), plot.figures(found, span=span)
+    whole, part = plot.figures(result), plot.figures(result, span=span)
     for name, draw in part.items():
         axes = draw().axes[0]
         assert axes.get_xlim() == span, name
         shown, drawn = (
-            {line.get_label(): line for line in one.lines} for one in (axes, whole[name]().axes[0])
+            {line.get_label(): line for line in each.lines}
+            for each in (axes, whole[name]().axes[0])
         )
         assert shown.keys() <= drawn.keys()
         for label, line in shown.items():
@@ -368,16 +369,16 @@ def test_figures_of_a_part_of_the_time(capture: Path, tmp_path: Path) -> None:
                 np.testing.assert_array_equal(line.get_ydata(), drawn[label].get_ydata()[here])
     # The sent data fills the height: from the first byte acknowledged in that time to the last one
     # sent.
-    marks = found.rows("segments", flow=largest(found)[0]["flow"])
+    marks = result.rows("segments", flow=largest(result)[0]["flow"])
     rows = [
         row
         for row in marks.to_pylist()
         if span[0] <= row["time_s"] <= span[1] and row["kind"] != "window"
     ]
-    low, high = (1e-6 * of(row["high_bytes"] for row in rows) for of in (min, max))
+    low, high = (1e-6 * extreme(row["high_bytes"] for row in rows) for extreme in (min, max))
     room = 0.02 * (high - low)
     assert part["sequence"]().axes[0].get_ylim() == pytest.approx((low - room, high + room))
-    for draw in plot.figures(found, span=(100.0, math.inf)).values():
+    for draw in plot.figures(result, span=(100.0, math.inf)).values():
         with refused("no-data", ""):
             draw()
 
@@ -397,8 +398,8 @@ def seen_from_both_ends(scenario: Scenario, folder: Path) -> tuple[dict, dict]:
     simulate(scenario, pcap=folder)
     rows = []
     for end in ("senders", "receivers"):
-        found = measure(folder / f"point-0-replicate-0-{end}.pcap", folder / end)
-        [row] = summary_rows(found, 1)
+        result = measure(folder / f"point-0-replicate-0-{end}.pcap", folder / end)
+        [row] = summary_rows(result, 1)
         assert row["vantage"] == end.removesuffix("s")
         rows.append(row)
     return rows[0], rows[1]

@@ -25,10 +25,10 @@ def test_independent_intervals_spread_as_the_law_of_large_numbers_says() -> None
 def test_what_hangs_together_spreads_further_in_blocks() -> None:
     noise = np.random.default_rng(7).normal(0, 1, 2000)
     values = np.zeros(2000)
-    for at in range(
+    for step in range(
         1, 2000
     ):  # an autoregressive series: its mean has (1 + 0.9)/(1 - 0.9) = 19 times the variance
-        values[at] = 0.9 * values[at - 1] + noise[at]
+        values[step] = 0.9 * values[step - 1] + noise[step]
     alone, in_blocks = (resampled_sums(values[None], block, 2000) for block in (1, 100))
     assert alone is not None
     assert in_blocks is not None
@@ -51,7 +51,7 @@ def test_sums_wrap_around_and_count_every_interval() -> None:
     assert middle(infinite, 0.5) == (math.inf, math.inf)
 
 
-def _of(pretended: Pretended, folder: Path, **rows: list) -> Result:
+def _measured(pretended: Pretended, folder: Path, **rows: list) -> Result:
     pretended.rows |= rows
     (folder / "web.pcap").write_bytes(b"")
     return measure(folder / "web.pcap", folder / "m", replace=True)
@@ -65,7 +65,9 @@ def _row(result: Result) -> dict:
 
 def test_rates_and_their_bounds(pretended: Pretended, tmp_path: Path) -> None:
     row = _row(
-        _of(pretended, tmp_path, connections=[connection(losses_lower=3.5, losses_upper=14.0)])
+        _measured(
+            pretended, tmp_path, connections=[connection(losses_lower=3.5, losses_upper=14.0)]
+        )
     )
     assert (row["loss_at_least"], row["loss"], row["loss_at_most"]) == (0.005, 0.01, 0.02)
     assert row["indication_rate"] == pytest.approx(5 / 700)
@@ -80,7 +82,7 @@ def test_equal_intervals_have_equal_averages(pretended: Pretended, tmp_path: Pat
     rows = samples(201)
     for number, row in enumerate(rows):
         row["retransmitted_packets"] = float(number)
-    row = _row(_of(pretended, tmp_path, samples=rows))
+    row = _row(_measured(pretended, tmp_path, samples=rows))
     assert row["block_s"] == pytest.approx(0.4)
     assert row["blocks"] == 50
     for name, unit in (
@@ -98,7 +100,9 @@ def test_no_loss_is_no_certainty(pretended: Pretended, tmp_path: Path) -> None:
     lossless = connection(
         losses_lower=0.0, losses_estimate=0.0, losses_upper=0.0, retransmitted_packets=0.0
     )
-    row = _row(_of(pretended, tmp_path, connections=[lossless], flows=[flow(fast_retransmits=0.0)]))
+    row = _row(
+        _measured(pretended, tmp_path, connections=[lossless], flows=[flow(fast_retransmits=0.0)])
+    )
     assert (row["loss"], row["loss_low"]) == (0, 0)
     # The probability that all 700 segments pass is one in forty.
     assert (1 - row["loss_high"]) ** 700 == pytest.approx(0.025)
@@ -113,12 +117,12 @@ def test_a_queue_tells_the_links_rate(pretended: Pretended, tmp_path: Path) -> N
         stretch(limit="recovery", start_s=1.0, end_s=2.0, rate_bit_per_s=1e6),
         stretch(limit="bottleneck_rate", start_s=2.0, end_s=5.0, rate_bit_per_s=14e6),
     ]
-    result = _of(pretended, tmp_path, connections=[queued], limit_periods=rows)
+    result = _measured(pretended, tmp_path, connections=[queued], limit_periods=rows)
     assert _row(result)["link_bit_per_s"] == pytest.approx(13e6)
     says = {row["model"]: row for row in result.tables["predictions"].to_pylist()}
     assert says["pftk"]["goodput_bit_per_s"] <= 13e6
     assert ["link_rate", pytest.approx(13e6 / 8 / 1460)] in [
-        list(one) for one in says["aimd_chain"]["inputs"]
+        list(pair) for pair in says["aimd_chain"]["inputs"]
     ]
 
 
@@ -135,7 +139,7 @@ def test_a_queue_tells_the_links_rate(pretended: Pretended, tmp_path: Path) -> N
 def test_what_is_not_known_is_not_asked_about(
     pretended: Pretended, tmp_path: Path, rows: dict, why: str
 ) -> None:
-    result = _of(pretended, tmp_path, **rows)
+    result = _measured(pretended, tmp_path, **rows)
     says = result.tables["predictions"].to_pylist()
     assert {(row["verdict"], row["note"], row["goodput_bit_per_s"]) for row in says} == {
         ("does not apply", why, None)
@@ -146,7 +150,7 @@ def test_what_is_not_known_is_not_asked_about(
 @pytest.mark.slow
 def test_the_receivers_window_caps_what_models_say(pretended: Pretended, tmp_path: Path) -> None:
     long = connection(data_segments=70_000.0, data_packets=70_000)
-    result = _of(pretended, tmp_path, connections=[long], samples=samples(301))
+    result = _measured(pretended, tmp_path, connections=[long], samples=samples(301))
     says = {row["model"]: row for row in result.tables["predictions"].to_pylist()}
     cap = 65_536 * 8 / 0.040
     assert says["square_root"]["limit"] == "receive window"
@@ -155,16 +159,19 @@ def test_the_receivers_window_caps_what_models_say(pretended: Pretended, tmp_pat
         "taken for reno: no capture tells; capped by the receive window"
     )
     assert says["square_root"]["measured_bit_per_s"] == 8e6
-    known = _of(pretended, tmp_path, connections=[long | {"receive_window_scaled": 0.0}])
-    unlimited = {row["model"]: row for row in known.tables["predictions"].to_pylist()}
+    unscaled = _measured(pretended, tmp_path, connections=[long | {"receive_window_scaled": 0.0}])
+    unlimited = {row["model"]: row for row in unscaled.tables["predictions"].to_pylist()}
     assert unlimited["square_root"]["limit"] == "model"
 
 
 def test_a_whole_transfer_is_told_as_one(pretended: Pretended, tmp_path: Path) -> None:
-    says = {row["model"]: row for row in _of(pretended, tmp_path).tables["predictions"].to_pylist()}
+    says = {
+        row["model"]: row
+        for row in _measured(pretended, tmp_path).tables["predictions"].to_pylist()
+    }
     inputs = dict(says["cardwell"]["inputs"])
     assert inputs["size"] == math.ceil(1e6 / 1460)
     assert inputs["handshake"] == 1
-    midway = _of(pretended, tmp_path, connections=[connection(begins="midway")])
+    midway = _measured(pretended, tmp_path, connections=[connection(begins="midway")])
     says = {row["model"]: row for row in midway.tables["predictions"].to_pylist()}
     assert says["cardwell"]["note"] == "not a transfer of a given size"

@@ -13,15 +13,15 @@ LARGEST_BYTES = 300_000
 
 def sections(capture: Path) -> dict[str, list[str]]:
     """Returns the lines of each section of the text beside a capture; the first has no name."""
-    found: dict[str, list[str]] = {"": []}
-    lines = found[""]
+    by_section: dict[str, list[str]] = {"": []}
+    lines = by_section[""]
     text = capture.with_name(capture.name.replace(".pcap.gz", ".txt")).read_text(encoding="utf-8")
     for line in text.splitlines():
         if line.startswith("[") and line.endswith("]") and not line.startswith("[["):
-            lines = found[line[1:-1]] = []
+            lines = by_section[line[1:-1]] = []
         else:
             lines.append(line)
-    return found
+    return by_section
 
 
 def pairs(lines: list[str]) -> dict[str, str]:
@@ -36,11 +36,13 @@ def test_there_are_some() -> None:
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_the_capture_shows_what_the_kernel_counted(capture: Path, tmp_path: Path) -> None:
     assert capture.stat().st_size < LARGEST_BYTES
-    told = sections(capture)
-    assert pairs(told[""])["verdict"] == "reliable"
-    Scenario.from_toml("\n".join(told["scenario"])).check()
-    counted = {name: int(value) for name, value in pairs(told["counters of the sender"]).items()}
-    head, *rows = [line.split("\t") for line in told["tcp_info"] if line]
+    recorded = sections(capture)
+    assert pairs(recorded[""])["verdict"] == "reliable"
+    Scenario.from_toml("\n".join(recorded["scenario"])).check()
+    counted = {
+        name: int(value) for name, value in pairs(recorded["counters of the sender"]).items()
+    }
+    head, *rows = [line.split("\t") for line in recorded["tcp_info"] if line]
     assert len(rows) > 100
     last = dict(zip(head, rows[-1], strict=True))
     assert int(last["retransmissions"]) == counted["RetransSegs"]

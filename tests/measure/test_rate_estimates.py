@@ -60,36 +60,36 @@ def family(duration: str = "40 s", controls: Mapping[str, Any] = CONTROLS) -> Sc
 
 
 def of_control_and_capture(
-    simulated: Result, found: Result, name: str
+    simulated: Result, measurement: Result, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns a flow's estimates by its control and along its capture, at the same times."""
-    rows = found.rows("rate_estimates", flow=name, estimator=name)
+    rows = measurement.rows("rate_estimates", flow=name, estimator=name)
     captured = dict(
         zip(np.round(rows["time_s"], 6), rows["rate_bit_per_s"].to_numpy(), strict=True)
     )
     samples = simulated.rows("samples", flow=name)
     times = np.round(samples["time_s"], 6)
-    told = samples["rate_estimate_bit_per_s"].to_numpy()
+    reported = samples["rate_estimate_bit_per_s"].to_numpy()
     # The first round trips have at most one sample.
     shared = [row for row, time in enumerate(times) if time > 5 and time in captured]
     assert len(shared) > 300
-    return told[shared], np.array([captured[times[row]] for row in shared])
+    return reported[shared], np.array([captured[times[row]] for row in shared])
 
 
 @pytest.mark.slow
 def test_a_capture_at_the_sender_says_what_the_sender_said(
     measured: Callable[..., tuple[Result, Result]],
 ) -> None:
-    simulated, found = measured(family(), estimators="all", models="square_root")
+    simulated, measurement = measured(family(), estimators="all", models="square_root")
     far = {}
     for name in CONTROLS:
-        told, captured = of_control_and_capture(simulated, found, name)
-        far[name] = np.abs(captured / told - 1)
+        reported, captured = of_control_and_capture(simulated, measurement, name)
+        far[name] = np.abs(captured / reported - 1)
         # A capture shows the data in flight, which is less than the window by a fraction of a
         # segment. ABSE chooses T by the small difference between the window and what fits the path.
         # So there is no bound on its error.
         if name != "abse":
-            assert captured.mean() == pytest.approx(told.mean(), rel=0.05), name
+            assert captured.mean() == pytest.approx(reported.mean(), rel=0.05), name
     # A control reports integer bit/s.
     assert far["be"].max() < 1e-5
     assert far["westwood_plus"].max() < 1e-5
@@ -107,21 +107,23 @@ def test_abse_of_pairs_does_not_look_at_the_window(
     """T is always the last pair of ACKs, so the rest of ABSE is as in the control."""
     of_pairs = {"kind": "abse", "sampling": "ack_pair"}
     controls = CONTROLS | {"pairs": {"kind": "westwood_abse", "estimator": of_pairs}}
-    simulated, found = measured(
+    simulated, measurement = measured(
         family(controls=controls), estimators={"pairs": of_pairs}, models="square_root"
     )
-    told, captured = of_control_and_capture(simulated, found, "pairs")
+    reported, captured = of_control_and_capture(simulated, measurement, "pairs")
     # The time constant depends on the smoothed round-trip time, as RE's T does.
-    assert np.quantile(np.abs(captured / told - 1), 0.95) < 1e-4
+    assert np.quantile(np.abs(captured / reported - 1), 0.95) < 1e-4
 
 
 @pytest.mark.slow
 def test_whose_window_is_in_doubt_is_still_one_of_the_two(
     measured: Callable[..., tuple[Result, Result]],
 ) -> None:
-    _, found = measured(family(duration="10 s"), estimators="be,re,crb", models="square_root")
+    _, measurement = measured(family(duration="10 s"), estimators="be,re,crb", models="square_root")
     rates = {
-        name: found.rows("rate_estimates", flow="crb", estimator=name)["rate_bit_per_s"].to_numpy()
+        name: measurement.rows("rate_estimates", flow="crb", estimator=name)[
+            "rate_bit_per_s"
+        ].to_numpy()
         for name in ("be", "re", "crb")
     }
     assert ((rates["crb"] == rates["be"]) | (rates["crb"] == rates["re"])).all()
@@ -130,17 +132,19 @@ def test_whose_window_is_in_doubt_is_still_one_of_the_two(
 def test_rows_have_the_keys_and_times_of_their_siblings(
     measured: Callable[..., tuple[Result, Result]],
 ) -> None:
-    _, found = measured(
+    _, measurement = measured(
         family(duration="6 s"), estimators=["be", "abse"], interval="200 ms", models="square_root"
     )
-    rows = found.tables["rate_estimates"]
+    rows = measurement.tables["rate_estimates"]
     keys = ("point", "replicate", "flow", "instance", "time_s")
-    samples = {tuple(row.values()) for row in found.tables["samples"].select(keys).to_pylist()}
+    samples = {
+        tuple(row.values()) for row in measurement.tables["samples"].select(keys).to_pylist()
+    }
     assert rows.num_rows > 0
     assert all(tuple(row.values()) in samples for row in rows.select(keys).to_pylist())
     assert set(rows["estimator"].to_pylist()) == {"be", "abse"}
-    assert found.run["estimators"]["abse"]["parameters"]["horizon"] == 10
-    assert found.run["warnings"] == []
+    assert measurement.run["estimators"]["abse"]["parameters"]["horizon"] == 10
+    assert measurement.run["warnings"] == []
 
 
 @pytest.fixture(scope="module")
@@ -162,25 +166,27 @@ def test_away_from_the_sender_nothing_is_said_and_that_is_told(
     capture: Path, tmp_path: Path
 ) -> None:
     [receivers] = capture.glob("*receivers.pcap")
-    said = command("measure", receivers, "-o", tmp_path / "measured", "--estimators", "be")
+    printed = command("measure", receivers, "-o", tmp_path / "measured", "--estimators", "be")
     assert (
         f"no rate estimates of {len(CONTROLS)} directions with payload: not captured near the "
-        "sender" in said
+        "sender" in printed
     )
-    found = Result.load(tmp_path / "measured")
-    assert found.tables["rate_estimates"].num_rows == 0
-    assert "rate_estimates" not in plot.figures(found)
+    measurement = Result.load(tmp_path / "measured")
+    assert measurement.tables["rate_estimates"].num_rows == 0
+    assert "rate_estimates" not in plot.figures(measurement)
 
 
 @pytest.mark.slow
 def test_of_a_lone_capture_at_the_senders_they_are_told(capture: Path, tmp_path: Path) -> None:
     [senders] = capture.glob("*senders.pcap")
     output = tmp_path / "measured"
-    said = command("measure", senders, "-o", output, "--estimators", "all", "--json")
-    assert json.loads(said)["partial"] is False
-    found = Result.load(output)
-    assert list(found.run["estimators"]) == [one["name"] for one in registry()["estimators"]]
-    assert len(set(found.tables["rate_estimates"]["flow"].to_pylist())) == len(CONTROLS)
+    printed = command("measure", senders, "-o", output, "--estimators", "all", "--json")
+    assert json.loads(printed)["partial"] is False
+    measurement = Result.load(output)
+    assert list(measurement.run["estimators"]) == [
+        estimator["name"] for estimator in registry()["estimators"]
+    ]
+    assert len(set(measurement.tables["rate_estimates"]["flow"].to_pylist())) == len(CONTROLS)
     command("plot", output, "--kind", "rate_estimates", "-o", tmp_path / "estimates.svg")
     drawing = (tmp_path / "estimates.svg").read_text(encoding="utf-8")
     assert drawing.count("<path") > len(registry()["estimators"])
@@ -190,9 +196,9 @@ def test_of_a_lone_capture_at_the_senders_they_are_told(capture: Path, tmp_path:
 
 def test_without_estimators_there_is_no_table_and_no_figure(capture: Path, tmp_path: Path) -> None:
     [senders] = capture.glob("*senders.pcap")
-    found = measure(senders, tmp_path / "measured", models="square_root")
-    assert "rate_estimates" not in found.tables
-    assert found.run["estimators"] == {}
+    measurement = measure(senders, tmp_path / "measured", models="square_root")
+    assert "rate_estimates" not in measurement.tables
+    assert measurement.run["estimators"] == {}
     ran = CliRunner().invoke(cli, ["plot", str(tmp_path / "measured"), "--kind", "rate_estimates"])
     check_refusal(ran, "no-data", "--kind", "--estimators")
 
@@ -215,6 +221,6 @@ def test_ns2_senders_whose_captures_tell_no_place_are_known_to_be_there(
 ) -> None:
     scenario = load(ROOT / "examples" / "small-buffers.toml").expand()[-1].scenario
     changes = {"replicates": 1, "duration": "10 s", "warmup": "1 s"}
-    _, found = measured(scenario.replace(changes), estimators="be", models="square_root")
-    assert set(found.tables["connections"]["vantage"].to_pylist()) == {"unknown"}
-    assert found.tables["rate_estimates"].num_rows > 50
+    _, measurement = measured(scenario.replace(changes), estimators="be", models="square_root")
+    assert set(measurement.tables["connections"]["vantage"].to_pylist()) == {"unknown"}
+    assert measurement.tables["rate_estimates"].num_rows > 50

@@ -19,9 +19,9 @@ from ackclock.capture.connections import largest
     ],
 )  # fmt: skip
 def test_a_file_is_called_by_its_name(name: str, called: str) -> None:
-    found = sources.find(Path("somewhere") / name)
-    assert (found.name, found.run) == (called, None)
-    assert found.captures == (sources.Capture((f"somewhere/{name}",), 0, 0),)
+    source = sources.find(Path("somewhere") / name)
+    assert (source.name, source.run) == (called, None)
+    assert source.captures == (sources.Capture((f"somewhere/{name}",), 0, 0),)
 
 
 def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_path: Path) -> None:
@@ -29,16 +29,18 @@ def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_p
     scenario = leaky_pipe.replace({"duration": "2 s", "replicates": 2})
     simulate(scenario, pcap=tmp_path / "pcap").save(tmp_path / "run", tmp_path / "pcap")
     (tmp_path / "run" / "pcap" / "point-0-replicate-1-senders.pcap").unlink()
-    found = sources.find(tmp_path / "run")
-    keys = [(one.point, one.replicate) for one in found.captures]
+    source = sources.find(tmp_path / "run")
+    keys = [(capture.point, capture.replicate) for capture in source.captures]
     assert keys == [
         (point, replicate)
         for point in range(6)
         for replicate in range(2)
         if (point, replicate) != (0, 1)
     ]
-    assert all(file.endswith("-senders.pcap") for one in found.captures for file in one.files)
-    assert (found.name, found.stem) == ("leaky pipe", "run")
+    assert all(
+        file.endswith("-senders.pcap") for capture in source.captures for file in capture.files
+    )
+    assert (source.name, source.stem) == ("leaky pipe", "run")
 
 
 @pytest.mark.usefixtures("emulation")
@@ -50,10 +52,12 @@ def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path:
         "flows.main.traffic": {"kind": "transfer", "size": "300 kB"},
     }  # fmt: skip
     emulated = emulate(point.replace(changes), tmp_path / "run")
-    found = measure(tmp_path / "run", tmp_path / "m")
-    assert len(found.run["captures"][0]["files"]) == 2
+    measurement = measure(tmp_path / "run", tmp_path / "m")
+    assert len(measurement.run["captures"][0]["files"]) == 2
     rows = {
-        row["instance"]: row for row in found.tables["flows"].to_pylist() if row["flow"] == "main"
+        row["instance"]: row
+        for row in measurement.tables["flows"].to_pylist()
+        if row["flow"] == "main"
     }
     for truth in emulated.tables["flows"].to_pylist():
         row = rows[truth["instance"]]
@@ -61,9 +65,9 @@ def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path:
         assert row["delivered_bytes"] <= 300_000
         if is_over(truth, 4):
             assert row["delivered_bytes"] == truth["delivered_bytes"] == 300_000
-    assert {row["vantage"] for row in largest(found)} == {"sender"}
-    assert found.unreliable == emulated.unreliable
-    assert "fidelity" in found.tables
+    assert {row["vantage"] for row in largest(measurement)} == {"sender"}
+    assert measurement.unreliable == emulated.unreliable
+    assert "fidelity" in measurement.tables
 
 
 def is_over(truth: dict, duration_s: float) -> bool:
@@ -94,11 +98,11 @@ def assert_counted_alike(row: dict, truth: dict, duration_s: float, syns_again: 
 def syns_sent_again(result: Path) -> int:
     """Returns the SYNs in a capture of an emulation beyond the first of each connection."""
     [capture] = (result / "pcap").glob("*-from-senders.pcap")
-    data, at, syns = capture.read_bytes(), 24, []
-    while at < len(data):
-        (kept,) = struct.unpack_from("<I", data, at + 8)
-        packet = data[at + 16 : at + 16 + kept]
-        at += 16 + kept
+    data, offset, syns = capture.read_bytes(), 24, []
+    while offset < len(data):
+        (kept,) = struct.unpack_from("<I", data, offset + 8)
+        packet = data[offset + 16 : offset + 16 + kept]
+        offset += 16 + kept
         # IPv4 without options: protocol, addresses, ports; then TCP's flags.
         if packet[9] == 6 and packet[33] & 0x12 == 0x02:
             syns.append(packet[12:24])
@@ -135,13 +139,16 @@ def test_what_is_counted_is_what_the_kernel_counts(tmp_path: Path) -> None:
         "flows": flows,
     }
     emulated = emulate(Scenario(lossy), tmp_path / "run")
-    found = measure(tmp_path / "run", tmp_path / "m")
-    counted = {row["flow"]: row for row in found.tables["flows"].to_pylist()}
-    connections = {row["flow"]: row for row in largest(found)}
+    measurement = measure(tmp_path / "run", tmp_path / "m")
+    counted = {row["flow"]: row for row in measurement.tables["flows"].to_pylist()}
+    connections = {row["flow"]: row for row in largest(measurement)}
     for truth in emulated.tables["flows"].to_pylist():
-        row, of = counted[truth["flow"]], connections[truth["flow"]]
+        row, connection = counted[truth["flow"]], connections[truth["flow"]]
         assert_counted_alike(row, truth, 6, syns_sent_again(tmp_path / "run"))
         # Data not acknowledged at the end of the capture is not yet known to be lost.
-        unknown = math.ceil((of["unique_bytes"] - of["acknowledged_bytes"]) / of["mss_bytes"])
+        unknown = math.ceil(
+            (connection["unique_bytes"] - connection["acknowledged_bytes"])
+            / connection["mss_bytes"]
+        )
         dropped = truth["dropped_packets"] - truth["dropped_acks"]
-        assert of["losses_lower"] <= dropped <= of["losses_upper"] + unknown, truth
+        assert connection["losses_lower"] <= dropped <= connection["losses_upper"] + unknown, truth

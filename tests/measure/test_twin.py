@@ -30,26 +30,26 @@ UNSET = 2**30
 
 def readings(capture: Path) -> list[Reading]:
     head, *rows = [line.split("\t") for line in sections(capture)["tcp_info"] if line]
-    found = []
+    listed = []
     for cells in rows:
         row = dict(zip(head, cells, strict=True))
         threshold = float(row["ssthresh_segments"] or UNSET)
-        found.append(
+        listed.append(
             Reading(
                 float(row["time_s"]),
                 int(row["cwnd_segments"]),
                 int(threshold) if threshold < UNSET else None,
             )
         )
-    return found
+    return listed
 
 
 def played(capture: Path, control: str | None = None) -> Comparison:
     """The capture of a bulk flow beside its own control, or another one."""
     own = capture.name.split("-")[0]
-    [one] = twin(capture, control=control or own, bulk=True, readings=readings(capture))
-    assert one.outcome["ended"] is None
-    return one
+    [comparison] = twin(capture, control=control or own, bulk=True, readings=readings(capture))
+    assert comparison.outcome["ended"] is None
+    return comparison
 
 
 def named(name: str) -> Path:
@@ -59,29 +59,29 @@ def named(name: str) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_our_sender_does_what_linux_did(capture: Path) -> None:
-    found = played(capture).outcome
+    outcome = played(capture).outcome
     name = capture.name.removesuffix(".pcap.gz")
-    assert found["readings"] > 200
-    assert found["equal_windows"] / found["readings"] >= BELOW.get(name, MOST)
-    assert found["equal_thresholds"] / found["readings"] >= MOST
-    assert found["segments"] > 600
-    assert found["equal_segments"] / found["segments"] >= SEGMENTS_BELOW.get(name, MOST)
-    assert found["timers"] + found["silences"] <= 2
+    assert outcome["readings"] > 200
+    assert outcome["equal_windows"] / outcome["readings"] >= BELOW.get(name, MOST)
+    assert outcome["equal_thresholds"] / outcome["readings"] >= MOST
+    assert outcome["segments"] > 600
+    assert outcome["equal_segments"] / outcome["segments"] >= SEGMENTS_BELOW.get(name, MOST)
+    assert outcome["timers"] + outcome["silences"] <= 2
 
 
 def test_a_fault_is_found_where_it_first_shows() -> None:
     """With a factor of 0.6 for 0.7 the first reduction differs, and not before."""
     capture = named("cubic-short-queue-10s")
     assert not played(capture).outcome["timers"]
-    found = played(capture, '{ kind = "cubic", beta = 0.6 }').outcome
-    first = found["differences"][0]
+    outcome = played(capture, '{ kind = "cubic", beta = 0.6 }').outcome
+    first = outcome["differences"][0]
     assert first["kind"] in ("segment", "threshold")
-    steps = found["shown"]
+    steps = outcome["shown"]
     assert [step["step"] for step in steps] == list(range(first["step"] - 10, first["step"] + 1))
     readable = [row for row in readings(capture) if row.ssthresh is not None]
     # HyStart ends slow start alike; the loss after it reduces differently.
     assert readable[0].time_s < first["time_s"] + 0.05
-    assert found["equal_thresholds"] / found["readings"] < 0.5
+    assert outcome["equal_thresholds"] / outcome["readings"] < 0.5
 
 
 @pytest.mark.slow
@@ -114,11 +114,11 @@ transport = {{ kind = "tcp", preset = "{preset}", control = {{ kind = "{control}
     shutil.move(tmp_path / "pcap", tmp_path / "run" / "pcap")
     with refused("contradiction", "control"):
         twin(tmp_path / "run", control="reno")
-    [one] = twin(tmp_path / "run")
-    assert one.outcome["ended"] is None
-    assert one.outcome["segments"] > 5000
-    assert one.outcome["equal_segments"] == one.outcome["segments"]
-    assert one.outcome["differences"] == []
+    [comparison] = twin(tmp_path / "run")
+    assert comparison.outcome["ended"] is None
+    assert comparison.outcome["segments"] > 5000
+    assert comparison.outcome["equal_segments"] == comparison.outcome["segments"]
+    assert comparison.outcome["differences"] == []
 
 
 def command(*arguments: object) -> object:

@@ -76,7 +76,7 @@ FILES = {
     "cut.json": b'{"schema": 1,',
     "dated.toml": b"duration = 1979-05-27\n",
     "bad.down": b"1\ntwo\n",
-    "good.down": b"".join(b"%d\n" % at for at in range(1, 2000)),
+    "good.down": b"".join(b"%d\n" % time_ms for time_ms in range(1, 2000)),
     "nothing.pcap": b"",
     "text.pcap": b"schema = 1\n",
     "elf.pcap": b"\x7fELF\x02\x01\x01\x00" * 10,
@@ -98,7 +98,7 @@ def error(
 
     def check(assignments: str) -> None:
         alone.replace(
-            dict(engine.parse_assignment(one) for one in assignments.split(" & "))
+            dict(engine.parse_assignment(assignment) for assignment in assignments.split(" & "))
         ).check()
 
     def command(line: str) -> None:

@@ -30,7 +30,7 @@ def walked(
         window = a + b + d
         grown = min(int(draw.binomial(d, 1 / window)), largest - window)
         sent = min(a + d + grown, delta // before)
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         if before < rate and b + sent / 2 > buffer:
             accepted = 2 * (buffer - b)
             reached = min(
@@ -38,18 +38,18 @@ def walked(
             )
             half = max(reached // 2, 1)
             rounds = ceil(log2(half))
-            found.update(intervals=3 + rounds, losses=1, conservative=d + b, window=reached)
-            found["optimistic"] = d + b + accepted + window + 2**rounds - 1
+            counts.update(intervals=3 + rounds, losses=1, conservative=d + b, window=reached)
+            counts["optimistic"] = d + b + accepted + window + 2**rounds - 1
             for _ in range(3 + rounds):
                 change()
             d = min(half, delta // max(rate, before))
             a, b = half - d, 0
         else:
-            found.update(intervals=1, conservative=d, optimistic=d)
+            counts.update(intervals=1, conservative=d, optimistic=d)
             served = min(b + sent, delta // rate)
             a, b, d = a + d + grown - sent, b + sent - served, served
             change()
-        passed += found["intervals"]
+        passed += counts["intervals"]
         if passed > _FORGOTTEN:
-            met += found
+            met += counts
     return met

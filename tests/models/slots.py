@@ -31,9 +31,9 @@ def count(
     waits for AIFS again.
     """
     rng = np.random.default_rng(seed)
-    which = np.repeat(np.arange(len(classes)), [one.stations for one in classes])
+    which = np.repeat(np.arange(len(classes)), [access_class.stations for access_class in classes])
     aifsn, low, high, retries = (
-        np.array([getattr(one, name) for one in classes])[which]
+        np.array([getattr(access_class, name) for access_class in classes])[which]
         for name in ("aifsn", "cw_min", "cw_max", "retries")
     )
     opens = aifsn[:, np.newaxis]
@@ -42,11 +42,11 @@ def count(
     success, collisions = np.zeros((len(classes), cells)), np.zeros(cells)
     slots, settled = 0.0, periods // 4
     for period in range(periods):
-        at = opens + left
-        first = at.min(axis=0)
+        slot = opens + left
+        first = slot.min(axis=0)
         left -= np.maximum(0, first - opens)
         # Of those that send: station, cell, and what becomes of their frames.
-        station, cell = np.divmod(np.flatnonzero(at == first), cells)
+        station, cell = np.divmod(np.flatnonzero(slot == first), cells)
         senders = np.bincount(cell, minlength=cells)
         alone = senders[cell] == 1
         before = collided[station, cell]

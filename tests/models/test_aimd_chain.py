@@ -185,9 +185,9 @@ def test_a_general_law_that_is_bernoulli_is_bernoulli(p: float, w_max: int) -> N
 
 
 def test_a_window_dependent_law_without_dependence_is_bernoulli() -> None:
-    one, other = solve(WindowDependent(0.01, 1), 80), solve(Bernoulli(0.01), 80)
-    np.testing.assert_allclose(one.round, other.round, rtol=1e-12)
-    np.testing.assert_allclose(one.segments, other.segments, rtol=1e-12)
+    by_window, other = solve(WindowDependent(0.01, 1), 80), solve(Bernoulli(0.01), 80)
+    np.testing.assert_allclose(by_window.round, other.round, rtol=1e-12)
+    np.testing.assert_allclose(by_window.segments, other.segments, rtol=1e-12)
 
 
 def test_a_loss_rate_that_grows_with_the_window_keeps_it_from_the_top() -> None:

@@ -43,7 +43,7 @@ def test_the_record_says_what_the_functions_say(
     assume(abs(rate * R - round(rate * R)) > 1e-9 * rate * R)
     level = at_share * min(rate, w_max / R)
     assume(abs(level * R - round(level * R)) > 1e-6)
-    said = MODEL.answer(
+    answer = MODEL.answer(
         level=level,
         share=0.8,
         loss=p,
@@ -72,20 +72,20 @@ def test_the_record_says_what_the_functions_say(
         "segment_rate_sd": Throughput(chain, constant, rate).sd(),
         "busy": over_time.atom,
     }
-    assert list(said) == list(expected)
+    assert list(answer) == list(expected)
     for name, value in expected.items():
         # The law's own spread is a difference of moments, good to the root of their last digit.
         least = 1e-6 * rate if name in ("throughput_sd", "segment_rate_sd") else 1e-9
-        assert said[name] == pytest.approx(value, rel=1e-9, abs=least), name
+        assert answer[name] == pytest.approx(value, rel=1e-9, abs=least), name
 
 
 @pytest.mark.parametrize("p", [1e-5, 1e-3, 0.1, 0.9])
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 0.5), (0.2, 0.875), (3, 0)])
 def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta: float) -> None:
-    said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
+    answer = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
     limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
     at_limit = solved(p, limit, alpha, beta)
-    assert said["throughput"] == pytest.approx(
+    assert answer["throughput"] == pytest.approx(
         aimd_chain.renewal_rate(at_limit, rtt.constant(0.1)), rel=1e-12
     )
     assert at_limit.round[-1] < 1e-16
@@ -93,7 +93,7 @@ def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta:
         limited = MODEL.answer(
             loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta, window=window
         )
-        assert limited["throughput"] == said["throughput"]
+        assert limited["throughput"] == answer["throughput"]
 
 
 @pytest.mark.slow
@@ -127,12 +127,12 @@ def test_answers_on_quality_are_those_of_a_walk(p: float) -> None:
     + [(1e-8, 3, 0), (1e-8, 0.2, 0.875), (1e-9, 1, 0.875), (1e-9, 1, 0.95)],
 )
 def test_a_coarser_path_hardly_moves_means(p: float, alpha: float, beta: float) -> None:
-    said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
+    answer = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
     limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
     exact = solve(Bernoulli(p), limit, GeneralAimd(alpha, beta, whole_steps=beta == 0.5))
-    assert said["round_window"] == pytest.approx(exact.mean("round"), rel=1e-3)
-    assert said["segment_rate"] == pytest.approx(exact.mean("segment") / 0.1, rel=1e-3)
-    assert said["window_sd"] == pytest.approx(exact.sd("round"), rel=1e-3)
+    assert answer["round_window"] == pytest.approx(exact.mean("round"), rel=1e-3)
+    assert answer["segment_rate"] == pytest.approx(exact.mean("segment") / 0.1, rel=1e-3)
+    assert answer["window_sd"] == pytest.approx(exact.sd("round"), rel=1e-3)
 
 
 def test_from_next_to_no_loss_on_the_square_root_law_holds() -> None:
@@ -144,11 +144,11 @@ def test_from_next_to_no_loss_on_the_square_root_law_holds() -> None:
 
 @pytest.mark.slow
 def test_inverse_questions() -> None:
-    found = models.solve(MODEL, "loss", 100.0, rtt=0.1)
-    assert MODEL.answer(loss=found.values[0], rtt=0.1)["throughput"] == pytest.approx(100)
-    found = models.solve(MODEL, "rtt", 100.0, loss=0.01)
+    solution = models.solve(MODEL, "loss", 100.0, rtt=0.1)
+    assert MODEL.answer(loss=solution.values[0], rtt=0.1)["throughput"] == pytest.approx(100)
+    solution = models.solve(MODEL, "rtt", 100.0, loss=0.01)
     # 12.6949 segments a round, on windows a sixteenth of a step apart.
-    assert found.values == pytest.approx((0.126949,), rel=5e-4)
+    assert solution.values == pytest.approx((0.126949,), rel=5e-4)
     # The paper's rule: 12.4396 segments a round.
-    found = models.solve(MODEL, "rtt", 100.0, loss=0.01, rounded_down=1)
-    assert found.values == pytest.approx((0.124396,), rel=1e-5)
+    solution = models.solve(MODEL, "rtt", 100.0, loss=0.01, rounded_down=1)
+    assert solution.values == pytest.approx((0.124396,), rel=1e-5)

@@ -224,7 +224,7 @@ def test_any_distribution_of_scipy(law: Any) -> None:
     # Independent check: many equally likely round-trip times, one for each quantile.
     sample = rtt.empirical(law.ppf((np.arange(20_000) + 0.5) / 20_000))
     chain = solve(Bernoulli(0.005), 50)
-    ours, theirs = (Throughput(chain, one, 300) for one in (rtt.frozen(law), sample))
+    ours, theirs = (Throughput(chain, times, 300) for times in (rtt.frozen(law), sample))
     assert ours.mean() == pytest.approx(theirs.mean(), rel=1e-4)
     assert ours.sd() == pytest.approx(theirs.sd(), rel=1e-3)
     assert ours.renewal_rate == pytest.approx(theirs.renewal_rate, rel=1e-3)
@@ -417,12 +417,14 @@ def test_only_the_product_of_rate_and_time_matters(
     p: float, w_max: int, r: float, rate: float, scale: float
 ) -> None:
     chain = solve(Bernoulli(p), w_max)
-    for one, other in (
+    for unscaled, other in (
         (rtt.constant(r), rtt.constant(r * scale)),
         (rtt.gamma(2, r), rtt.gamma(2, r * scale)),
         (rtt.normal(r, r / 2), rtt.normal(r * scale, r * scale / 2)),
     ):
-        fast, slow = (Throughput(chain, law, L) for law, L in ((one, rate), (other, rate / scale)))
+        fast, slow = (
+            Throughput(chain, law, L) for law, L in ((unscaled, rate), (other, rate / scale))
+        )
         assert fast.mean() == pytest.approx(slow.mean() * scale, rel=1e-9)
         assert fast.sd() == pytest.approx(slow.sd() * scale, rel=1e-6, abs=1e-6 * rate)
         assert fast.renewal_rate == pytest.approx(slow.renewal_rate * scale, rel=1e-9)
@@ -436,7 +438,7 @@ def test_a_longer_round_trip_means_a_lower_rate(
 ) -> None:
     chain = solve(Bernoulli(p), w_max)
     for rate in (20, math.inf):
-        short, long = (Throughput(chain, rtt.constant(at), rate) for at in (r, r * more))
+        short, long = (Throughput(chain, rtt.constant(time), rate) for time in (r, r * more))
         assert long.renewal_rate <= short.renewal_rate * (1 + 1e-13)
         assert long.mean() <= short.mean() * (1 + 1e-13)
 

@@ -46,9 +46,9 @@ def mean_by_rounds(p: float, kept: float, increase: float = 1.0) -> tuple[float,
 def test_every_decrease_at_every_loss_rate(p: float, kept: float) -> None:
     expected, error = mean_by_rounds(p, kept)
     assert 4 * error < 2.5e-3 * expected
-    said = MODEL.answer(loss=p, rtt=0.1, decrease_factor=kept, rounded_down=0)
-    assert said["round_window"] == pytest.approx(expected, rel=0.005)
-    assert said["throughput"] == pytest.approx(said["round_window"] / 0.1, rel=1e-12)
+    answer = MODEL.answer(loss=p, rtt=0.1, decrease_factor=kept, rounded_down=0)
+    assert answer["round_window"] == pytest.approx(expected, rel=0.005)
+    assert answer["throughput"] == pytest.approx(answer["round_window"] / 0.1, rel=1e-12)
 
 
 @pytest.mark.slow
@@ -57,10 +57,10 @@ def test_every_decrease_at_every_loss_rate(p: float, kept: float) -> None:
 )
 def test_any_increase(p: float, increase: float, kept: float) -> None:
     expected, _ = mean_by_rounds(p, kept, increase)
-    said = MODEL.answer(
+    answer = MODEL.answer(
         loss=p, rtt=0.1, decrease_factor=kept, additive_increase=increase, rounded_down=0
     )
-    assert said["round_window"] == pytest.approx(expected, rel=0.005)
+    assert answer["round_window"] == pytest.approx(expected, rel=0.005)
 
 
 @pytest.mark.long
@@ -81,7 +81,7 @@ def test_a_largest_window_is_reached_whatever_the_steps(
         lost = draw.random(LIVES) < -np.expm1(w * np.log1p(-p))
         w = np.where(lost, np.maximum(2, kept * w), np.minimum(w + increase, window))
         total += w.mean() if number >= rounds // 3 else 0.0
-    said = MODEL.answer(
+    round_window = MODEL.answer(
         loss=p,
         rtt=0.1,
         decrease_factor=kept,
@@ -89,7 +89,7 @@ def test_a_largest_window_is_reached_whatever_the_steps(
         rounded_down=0,
         window=window,
     )["round_window"]
-    assert said == pytest.approx(total / (rounds - rounds // 3), rel=0.005)
+    assert round_window == pytest.approx(total / (rounds - rounds // 3), rel=0.005)
 
 
 @pytest.mark.long

@@ -35,13 +35,13 @@ BBR3 = {"kind": "bbr3"}
 
 
 def share(products: float, flows: float = 1, **more: float) -> dict[str, float]:
-    said = SHARE.answer(rate=RATE, rtt=RTT, buffer=products * BDP, flows=flows, **more)
-    return {name: float(value) for name, value in said.items()}
+    answer = SHARE.answer(rate=RATE, rtt=RTT, buffer=products * BDP, flows=flows, **more)
+    return {name: float(value) for name, value in answer.items()}
 
 
 def bounds(rate: float = RATE, rtt: float = RTT, **more: float) -> dict[str, float]:
-    said = BOUNDS.answer(rate=rate, rtt=rtt, **({"buffer": np.inf} | more))
-    return {name: float(value) for name, value in said.items()}
+    answer = BOUNDS.answer(rate=rate, rtt=rtt, **({"buffer": np.inf} | more))
+    return {name: float(value) for name, value in answer.items()}
 
 
 # Computed by hand from equations 9 to 11: p = 1/2 - 1/(2 X) - 4 N/(X BDP), and a probe takes
@@ -60,26 +60,26 @@ def bounds(rate: float = RATE, rtt: float = RTT, **more: float) -> dict[str, flo
 def test_the_share_is_that_of_the_equations(
     products: float, flows: float, p: float, probing: float
 ) -> None:
-    said = share(products, flows)
-    assert said["queue_share"] == pytest.approx(1 - p)
-    assert said["probing_share"] == pytest.approx(probing)
-    assert said["share"] == pytest.approx((1 - p) * (1 - probing))
-    assert said["goodput"] * flows + said["others_goodput"] == pytest.approx(RATE)
+    answer = share(products, flows)
+    assert answer["queue_share"] == pytest.approx(1 - p)
+    assert answer["probing_share"] == pytest.approx(probing)
+    assert answer["share"] == pytest.approx((1 - p) * (1 - probing))
+    assert answer["goodput"] * flows + answer["others_goodput"] == pytest.approx(RATE)
 
 
 def test_in_a_deep_buffer_a_flow_has_half_the_queue() -> None:
-    said = share(1e6, rtt_probe_interval=1e9)
-    assert said["queue_share"] == pytest.approx(0.5, abs=1e-5)
+    answer = share(1e6, rtt_probe_interval=1e9)
+    assert answer["queue_share"] == pytest.approx(0.5, abs=1e-5)
 
 
 @given(st.floats(1, 200), st.integers(1, 40))
 def test_the_flows_have_in_flight_what_their_cap_allows(products: float, flows: int) -> None:
-    said = share(products, flows)
-    held = said["queue_share"] * (products + 1) * BDP
-    if said["queue_share"] < 1:
-        assert said["in_flight_cap"] == pytest.approx(held)
+    answer = share(products, flows)
+    held = answer["queue_share"] * (products + 1) * BDP
+    if answer["queue_share"] < 1:
+        assert answer["in_flight_cap"] == pytest.approx(held)
     else:  # more is allowed than link and queue hold
-        assert said["in_flight_cap"] >= held * (1 - 1e-12)
+        assert answer["in_flight_cap"] >= held * (1 - 1e-12)
 
 
 @pytest.mark.slow
@@ -141,15 +141,15 @@ def test_probes_for_the_round_trip_cost_two_percent() -> None:
 
 def test_the_versions_state_the_constants_of_their_sources() -> None:
     """What version 3 states gives the bounds that the draft's constants give."""
-    stated = said("bbr_bounds", path_of(cubic=0, **{"flows.bbr.transport.control": BBR3}))
+    stated = answer_of("bbr_bounds", path_of(cubic=0, **{"flows.bbr.transport.control": BBR3}))
     assert stated["within"] is not None
     for name, value in VERSION_3.items():
         assert stated["inputs"][name] == value
-    assert said("bbr_bounds", path_of(cubic=0))["inputs"]["startup_gain"] == 739 / 256
+    assert answer_of("bbr_bounds", path_of(cubic=0))["inputs"]["startup_gain"] == 739 / 256
 
 
 def test_version_3_does_not_state_what_a_loss_leaves_so_a_share_has_no_answer() -> None:
-    answered = said("bbr_share", path_of(**{"flows.bbr.transport.control": BBR3}))
+    answered = answer_of("bbr_share", path_of(**{"flows.bbr.transport.control": BBR3}))
     assert answered["note"] == "bbr3 does not state what share of the window a loss leaves"
 
 
@@ -203,7 +203,7 @@ def path_of(**changes: Any) -> FlowPath:
     return models.flow_paths(tree(**changes))[0]
 
 
-def said(name: str, path: FlowPath) -> dict[str, Any]:
+def answer_of(name: str, path: FlowPath) -> dict[str, Any]:
     return models.answer(models.model(name), path)
 
 
@@ -217,13 +217,13 @@ def test_a_control_states_its_gains() -> None:
 
 def test_parameters_of_the_control_reach_the_models() -> None:
     gains = {"flows.bbr.transport.control": {"kind": "bbr1", "cwnd_gain": 768}}
-    answered = said("bbr_share", path_of(**gains))
+    answered = answer_of("bbr_share", path_of(**gains))
     assert answered["inputs"]["window_gain"] == 3
 
 
 @pytest.mark.parametrize("cubic", [1, 8])
 def test_how_many_loss_based_flows_there_are_does_not_matter(cubic: int) -> None:
-    answered = said("bbr_share", path_of(bbr=2, cubic=cubic))
+    answered = answer_of("bbr_share", path_of(bbr=2, cubic=cubic))
     assert answered["within"] is not None
     wire = 1500 / 1448
     assert answered["inputs"]["flows"] == 2
@@ -234,13 +234,14 @@ def test_how_many_loss_based_flows_there_are_does_not_matter(cubic: int) -> None
 
 def test_each_model_says_when_the_other_is_meant() -> None:
     alone, beside = path_of(cubic=0), path_of()
-    assert said("bbr_share", alone)["note"] == "no loss-based flow shares the bottleneck"
-    assert said("bbr_bounds", alone)["within"] is not None
-    assert said("bbr_bounds", beside)["note"] == "cubic shares the bottleneck"
+    assert answer_of("bbr_share", alone)["note"] == "no loss-based flow shares the bottleneck"
+    assert answer_of("bbr_bounds", alone)["within"] is not None
+    assert answer_of("bbr_bounds", beside)["note"] == "cubic shares the bottleneck"
     cubic = models.flow_paths(tree())[1]
     for name in ("bbr_share", "bbr_bounds"):
         assert (
-            said(name, cubic)["note"] == "cubic does not send by a model of the path, as BBR does"
+            answer_of(name, cubic)["note"]
+            == "cubic does not send by a model of the path, as BBR does"
         )
 
 
@@ -260,14 +261,18 @@ def test_each_model_says_when_the_other_is_meant() -> None:
     ],
 )  # fmt: skip
 def test_what_a_share_assumes(changes: dict[str, Any], violated: set[str]) -> None:
-    answered = said("bbr_share", path_of(**changes))
+    answered = answer_of("bbr_share", path_of(**changes))
     assert answered["verdict"] == "applies with violated assumptions"
     assert set(answered["violated"]) == violated
 
 
 def beside(path: FlowPath, other: Competitor) -> FlowPath:
     """Returns the path with another competitor instead of CUBIC."""
-    [mine] = [one for one in path.bottleneck.competitors if one.control == path.control]
+    [mine] = [
+        competitor
+        for competitor in path.bottleneck.competitors
+        if competitor.control == path.control
+    ]
     return changed(path, {"bottleneck.competitors": (mine, other)})
 
 
@@ -287,9 +292,9 @@ def test_where_competitors_are_not_loss_based_a_share_has_no_answer() -> None:
         ),
     ):
         other = Competitor("tcp", control, 1, path.round_trip.base_s)
-        assert said("bbr_share", beside(path, other))["note"] == note
+        assert answer_of("bbr_share", beside(path, other))["note"] == note
     udp = Competitor("udp", Control(), 1, path.round_trip.base_s)
-    assert said("bbr_share", beside(path, udp))["note"] == (
+    assert answer_of("bbr_share", beside(path, udp))["note"] == (
         "udp shares the bottleneck and is not TCP"
     )
 
@@ -312,13 +317,13 @@ def test_where_more_than_a_cap_limits_a_flow_a_share_has_no_answer() -> None:
             "bbr1 does not state the gains of its model of the path",
         ),
     ):
-        assert said("bbr_share", changed(path, changes))["note"] == note
+        assert answer_of("bbr_share", changed(path, changes))["note"] == note
 
 
 def test_a_kernels_control_states_nothing() -> None:
     kernel = {"flows.bbr.transport.control": {"kind": "kernel", "name": "bbr"}}
     for name in ("bbr_share", "bbr_bounds"):
-        assert said(name, path_of(**kernel))["note"] == (
+        assert answer_of(name, path_of(**kernel))["note"] == (
             "kernel:bbr does not state how its window grows"
         )
 
@@ -334,7 +339,7 @@ def test_a_kernels_control_states_nothing() -> None:
     ],
 )  # fmt: skip
 def test_what_bounds_assume(changes: dict[str, Any], violated: set[str]) -> None:
-    answered = said("bbr_bounds", path_of(cubic=0, **changes))
+    answered = answer_of("bbr_bounds", path_of(cubic=0, **changes))
     assert answered["verdict"] == "applies with violated assumptions"
     assert set(answered["violated"]) == violated
 
@@ -392,11 +397,11 @@ def alone(control: str) -> Result:
 def modes(result: Result) -> dict[str, tuple[float, float]]:
     """Returns the first and the last sample of start-up and of draining, in s."""
     rows = result.tables["samples"].to_pylist()
-    found = {
+    by_mode = {
         mode: [row["time_s"] for row in rows if row["mode"] == mode]
         for mode in ("startup", "drain")
     }
-    return {mode: (times[0], times[-1]) for mode, times in found.items()}
+    return {mode: (times[0], times[-1]) for mode, times in by_mode.items()}
 
 
 def longest_queue(result: Result, begin_s: float, end_s: float) -> int:

@@ -75,12 +75,12 @@ def memory_limited() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def values_of(one: models.Input) -> list[float]:
+def values_of(entry: models.Input) -> list[float]:
     """Returns the ends of the domain, their neighbours, and numbers of every size within it."""
-    low, high = one.domain.low, one.domain.high
+    low, high = entry.domain.low, entry.domain.high
     near = [low, high, np.nextafter(low, np.inf), np.nextafter(high, -np.inf)]
-    every = one.domain.values or (*near, *EXTREMES, *BEYOND)
-    return sorted({float(value) for value in every if one.domain.holds(value)})
+    every = entry.domain.values or (*near, *EXTREMES, *BEYOND)
+    return sorted({float(value) for value in every if entry.domain.holds(value)})
 
 
 @pytest.mark.long
@@ -90,14 +90,18 @@ def test_every_input_at_every_size(model: Model) -> None:
     if model.name in SIMULATED:
         base |= {"duration": 0.2, "warmup": 0.1}
     model.answer(**base)  # imports what the model needs, which is not counted
-    for one in model.inputs:
-        for value in values_of(one):
-            given = answer_or_refusal(model, base | {one.name: value})
+    for entry in model.inputs:
+        for value in values_of(entry):
+            given = answer_or_refusal(model, base | {entry.name: value})
             if isinstance(given, InputError):
-                assert given.field in {each.name for each in model.inputs}, (one.name, value, given)
+                assert given.field in {each.name for each in model.inputs}, (
+                    entry.name,
+                    value,
+                    given,
+                )
                 assert "\n" not in str(given)
             else:
-                assert not any(np.isnan(number) for number in given.values()), (one.name, value)
+                assert not any(np.isnan(number) for number in given.values()), (entry.name, value)
 
 
 def answer_or_refusal(model: Model, asked: dict[str, float]) -> dict[str, np.ndarray] | InputError:
@@ -169,12 +173,12 @@ def test_a_question_backwards_takes_few_answers(
     model, asked = models.model(name), []
     evaluated = Model.evaluated
 
-    def counting(self: Model, known: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        asked.append(np.broadcast_shapes(*(one.shape for one in known.values())))
-        return evaluated(self, known)
+    def counting(self: Model, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        asked.append(np.broadcast_shapes(*(value.shape for value in inputs.values())))
+        return evaluated(self, inputs)
 
     monkeypatch.setattr(Model, "evaluated", counting)
-    given = {one: value for one, value in given_of(model).items() if one != unknown}
+    given = {key: value for key, value in given_of(model).items() if key != unknown}
     [value] = models.solve(model, unknown, target, output=output, **given).values
     assert model.answer(**given, **{unknown: value})[output] == pytest.approx(target, rel=1e-6)
     assert sum(int(np.prod(shape)) for shape in asked) < 600

@@ -67,9 +67,9 @@ def test_time_has_no_scale_of_its_own(size: int, loss: float, rtt: float, factor
     def time(scale: float) -> float:
         timers = {"rtt": rtt, "timeout": 4 * rtt, "syn_timer": 1.0, "first_delayed_ack": 0.1}
         return float(
-            MODEL.answer(size=size, loss=loss, **{name: of * scale for name, of in timers.items()})[
-                "time"
-            ]
+            MODEL.answer(
+                size=size, loss=loss, **{name: timer * scale for name, timer in timers.items()}
+            )["time"]
         )
 
     assert time(factor) == pytest.approx(factor * time(1), rel=1e-12)
@@ -87,10 +87,10 @@ def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: flo
 
 
 def test_a_window_limit_makes_a_long_transfer_linear() -> None:
-    one, two = (
+    single, double = (
         float(MODEL.answer(size=size, loss=0, rtt=0.1, window=50)["time"]) for size in (1e5, 2e5)
     )
-    assert two - one == pytest.approx(1e5 / 50 * 0.1, rel=1e-9)
+    assert double - single == pytest.approx(1e5 / 50 * 0.1, rel=1e-9)
 
 
 def test_a_long_lossy_transfer_goes_at_pftks_rate() -> None:
@@ -107,7 +107,7 @@ def test_a_window_limit_is_met_without_a_jump() -> None:
     # Where slow start just reaches the limit, both forms agree.
     limit = float(cardwell.slow_start_window(500, 10, 1))
     below, above = (
-        cardwell.slow_start_time(500, 0.1, limit * one, 1, 10) for one in (1 - 1e-9, 1 + 1e-9)
+        cardwell.slow_start_time(500, 0.1, limit * factor, 1, 10) for factor in (1 - 1e-9, 1 + 1e-9)
     )
     assert below == pytest.approx(float(above), rel=1e-6)
 

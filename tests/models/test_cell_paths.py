@@ -45,7 +45,7 @@ def paths_of(scenario: Scenario) -> dict[str, FlowPath]:
     return {path.flow: path for path in models.flow_paths(scenario.resolve().tree)}
 
 
-def said(name: str, path: FlowPath) -> Tree:
+def answer_of(name: str, path: FlowPath) -> Tree:
     return models.answer(models.model(name), path)
 
 
@@ -53,7 +53,7 @@ def said(name: str, path: FlowPath) -> Tree:
 def test_the_published_table_from_a_scenario(cell, uploads: int) -> None:
     mbit_per_s, service_ms, bdp = TABLE[uploads]
     for path in paths_of(cell(uploads)).values():
-        answer = said("dcf", path)
+        answer = answer_of("dcf", path)
         assert answer["within"] is not None, answer["note"]
         each = answer["goodput_bit_per_s"] / path.instances
         assert each * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(mbit_per_s, rel=1e-3)
@@ -70,51 +70,55 @@ def test_acks_of_every_other_packet_take_half_the_time(cell) -> None:
         f"flows.{name}.transport.delayed_ack.every": "2 packets" for name in ("download", "upload")
     }
     path = paths_of(cell(10, **every))["download"]
-    assert said("dcf", path)["goodput_bit_per_s"] * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(
+    assert answer_of("dcf", path)["goodput_bit_per_s"] * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(
         1.58, rel=3e-3
     )
     mixed = paths_of(cell(10, **{"flows.download.transport.delayed_ack.every": "2 packets"}))[
         "download"
     ]
     assert (
-        said("dcf", mixed)["note"]
+        answer_of("dcf", mixed)["note"]
         == "queues of 2 classes contend, but the model is for identical ones"
     )
     assert (
-        said("edca", mixed)["inputs"]["exchange"] < said("edca", mixed)["inputs"]["other_exchange"]
+        answer_of("edca", mixed)["inputs"]["exchange"]
+        < answer_of("edca", mixed)["inputs"]["other_exchange"]
     )
 
 
 @pytest.mark.slow
 def test_alike_queues_are_one_and_the_others_to_the_model_of_two_classes(cell) -> None:
     download, upload = (paths_of(cell(10))[name] for name in ("download", "upload"))
-    both = said("edca", download), said("edca", upload)
-    assert [one["inputs"]["stations"] for one in both] == [1, 1]
-    assert [one["inputs"]["other_stations"] for one in both] == [10, 10]
+    both = answer_of("edca", download), answer_of("edca", upload)
+    assert [answer["inputs"]["stations"] for answer in both] == [1, 1]
+    assert [answer["inputs"]["other_stations"] for answer in both] == [10, 10]
     assert both[0]["goodput_bit_per_s"] * 10 == pytest.approx(both[1]["goodput_bit_per_s"])
     assert both[0]["goodput_bit_per_s"] == pytest.approx(
-        said("dcf", download)["goodput_bit_per_s"], rel=0.02
+        answer_of("dcf", download)["goodput_bit_per_s"], rel=0.02
     )
-    assert said("edca", paths_of(cell(0))["download"])["note"] == "only one queue of data contends"
+    assert (
+        answer_of("edca", paths_of(cell(0))["download"])["note"]
+        == "only one queue of data contends"
+    )
 
 
 @pytest.mark.slow
 def test_two_classes(cell) -> None:
     paths = paths_of(cell(4, **{"hops.station-data.link.cw_min": 63}))
-    assert said("dcf", paths["upload"])["verdict"] == "does not apply"
-    download, upload = (said("edca", paths[name]) for name in ("download", "upload"))
+    assert answer_of("dcf", paths["upload"])["verdict"] == "does not apply"
+    download, upload = (answer_of("edca", paths[name]) for name in ("download", "upload"))
     assert (download["inputs"]["cw_min"], upload["inputs"]["cw_min"]) == (31, 63)
     assert (download["inputs"]["stations"], upload["inputs"]["stations"]) == (1, 4)
     assert download["outputs"]["goodput"] == pytest.approx(upload["outputs"]["other_goodput"])
     assert download["outputs"]["goodput"] > 1.5 * upload["outputs"]["goodput"]
     slower = paths_of(cell(4, **{"hops.station-data.link.rate": "6 Mbit/s"}))["download"]
-    times = said("edca", slower)["inputs"]
+    times = answer_of("edca", slower)["inputs"]
     assert times["other_exchange"] > 4 * times["exchange"]
 
 
 def test_flows_behind_one_queue_share_it(cell) -> None:
     path = paths_of(cell(0, **{"flows.download.count": 10}))["download"]
-    answer = said("dcf", path)
+    answer = answer_of("dcf", path)
     assert (answer["within"], answer["inputs"]["stations"], answer["inputs"]["flows"]) == (
         0.05,
         1,
@@ -126,7 +130,9 @@ def test_flows_behind_one_queue_share_it(cell) -> None:
     assert answer["outputs"]["flow_goodput"] == pytest.approx(answer["outputs"]["goodput"] / 10)
     tree = cell(0).tree
     far = tree["flows"][0] | {"name": "far", "access_delay": "100 ms"}
-    unlike = said("dcf", paths_of(Scenario(tree | {"flows": [*tree["flows"], far]}))["download"])
+    unlike = answer_of(
+        "dcf", paths_of(Scenario(tree | {"flows": [*tree["flows"], far]}))["download"]
+    )
     assert unlike["violated"] == ["even_shares"]
 
 
@@ -141,9 +147,9 @@ def test_access_categories_are_those_of_the_standard(cell) -> None:
         tree["hops"][2]["link"]["access"] = access
         for profile in ("802.11g", "802.11b"):
             tree["shared_media"][0]["profile"] = profile
-            found = paths_of(Scenario(tree))["download"].cell
-            assert found is not None
-            contended[access, profile] = tuple(found.contenders[0].access)[:3]
+            path_cell = paths_of(Scenario(tree))["download"].cell
+            assert path_cell is not None
+            contended[access, profile] = tuple(path_cell.contenders[0].access)[:3]
     # IEEE 802.11-2016 table 9-137 with aCWmin 15 and 31.
     assert contended == {
         ("background", "802.11g"): (7, 15, 1023), ("background", "802.11b"): (7, 31, 1023),
@@ -156,7 +162,7 @@ def test_access_categories_are_those_of_the_standard(cell) -> None:
 
 def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
     plain, careful = (
-        said("dcf", paths_of(cell(2, **changes))["download"])["inputs"]
+        answer_of("dcf", paths_of(cell(2, **changes))["download"])["inputs"]
         for changes in ({}, {"shared_media.cell.rts_threshold": "500 bytes"})
     )
     # RTS of 20 bytes, CTS of 14, at 6 Mbit/s: 26 us of preamble and extension, 8 and 6 symbols of 4
@@ -164,7 +170,7 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
     assert careful["success"] - plain["success"] == pytest.approx(58e-6 + 50e-6 + 20e-6)
     assert careful["collision"] == pytest.approx(58e-6 + 60e-6 + 64e-6)
     assert careful["priority"] == plain["priority"]  # ACKs are shorter
-    longer = said(
+    longer = answer_of(
         "dcf", paths_of(cell(2, **{"shared_media.cell.ack_size": "32 bytes"}))["download"]
     )["inputs"]
     assert longer["success"] - plain["success"] == pytest.approx(24e-6)
@@ -199,7 +205,7 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
     ],
 )  # fmt: skip
 def test_what_has_no_answer_says_so(cell, changes: Tree, note: str) -> None:
-    answer = said("dcf", paths_of(cell(2, **changes))["download"])
+    answer = answer_of("dcf", paths_of(cell(2, **changes))["download"])
     assert (answer["verdict"], answer["note"], answer["goodput_bit_per_s"]) == (
         "does not apply",
         note,
@@ -210,16 +216,16 @@ def test_what_has_no_answer_says_so(cell, changes: Tree, note: str) -> None:
 def test_elsewhere_there_is_no_cell(resolved, cell) -> None:
     path = models.flow_paths(resolved())[0]
     assert path.cell is None
-    assert {said(name, path)["note"] for name in ("dcf", "edca")} == {
+    assert {answer_of(name, path)["note"] for name in ("dcf", "edca")} == {
         "its data does not contend for a medium"
     }
     three = cell(2).tree
     for name, cw_min in (("second", 63), ("third", 127)):
-        hop = next(one for one in three["hops"] if one["name"] == "station-data")
+        hop = next(hop for hop in three["hops"] if hop["name"] == "station-data")
         three["hops"].append(hop | {"name": name, "link": hop["link"] | {"cw_min": cw_min}})
         three["flows"].append(three["flows"][1] | {"name": name, "route": [name, "to-server"]})
     assert (
-        said("edca", paths_of(Scenario(three))["download"])["note"]
+        answer_of("edca", paths_of(Scenario(three))["download"])["note"]
         == "queues of 3 classes contend, but the model is for two"
     )
 
@@ -253,7 +259,7 @@ def test_elsewhere_there_is_no_cell(resolved, cell) -> None:
 )  # fmt: skip
 def test_what_a_cell_takes_for_granted(cell, changes: Tree, violated: str, how: str) -> None:
     uploads = 1 if violated == "no_internal_collisions" else 4
-    answer = said("dcf", paths_of(cell(uploads, **changes))["download"])
+    answer = answer_of("dcf", paths_of(cell(uploads, **changes))["download"])
     assert answer["violated"] == [violated]
     assert answer["note"].startswith(how)
 
@@ -261,7 +267,7 @@ def test_what_a_cell_takes_for_granted(cell, changes: Tree, violated: str, how: 
 def test_a_buffer_of_one_bandwidth_delay_product_is_not_enough_beside_others(cell) -> None:
     """With ten uploads 34 packets are one bandwidth-delay product, but 70 were needed."""
     verdicts = [
-        said(
+        answer_of(
             "dcf",
             paths_of(cell(10, **{"hops.ap-data.queue.limit": f"{limit} packets"}))["download"],
         )["verdict"]
@@ -272,7 +278,7 @@ def test_a_buffer_of_one_bandwidth_delay_product_is_not_enough_beside_others(cel
 
 def test_a_wire_caps_what_a_cell_would_give(cell) -> None:
     path = paths_of(cell(0, **{"hops.to-cell.link.rate": "8 Mbit/s"}))["download"]
-    answer = said("dcf", path)
+    answer = answer_of("dcf", path)
     assert answer["limit"] == "link"
     assert answer["goodput_bit_per_s"] == pytest.approx(8e6 * 0.96)
     assert path.bottleneck.segments_per_s == float("inf")
@@ -303,12 +309,12 @@ def test_the_engine_under_saturated_udp(cell, uploads: int) -> None:
     result = simulate(scenario)
     paths = paths_of(scenario)
     for name, path in paths.items():
-        alike = said("dcf", path)
+        alike = answer_of("dcf", path)
         assert (alike["within"], alike["inputs"]["priority"]) == (0.05, 0)
         assert goodput(result, name) == pytest.approx(alike["goodput_bit_per_s"], rel=0.05)
         if uploads:
             assert goodput(result, name) == pytest.approx(
-                said("edca", path)["goodput_bit_per_s"], rel=0.02
+                answer_of("edca", path)["goodput_bit_per_s"], rel=0.02
             )
 
 
@@ -327,7 +333,7 @@ def test_the_engine_under_tcp(cell, uploads: int) -> None:
     result = simulate(scenario)
     for name, path in paths_of(scenario).items():
         assert goodput(result, name) == pytest.approx(
-            said("dcf", path)["goodput_bit_per_s"], rel=0.05
+            answer_of("dcf", path)["goodput_bit_per_s"], rel=0.05
         )
 
 
@@ -339,13 +345,13 @@ def test_the_model_of_two_classes_is_the_engines(cell) -> None:
     result = simulate(scenario)
     for name, path in paths_of(scenario).items():
         assert goodput(result, name) == pytest.approx(
-            said("edca", path)["goodput_bit_per_s"], rel=0.02
+            answer_of("edca", path)["goodput_bit_per_s"], rel=0.02
         )
 
 
 def test_a_cell_without_delay_has_a_rate_all_the_same(cell) -> None:
     path = changed(paths_of(udp(cell, 2))["download"], {"round_trip.base_s": 0.0})
-    answer = said("dcf", path)
+    answer = answer_of("dcf", path)
     assert answer["outputs"]["bdp"] == 0
     assert answer["goodput_bit_per_s"] > 4e6
 

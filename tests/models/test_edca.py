@@ -87,25 +87,25 @@ def test_a_frame_without_size_or_rate_is_refused() -> None:
     ],
 )
 def test_a_download_beside_uploads(phy: Phy, acks: float, expected: list[float]) -> None:
-    found = cell(phy, acks)
+    solution = cell(phy, acks)
     digits = 1e-3 if acks == 1 else 3e-3  # the last line is given with two decimals
-    assert found.rate * 8e-3 == pytest.approx(expected, rel=digits)
+    assert solution.rate * 8e-3 == pytest.approx(expected, rel=digits)
 
 
 def test_what_follows_for_the_cell() -> None:
-    found = cell(ERP_OFDM)
-    assert found.collision_probability == pytest.approx([0, 0.1046, 0.2069, 0.3052], abs=5e-5)
-    assert found.attempt_rate == pytest.approx([0.06061, 0.05372, 0.04530, 0.03575], abs=5e-6)
-    assert found.service_time * 1e3 == pytest.approx([0.585, 1.548, 3.095, 5.842], abs=5e-4)
-    assert 0.2 * found.rate == pytest.approx([341.9, 129.2, 64.6, 34.2], abs=0.05)
+    solution = cell(ERP_OFDM)
+    assert solution.collision_probability == pytest.approx([0, 0.1046, 0.2069, 0.3052], abs=5e-5)
+    assert solution.attempt_rate == pytest.approx([0.06061, 0.05372, 0.04530, 0.03575], abs=5e-6)
+    assert solution.service_time * 1e3 == pytest.approx([0.585, 1.548, 3.095, 5.842], abs=5e-4)
+    assert 0.2 * solution.rate == pytest.approx([341.9, 129.2, 64.6, 34.2], abs=0.05)
     # A success is two busy periods, the packet's and its ACK's.
-    assert found.collision[3] / (found.collision[3] + 2 * found.success[3]) == pytest.approx(
-        0.094, abs=5e-4
-    )
+    assert solution.collision[3] / (
+        solution.collision[3] + 2 * solution.success[3]
+    ) == pytest.approx(0.094, abs=5e-4)
     # Without EIFS collisions are shorter, so all but a lone station get more.
     without = cell(ERP_OFDM, eifs=False).rate
-    assert without[0] == pytest.approx(found.rate[0], rel=1e-12)
-    assert (without[1:] > found.rate[1:]).all()
+    assert without[0] == pytest.approx(solution.rate[0], rel=1e-12)
+    assert (without[1:] > solution.rate[1:]).all()
 
 
 backoffs = st.builds(
@@ -118,7 +118,7 @@ backoffs = st.builds(
 @given(backoffs, st.floats(0, 1, exclude_max=True))
 def test_the_attempt_rate_is_its_sum(backoff: Backoff, p: float) -> None:
     low, high, m = (
-        float(np.asarray(one)) for one in (backoff.cw_min, backoff.cw_max, backoff.retries)
+        float(np.asarray(number)) for number in (backoff.cw_min, backoff.cw_max, backoff.retries)
     )
     stages = int(min(m, 10 + math.ceil(math.log(1e-17) / math.log(p)) if p > 0 else 0)) + 1
     if stages > 100_000:
@@ -140,7 +140,7 @@ def test_without_an_end_of_retries_it_is_bianchis(W: int, m: int, p: float) -> N
 @pytest.mark.slow
 @given(backoffs, st.integers(1, 300))
 def test_attempts_and_collisions_meet_at_one_place(backoff: Backoff, n: int) -> None:
-    tau, p = (float(one) for one in backoff.coupled(n))
+    tau, p = (float(value) for value in backoff.coupled(n))
     grid = np.linspace(0, 1, 200, endpoint=False)
     rates = backoff.attempt_rate(grid)
     assert (
@@ -211,8 +211,8 @@ def test_dcf_is_what_ns3_is_validated_against(which: tuple[Phy, float, float, bo
     again = 1 / (1 - 1 / (cw_min + 1))
     times["success"] = times["success"] * again + times["slot"]
     n, backoff = np.arange(5.0, 51, 5), Backoff(cw_min, 1023)
-    found = saturation.solve(n, backoff, **times)
-    assert n * found.rate * 12e-3 * again == pytest.approx(NS3[which], rel=2.5e-3)
+    solution = saturation.solve(n, backoff, **times)
+    assert n * solution.rate * 12e-3 * again == pytest.approx(NS3[which], rel=2.5e-3)
     # They search the attempt rate on ten thousand points from 0 to 1. On that grid the digits are
     # the same, except for the 0.1 us of propagation that they count with EIFS.
     grid = np.linspace(0, 1, 10_000)[1:-1]
@@ -257,12 +257,14 @@ def test_no_windows_carry_more_than_the_most(rts: bool) -> None:
 def test_airtime_is_shared_out_and_more_stations_get_less(
     backoff: Backoff, n: int, success: float, lost: float
 ) -> None:
-    found = saturation.solve(
+    solution = saturation.solve(
         [n, n + 1, 2 * n + 1], backoff, slot=1.0, success=success, collision=lost
     )
-    assert sum(found.airtime) == pytest.approx([1, 1, 1])
-    assert (np.diff(found.collision_probability) >= -1e-12).all()
-    assert (np.diff(found.rate) < 0).all() or found.rate[1:] == pytest.approx([0, 0], abs=1e-9)
+    assert sum(solution.airtime) == pytest.approx([1, 1, 1])
+    assert (np.diff(solution.collision_probability) >= -1e-12).all()
+    assert (np.diff(solution.rate) < 0).all() or solution.rate[1:] == pytest.approx(
+        [0, 0], abs=1e-9
+    )
 
 
 def alike(
@@ -279,13 +281,13 @@ def contention(*every: AccessClass, **how: bool) -> classes.Contention:
 @pytest.mark.parametrize("retries", [0, 2, 7, 11, math.inf])
 @pytest.mark.parametrize(("low", "high"), [(3, 7), (15, 1023), (31, 31), (6, 100)])
 def test_classes_that_are_alike_are_one(low: int, high: int, retries: float) -> None:
-    one = contention(alike(10, 3, low, high, retries), freezing=False)
+    single = contention(alike(10, 3, low, high, retries), freezing=False)
     three = contention(*(alike(n, 3, low, high, retries) for n in (2, 3, 5)), freezing=False)
     formula = saturation.solve(
         10, Backoff(low, high, retries), slot=9e-6, success=300e-6 + 37e-6, collision=280e-6 + 37e-6
     )
-    assert one.rate[0] == pytest.approx(float(formula.rate), rel=1e-10)
-    assert one.collision_probability[0] == pytest.approx(
+    assert single.rate[0] == pytest.approx(float(formula.rate), rel=1e-10)
+    assert single.collision_probability[0] == pytest.approx(
         float(formula.collision_probability), rel=1e-10
     )
     assert three.rate == pytest.approx([float(formula.rate)] * 3, rel=1e-10)
@@ -298,10 +300,10 @@ def test_classes_that_are_alike_are_one(low: int, high: int, retries: float) -> 
 @pytest.mark.parametrize("freezing", [False, True])
 def test_a_class_that_is_always_ready_before_the_others_leaves_them_nothing(freezing: bool) -> None:
     first = AccessClass(1, 2, 3, 7, 7, 100e-6, 100e-6)
-    found = contention(first, alike(5, 6), alike(3, 7), freezing=freezing)
-    assert found.rate[1:].tolist() == [0, 0]
-    assert found.success[0] == 1
-    assert found.idle_slots == pytest.approx(2 + 1.5)
+    solution = contention(first, alike(5, 6), alike(3, 7), freezing=freezing)
+    assert solution.rate[1:].tolist() == [0, 0]
+    assert solution.success[0] == 1
+    assert solution.idle_slots == pytest.approx(2 + 1.5)
     # With one slot less, a draw of three meets the others' only possible draw, zero. Where counters
     # stop in the used slot, one is never reached by counting. With two slots less it is.
     near = contention(first, alike(5, 4 if freezing else 5), freezing=freezing)
@@ -320,17 +322,17 @@ def test_freezing_brings_the_cell_nearer_to_packets() -> None:
         contention(AccessClass(int(n), 6, 31, 1023, 11, success, data.collision))
         for n in CONTENDERS
     ]
-    ours = 8e-3 * np.array([found.rate[0] for found in every])
+    ours = 8e-3 * np.array([solution.rate[0] for solution in every])
     assert ours == pytest.approx(simulated, rel=0.03)
     assert (np.abs(ours - simulated) <= np.abs(8e-3 * cell(ERP_OFDM).rate - simulated) + 1e-9).all()
 
 
 def test_who_is_alone_waits_for_its_own_draw() -> None:
     for freezing in (False, True):
-        found = contention(alike(1, 6, 31), freezing=freezing)
-        assert found.cycle == pytest.approx(10e-6 + (6 + 15.5) * 9e-6 + 300e-6)
-        assert found.rate[0] == pytest.approx(1 / found.cycle)
-        assert found.collision == pytest.approx(0, abs=1e-15)
+        solution = contention(alike(1, 6, 31), freezing=freezing)
+        assert solution.cycle == pytest.approx(10e-6 + (6 + 15.5) * 9e-6 + 300e-6)
+        assert solution.rate[0] == pytest.approx(1 / solution.cycle)
+        assert solution.collision == pytest.approx(0, abs=1e-15)
 
 
 # Each class as stations, AIFSN, CWmin, CWmax; then the errors of the shares of busy periods, with
@@ -356,14 +358,15 @@ def test_classes_beside_a_count_slot_by_slot(name: str) -> None:
     counted = slots.count(every)
     assert max(*counted.success_error, counted.collision_error) < 0.0015
     for freezing, off in ((True, with_freezing), (False, without)):
-        found = contention(*every, freezing=freezing)
+        solution = contention(*every, freezing=freezing)
         noise = 4 * np.array([*counted.success_error, counted.collision_error])
         apart = np.abs(
-            np.array([*found.success, found.collision]) - [*counted.success, counted.collision]
+            np.array([*solution.success, solution.collision])
+            - [*counted.success, counted.collision]
         )
         assert (apart < off + noise).all()
         if freezing:
-            assert found.idle_slots == pytest.approx(counted.idle_slots, rel=0.015)
+            assert solution.idle_slots == pytest.approx(counted.idle_slots, rel=0.015)
 
 
 drawn_class = st.builds(
@@ -379,23 +382,23 @@ drawn_class = st.builds(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(drawn_class, min_size=1, max_size=3), st.booleans())
 def test_the_laws_of_contention(every: list[AccessClass], freezing: bool) -> None:
-    found = contention(*every, freezing=freezing)
-    assert found.airtime.sum() == pytest.approx(1)
-    assert found.success.sum() + found.collision == pytest.approx(1)
-    assert (found.airtime >= -1e-12).all()
-    assert ((found.retry_drop_rate >= 0) & (found.retry_drop_rate <= 1 + 1e-12)).all()
+    solution = contention(*every, freezing=freezing)
+    assert solution.airtime.sum() == pytest.approx(1)
+    assert solution.success.sum() + solution.collision == pytest.approx(1)
+    assert (solution.airtime >= -1e-12).all()
+    assert ((solution.retry_drop_rate >= 0) & (solution.retry_drop_rate <= 1 + 1e-12)).all()
     # The largest windows give the same.
     other = contention(*every, freezing=freezing, patient=True)
-    np.testing.assert_allclose(other.success, found.success, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(other.success, solution.success, rtol=0, atol=1e-9)
     # The order does not matter.
     turned = contention(*reversed(every), freezing=freezing)
-    np.testing.assert_allclose(turned.rate[::-1], found.rate, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(turned.rate[::-1], solution.rate, rtol=1e-6, atol=1e-6)
 
 
 def test_alike_classes_stay_alike_where_one_could_keep_the_medium() -> None:
     for freezing in (False, True):
-        found = contention(alike(1, 1, 0, 14, 5), alike(1, 1, 0, 14, 5), freezing=freezing)
-        assert found.rate[0] == pytest.approx(found.rate[1], rel=1e-9)
+        solution = contention(alike(1, 1, 0, 14, 5), alike(1, 1, 0, 14, 5), freezing=freezing)
+        assert solution.rate[0] == pytest.approx(solution.rate[1], rel=1e-9)
 
 
 def test_bad_classes_are_refused_on_one_line() -> None:

@@ -38,7 +38,7 @@ TABLE = {
 def test_tabulated_values(decay: float) -> None:
     p = 1 / np.array([2, 5, 10, 50])
     np.testing.assert_allclose(of_two_rates(40, 20, p, p, decay), TABLE[decay], rtol=0, atol=1e-4)
-    general = [of_server([40, 20], chain(one, one), decay) for one in p]
+    general = [of_server([40, 20], chain(probability, probability), decay) for probability in p]
     np.testing.assert_allclose(general, TABLE[decay], rtol=0, atol=1e-4)
 
 
@@ -115,13 +115,13 @@ def test_it_falls_with_the_decay_from_the_mean_to_the_least(
 ) -> None:
     c, P = server
     mean = float(stationary(P) @ c)
-    found = [of_server(c, P, decay) for decay in (0, 1e-4, 0.01, 0.1, 0.5, 1, 10, 1000)]
-    assert found[0] == pytest.approx(mean)
-    assert all(later <= sooner + 1e-7 for sooner, later in pairwise(found))
-    assert min(c) - 1e-9 <= least_mean(c, P) <= found[-1] + 1e-9
+    capacities = [of_server(c, P, decay) for decay in (0, 1e-4, 0.01, 0.1, 0.5, 1, 10, 1000)]
+    assert capacities[0] == pytest.approx(mean)
+    assert all(later <= sooner + 1e-7 for sooner, later in pairwise(capacities))
+    assert min(c) - 1e-9 <= least_mean(c, P) <= capacities[-1] + 1e-9
     # With n states, the entries of the balanced matrix are at least the smallest probability along
     # the worst cycle.
-    assert found[-1] <= least_mean(c, P) - math.log(P[P > 0].min()) / 1000 + 1e-9
+    assert capacities[-1] <= least_mean(c, P) - math.log(P[P > 0].min()) / 1000 + 1e-9
 
 
 @pytest.mark.slow

@@ -31,15 +31,15 @@ def loop(buffer: int = 10, **changes) -> Loop:
     return Loop(40, buffer, **({"window": 65} | changes))
 
 
-def solved(psi: float, of: Loop | None = None, source=INSTCAP) -> Renewal:
-    return solve(enumerate_states(of or loop(), source), TwoRateLink.of_sojourns(psi))
+def solved(psi: float, chosen: Loop | None = None, source=INSTCAP) -> Renewal:
+    return solve(enumerate_states(chosen or loop(), source), TwoRateLink.of_sojourns(psi))
 
 
 def index(states: States, a: int, b: int, d: int, link: int, source: int) -> int:
-    [found] = np.flatnonzero(
+    [place] = np.flatnonzero(
         np.all(np.column_stack(states.state) == (a, b, d, link, source), axis=1)
     )
-    return int(found)
+    return int(place)
 
 
 LOW_AFTER_HIGH = {"link": 1, "source": 0}
@@ -109,10 +109,10 @@ TABLE = {
 @pytest.mark.parametrize(("source", "buffer"), TABLE)
 def test_the_table_of_an_independent_implementation(source, buffer: int) -> None:
     for psi, (conservative, optimistic, losses) in TABLE[source, buffer].items():
-        found = solved(psi, loop(buffer), source)
-        assert found.efficiency("conservative") == pytest.approx(conservative, abs=0.0005)
-        assert found.efficiency("optimistic") == pytest.approx(optimistic, abs=0.0005)
-        assert losses is None or found.losses == pytest.approx(losses, abs=0.00006)
+        renewal = solved(psi, loop(buffer), source)
+        assert renewal.efficiency("conservative") == pytest.approx(conservative, abs=0.0005)
+        assert renewal.efficiency("optimistic") == pytest.approx(optimistic, abs=0.0005)
+        assert losses is None or renewal.losses == pytest.approx(losses, abs=0.00006)
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_the_table_of_an_independent_implementation(source, buffer: int) -> None
     ],
 )  # fmt: skip
 def test_where_losses_happen(psi: float, after_fall: float, window: float) -> None:
-    found = solved(psi)
-    assert found.loss_after_fall == pytest.approx(after_fall, abs=0.0005 if psi < 50 else 0.00005)
-    at_begin = np.average(found.states.state.window, weights=found.law * found.states.loss)
+    renewal = solved(psi)
+    assert renewal.loss_after_fall == pytest.approx(after_fall, abs=0.0005 if psi < 50 else 0.00005)
+    at_begin = np.average(renewal.states.state.window, weights=renewal.law * renewal.states.loss)
     assert at_begin == pytest.approx(window, abs=0.05)
-    assert at_begin <= found.window_at_loss <= 65
+    assert at_begin <= renewal.window_at_loss <= 65
 
 
 # Numbers of three digits, possibly rounded from four.
@@ -151,21 +151,24 @@ VARIANTS = [
 def test_what_is_not_sure_is_a_parameter(
     changes: dict, conservative: tuple, optimistic: tuple | None
 ) -> None:
-    found = [solved(psi, loop(**changes)) for psi in (5, 20, 100)]
+    renewals = [solved(psi, loop(**changes)) for psi in (5, 20, 100)]
     np.testing.assert_allclose(
-        [one.efficiency() for one in found], conservative, rtol=0, atol=HALF_A_DIGIT
+        [renewal.efficiency() for renewal in renewals], conservative, rtol=0, atol=HALF_A_DIGIT
     )
     if optimistic is not None:
         np.testing.assert_allclose(
-            [one.efficiency("optimistic") for one in found], optimistic, rtol=0, atol=HALF_A_DIGIT
+            [renewal.efficiency("optimistic") for renewal in renewals],
+            optimistic,
+            rtol=0,
+            atol=HALF_A_DIGIT,
         )
 
 
 def test_growth_by_one_is_close_to_growth_by_chance() -> None:
     for psi in (5, 20, 100):
-        one = solved(psi, loop(growth="by_one")).efficiency()
-        assert one != solved(psi).efficiency()
-        assert one == pytest.approx(solved(psi).efficiency(), abs=0.004)
+        efficiency = solved(psi, loop(growth="by_one")).efficiency()
+        assert efficiency != solved(psi).efficiency()
+        assert efficiency == pytest.approx(solved(psi).efficiency(), abs=0.004)
 
 
 def test_rules_bracket_the_conservative_one() -> None:
@@ -176,25 +179,27 @@ def test_rules_bracket_the_conservative_one() -> None:
 
 @pytest.mark.slow
 def test_a_walk_through_the_recursion() -> None:
-    found, met = solved(10), walked(200_000, 10, 40, 10, 65, seed=7)
+    renewal, met = solved(10), walked(200_000, 10, 40, 10, 65, seed=7)
     assert met["conservative"] / met["intervals"] == pytest.approx(
-        found.throughput("conservative"), rel=0.01
+        renewal.throughput("conservative"), rel=0.01
     )
     assert met["optimistic"] / met["intervals"] == pytest.approx(
-        found.throughput("optimistic"), rel=0.01
+        renewal.throughput("optimistic"), rel=0.01
     )
-    assert met["losses"] / met["intervals"] == pytest.approx(found.losses, rel=0.03)
-    assert met["window"] / met["losses"] == pytest.approx(found.window_at_loss, rel=0.03)
+    assert met["losses"] / met["intervals"] == pytest.approx(renewal.losses, rel=0.03)
+    assert met["window"] / met["losses"] == pytest.approx(renewal.window_at_loss, rel=0.03)
 
 
 @pytest.mark.long
 def test_a_buffer_of_the_whole_mismatch_never_loses() -> None:
     assert loop().loss_free_buffer == 20
     for psi in (1, 2, 20, 200):
-        found = solved(psi, loop(20))
-        assert found.losses == 0
-        assert [found.efficiency(reward) for reward in REWARDS] == pytest.approx([1] * 4, abs=1e-12)
-        assert found.window_at_loss == 0
+        renewal = solved(psi, loop(20))
+        assert renewal.losses == 0
+        assert [renewal.efficiency(reward) for reward in REWARDS] == pytest.approx(
+            [1] * 4, abs=1e-12
+        )
+        assert renewal.window_at_loss == 0
     assert solved(2, loop(19)).losses > 0
 
 
@@ -250,11 +255,11 @@ def test_laws_of_any_loop(
     np.testing.assert_allclose(by_threshold, states.loss, atol=1e-12)
     link = TwoRateLink.of_sojourns(psi, low_psi)
     np.testing.assert_allclose(transitions(states, link).sum(axis=1), 1, atol=1e-9)
-    found = solve(states, link)
-    assert found.law.min() > -1e-12
-    assert found.law.sum() == pytest.approx(1)
-    np.testing.assert_allclose(found.law @ transitions(states, link), found.law, atol=1e-12)
-    by_rule = [found.efficiency(reward) for reward in REWARDS]
+    renewal = solve(states, link)
+    assert renewal.law.min() > -1e-12
+    assert renewal.law.sum() == pytest.approx(1)
+    np.testing.assert_allclose(renewal.law @ transitions(states, link), renewal.law, atol=1e-12)
+    by_rule = [renewal.efficiency(reward) for reward in REWARDS]
     assert by_rule == sorted(by_rule)
     # Packets that wait at a loss count as sent before slow start; an excess over the link's rate is
     # due to the model.
@@ -282,17 +287,17 @@ BEST = {
 @pytest.mark.parametrize("psi", BEST)
 def test_the_best_constant_rate(psi: float) -> None:
     rate, efficiency, decay = BEST[psi]
-    found = best_constant_rate(loop(), TwoRateLink.of_sojourns(psi))
-    assert found.rate == pytest.approx(rate)
-    assert found.efficiency == pytest.approx(efficiency, abs=0.0005)
-    assert found.decay == pytest.approx(decay, abs=0.006)
+    best = best_constant_rate(loop(), TwoRateLink.of_sojourns(psi))
+    assert best.rate == pytest.approx(rate)
+    assert best.efficiency == pytest.approx(efficiency, abs=0.0005)
+    assert best.decay == pytest.approx(decay, abs=0.006)
 
 
 def test_a_low_constant_rate_never_loses_and_gets_all_of_it() -> None:
     for psi in (1.5, 20):
-        found = solved(psi, source=ConstantRate(20))
-        assert found.losses == 0
-        assert found.efficiency() == pytest.approx(2 / 3)
+        renewal = solved(psi, source=ConstantRate(20))
+        assert renewal.losses == 0
+        assert renewal.efficiency() == pytest.approx(2 / 3)
     # Between integers the mean is kept, until the buffer overflows.
     assert solved(1.5, source=ConstantRate(20.2)).throughput() == pytest.approx(20.2, rel=1e-4)
 

@@ -47,16 +47,16 @@ def test_a_record_says_what_the_functions_say(name: str, changes: dict[str, floa
     loop = Loop(40, 10, slowdown, 65, recovery=int(changes.get("recovery_rounds", 3)))
     link = TwoRateLink.of_sojourns(psi, changes.get("low_psi", psi))
     expected = solve(enumerate_states(loop, SOURCES[name]), link)
-    said = asked(name, **({"window" if name == "tcp_alone" else "ample_window": 65.0} | changes))
-    assert said["efficiency"] == pytest.approx(expected.efficiency(), rel=1e-12)
-    assert said["optimistic_efficiency"] == pytest.approx(
+    answer = asked(name, **({"window" if name == "tcp_alone" else "ample_window": 65.0} | changes))
+    assert answer["efficiency"] == pytest.approx(expected.efficiency(), rel=1e-12)
+    assert answer["optimistic_efficiency"] == pytest.approx(
         expected.efficiency("optimistic"), rel=1e-12
     )
     # Rates are packets per round trip, with a round trip of 0.2 s.
-    assert said["conservative"] == pytest.approx(expected.throughput() / 0.2, rel=1e-12)
-    assert said["optimistic"] == pytest.approx(expected.throughput("optimistic") / 0.2, rel=1e-12)
-    assert said["losses"] == expected.losses
-    assert said["window_at_loss"] == expected.window_at_loss
+    assert answer["conservative"] == pytest.approx(expected.throughput() / 0.2, rel=1e-12)
+    assert answer["optimistic"] == pytest.approx(expected.throughput("optimistic") / 0.2, rel=1e-12)
+    assert answer["losses"] == expected.losses
+    assert answer["window_at_loss"] == expected.window_at_loss
 
 
 def test_cells_carry_their_headers() -> None:
@@ -74,10 +74,10 @@ def test_cells_carry_their_headers() -> None:
 def test_packets_that_do_not_fit_into_a_round_trip_are_no_loss_of_efficiency() -> None:
     # 40.9 packets in a round trip at the high rate, 20.45 at the low one, and a buffer for the
     # difference.
-    said = asked("instcap", rate=204.5, buffer=21)
-    assert said["efficiency"] == pytest.approx(1)
-    assert said["conservative"] == pytest.approx(204.5 * 0.75)
-    assert said["loss_free_buffer"] == pytest.approx(20.45)
+    answer = asked("instcap", rate=204.5, buffer=21)
+    assert answer["efficiency"] == pytest.approx(1)
+    assert answer["conservative"] == pytest.approx(204.5 * 0.75)
+    assert answer["loss_free_buffer"] == pytest.approx(20.45)
 
 
 def test_a_buffer_counts_in_whole_packets() -> None:
@@ -91,8 +91,8 @@ def test_effective_capacity_beside_its_limits() -> None:
     assert record.answer(**given, decay=0.5)["effective_capacity"] == pytest.approx(
         20.4463 / 0.2, abs=1e-3
     )
-    found = models.solve(record, "decay", 20.35 / 0.2, **given)
-    assert found.values == pytest.approx((0.6376,), abs=1e-4)
+    solution = models.solve(record, "decay", 20.35 / 0.2, **given)
+    assert solution.values == pytest.approx((0.6376,), abs=1e-4)
 
 
 @pytest.mark.slow
@@ -208,8 +208,8 @@ def row(tree: dict, name: str) -> dict:
 
 
 def test_a_scenario_without_feedback(two_rates: dict) -> None:
-    said = row(two_rates, "tcp_alone")
-    assert (said["within"], said["note"]) == (0.1, "")
+    answer = row(two_rates, "tcp_alone")
+    assert (answer["within"], answer["note"]) == (0.1, "")
     expected = {
         "rate": 200,
         "low_rate": 100,
@@ -219,9 +219,9 @@ def test_a_scenario_without_feedback(two_rates: dict) -> None:
         "psi": 10,
         "low_psi": 10,
     }
-    assert said["inputs"] == pytest.approx(expected | {"recovery_rounds": 3})
-    assert said["outputs"]["efficiency"] == pytest.approx(0.6325, abs=0.0005)
-    assert said["goodput_bit_per_s"] == pytest.approx(0.6325 * 150 * 4000, rel=1e-3)
+    assert answer["inputs"] == pytest.approx(expected | {"recovery_rounds": 3})
+    assert answer["outputs"]["efficiency"] == pytest.approx(0.6325, abs=0.0005)
+    assert answer["goodput_bit_per_s"] == pytest.approx(0.6325 * 150 * 4000, rel=1e-3)
     assert (
         row(two_rates, "instcap")["note"]
         == "there is no feedback of the link's rate to the sender's host"
@@ -232,9 +232,9 @@ def test_a_scenario_without_feedback(two_rates: dict) -> None:
 
 def test_a_scenario_with_a_host_that_follows_the_link(two_rates: dict) -> None:
     two_rates["hops"][0]["link"] = feedback()
-    said = row(two_rates, "instcap")
-    assert (said["within"], said["note"]) == (0.1, "")
-    assert said["outputs"]["efficiency"] == pytest.approx(0.6264, abs=0.0005)
+    answer = row(two_rates, "instcap")
+    assert (answer["within"], answer["note"]) == (0.1, "")
+    assert answer["outputs"]["efficiency"] == pytest.approx(0.6264, abs=0.0005)
     assert row(two_rates, "tcp_alone")["note"] == "the sender's host follows a fed-back rate"
 
 
@@ -253,12 +253,12 @@ def test_feedback_of_another_kind_violates_an_assumption(
     two_rates: dict, changes: dict, note: str
 ) -> None:
     two_rates["hops"][0]["link"] = feedback(**changes)
-    said = row(two_rates, "instcap")
-    assert (said["verdict"], said["violated"]) == (
+    answer = row(two_rates, "instcap")
+    assert (answer["verdict"], answer["violated"]) == (
         "applies with violated assumptions",
         ["follows_a_round_trip_later"],
     )
-    assert said["note"] == f"follows_a_round_trip_later: {note}"
+    assert answer["note"] == f"follows_a_round_trip_later: {note}"
 
 
 @pytest.mark.parametrize(
@@ -298,22 +298,22 @@ def test_other_feedback_is_refused(two_rates: dict, changes: dict, note: str) ->
 )
 def test_links_that_do_not_fit_are_refused(two_rates: dict, changes: dict, note: str) -> None:
     two_rates["hops"][1]["link"] = MARKOV | changes
-    said = row(two_rates, "tcp_alone")
-    assert (said["verdict"], said["goodput_bit_per_s"]) == ("does not apply", None)
-    assert said["note"].startswith(note)
+    answer = row(two_rates, "tcp_alone")
+    assert (answer["verdict"], answer["goodput_bit_per_s"]) == ("does not apply", None)
+    assert answer["note"].startswith(note)
 
 
 def test_a_path_with_too_many_states_is_refused(two_rates: dict) -> None:
     two_rates["hops"][1]["link"] = MARKOV | {"rates": ["90 MB/s", "54 MB/s"]}
     two_rates["flows"][0]["transport"]["receive_window"] = "unlimited"
-    said = row(two_rates, "tcp_alone")
-    assert (said["verdict"], said["inputs"]) == ("does not apply", None)
-    assert said["note"].startswith("rate: 166667 ")
+    answer = row(two_rates, "tcp_alone")
+    assert (answer["verdict"], answer["inputs"]) == ("does not apply", None)
+    assert answer["note"].startswith("rate: 166667 ")
 
 
-def change(tree: dict, what: str) -> None:
+def change(tree: dict, kind: str) -> None:
     flow, queue = tree["flows"][0], tree["hops"][1]["queue"]
-    match what:
+    match kind:
         case "udp":
             flow["transport"] = {"kind": "udp", "mss": "500 bytes"}
             flow["traffic"] = {"kind": "cbr", "rate": "1 Mbit/s"}
@@ -328,7 +328,7 @@ def change(tree: dict, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "note"),
+    ("kind", "note"),
     [
         ("udp", "not TCP"), ("cubic", "cubic is not AIMD(1, 1/2)"),
         ("two", "several flows share the link"),
@@ -336,8 +336,8 @@ def change(tree: dict, what: str) -> None:
         ("loss", "there is random loss too"),
     ],
 )  # fmt: skip
-def test_flows_that_do_not_fit_are_refused(two_rates: dict, what: str, note: str) -> None:
-    change(two_rates, what)
+def test_flows_that_do_not_fit_are_refused(two_rates: dict, kind: str, note: str) -> None:
+    change(two_rates, kind)
     for name, link in (("tcp_alone", two_rates["hops"][0]["link"]), ("instcap", feedback())):
         two_rates["hops"][0]["link"] = link
         assert row(two_rates, name)["note"] == note
@@ -346,9 +346,9 @@ def test_flows_that_do_not_fit_are_refused(two_rates: dict, what: str, note: str
 def test_what_a_flow_violates_is_named(two_rates: dict) -> None:
     two_rates["flows"][0]["transport"]["recovery"] = "sack"
     two_rates["hops"][1]["link"] = MARKOV | {"step": "30 ms"}
-    said = row(two_rates, "tcp_alone")
-    assert said["violated"] == ["timeouts_only", "epochs"]
-    assert "30 ms" in said["note"]
+    answer = row(two_rates, "tcp_alone")
+    assert answer["violated"] == ["timeouts_only", "epochs"]
+    assert "30 ms" in answer["note"]
     del two_rates["hops"][1]["link"]["step"]
     assert "30 ms" not in row(two_rates, "tcp_alone")["note"]
 
@@ -359,7 +359,7 @@ def test_a_matrix_with_a_step_says_how_long_a_state_lasts(two_rates: dict) -> No
         "kind": "markov", "rates": ["54 kB/s", "108 kB/s"], "transition_matrix": matrix,
         "step": "200 ms",
     }  # fmt: skip
-    said = row(two_rates, "tcp_alone")["inputs"]
-    assert (said["rate"], said["low_rate"], said["psi"], said["low_psi"]) == pytest.approx(
+    inputs = row(two_rates, "tcp_alone")["inputs"]
+    assert (inputs["rate"], inputs["low_rate"], inputs["psi"], inputs["low_psi"]) == pytest.approx(
         (200, 100, 4, 20)
     )

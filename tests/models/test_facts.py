@@ -38,7 +38,7 @@ def answers(tree: Tree, models_asked: str = "all") -> dict[str, list[Any]]:
 def bare(tree: Any, *, element: bool = False) -> Any:
     """Returns a copy of a tree in which elements have only their name and their facts."""
     if isinstance(tree, list):
-        return [bare(one, element=element) for one in tree]
+        return [bare(item, element=element) for item in tree]
     if not isinstance(tree, dict):
         return tree
     if element:
@@ -120,11 +120,11 @@ def test_where_a_control_reacts_to_delay_losses_do_not_say_how_far_its_window_fa
         f"flows.{flow}.transport.control": {"kind": "vegas"} for flow in ("download", "upload")
     }
     table = answers(scenario.replace(vegas).resolve().tree, "dcf,edca,sawtooth")
-    said = (
+    note = (
         "saturated: it is not known whether the queue of ap-data runs empty: vegas reacts to delay "
         "as well"
     )
-    assert set(table["note"]) == {said, "vegas is not AIMD"}
+    assert set(table["note"]) == {note, "vegas is not AIMD"}
 
 
 def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
@@ -180,20 +180,20 @@ def test_a_queue_that_does_not_state_a_rate_may_be_the_bottleneck(resolved) -> N
 
 
 @pytest.mark.parametrize(
-    ("marks", "said"),
+    ("marks", "note"),
     [
         (False, ""),
         (True, "fresh marks packets before it is full"),
         (None, "it is not known whether fresh marks packets before it is full"),
     ],
 )
-def test_a_queue_that_marks_has_no_saw_tooth(resolved, marks: bool | None, said: str) -> None:
+def test_a_queue_that_marks_has_no_saw_tooth(resolved, marks: bool | None, note: str) -> None:
     ecn = {"flows.main.transport.ecn": True}
     tree = resolved(**{"hops.wireless.impairments": []}, **ecn, **LONG)
     hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
     hop["queue"]["kind"] = "fresh"
     hop["queue"]["facts"]["marks"] = marks
-    assert answers(tree, "sawtooth")["note"] == [said]
+    assert answers(tree, "sawtooth")["note"] == [note]
     tree["flows"][0]["transport"]["facts"]["sent_ecn"] = {"kind": "none"}
     assert answers(tree, "sawtooth")["within"] != [None], "nothing is marked without ECN"
 
@@ -206,11 +206,11 @@ def test_a_mark_that_is_not_answered_as_a_loss_is_said(resolved) -> None:
     assert "a mark" not in answers(tree, "codel_cycle")["note"][0]
     changes = {"hops.wireless.queue": codel, "flows.main.transport.control": gentle}
     tree = resolved(**same, **changes)
-    said = "the queue marks, and reno does not answer a mark as it does a loss"
-    assert said in answers(tree, "codel_cycle")["note"][0]
+    note = "the queue marks, and reno does not answer a mark as it does a loss"
+    assert note in answers(tree, "codel_cycle")["note"][0]
     next(hop for hop in tree["hops"] if hop["name"] == "wireless")["queue"]["facts"]["marks"] = None
-    said = "it is not known whether the queue marks packets"
-    assert said in answers(tree, "codel_cycle")["note"][0]
+    note = "it is not known whether the queue marks packets"
+    assert note in answers(tree, "codel_cycle")["note"][0]
 
 
 def test_feedback_that_is_not_stated_may_be_there(resolved) -> None:
@@ -270,7 +270,7 @@ def wireless(tree: Tree) -> Tree:
 def notes(tree: Tree, model: str, flow: str = "main") -> str:
     table = answers(tree, model)
     return str(
-        next(note for note, of in zip(table["note"], table["flow"], strict=True) if of == flow)
+        next(note for note, name in zip(table["note"], table["flow"], strict=True) if name == flow)
     )
 
 
@@ -299,11 +299,11 @@ def test_a_rate_that_is_not_stated_is_not_infinite(resolved) -> None:
 
 def test_a_link_that_follows_a_hop_elsewhere_may_be_slower(resolved) -> None:
     tree = resolved(**NO_LOSS)
-    for followed, known in (("wireless", True), ("return", False)):
+    for followed, is_known in (("wireless", True), ("return", False)):
         link = {"measures": followed, "highest_bit_per_s": None}
         tree["hops"][0]["link"]["facts"] |= link
         [path] = models.flow_paths(tree)
-        assert (path.bottleneck.queue != "") is known
+        assert (path.bottleneck.queue != "") is is_known
     assert notes(tree, "sawtooth") == (
         "the bottleneck is not known: the link of wired follows the rate of return"
     )

@@ -91,10 +91,10 @@ def test_the_fixed_points_with_bursts(burst: int, expected: list[float]) -> None
 
 
 def test_bursts_of_one_packet_are_none() -> None:
-    without, one = (asked(name, "A", places=[7.5, 625], **more) for name, more in
+    without, single = (asked(name, "A", places=[7.5, 625], **more) for name, more in
                     (("mm1k", {}), ("mm1k_burst", {"burst": 1})))  # fmt: skip
     for name, values in without.items():
-        np.testing.assert_array_equal(values, one[name])
+        np.testing.assert_array_equal(values, single[name])
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -110,11 +110,11 @@ def test_the_buffer_that_fills_the_link() -> None:
 
 
 def test_rates_of_the_fixed_point_go_with_the_inverse_of_the_round_trip() -> None:
-    found = solve(DropTail(np.asarray(6250.0)), 312_500, round_trips("B"))
-    shares = found.rates / found.rates.sum()
+    solution = solve(DropTail(np.asarray(6250.0)), 312_500, round_trips("B"))
+    shares = solution.rates / solution.rates.sum()
     assert shares[[0, -1]] == pytest.approx([0.198, 0.054], abs=0.006)
-    R = round_trips("B") + found.queue / 312_500
-    np.testing.assert_allclose(found.rates * R, found.rates[0] * R[0], rtol=1e-12)
+    R = round_trips("B") + solution.queue / 312_500
+    np.testing.assert_allclose(solution.rates * R, solution.rates[0] * R[0], rtol=1e-12)
 
 
 rho = st.one_of(
@@ -189,16 +189,18 @@ link_rates = st.floats(0, 8).map(lambda power: 10.0**power)
 def test_there_is_one_solution_and_it_is_found(
     router: DropTail | Red, rate: float, delays: list[float]
 ) -> None:
-    found = solve(router, rate, delays)
-    assert np.isfinite([found.load, found.loss, found.utilisation, found.queue, found.slope]).all()
-    assert 0 < found.utilisation <= 1
-    assert found.slope <= 0
+    solution = solve(router, rate, delays)
+    assert np.isfinite(
+        [solution.load, solution.loss, solution.utilisation, solution.queue, solution.slope]
+    ).all()
+    assert 0 < solution.utilisation <= 1
+    assert solution.slope <= 0
     # The offered load of the flows is the load.
     offered = Offered(router, np.asarray(rate), np.asarray(delays), np.asarray(1.0))
-    steepness = 1 - float(found.slope)
-    assert offered.excess(np.log(found.load)) == pytest.approx(0, abs=1e-13 * steepness + 1e-11)
+    steepness = 1 - float(solution.slope)
+    assert offered.excess(np.log(solution.load)) == pytest.approx(0, abs=1e-13 * steepness + 1e-11)
     # The excess never falls, so its lowest and highest zero are the same.
-    grid = np.unique(np.append(np.linspace(-25, 25, 101), np.log(found.load)))
+    grid = np.unique(np.append(np.linspace(-25, 25, 101), np.log(solution.load)))
     assert (np.diff(offered.excess(grid)) > 0).all()
 
 
@@ -213,11 +215,11 @@ def test_bisection_from_either_end_comes_to_the_same(K: int) -> None:
         return low
 
     ends = math.log(1e-6), math.log(50)
-    found = solve(router, 125_000, round_trips("A"))
-    assert root(ends[0], math.log(found.load) + 1e-6) == pytest.approx(
-        root(math.log(found.load) - 1e-6, ends[1]), abs=1e-15
+    solution = solve(router, 125_000, round_trips("A"))
+    assert root(ends[0], math.log(solution.load) + 1e-6) == pytest.approx(
+        root(math.log(solution.load) - 1e-6, ends[1]), abs=1e-15
     )
-    assert found.load == pytest.approx(math.exp(root(*ends)), rel=1e-13)
+    assert solution.load == pytest.approx(math.exp(root(*ends)), rel=1e-13)
 
 
 @pytest.mark.slow
@@ -240,23 +242,25 @@ def test_the_solution_takes_few_evaluations(
 @given(st.integers(1, 10**5), link_rates, st.floats(1e-4, 10))
 def test_the_slope_is_that_of_what_is_offered(K: int, rate: float, delay: float) -> None:
     router = DropTail(np.asarray(float(K)))
-    found = solve(router, rate, [delay, 2 * delay])
+    solution = solve(router, rate, [delay, 2 * delay])
     offered = Offered(router, np.asarray(rate), np.array([delay, 2 * delay]), np.asarray(1.0))
-    t, h = math.log(found.load), 1e-5 / max(1.0, K**0.5)
+    t, h = math.log(solution.load), 1e-5 / max(1.0, K**0.5)
     # The corner of the response function is left out.
-    if abs(math.log(found.loss / hstcp_response.LOW_P)) < 0.1:
+    if abs(math.log(solution.loss / hstcp_response.LOW_P)) < 0.1:
         return
     before, after = (float(offered.excess(np.asarray(t + step))) for step in (-h, h))
-    assert 1 - (after - before) / (2 * h) == pytest.approx(float(found.slope), rel=2e-3, abs=1e-6)
+    assert 1 - (after - before) / (2 * h) == pytest.approx(
+        float(solution.slope), rel=2e-3, abs=1e-6
+    )
 
 
 def test_plain_substitution_does_what_the_slope_says() -> None:
-    def wanders_off(found: object, router: DropTail, rate: float, delays: np.ndarray) -> bool:
+    def wanders_off(fixed_point: object, router: DropTail, rate: float, delays: np.ndarray) -> bool:
         offered = Offered(router, np.asarray(rate), delays, np.asarray(1.0))
-        x = start = math.log(found.load) + 1e-6
+        x = start = math.log(fixed_point.load) + 1e-6
         for _ in range(20):
             x -= float(offered.excess(np.asarray(x)))
-        return abs(x - math.log(found.load)) > abs(start - math.log(found.load))
+        return abs(x - math.log(fixed_point.load)) > abs(start - math.log(fixed_point.load))
 
     # A pipe of a thousandth of a packet: the offered load hardly depends on the loss.
     for K, rate, delays, converges in (
@@ -264,9 +268,9 @@ def test_plain_substitution_does_what_the_slope_says() -> None:
         (1, 10.0, np.array([1e-4]), True),
     ):
         router = DropTail(np.asarray(float(K)))
-        found = solve(router, rate, delays)
-        assert bool(abs(found.slope) < 1) == converges
-        assert wanders_off(found, router, rate, delays) != converges
+        solution = solve(router, rate, delays)
+        assert bool(abs(solution.slope) < 1) == converges
+        assert wanders_off(solution, router, rate, delays) != converges
 
 
 @pytest.mark.long
@@ -295,9 +299,9 @@ def test_the_window_simulation_of_scenario_a() -> None:
     np.testing.assert_allclose(larger, 0.954, rtol=0, atol=0.01)
     np.testing.assert_allclose(full, 1, rtol=0, atol=1e-9)
     # An overflow drops a burst; such events are as rare as the losses of the fixed point.
-    found = asked("mm1k", "A", places=1250)
-    assert (made.loss[:3] > 8 * found["loss_rate"]).all()
-    assert made.events[:3] == pytest.approx(float(found["loss_rate"]), rel=0.3)
+    answer = asked("mm1k", "A", places=1250)
+    assert (made.loss[:3] > 8 * answer["loss_rate"]).all()
+    assert made.events[:3] == pytest.approx(float(answer["loss_rate"]), rel=0.3)
 
 
 @pytest.mark.slow
@@ -350,11 +354,11 @@ def test_alike_flows_that_are_all_hit_stay_alike() -> None:
 def test_what_contradicts_itself_is_refused(
     name: str, wrong: dict[str, float], code: str, field: str, value: str
 ) -> None:
-    known = {"rate": 1000, "rtt": 0.1, "flows": 3, "places": 50, "buffer": 50} | wrong
+    inputs = {"rate": 1000, "rtt": 0.1, "flows": 3, "places": 50, "buffer": 50} | wrong
     record = models.model(name)
-    taken = {one.name for one in record.inputs}
+    taken = {entry.name for entry in record.inputs}
     with refused(code, field, value):
-        record.answer(**{key: value for key, value in known.items() if key in taken})
+        record.answer(**{key: value for key, value in inputs.items() if key in taken})
 
 
 @pytest.mark.parametrize(

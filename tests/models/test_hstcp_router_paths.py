@@ -38,7 +38,7 @@ def crossed_by(path: FlowPath, spread: tuple) -> FlowPath:
     return changed(path, {"bottleneck.competitors": competitors})
 
 
-def said(name: str, path: FlowPath) -> dict:
+def answer_of(name: str, path: FlowPath) -> dict:
     return models.answer(models.model(name), path)
 
 
@@ -50,7 +50,7 @@ def test_a_path_knows_who_competes(resolved) -> None:
     assert near.bottleneck.round_trips == far.bottleneck.round_trips
     assert near.bottleneck.round_trips == ((near.round_trip.base_s, 2), (far.round_trip.base_s, 3))
     assert far.round_trip.base_s == pytest.approx(near.round_trip.base_s + 0.05)
-    assert [one.name for one in near.bottleneck.competitors] == ["reno", "cubic"]
+    assert [each.name for each in near.bottleneck.competitors] == ["reno", "cubic"]
 
 
 def test_on_a_hop_of_its_own_a_flow_competes_with_itself(resolved) -> None:
@@ -60,13 +60,13 @@ def test_on_a_hop_of_its_own_a_flow_competes_with_itself(resolved) -> None:
     assert path.bottleneck.competitors == (
         Competitor("tcp", path.control, 1, path.round_trip.base_s, most_bit_per_s=11e6),
     )
-    assert said("mm1k", path)["inputs"]["flows"] == 1
+    assert answer_of("mm1k", path)["inputs"]["flows"] == 1
 
 
 @pytest.mark.slow
 def test_a_scenarios_numbers(path: FlowPath) -> None:
     for name in OF_DROP_TAIL:
-        row = said(name, path)
+        row = answer_of(name, path)
         assert row["verdict"].startswith("applies")
         assert row["inputs"]["flows"] == 3
         assert row["inputs"]["rate"] == pytest.approx(11e6 / 8 / 1040)
@@ -80,7 +80,8 @@ def test_a_scenarios_numbers(path: FlowPath) -> None:
             row["outputs"]["utilisation"] * 11e6 * 1000 / 1040, rel=0.03
         )
     assert (
-        said("hstcp_red", path)["note"] == "droptail does not have fixed thresholds of random drops"
+        answer_of("hstcp_red", path)["note"]
+        == "droptail does not have fixed thresholds of random drops"
     )
 
 
@@ -92,7 +93,7 @@ def test_flows_that_share_ask_for_one_simulation(path: FlowPath) -> None:
         (path.round_trip.base_s + 0.1, 1),
     )
     paths = [changed(crossed_by(path, spread), {"round_trip.base_s": time}) for time, _ in spread]
-    rows = [said("hstcp_window_sim", one) for one in paths]
+    rows = [answer_of("hstcp_window_sim", flow_path) for flow_path in paths]
     total = sum(row["outputs"]["goodput"] for row in rows) / path.bottleneck.segments_per_s
     assert total == pytest.approx(rows[0]["outputs"]["utilisation"], rel=0.01)
     assert (
@@ -106,7 +107,7 @@ def test_flows_that_share_ask_for_one_simulation(path: FlowPath) -> None:
 def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
     thresholds = Thresholds(low=10.0, high=60.0, p_max=0.05, gentle=True)
     red = changed(path, {"bottleneck.drops": "early", "bottleneck.thresholds": thresholds})
-    row = said("hstcp_red", red)
+    row = answer_of("hstcp_red", red)
     # The places include the segment in service.
     assert (row["inputs"]["min_th"], row["inputs"]["max_th"], row["inputs"]["p_max"]) == (
         11,
@@ -114,7 +115,7 @@ def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
         0.05,
     )
     assert "not_gentle" in row["violated"]
-    assert {said(name, red)["note"] for name in OF_DROP_TAIL} == {
+    assert {answer_of(name, red)["note"] for name in OF_DROP_TAIL} == {
         "the bottleneck has no drop-tail queue with a limit"
     }
 
@@ -134,10 +135,11 @@ def test_thresholds_of_a_queue_are_in_segments(
         "kind": "red", "limit": "100 packets", "minimum_threshold": thresholds[0],
         "maximum_threshold": thresholds[1], "maximum_probability": "5 %", "gentle": False,
     }  # fmt: skip
-    found = models.flow_paths(resolved(**{"hops.wireless.queue": red}))[0].bottleneck.thresholds
-    assert found is not None
-    assert found[:2] == pytest.approx(segments, rel=1e-4)
-    assert found[2:] == (pytest.approx(0.05), False)
+    path = models.flow_paths(resolved(**{"hops.wireless.queue": red}))[0]
+    in_segments = path.bottleneck.thresholds
+    assert in_segments is not None
+    assert in_segments[:2] == pytest.approx(segments, rel=1e-4)
+    assert in_segments[2:] == (pytest.approx(0.05), False)
 
 
 def test_thresholds_that_move_are_not_given(resolved) -> None:
@@ -186,7 +188,7 @@ def test_thresholds_that_move_are_not_given(resolved) -> None:
 )
 @pytest.mark.parametrize("name", OF_DROP_TAIL)
 def test_flows_without_an_answer(path: FlowPath, name: str, changes: dict, why_not: str) -> None:
-    row = said(name, changed(path, changes))
+    row = answer_of(name, changed(path, changes))
     assert (row["verdict"], row["note"]) == ("does not apply", why_not)
 
 
@@ -199,12 +201,12 @@ def test_flows_without_an_answer(path: FlowPath, name: str, changes: dict, why_n
     ],
 )
 def test_uneven_round_trips_are_said(path: FlowPath, spread: tuple, violated: bool) -> None:
-    row = said("mm1k", changed(crossed_by(path, spread), {"round_trip.base_s": 0.1}))
+    row = answer_of("mm1k", changed(crossed_by(path, spread), {"round_trip.base_s": 0.1}))
     assert ("even_round_trips" in row["violated"]) == violated
 
 
 def test_random_loss_that_leaves_windows_large_comes_on_top(path: FlowPath) -> None:
     assert (
         "no_random_loss: there is random loss too"
-        in said("mm1k", changed(path, {"loss.rate": 1e-5}))["note"]
+        in answer_of("mm1k", changed(path, {"loss.rate": 1e-5}))["note"]
     )

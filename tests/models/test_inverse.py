@@ -21,9 +21,9 @@ few = settings(max_examples=25)
 @given(st.floats(1e-7, 0.5), st.floats(1e-3, 1))
 def test_the_loss_rate_that_gives_a_throughput(loss: float, rtt: float) -> None:
     target = float(PFTK.answer(loss=loss, rtt=rtt, timeout=0.5)["throughput"])
-    found = solve(PFTK, "loss", target, rtt=rtt, timeout=0.5)
-    assert found.values == pytest.approx((loss,), rel=1e-9)
-    assert (found.unknown, found.unit, found.output, found.target) == (
+    solution = solve(PFTK, "loss", target, rtt=rtt, timeout=0.5)
+    assert solution.values == pytest.approx((loss,), rel=1e-9)
+    assert (solution.unknown, solution.unit, solution.output, solution.target) == (
         "loss",
         "",
         "throughput",

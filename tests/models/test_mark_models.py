@@ -13,15 +13,15 @@ from ackclock.models.resolved import flow_paths
 
 def test_the_fixed_point_of_the_papers_example() -> None:
     """K = 65, 10 Gbit/s with packets of 12 kbit, 100 us, two flows: equations 3 to 10 by hand."""
-    found = dctcp_step.MODEL.answer(rate=1e10 / 12e3, rtt=1e-4, threshold=65, flows=2)
-    assert found["window"] == pytest.approx(74.2, abs=0.05)
-    assert found["alpha"] == pytest.approx(0.166, abs=0.0005)
-    assert found["alpha"] == pytest.approx(sqrt(2 / found["window"]), rel=0.02)
-    assert found["amplitude"] == pytest.approx(12.5, abs=0.05)
-    assert found["largest_queue"] == 67
-    assert found["smallest_queue"] == pytest.approx(54.5, abs=0.05)
-    assert found["period"] == pytest.approx(6.2e-4, abs=0.05e-4)
-    assert found["utilisation"] == 1
+    answer = dctcp_step.MODEL.answer(rate=1e10 / 12e3, rtt=1e-4, threshold=65, flows=2)
+    assert answer["window"] == pytest.approx(74.2, abs=0.05)
+    assert answer["alpha"] == pytest.approx(0.166, abs=0.0005)
+    assert answer["alpha"] == pytest.approx(sqrt(2 / answer["window"]), rel=0.02)
+    assert answer["amplitude"] == pytest.approx(12.5, abs=0.05)
+    assert answer["largest_queue"] == 67
+    assert answer["smallest_queue"] == pytest.approx(54.5, abs=0.05)
+    assert answer["period"] == pytest.approx(6.2e-4, abs=0.05e-4)
+    assert answer["utilisation"] == 1
 
 
 def test_alpha_solves_its_equation_for_every_window() -> None:
@@ -93,10 +93,10 @@ def test_a_scenario_is_answered_and_what_it_lacks_is_said() -> None:
 
 
 def test_the_response_to_marks_is_the_square_root_law_or_two_over_p() -> None:
-    found = mark_response.MODEL.answer(marks=[0.01, 0.04], rtt=0.02)
-    assert found["window"] == pytest.approx([sqrt(1.5 / 0.01), sqrt(1.5 / 0.04)])
-    assert found["scalable_window"] == pytest.approx([200, 50])
-    assert found["scalable_rate"] == pytest.approx([200 / 0.02, 50 / 0.02])
-    assert found["scalable_window_independent"] == pytest.approx([273.2, 68.3], abs=0.1)
+    answer = mark_response.MODEL.answer(marks=[0.01, 0.04], rtt=0.02)
+    assert answer["window"] == pytest.approx([sqrt(1.5 / 0.01), sqrt(1.5 / 0.04)])
+    assert answer["scalable_window"] == pytest.approx([200, 50])
+    assert answer["scalable_rate"] == pytest.approx([200 / 0.02, 50 / 0.02])
+    assert answer["scalable_window_independent"] == pytest.approx([273.2, 68.3], abs=0.1)
     kept = model("mark_response").answer(marks=0.01, rtt=0.02, kept=0.8)
     assert kept["window"] == pytest.approx(sqrt(1.8 / 0.4 / 0.01))

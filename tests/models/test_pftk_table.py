@@ -187,8 +187,8 @@ def test_where_the_branches_meet(b: int, p: float) -> None:
         middle = (low + high) / 2
         low, high = (middle, high) if _is_limited(middle, 64, b) else (low, middle)
     assert low == pytest.approx(p, rel=0.02)
-    at, Q = low, float(pftk.timeout_probability(low, 64))
-    period = 0.1 * (b / 2 * 64 + 1) + Q * float(pftk.backoff(at)) * 0.4 / (1 - at)
+    loss, Q = low, float(pftk.timeout_probability(low, 64))
+    period = 0.1 * (b / 2 * 64 + 1) + Q * float(pftk.backoff(loss)) * 0.4 / (1 - loss)
     jump = 0.1 * (1 - (2 + b) / 4) / period
     rise = float(pftk.full(high, 0.1, 0.4, 64, b) / pftk.full(low, 0.1, 0.4, 64, b)) - 1
     assert rise == pytest.approx(jump, abs=1e-12)

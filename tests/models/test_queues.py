@@ -35,11 +35,11 @@ def test_reno_through_pie() -> None:
 )
 def test_flows_share_the_window(rate: float, rtt: float, target: float, flows: int) -> None:
     """N flows have an Nth of the window, and N^2 times the drop probability up to 1."""
-    one = steered_queue.MODEL.answer(rate=rate, rtt=rtt, target=target)
+    single = steered_queue.MODEL.answer(rate=rate, rtt=rtt, target=target)
     many = steered_queue.MODEL.answer(rate=rate, rtt=rtt, target=target, flows=flows)
-    assert many["window"] == pytest.approx(float(one["window"]) / flows)
-    if one["loss_rate"] < 1:
-        expected = min(1.0, float(one["loss_rate"]) * flows**2)
+    assert many["window"] == pytest.approx(float(single["window"]) / flows)
+    if single["loss_rate"] < 1:
+        expected = min(1.0, float(single["loss_rate"]) * flows**2)
         assert many["loss_rate"] == pytest.approx(expected)
 
 
@@ -215,9 +215,9 @@ def test_cubic_beyond_reno_and_an_overload_are_violations() -> None:
 
 def test_a_base_probability_that_varies_is_a_violation() -> None:
     """It does with one flow, and at 80 ms; with five at 20 ms it nearly does not."""
-    one = L4S.read_text(encoding="utf-8")
-    five = one.replace('name = "classic"', 'name = "classic"\ncount = 5')
-    for text, point, varies in ((five, 1, False), (five, 2, True), (one, 1, True)):
+    single = L4S.read_text(encoding="utf-8")
+    five = single.replace('name = "classic"', 'name = "classic"\ncount = 5')
+    for text, point, varies in ((five, 1, False), (five, 2, True), (single, 1, True)):
         scenario = Scenario.from_toml(text).expand()[point].scenario
         path = flow_paths(scenario.resolve().tree)[0]
         violated = [name for name, _ in dualpi2_shares.MODEL.applies(path).violated]

@@ -146,13 +146,13 @@ def test_a_run_beside_its_model(leaky_pipe: Scenario) -> None:
     assert 0 < rows["rate"]["fairness"].mean <= 1
     assert list(rows["rate"]["predicted"]) == ["square root"]
     shares = {
-        one.subject: one.value
-        for one in metric("friendliness").values(result)
-        if one.replicate == 0
+        value.subject: value.value
+        for value in metric("friendliness").values(result)
+        if value.replicate == 0
     }
     assert shares["main"] + shares["rate"] == pytest.approx(2)
     assert math.isnan(shares["voice"])
-    allowed = {one.subject: one.value for one in metric("allowed_rate").values(result)}
+    allowed = {value.subject: value.value for value in metric("allowed_rate").values(result)}
     assert math.isnan(allowed["main"])
     assert allowed["rate"] > 0
 

@@ -32,7 +32,7 @@ OF = {
     "bbr_share": {"buffer": 400.0},
     "cubic_response": {"loss": 6.2e-4},  # where each of its two regions may be the larger
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
-    **{of: {"flows": 10.0} for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth")},
+    **{name: {"flows": 10.0} for name in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth")},
     # A longer simulation does more of the same.
     "hstcp_window_sim": {"flows": 10.0, "duration": 4.0, "warmup": 1.5},
 }  # fmt: skip
@@ -41,7 +41,7 @@ OF = {
 def given_of(model: Model) -> dict[str, float]:
     given = GIVEN | OF.get(model.name, {})
     chosen = OF.get(model.name, {})
-    needed = [one.name for one in model.inputs if one.default is None or one.name in chosen]
+    needed = [entry.name for entry in model.inputs if entry.default is None or entry.name in chosen]
     if missing := [name for name in needed if name not in given]:
         pytest.fail(
             f"{model.name} requires {', '.join(missing)}; add a value to GIVEN in "
@@ -75,39 +75,39 @@ def test_a_record_says_everything(model: Model) -> None:
         record[name].strip() == record[name] != ""
         for name in ("label", "summary", "reference", "formula")
     )
-    for one in (*record["inputs"], *record["outputs"], *record["assumptions"]):
-        assert one["name"].isidentifier()
-        assert one.get("meaning", "x")
-        assert one.get("sentence", "x")
-    assert len({one.name for one in model.assumptions}) == len(model.assumptions)
+    for entry in (*record["inputs"], *record["outputs"], *record["assumptions"]):
+        assert entry["name"].isidentifier()
+        assert entry.get("meaning", "x")
+        assert entry.get("sentence", "x")
+    assert len({assumption.name for assumption in model.assumptions}) == len(model.assumptions)
     assert model.output(model.goodput).unit == "segments/s"
     assert model.output() == model.outputs[0]
 
 
 def test_names_and_labels_are_different() -> None:
     assert (
-        len({one.name for one in models.MODELS})
-        == len({one.label for one in models.MODELS})
+        len({record.name for record in models.MODELS})
+        == len({record.label for record in models.MODELS})
         == len(models.MODELS)
     )
 
 
 @every_model
 def test_defaults_are_in_their_domains(model: Model) -> None:
-    known = model.completed(**given_of(model))
-    assert list(known) == [one.name for one in model.inputs]
-    for one in model.inputs:
-        assert one.domain.holds(known[one.name]).all()
+    inputs = model.completed(**given_of(model))
+    assert list(inputs) == [entry.name for entry in model.inputs]
+    for entry in model.inputs:
+        assert entry.domain.holds(inputs[entry.name]).all()
 
 
 @pytest.mark.slow
 @every_model
 def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> None:
-    known = given_of(model)
-    scalars = model.answer(**known)
-    assert list(scalars) == [one.name for one in model.outputs]
+    inputs = given_of(model)
+    scalars = model.answer(**inputs)
+    assert list(scalars) == [output.name for output in model.outputs]
     assert all(value.shape == () and np.isfinite(value) for value in scalars.values())
-    arrays = model.answer(**(known | {"rtt": np.full((3, 1, 2), known["rtt"])}))
+    arrays = model.answer(**(inputs | {"rtt": np.full((3, 1, 2), inputs["rtt"])}))
     for name, value in arrays.items():
         assert value.shape == (3, 1, 2)
         np.testing.assert_allclose(value, scalars[name], rtol=1e-14)
@@ -117,7 +117,7 @@ def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> N
 @pytest.mark.long
 @pytest.mark.parametrize(
     "model",
-    [one for one in models.MODELS if all(each.backwards for each in one.inputs)],
+    [record for record in models.MODELS if all(each.backwards for each in record.inputs)],
     ids=lambda model: model.name,
 )
 @settings(max_examples=20)
@@ -130,29 +130,29 @@ def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> N
 def test_goodput_alone_is_that_of_the_answer(
     model: Model, drawn: list[tuple[float, float, float]], window: float
 ) -> None:
-    names = {one.name for one in model.inputs}
+    names = {entry.name for entry in model.inputs}
     loss, rtt, rate = np.power(10.0, np.array(drawn)).T
     varied = {
         name: values
         for name, values in {"loss": loss, "rtt": rtt, "rate": rate}.items()
         if name in names
     }
-    known = given_of(model) | varied | ({"window": window} if "window" in names else {})
-    inside = model.inside(**known)
+    inputs = given_of(model) | varied | ({"window": window} if "window" in names else {})
+    inside = model.inside(**inputs)
     for index in range(len(drawn)):
-        one = {name: np.broadcast_to(value, len(drawn))[index] for name, value in known.items()}
+        point = {name: np.broadcast_to(value, len(drawn))[index] for name, value in inputs.items()}
         if inside[index]:
-            assert model.goodputs(**one) == pytest.approx(
-                model.answer(**one)[model.goodput], rel=1e-12
+            assert model.goodputs(**point) == pytest.approx(
+                model.answer(**point)[model.goodput], rel=1e-12
             )
         else:
             with pytest.raises(InputError):
-                model.completed(**one)
-    known = {name: np.broadcast_to(value, len(drawn))[inside] for name, value in known.items()}
+                model.completed(**point)
+    inputs = {name: np.broadcast_to(value, len(drawn))[inside] for name, value in inputs.items()}
     # Where chains are solved together, a reduction ends on the same windows, so only unreachable
     # windows change.
     np.testing.assert_allclose(
-        model.goodputs(**known), model.answer(**known)[model.goodput], rtol=1e-12
+        model.goodputs(**inputs), model.answer(**inputs)[model.goodput], rtol=1e-12
     )
 
 
@@ -167,27 +167,29 @@ def differs(model: Model, before: dict[str, np.ndarray], inputs: dict[str, float
 @every_model
 def test_each_input_matters_to_an_output(model: Model) -> None:
     base = given_of(model)
-    if any(one.name == "timeout" for one in model.inputs):
+    if any(entry.name == "timeout" for entry in model.inputs):
         base["timeout"] = 0.4
     if any(each.name == "level" for each in model.inputs):  # one that is passed at times
         base["level"] = float(model.answer(**base)["throughput"])
-    for one in model.inputs:
-        given = base | BESIDE.get(one.name, {})
-        before, known = model.answer(**given), model.completed(**given)[one.name]
-        others = one.domain.values or (float(known) * 0.9, float(known) * 1.1, 3.0, 0.25)
-        others = [value for value in others if value != known and one.domain.holds(value)]
-        assert any(differs(model, before, given | {one.name: value}) for value in others), one.name
+    for entry in model.inputs:
+        given = base | BESIDE.get(entry.name, {})
+        before, default = model.answer(**given), model.completed(**given)[entry.name]
+        others = entry.domain.values or (float(default) * 0.9, float(default) * 1.1, 3.0, 0.25)
+        others = [value for value in others if value != default and entry.domain.holds(value)]
+        assert any(differs(model, before, given | {entry.name: value}) for value in others), (
+            entry.name
+        )
 
 
 @pytest.mark.slow
 @every_model
 def test_twice_the_round_trip_is_half_the_rate(model: Model) -> None:
     # All times scale together, if there are others; capacities scale inversely.
-    known = {name: float(value) for name, value in model.completed(**given_of(model)).items()}
-    units = {one.name: one.unit for one in (*model.inputs, *model.outputs)}
+    inputs = {name: float(value) for name, value in model.completed(**given_of(model)).items()}
+    units = {entry.name: entry.unit for entry in (*model.inputs, *model.outputs)}
     powers = {"s": 1, "segments/s": -1, "segments/s^3": -3}
-    slow = {name: value * 2.0 ** powers.get(units[name], 0) for name, value in known.items()}
-    before, after = model.answer(**known), model.answer(**slow)
+    slow = {name: value * 2.0 ** powers.get(units[name], 0) for name, value in inputs.items()}
+    before, after = model.answer(**inputs), model.answer(**slow)
     for name, value in before.items():
         assert after[name] == pytest.approx(
             float(value) * 2.0 ** powers.get(units[name], 0), rel=1e-12
@@ -196,16 +198,20 @@ def test_twice_the_round_trip_is_half_the_rate(model: Model) -> None:
 
 @every_model
 def test_what_is_missing_unknown_or_out_of_domain_is_refused(model: Model) -> None:
-    known = given_of(model)
-    for name in (one.name for one in model.inputs if one.default is None):
+    inputs = given_of(model)
+    for name in (entry.name for entry in model.inputs if entry.default is None):
         with refused("missing", name):
-            model.answer(**{other: value for other, value in known.items() if other != name})
+            model.answer(**{other: value for other, value in inputs.items() if other != name})
     with refused("unknown-field", "los"):
-        model.answer(los=0.1, **known)
-    for one in model.inputs:
-        for bad in (math.nan, -1.0, [*np.atleast_1d(model.completed(**known)[one.name]), math.nan]):
-            with refused("out-of-range", one.name):
-                model.answer(**(known | {one.name: bad}))
+        model.answer(los=0.1, **inputs)
+    for entry in model.inputs:
+        for bad in (
+            math.nan,
+            -1.0,
+            [*np.atleast_1d(model.completed(**inputs)[entry.name]), math.nan],
+        ):
+            with refused("out-of-range", entry.name):
+                model.answer(**(inputs | {entry.name: bad}))
 
 
 def test_the_first_of_an_array_that_is_out_of_its_domain_is_named() -> None:
@@ -242,8 +248,8 @@ def test_a_domain_in_words(domain: Domain, words: str) -> None:
 def test_a_default_may_follow_from_other_inputs() -> None:
     timeout = models.model("tfrc").input("tcp_timeout").default
     assert isinstance(timeout, Rule)
-    known = models.model("tfrc").completed(loss=0.1, rtt=[0.1, 0.2])
-    np.testing.assert_array_equal(known["tcp_timeout"], [0.4, 0.8])
+    inputs = models.model("tfrc").completed(loss=0.1, rtt=[0.1, 0.2])
+    np.testing.assert_array_equal(inputs["tcp_timeout"], [0.4, 0.8])
 
 
 def test_a_record_that_contradicts_itself_is_none() -> None:
@@ -261,10 +267,10 @@ def test_a_record_that_contradicts_itself_is_none() -> None:
 
 def test_models_are_chosen_by_a_word_or_by_name() -> None:
     assert models.chosen("all") == tuple(models.MODELS)
-    assert {one.name for one in models.chosen("usual")} == {
-        one.name for one in models.MODELS if one.usual
+    assert {record.name for record in models.chosen("usual")} == {
+        record.name for record in models.MODELS if record.usual
     }
-    assert [one.name for one in models.chosen("pftk, mathis")] == [
+    assert [record.name for record in models.chosen("pftk, mathis")] == [
         "mathis",
         "pftk",
     ]  # in the list's order
@@ -316,21 +322,21 @@ TERMS = {
 def test_one_name_is_one_thing_with_one_default() -> None:
     inputs: dict[str, list[tuple[str, Input, str]]] = {}
     for model in models.MODELS:
-        for one, described in zip(model.inputs, model.described()["inputs"], strict=True):
-            inputs.setdefault(one.name, []).append((model.name, one, described["default"]))
+        for entry, described in zip(model.inputs, model.described()["inputs"], strict=True):
+            inputs.setdefault(entry.name, []).append((model.name, entry, described["default"]))
     for name, every in inputs.items():
         if len(every) == 1:
             continue
         first = every[0]
-        for model, one, default in every:
+        for model, entry, default in every:
             ours, theirs = (
-                (default, one.unit, one.on_wire),
+                (default, entry.unit, entry.on_wire),
                 (first[2], first[1].unit, first[1].on_wire),
             )
             assert ours == theirs, f"{name} of {model} and {first[0]}"
-            others = [other for other, terms in TERMS.items() if one.meaning.startswith(terms)]
-            assert any(term in one.meaning for term in TERMS.get(name, ())), (
-                f"{name} of {model}: {one.meaning}; "
+            others = [other for other, terms in TERMS.items() if entry.meaning.startswith(terms)]
+            assert any(term in entry.meaning for term in TERMS.get(name, ())), (
+                f"{name} of {model}: {entry.meaning}; "
                 + (f"call it {' or '.join(others)}, as other models do; " if others else "")
                 + f"if that is what all models mean by {name}, add it to TERMS in "
                 "tests/models/test_record.py"

@@ -116,12 +116,12 @@ def test_a_larger_buffer_uses_more_and_delays_more(
 def test_time_has_no_scale_of_its_own(
     rate: float, rtt: float, buffer: float, factor: float
 ) -> None:
-    one, other = (
+    unscaled, other = (
         MODEL.answer(rate=rate / scale, rtt=rtt * scale, buffer=buffer) for scale in (1, factor)
     )
-    assert other["utilisation"] == pytest.approx(float(one["utilisation"]))
-    assert other["mean_queue"] == pytest.approx(float(one["mean_queue"]), rel=1e-6, abs=1e-6)
-    assert other["period"] == pytest.approx(float(one["period"]) * factor)
+    assert other["utilisation"] == pytest.approx(float(unscaled["utilisation"]))
+    assert other["mean_queue"] == pytest.approx(float(unscaled["mean_queue"]), rel=1e-6, abs=1e-6)
+    assert other["period"] == pytest.approx(float(unscaled["period"]) * factor)
 
 
 @pytest.mark.parametrize("buffer", [0, 50, 400, 2000, 6000])

@@ -125,9 +125,9 @@ def test_assumptions_that_a_flow_does_not_meet_are_named(resolved) -> None:
     tree["flows"][0]["traffic"] = {"kind": "transfer", "size": "1 MB"}
     answers = models.predictions([restated(tree)])
     greedy = [
-        one.name
-        for one in models.MODELS
-        if any(assumed.name == "greedy" for assumed in one.assumptions)
+        model.name
+        for model in models.MODELS
+        if any(assumed.name == "greedy" for assumed in model.assumptions)
     ]
     for name, verdict, violated in zip(
         answers["model"], answers["verdict"], answers["violated"], strict=True
@@ -139,12 +139,12 @@ def test_assumptions_that_a_flow_does_not_meet_are_named(resolved) -> None:
 
 def test_a_flow_of_several_instances_gets_their_sum(leaky_pipe: Scenario) -> None:
     point = leaky_pipe.expand()[2].scenario  # 5 % loss: far from the link's share
-    [one, three] = [
+    [alone, three] = [
         predict(point.replace({"flows.0.count": count})).tables["predictions"].to_pylist()
         for count in (1, 3)
     ]
-    assert [row["verdict"] for row in one] == [row["verdict"] for row in three]
-    for single, group in zip(one, three, strict=True):
+    assert [row["verdict"] for row in alone] == [row["verdict"] for row in three]
+    for single, group in zip(alone, three, strict=True):
         if single["goodput_bit_per_s"] is None:
             continue
         assert group["goodput_bit_per_s"] == pytest.approx(3 * single["goodput_bit_per_s"])
@@ -314,8 +314,8 @@ def test_the_saw_tooth_of_a_scenario(resolved) -> None:
     assert (verdict.within is not None, verdict.violated) == (True, ())
     answers = models.predictions([tree])
     [goodput] = [
-        one
-        for one, name in zip(answers["goodput_bit_per_s"], answers["model"], strict=True)
+        rate
+        for rate, name in zip(answers["goodput_bit_per_s"], answers["model"], strict=True)
         if name == "sawtooth"
     ]
     assert 0.99 * path.bottleneck.link_bit_per_s < goodput <= path.bottleneck.link_bit_per_s

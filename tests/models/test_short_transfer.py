@@ -83,9 +83,9 @@ def test_an_ack_for_each_wins_until_it_loses(buffer: int) -> None:
         for sender in ("d1", "d2", "d3")
     ]
     small = np.arange(4, jumps[0])
-    one, two, three = (rate(small, buffer, sender) for sender in ("d1", "d2", "d3"))
-    assert (one >= two).all()
-    assert (two >= three).all()
+    by_d1, by_d2, by_d3 = (rate(small, buffer, sender) for sender in ("d1", "d2", "d3"))
+    assert (by_d1 >= by_d2).all()
+    assert (by_d2 >= by_d3).all()
     # Between the jump of d and that of d + 1 the larger d wins, if more than one or two segments
     # are lost.
     between = np.arange(jumps[0] + 5, jumps[1])
@@ -117,12 +117,12 @@ def test_byte_counting_in_slow_start_alone() -> None:
 
 @pytest.mark.slow
 @given(size=st.floats(1, 1e5), **senders)
-def test_the_parts_make_the_whole(size: float, **of: float) -> None:
-    says = MODEL.answer(size=size, handshake=1, initial_window=1, **of)
+def test_the_parts_make_the_whole(size: float, **network: float) -> None:
+    says = MODEL.answer(size=size, handshake=1, initial_window=1, **network)
     parts = [float(says[name]) for name in ("slow_start_time", "recovery_time", "rest_time")]
     assert min(parts) >= 0
-    assert sum(parts) + of["rtt"] == pytest.approx(float(says["time"]))
-    assert says["mean_rate"] <= of["rate"] * (1 + 1e-9)
+    assert sum(parts) + network["rtt"] == pytest.approx(float(says["time"]))
+    assert says["mean_rate"] <= network["rate"] * (1 + 1e-9)
     if size <= says["overflow_segments"]:
         assert says["recovery_time"] == says["rest_time"] == says["timeouts"] == 0
 
@@ -181,11 +181,11 @@ def test_a_long_transfer_goes_at_the_saw_tooths_rate() -> None:
 
 @pytest.mark.slow
 @given(recovery=st.sampled_from([RENO, NEWRENO, SACK]), **senders)
-def test_a_threshold_at_the_overflow_loses_nothing(recovery: int, **of: float) -> None:
-    of |= {"initial_window": 1.0}
-    before = MODEL.answer(size=1e4, recovery=recovery, **of)
+def test_a_threshold_at_the_overflow_loses_nothing(recovery: int, **network: float) -> None:
+    network |= {"initial_window": 1.0}
+    before = MODEL.answer(size=1e4, recovery=recovery, **network)
     says = MODEL.answer(
-        size=1e4, recovery=recovery, initial_threshold=before["overflow_window"], **of
+        size=1e4, recovery=recovery, initial_threshold=before["overflow_window"], **network
     )
     assert (
         says["lost"] == says["recovery_time"] == says["timeouts"] == says["fast_retransmits"] == 0
@@ -249,9 +249,9 @@ def test_it_can_be_asked_backwards() -> None:
     inputs = {"size": 300.0} | NETWORK
     [buffer] = models.solve(MODEL, "buffer", 300.0, output="overflow_segments", **inputs).values
     assert buffer + 62.5 == pytest.approx((300 + 1) / 2)
-    found = models.solve(MODEL, "size", 10.0, buffer=20.0, **NETWORK).values
-    assert [float(answer(size=size, buffer=20)["time"]) for size in found] == pytest.approx(
-        [10.0] * len(found)
+    sizes = models.solve(MODEL, "size", 10.0, buffer=20.0, **NETWORK).values
+    assert [float(answer(size=size, buffer=20)["time"]) for size in sizes] == pytest.approx(
+        [10.0] * len(sizes)
     )
 
 

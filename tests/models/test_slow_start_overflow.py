@@ -41,10 +41,10 @@ acknowledged = st.floats(0.25, 8)
 @pytest.mark.parametrize(("buffer", "d"), TABLE)
 def test_the_tabulated_overflows(buffer: int, d: int) -> None:
     n, W_B, W_D, eighth, times, L, counted = TABLE[buffer, d]
-    at = overflow(buffer, BDP, d)
-    assert at.n == n
-    assert at.window == pytest.approx(W_B, abs=0.005)
-    detected = detected_window(at.window, d)
+    cycle = overflow(buffer, BDP, d)
+    assert cycle.n == n
+    assert cycle.window == pytest.approx(W_B, abs=0.005)
+    detected = detected_window(cycle.window, d)
     assert detected == pytest.approx(W_D, abs=0.051)
     assert detected / 8 == pytest.approx(eighth, abs=0.0051)
     loses = lost(buffer, BDP, d)
@@ -61,9 +61,9 @@ def test_the_windows_of_figure_2(buffer: int) -> None:
 @pytest.mark.slow
 @given(st.lists(buffers, min_size=2, max_size=8), pipes, acknowledged)
 def test_a_larger_buffer_overflows_no_earlier(drawn: list[float], bdp: float, d: float) -> None:
-    at = overflow(np.sort(drawn), bdp, d)
-    assert (np.diff(at.window) >= 0).all()
-    assert (np.diff(at.n) >= 0).all()
+    cycle = overflow(np.sort(drawn), bdp, d)
+    assert (np.diff(cycle.window) >= 0).all()
+    assert (np.diff(cycle.n) >= 0).all()
 
 
 @pytest.mark.slow
@@ -71,11 +71,11 @@ def test_a_larger_buffer_overflows_no_earlier(drawn: list[float], bdp: float, d:
 def test_what_fills_the_buffer_is_within_a_mini_cycle_of_it(
     buffer: float, bdp: float, d: float
 ) -> None:
-    at = overflow(buffer, bdp, d)
-    before = at.burst / ((d + 1) / d)
-    if at.n > 0:
+    cycle = overflow(buffer, bdp, d)
+    before = cycle.burst / ((d + 1) / d)
+    if cycle.n > 0:
         assert buffer * d * (1 - 1e-9) <= before < buffer * (d + 1) * (1 + 1e-12)
-    assert at.burst == pytest.approx(((d + 1) / d) ** float(at.n), rel=1e-9)
+    assert cycle.burst == pytest.approx(((d + 1) / d) ** float(cycle.n), rel=1e-9)
 
 
 @pytest.mark.slow

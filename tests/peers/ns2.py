@@ -175,7 +175,7 @@ def read(lines: Iterable[str], warmup: float, duration: float) -> Outcome:
             reactions[int(flow)][0][1] if reactions[int(flow)] else None for flow in flows
         ],
         overflow_window=[
-            max((cwnd for at, cwnd in reactions[int(flow)] if at >= warmup), default=None)
+            max((cwnd for time, cwnd in reactions[int(flow)] if time >= warmup), default=None)
             for flow in flows
         ],
         drop_rate=link["drops"] / link["arrivals"],
@@ -190,15 +190,15 @@ def fast_retransmits(
     ns-2 counts every reduction of the window in `ncwndcuts_` before it changes cwnd. One that goes
     with a timeout (`nrexmit_` at the same time) does not count.
     """
-    timeouts = {at for at, port, name, _ in variables if port == flow and name == "nrexmit_"}
+    timeouts = {time for time, port, name, _ in variables if port == flow and name == "nrexmit_"}
     cwnd = 0.0
-    for at, port, name, value in variables:
+    for time, port, name, value in variables:
         if port != flow:
             continue
         if name == "cwnd_":
             cwnd = value
-        elif name == "ncwndcuts_" and value > 0 and at not in timeouts:
-            yield at, cwnd
+        elif name == "ncwndcuts_" and value > 0 and time not in timeouts:
+            yield time, cwnd
 
 
 def recorded() -> dict[str, list[Outcome]]:

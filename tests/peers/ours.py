@@ -75,10 +75,10 @@ def read(result: ackclock.Result, replicate: int) -> Outcome:
     first, overflow = [], []
     for instance in flows["instance"].to_pylist():
         reactions = matching(events, {"instance": instance})
-        at = reactions["time_s"].to_numpy()
+        times = reactions["time_s"].to_numpy()
         cwnd = reactions["cwnd_before_bytes"].to_numpy() / mss
         first.append(float(cwnd[0]) if len(cwnd) else None)
-        overflow.append(float(cwnd[at >= warmup].max()) if (at >= warmup).any() else None)
+        overflow.append(float(cwnd[times >= warmup].max()) if (times >= warmup).any() else None)
     since = hop["time_s"].to_numpy() >= warmup - 1e-9
 
     def counted(column: str) -> float:

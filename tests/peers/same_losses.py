@@ -45,8 +45,8 @@ def path(recovery: str) -> str:
 def goodput(recovery: str, percent: int, seed: int) -> float:
     """Returns ackclock's goodput in bit/s. A table of packets would take three times the run."""
     result = ackclock.simulate(ours.with_losses(path(recovery), percent, seed))
-    (found,) = result.tables["flows"]["goodput_bit_per_s"].to_pylist()
-    return float(found)
+    (rate,) = result.tables["flows"]["goodput_bit_per_s"].to_pylist()
+    return float(rate)
 
 
 def live(recovery: str, percent: int, seed: int) -> dict[str, object]:
@@ -101,12 +101,14 @@ def check(recovery: str, percent: int, seed: int) -> None:
 
 def measured() -> dict[str, list[dict[str, object]]]:
     """Runs every case in ns-2."""
-    found = {}
+    by_case = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for recovery, percent in cases():
-            runs = pool.map(lambda seed, of=(recovery, percent): live(*of, seed), seeds(recovery))
-            found[name(recovery, percent)] = list(runs)
-    return found
+            runs = pool.map(
+                lambda seed, case=(recovery, percent): live(*case, seed), seeds(recovery)
+            )
+            by_case[name(recovery, percent)] = list(runs)
+    return by_case
 
 
 if __name__ == "__main__":

@@ -56,15 +56,15 @@ engine = cache(ours.simulate)
 
 #: Quantities of a run over 10 Mbit/s.
 OF_THE_LINK: dict[str, Quantity] = {
-    "drop_rate": lambda one: one.drop_rate,
-    "utilisation": lambda one: one.utilisation(10e6),
+    "drop_rate": lambda outcome: outcome.drop_rate,
+    "utilisation": lambda outcome: outcome.utilisation(10e6),
 }
 
 
 def intervals(case: str, quantity: Quantity) -> tuple[Interval, Interval]:
     """Returns the means of a quantity: ns-2's and ours."""
     theirs, mine = (
-        Interval.of([quantity(one) for one in runs]) for runs in (peer(case), engine(case))
+        Interval.of([quantity(outcome) for outcome in runs]) for runs in (peer(case), engine(case))
     )
     return theirs, mine
 
@@ -166,7 +166,7 @@ def test_beside_an_on_off_source_the_pipe_makes_the_timeouts(case: str) -> None:
     """
     # Six runs tell the mean with that rule to a quarter of a timeout.
     theirs, usual, counted = (
-        Interval.of([one.timeouts[0] for one in runs])
+        Interval.of([outcome.timeouts[0] for outcome in runs])
         for runs in (peer(case), engine(case), engine(case, 6, sack_pipe="counted"))
     )
     assert usual.mean - usual.half_width > theirs.mean + theirs.half_width, (
@@ -191,7 +191,7 @@ def test_sparing_a_short_queue_makes_the_difference_of_adaptive_red(case: str) -
     assert mine.mean == pytest.approx(theirs.mean, rel=RED_UTILISATION)
     changed = ours.load(case).replace({"hops.bottleneck.queue.early_from": "0 packets"})
     without = ours.outcomes(changed, 2)
-    assert Interval.of([one.utilisation(10e6) for one in without]).mean < 0.9 * theirs.mean
+    assert Interval.of([outcome.utilisation(10e6) for outcome in without]).mean < 0.9 * theirs.mean
 
 
 @over("long-path")

@@ -113,8 +113,8 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
 
     def rate(flows: Series, start: float, end: float) -> float:
         """Returns the mean rate over flows, in bit/s."""
-        at = [np.searchsorted(times, moment - 1e-6) for moment in (start, end)]
-        return float((flows[at[1]] - flows[at[0]]).mean()) * ns2.PAYLOAD_BITS / (end - start)
+        rows = [np.searchsorted(times, moment - 1e-6) for moment in (start, end)]
+        return float((flows[rows[1]] - flows[rows[0]]).mean()) * ns2.PAYLOAD_BITS / (end - start)
 
     def variation(flows: Series, scale: float) -> float:
         """Returns the coefficient of variation of the rate at a time scale, averaged over flows."""
@@ -132,14 +132,14 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
             "rate in the first 5 s of the loss": rate(tfrc, 60, 65),
             "rate in the first 10 s after it": rate(tfrc, 120, 130),
         }
-    found = {"rate": rate(tfrc, case.warmup_s, case.duration_s)}
-    found |= {f"variation over {scale:g} s": variation(tfrc, scale) for scale in (0.5, 1, 2)}
+    values = {"rate": rate(tfrc, case.warmup_s, case.duration_s)}
+    values |= {f"variation over {scale:g} s": variation(tfrc, scale) for scale in (0.5, 1, 2)}
     if tcp.shape[1]:
-        found["rate of tcp"] = rate(tcp, case.warmup_s, case.duration_s)
-        found["ratio to tcp"] = found["rate"] / found["rate of tcp"]
-        found["variation of tcp over 1 s"] = variation(tcp, 1)
-        found["drop rate"] = drop_rate
-    return found
+        values["rate of tcp"] = rate(tcp, case.warmup_s, case.duration_s)
+        values["ratio to tcp"] = values["rate"] / values["rate of tcp"]
+        values["variation of tcp over 1 s"] = variation(tcp, 1)
+        values["drop rate"] = drop_rate
+    return values
 
 
 def theirs(name: str) -> list[Quantities]:
@@ -189,9 +189,9 @@ def of_replicate(case: Case, result: ackclock.Result, replicate: int) -> Quantit
     for flow in ("tfrc", "tcp"):
         of_flow = matching(samples, {"flow": flow})
         for instance in sorted(set(of_flow["instance"].to_pylist())):
-            one = matching(of_flow, {"instance": instance}).sort_by("time_s")
-            times = one["time_s"].to_numpy()
-            columns.append(one["delivered_bytes"].to_numpy() / 1000.0)
+            series = matching(of_flow, {"instance": instance}).sort_by("time_s")
+            times = series["time_s"].to_numpy()
+            columns.append(series["delivered_bytes"].to_numpy() / 1000.0)
     hop = result.rows("hops", replicate=replicate, hop="bottleneck").sort_by("time_s")
     drops, arrivals = (hop[column].to_numpy()[-1] for column in ("drops_queue", "arrivals"))
     return quantities(case, times, np.stack(columns, axis=1), float(drops) / float(arrivals))
@@ -199,14 +199,16 @@ def of_replicate(case: Case, result: ackclock.Result, replicate: int) -> Quantit
 
 def recorded() -> dict[str, list[Quantities]]:
     """Returns the output of `ns2.record`, by case."""
-    found: dict[str, list[Quantities]] = json.loads(REFERENCE.read_text())["cases"]
-    return found
+    by_case: dict[str, list[Quantities]] = json.loads(REFERENCE.read_text())["cases"]
+    return by_case
 
 
 def measured() -> dict[str, list[Quantities]]:
     """Runs every case in ns-2; values have six digits."""
     return {
-        name: [{key: float(f"{value:.6g}") for key, value in one.items()} for one in theirs(name)]
+        name: [
+            {key: float(f"{value:.6g}") for key, value in values.items()} for values in theirs(name)
+        ]
         for name in cases()
     }
 

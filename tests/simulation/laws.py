@@ -27,14 +27,14 @@ def check(result: Result) -> None:
 def _numbers(result: Result) -> None:
     """Asserts that unknown values are null, and that none is infinite or negative."""
     for name, table in result.tables.items():
-        for what in table.column_names:
-            values = table[what]
+        for column_name in table.column_names:
+            values = table[column_name]
             if pa.types.is_dictionary(values.type):
-                assert values.null_count == 0, f"{name}.{what}"
+                assert values.null_count == 0, f"{name}.{column_name}"
                 continue
-            known = values.drop_null().to_numpy()
-            assert np.isfinite(known).all(), f"{name}.{what}"
-            assert (known >= 0).all(), f"{name}.{what}"
+            numbers = values.drop_null().to_numpy()
+            assert np.isfinite(numbers).all(), f"{name}.{column_name}"
+            assert (numbers >= 0).all(), f"{name}.{column_name}"
 
 
 def _hops(result: Result, point: int, replicate: int) -> None:
@@ -43,14 +43,14 @@ def _hops(result: Result, point: int, replicate: int) -> None:
     for hop in described["hops"]:
         if hop["scope"] != "shared":
             continue
-        at = {"point": point, "replicate": replicate, "hop": hop["name"]}
-        rows = columns(result, "hops", *COUNTS, *_HOP, **at)
+        key = {"point": point, "replicate": replicate, "hop": hop["name"]}
+        rows = columns(result, "hops", *COUNTS, *_HOP, **key)
         assert (np.diff(rows["time_s"]) > 0).all()
         for name in COUNTS:
             assert (np.diff(rows[name]) >= 0).all(), f"{hop['name']}: {name} only grows"
         lost = sum(rows[name] for name in DROPS)
         inside = rows["arrivals"] - lost - rows["departures"]
-        if all(one["kind"] != "duplicate" for one in hop["impairments"]):
+        if all(impairment["kind"] != "duplicate" for impairment in hop["impairments"]):
             assert (inside >= rows["backlog_packets"]).all(), (
                 "arrivals = departures + drops + what is inside"
             )
@@ -70,28 +70,28 @@ def _hops(result: Result, point: int, replicate: int) -> None:
             # The end of a service is rounded down to the nanosecond.
             assert (rows["served_bytes"] * 8 <= rate * (rows["time_s"] * (1 + 1e-12) + 1e-9)).all()
         capacity = rows["capacity_bytes"]
-        known = ~np.isnan(capacity)
-        assert (np.diff(capacity[known]) >= 0).all(), "capacity only grows"
+        is_known = ~np.isnan(capacity)
+        assert (np.diff(capacity[is_known]) >= 0).all(), "capacity only grows"
         # Means are rounded down to a bit per second, the end of a service to the nanosecond.
         rounding = rows["time_s"] / 8 + 1e-9 * (capacity + rows["rate_bit_per_s"].max() / 8)
         if (
             hop["link"]["kind"] != "trace"
         ):  # an opportunity of Mahimahi carries more of large packets
-            assert (rows["served_bytes"] <= capacity + rounding)[known].all(), (
+            assert (rows["served_bytes"] <= capacity + rounding)[is_known].all(), (
                 "no more than it could have sent"
             )
         assert marking or rows["marks"][-1] == 0
-        _classes(result, at, {name: int(rows[name][-1]) for name in COUNTS})
+        _classes(result, key, {name: int(rows[name][-1]) for name in COUNTS})
 
 
 _HOP = ("time_s", "backlog_packets", "backlog_bytes", "rate_bit_per_s", "capacity_bytes")
 
 
-def _classes(result: Result, at: dict, counted: dict[str, int]) -> None:
+def _classes(result: Result, key: dict, counted: dict[str, int]) -> None:
     """Asserts that the classes of a queue account for all that the queue did."""
     table = result.tables.get("classes")
     rows = [] if table is None else table.to_pylist()
-    of_hop = [row for row in rows if all(row[name] == value for name, value in at.items())]
+    of_hop = [row for row in rows if all(row[name] == value for name, value in key.items())]
     if of_hop:
         assert sum(row["marks"] for row in of_hop) == counted["marks"]
         dropped = counted["drops_queue"] + counted["drops_aqm"]
@@ -100,21 +100,21 @@ def _classes(result: Result, at: dict, counted: dict[str, int]) -> None:
 
 def _flows(result: Result, point: int, replicate: int) -> None:
     described = result.points[point]["scenario"]
-    at = {"point": point, "replicate": replicate}
-    times = column(result, "hops", "time_s", **at)
+    key = {"point": point, "replicate": replicate}
+    times = column(result, "hops", "time_s", **key)
     last = times[-1] if len(times) else 0.0
-    counted = columns(result, "hops", "marks", *DROPS, **at, time_s=last)
+    counted = columns(result, "hops", "marks", *DROPS, **key, time_s=last)
     dropped = sum(counted[name].sum() for name in DROPS)
     if all(hop["scope"] == "shared" for hop in described["hops"]):
         marks = counted["marks"].sum()
-        reactions = np.nansum(column(result, "flows", "ecn_reactions", **at))
+        reactions = np.nansum(column(result, "flows", "ecn_reactions", **key))
         # If a segment with CWR is lost, the echo stays on.
         assert reactions <= marks + dropped, "an echo is reacted to once"
-        assert column(result, "flows", "dropped_packets", **at).sum() == dropped, (
+        assert column(result, "flows", "dropped_packets", **key).sum() == dropped, (
             "each drop is reported once"
         )
     for flow in described["flows"]:
-        rows = columns(result, "flows", *_FLOW, **at, flow=flow["name"])
+        rows = columns(result, "flows", *_FLOW, **key, flow=flow["name"])
         mss = units.data_bytes(flow["transport"]["mss"])
         assert "arrivals" in flow or len(rows["delivered_bytes"]) == flow["count"]
         assert (rows["delivered_bytes"] <= rows["sent_packets"] * mss).all(), (
@@ -161,12 +161,12 @@ def _samples(result: Result, point: int, replicate: int) -> None:
     described = result.points[point]["scenario"]
     mss = {flow["name"]: units.data_bytes(flow["transport"]["mss"]) for flow in described["flows"]}
     for flow, instance in keys(result, point, replicate)[:20]:
-        at = {"point": point, "replicate": replicate, "flow": flow, "instance": instance}
-        rows = columns(result, "samples", *_SAMPLE, **at)
+        key = {"point": point, "replicate": replicate, "flow": flow, "instance": instance}
+        rows = columns(result, "samples", *_SAMPLE, **key)
         assert (np.diff(rows["time_s"]) > 0).all()
         for name in ("delivered_bytes", "sent_packets"):
             assert (np.diff(rows[name]) >= 0).all(), f"{flow}: {name} only grows"
-        assert rows["delivered_bytes"][-1] == column(result, "flows", "delivered_bytes", **at)[0]
+        assert rows["delivered_bytes"][-1] == column(result, "flows", "delivered_bytes", **key)[0]
         assert not (rows["cwnd_bytes"] < mss[flow]).any(), "no window below one segment"
         assert not (rows["rto_s"] == 0).any()
 

@@ -55,21 +55,21 @@ class Rounds:
 
 def read(result: Result, replicate: int) -> Rounds:
     """Returns the rounds of a replicate without the first ones."""
-    at = {"replicate": replicate}
+    key = {"replicate": replicate}
     time, sent, mode = (
-        column(result, "samples", name, **at) for name in ("time_s", "sent_packets", "mode")
+        column(result, "samples", name, **key) for name in ("time_s", "sent_packets", "mode")
     )
     hop_time, drops = (
-        column(result, "hops", name, **at, hop="out") for name in ("time_s", "drops_impairment")
+        column(result, "hops", name, **key, hop="out") for name in ("time_s", "drops_impairment")
     )
     assert len(time) > 100
     lost = np.diff(drops[np.searchsorted(hop_time, time)])
-    kinds, moments = (column(result, "events", name, **at) for name in ("kind", "time_s"))
+    kinds, moments = (column(result, "events", name, **key) for name in ("kind", "time_s"))
     phase = _phases(kinds, _round_of(time, moments), np.flatnonzero(lost), mode)
     first = round(len(phase) * WARM_UP)
     share = (
-        column(result, "flows", "dropped_packets", **at)[0]
-        / column(result, "flows", "sent_packets", **at)[0]
+        column(result, "flows", "dropped_packets", **key)[0]
+        / column(result, "flows", "sent_packets", **key)[0]
     )
     return Rounds(np.diff(sent)[first:].astype(np.int64), phase[first:], float(share))
 

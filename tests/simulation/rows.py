@@ -27,7 +27,7 @@ def column(result: Result, table: str, name: str, **equal: object) -> NDArray:
     return columns(result, table, name, **equal)[name]
 
 
-def one(result: Result, table: str, name: str, **equal: object) -> float:
+def value_of(result: Result, table: str, name: str, **equal: object) -> float:
     """Returns the only such value."""
     (value,) = column(result, table, name, **equal)
     return value
@@ -45,6 +45,6 @@ def goodput(result: Result, **equal: object) -> NDArray:
 
 def keys(result: Result, point: int, replicate: int) -> list[tuple[str, int]]:
     """Returns name and instance of each flow of a run."""
-    at = {"point": point, "replicate": replicate}
-    found = columns(result, "flows", "flow", "instance", **at)
-    return list(zip(found["flow"].tolist(), found["instance"].tolist(), strict=True))
+    key = {"point": point, "replicate": replicate}
+    flows = columns(result, "flows", "flow", "instance", **key)
+    return list(zip(flows["flow"].tolist(), flows["instance"].tolist(), strict=True))

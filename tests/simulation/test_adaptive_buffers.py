@@ -42,7 +42,7 @@ def run(kind: str, flows: int = 1, delay_ms: int = 100, **more: object) -> Resul
 
 def series(result: Result, name: str) -> np.ndarray:
     """Returns a column of the bottleneck after the warm-up."""
-    time, values = (column(result, "hops", one, hop="out") for one in ("time_s", name))
+    time, values = (column(result, "hops", each, hop="out") for each in ("time_s", name))
     return np.asarray(values[time > 200])
 
 
@@ -98,8 +98,8 @@ def test_several_flows_need_less_and_only_ebdp_does_not_see_it(kind: str) -> Non
     ebdp = series(run("ebdp", 10), "limit_packets")
     assert ebdp == pytest.approx(240, abs=1e-6), "200 ms at 1000 packets per second, and 40"
     assert series(run("ebdp"), "limit_packets") == pytest.approx(240, abs=1e-6), "however many"
-    one, ten = (series(run(kind, flows), "limit_packets").mean() for flows in (1, 10))
-    assert ten < 0.5 * one
+    single, ten = (series(run(kind, flows), "limit_packets").mean() for flows in (1, 10))
+    assert ten < 0.5 * single
     assert ten < 0.2 * ebdp.mean()
     assert busy(run(kind, 10)) > BUSY - 0.005, "and the link is as busy"
 

@@ -163,15 +163,15 @@ def test_a_chosen_mean_number_is_held() -> None:
     load = scenario(
         path("1.5 Mbit/s", "50 ms", "40 packets"), flows, "200 s", warmup="20 s", replicates=4
     )
-    found = [hold_active(load, "short", number, within=0.05) for number in (2, 8)]
-    for number, one in zip((2, 8), found, strict=True):
-        assert one.active == pytest.approx(number, rel=0.05)
-        again = interval(values(simulate(one.scenario), "active_flows", "short"))
-        assert again.mean == pytest.approx(one.active), "what was found is what runs"
+    loads = [hold_active(load, "short", number, within=0.05) for number in (2, 8)]
+    for number, held in zip((2, 8), loads, strict=True):
+        assert held.active == pytest.approx(number, rel=0.05)
+        again = interval(values(simulate(held.scenario), "active_flows", "short"))
+        assert again.mean == pytest.approx(held.active), "what was found is what runs"
         # Another seed draws another load, which differs only by chance.
-        other = interval(values(simulate(one.scenario.replace(seed=7)), "active_flows", "short"))
+        other = interval(values(simulate(held.scenario.replace(seed=7)), "active_flows", "short"))
         assert abs(other.mean - again.mean) < 2 * (again.half_width + other.half_width)
-    assert found[0].mean_interval_s > found[1].mean_interval_s
+    assert loads[0].mean_interval_s > loads[1].mean_interval_s
 
 
 def test_what_cannot_be_held_is_refused_in_a_line() -> None:

@@ -27,9 +27,9 @@ def ran() -> Result:
     return simulate(scenario(PATH, [tcps, constant], "60 s", warmup="20 s"))
 
 
-def counters(result: Result, of: str = "value") -> dict[str, int]:
+def counters(result: Result, column_name: str = "value") -> dict[str, int]:
     rows = result.tables["counters"]
-    return dict(zip(rows["name"].to_pylist(), rows[of].to_pylist(), strict=True))
+    return dict(zip(rows["name"].to_pylist(), rows[column_name].to_pylist(), strict=True))
 
 
 def test_they_agree_with_the_flows(ran: Result) -> None:
@@ -44,9 +44,9 @@ def test_they_agree_with_the_flows(ran: Result) -> None:
 
 
 def test_they_are_nstats_and_include_the_warm_up(ran: Result) -> None:
-    known = [one["name"] for one in registry()["counters"]]
+    registered = [counter["name"] for counter in registry()["counters"]]
     counted, measured = counters(ran), counters(ran, "measured_value")
-    assert counted.keys() <= set(known)
+    assert counted.keys() <= set(registered)
     assert all(0 <= measured[name] <= counted[name] for name in counted)
     assert 0 < measured["TCPOrigDataSent"] < counted["TCPOrigDataSent"]
     assert counted["TCPSackRecovery"] > 0 == counted["TCPRenoRecovery"]

@@ -17,7 +17,7 @@ from ..refusals import refused
 from . import laws
 from .engine import Engine
 from .paths import RECOVERIES, Tree, flow, hop, loss, path, scenario, tcp, udp
-from .rows import at_end, column, one
+from .rows import at_end, column, value_of
 
 CENTURY = "3155760000 s"
 DROP_TAIL = {"kind": "droptail"}
@@ -63,8 +63,8 @@ def test_no_buffer_that_counts_the_packet_in_service_passes_nothing(
     result = run(engine, simple(queue), [flow(tcp())], "100 s")
     assert delivered(result) == 0
     assert at_end(result, "arrivals") == at_end(result, "drops_queue") > 0
-    assert one(result, "flows", "goodput_bit_per_s") == 0
-    assert np.isnan(one(result, "flows", "rtt_mean_s"))
+    assert value_of(result, "flows", "goodput_bit_per_s") == 0
+    assert np.isnan(value_of(result, "flows", "rtt_mean_s"))
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
@@ -85,7 +85,7 @@ def test_everything_lost(engine: Engine, side: str, applies: str, preset: str) -
     handshake = preset != "ns2-2002"
     # Without ACKs only the first segment arrives, and the sender does not know.
     assert delivered(result) == (1000 if applies == "acks" and not handshake else 0)
-    assert one(result, "flows", "timeouts") > 8
+    assert value_of(result, "flows", "timeouts") > 8
     used = side == "after_link" or applies == "acks"
     assert (at_end(result, "served_bytes") > 0) == used
 
@@ -138,7 +138,9 @@ def test_a_markov_link_that_never_comes_back(engine: Engine) -> None:
 def test_no_delay_and_a_huge_rate(engine: Engine) -> None:
     hops = [hop("out", "400 Gbit/s", "0 s", "100 packets"), hop("back", "400 Gbit/s", "0 s")]
     result = run(engine, hops, [flow(tcp())], "5 ms")
-    assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(400e9 * 1000 / 1040, rel=0.01)
+    assert value_of(result, "flows", "goodput_bit_per_s") == pytest.approx(
+        400e9 * 1000 / 1040, rel=0.01
+    )
 
 
 def test_the_highest_rate_is_carried_in_fractions_of_a_nanosecond(engine: Engine) -> None:
@@ -146,7 +148,9 @@ def test_the_highest_rate_is_carried_in_fractions_of_a_nanosecond(engine: Engine
     # more than the rate allows.
     hops = [hop("out", "10 Tbit/s", "0 s", "100 packets"), hop("back", "10 Tbit/s", "0 s")]
     result = run(engine, hops, [flow(tcp())], "100 us")
-    assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(10e12 * 1000 / 1040, rel=0.01)
+    assert value_of(result, "flows", "goodput_bit_per_s") == pytest.approx(
+        10e12 * 1000 / 1040, rel=0.01
+    )
     with refused("out-of-range", "hops.out.link.rate", "10 Tbit/s"):
         run(engine, [hop("out", "11 Tbit/s", "0 s"), hops[1]], [flow(tcp())], "100 us")
 
@@ -185,13 +189,13 @@ def test_ten_gigabits_and_a_second(engine: Engine) -> None:
     hops = [hop("out", "10 Gbit/s", "1 s", "1000 packets"), hop("back", "10 Gbit/s", "1 s")]
     result = run(engine, hops, [flow(tcp("cubic"))], "30 s")
     # Only the SYN's timer is shorter than the path, so slow start continues undisturbed.
-    assert one(result, "flows", "timeouts") == 1
-    assert one(result, "flows", "rtt_min_s") >= 2
+    assert value_of(result, "flows", "timeouts") == 1
+    assert value_of(result, "flows", "rtt_min_s") >= 2
 
 
 def test_a_kilobit_a_second(engine: Engine) -> None:
     result = run(engine, path("1 kbit/s", "10 ms", "5 packets"), [flow(tcp())], "1000 s")
-    assert 0.5 < one(result, "flows", "goodput_bit_per_s") / 1000 < 1
+    assert 0.5 < value_of(result, "flows", "goodput_bit_per_s") / 1000 < 1
 
 
 def test_an_hour_of_delay(engine: Engine) -> None:
@@ -199,7 +203,7 @@ def test_an_hour_of_delay(engine: Engine) -> None:
         engine, path("10 Mbit/s", "1 h"), [flow(tcp(), traffic=transfer("10 kB"))], "1000 h"
     )
     assert delivered(result) == 10_000
-    assert one(result, "flows", "completion_time_s") > 3 * 3600
+    assert value_of(result, "flows", "completion_time_s") > 3 * 3600
 
 
 @pytest.mark.parametrize("window", ["100 packets", "100000 packets"])
@@ -218,7 +222,7 @@ def test_a_receive_window_of_one_segment(engine: Engine, recovery: str) -> None:
     transport = tcp(receive_window="1 packet", recovery=recovery, delayed_ack={"every": "1 packet"})
     result = run(engine, simple(), [flow(transport)], "10 s")
     # One segment per round trip of 20 ms and the service of a segment.
-    assert one(result, "flows", "sent_packets") == pytest.approx(9.98 / 0.020832, abs=2)
+    assert value_of(result, "flows", "sent_packets") == pytest.approx(9.98 / 0.020832, abs=2)
 
 
 # Time.
@@ -229,7 +233,9 @@ def test_a_century_with_a_transfer_at_its_end(engine: Engine) -> None:
     late = run(engine, simple(), flows, CENTURY)
     early = run(engine, simple(), [flow(tcp(), traffic=transfer("10 kB"))], "100 s")
     assert delivered(late) == 10_000
-    assert one(late, "flows", "completion_time_s") == one(early, "flows", "completion_time_s")
+    assert value_of(late, "flows", "completion_time_s") == value_of(
+        early, "flows", "completion_time_s"
+    )
 
 
 def test_a_century_of_a_link_that_changes_each_millisecond(engine: Engine) -> None:
@@ -250,7 +256,7 @@ def test_a_century_after_a_transfer(engine: Engine) -> None:
 def test_a_nanosecond(engine: Engine) -> None:
     result = run(engine, simple(), [flow(tcp())], "1 ns")
     assert delivered(result) == 0
-    assert one(result, "flows", "goodput_bit_per_s") == 0
+    assert value_of(result, "flows", "goodput_bit_per_s") == 0
 
 
 def test_samples_farther_apart_than_the_run_is_long(engine: Engine) -> None:
@@ -265,7 +271,7 @@ def test_the_smallest_timeout_is_the_largest(engine: Engine) -> None:
         engine, simple("5 packets", loss("30 %")), [flow(transport)], "100 s", sample_interval="1 s"
     )
     assert set(column(result, "samples", "rto_s")) == {1.0}
-    assert one(result, "flows", "timeouts") > 10
+    assert value_of(result, "flows", "timeouts") > 10
     assert delivered(result) > 0
 
 
@@ -291,8 +297,8 @@ def test_a_flow_without_hops(engine: Engine) -> None:
 @pytest.mark.parametrize("start", ["10 s", "20 s"])
 def test_a_flow_that_starts_at_the_end_or_after(engine: Engine, start: str) -> None:
     result = run(engine, simple(), [flow(tcp(), start=start)], "10 s")
-    assert one(result, "flows", "measured_s") == 0
-    assert np.isnan(one(result, "flows", "goodput_bit_per_s"))
+    assert value_of(result, "flows", "measured_s") == 0
+    assert np.isnan(value_of(result, "flows", "goodput_bit_per_s"))
 
 
 @pytest.mark.parametrize("stop", ["4 s", "5 s"])
@@ -303,8 +309,8 @@ def test_a_flow_that_stops_before_it_starts(engine: Engine, stop: str) -> None:
 
 def test_a_transfer_that_is_stopped(engine: Engine) -> None:
     result = run(engine, simple(), [flow(tcp(), traffic=transfer("1 GB"), stop="1 s")], "10 s")
-    assert one(result, "flows", "end_s") == 1
-    assert np.isnan(one(result, "flows", "completion_time_s"))
+    assert value_of(result, "flows", "end_s") == 1
+    assert np.isnan(value_of(result, "flows", "completion_time_s"))
     assert 0 < delivered(result) < 10e6 / 8 * 1.1
 
 
@@ -322,7 +328,7 @@ def test_a_thousand_flows_in_one_nanosecond(engine: Engine) -> None:
 def test_a_route_through_the_same_hop_twice(engine: Engine) -> None:
     result = run(engine, simple(), [flow(tcp(), route=["out", "out"])], "10 s")
     # Every packet takes the link twice.
-    assert 2e6 < one(result, "flows", "throughput_bit_per_s") < 5e6
+    assert 2e6 < value_of(result, "flows", "throughput_bit_per_s") < 5e6
 
 
 def test_the_same_hop_there_and_back(engine: Engine) -> None:
@@ -332,7 +338,7 @@ def test_the_same_hop_there_and_back(engine: Engine) -> None:
         [flow(tcp()) | {"return": ["out"]}],
         "10 s",
     )
-    assert one(result, "flows", "goodput_bit_per_s") > 2e6
+    assert value_of(result, "flows", "goodput_bit_per_s") > 2e6
 
 
 def test_the_same_hop_at_once_and_for_ever(engine: Engine) -> None:
@@ -356,7 +362,7 @@ def test_jitter_larger_than_the_delay(engine: Engine, recovery: str) -> None:
     result = run(engine, simple("50 packets", jitter), [flow(tcp(recovery=recovery))], "20 s")
     # Reordering looks like loss and causes retransmissions, but nothing is lost.
     assert delivered(result) > 100_000
-    assert one(result, "flows", "retransmitted_packets") > 0
+    assert value_of(result, "flows", "retransmitted_packets") > 0
     assert at_end(result, "drops_queue") == at_end(result, "drops_impairment") == 0
 
 

@@ -38,7 +38,10 @@ def since_warmup(result: Result, name: str) -> float:
     grown = [
         counts[-1] - counts[np.searchsorted(times, 20)]
         for times, counts in (
-            [column(result, "hops", of, hop="out", replicate=number) for of in ("time_s", name)]
+            [
+                column(result, "hops", column_name, hop="out", replicate=number)
+                for column_name in ("time_s", name)
+            ]
             for number in range(REPLICATES)
         )
     ]

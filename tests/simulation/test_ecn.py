@@ -12,7 +12,7 @@ from ackclock.models import dctcp_step
 
 from . import laws
 from .paths import Tree, flow, path, scenario, tcp
-from .rows import at_end, column, goodput, one
+from .rows import at_end, column, goodput, value_of
 
 #: 10 000 packets of 1250 bytes per second, with 1210 bytes of payload.
 RATE = "100 Mbit/s"
@@ -49,7 +49,7 @@ def test_one_dctcp_flow_behind_a_step_has_the_queue_of_its_model() -> None:
     queue = waiting(result, 1.0)
     assert queue.max() == pytest.approx(expected["largest_queue"], abs=2)
     assert queue.min() == pytest.approx(expected["smallest_queue"], abs=2)
-    assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(96.8e6, rel=1e-3)
+    assert value_of(result, "flows", "goodput_bit_per_s") == pytest.approx(96.8e6, rel=1e-3)
     share = at_end(result, "marks") / at_end(result, "departures")
     assert share == pytest.approx(expected["alpha"], rel=0.1)
 
@@ -75,7 +75,7 @@ def test_a_flow_that_keeps_more_after_a_mark_uses_more_of_a_link_with_a_short_qu
         transport = tcp(control, "rfc", ecn=True, delayed_ack={"every": "1 segment"}, **SEGMENT)
         hops = path(RATE, "20 ms", step("1 packet"))
         run = scenario(hops, [flow(transport)], "60 s", warmup="20 s")
-        return one(simulate(run), "flows", "goodput_bit_per_s") / 96.8e6
+        return value_of(simulate(run), "flows", "goodput_bit_per_s") / 96.8e6
 
     # The queue of a packet and the round trip of a reaction make the peak exceed the pipe a little.
     assert utilisation(0.5) == pytest.approx(0.75, abs=0.02)

@@ -137,9 +137,9 @@ def test_the_same_command_goes_on_and_the_result_is_as_if_made_at_once(
     assert not list(Path("run").glob(f"{FOLDER}*")), "what was kept goes when the result is whole"
     whole = CliRunner().invoke(cli, ["simulate", *arguments, "-o", "whole"])
     assert whole.exit_code == 0
-    one, other = Result.load("run"), Result.load("whole")
+    resumed, other = Result.load("run"), Result.load("whole")
     for table in ("flows", "samples", "hops", "events"):
-        assert one.tables[table].equals(other.tables[table])
+        assert resumed.tables[table].equals(other.tables[table])
 
 
 @pytest.mark.long

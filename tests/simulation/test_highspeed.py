@@ -46,9 +46,9 @@ def mean_window(p: float, response: str) -> Interval:
 @pytest.mark.parametrize("p", LOSSES)
 def test_the_mean_window_is_that_of_the_response_function(p: float) -> None:
     """Within 4 %: w(p) is for evenly spaced losses; for independent ones it is within 1 %."""
-    found = mean_window(p, "formula")
-    assert found.half_width < 0.02
-    assert found.mean == pytest.approx(1, abs=0.04)
+    ratio = mean_window(p, "formula")
+    assert ratio.half_width < 0.02
+    assert ratio.mean == pytest.approx(1, abs=0.04)
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ from ackclock.metrics import interval
 
 from . import laws
 from .paths import RECOVERIES, Tree, flow, hop, loss, path, scenario, tcp, udp
-from .rows import at_end, column, goodput, one
+from .rows import at_end, column, goodput, value_of
 
 
 def test_little_s_law_in_a_tcp_flow_s_queue() -> None:
@@ -27,7 +27,7 @@ def test_little_s_law_in_a_tcp_flow_s_queue() -> None:
     # An interval that is not a simple fraction of the saw-tooth's rounds.
     result = simulate(scenario(hops, [flow(transport)], "300 s", sample_interval="7.3 ms"))
     arrived = at_end(result, "arrivals") - at_end(result, "drops_queue")
-    mean_wait = one(result, "flows", "rtt_mean_s") - one(result, "flows", "rtt_min_s")
+    mean_wait = value_of(result, "flows", "rtt_mean_s") - value_of(result, "flows", "rtt_min_s")
     backlog = column(result, "hops", "backlog_packets", hop="out").mean()
     assert backlog == pytest.approx(arrived / 300 * mean_wait, rel=0.02)
     assert backlog > 10
@@ -350,10 +350,12 @@ def test_every_kind_of_queue_is_drawn() -> None:
         drawn.add(hop["queue"]["kind"])
 
     draw()
-    assert drawn == {one["name"] for one in registry()["queues"]}
+    assert drawn == {element["name"] for element in registry()["queues"]}
 
 
-EVERY_CONTROL = st.sampled_from([one["name"] for one in registry()["controls"] if one["simulated"]])
+EVERY_CONTROL = st.sampled_from(
+    [element["name"] for element in registry()["controls"] if element["simulated"]]
+)
 EVERY_TRANSPORT = st.one_of(
     st.builds(
         lambda transport, control, ecn, codepoint: (
@@ -389,7 +391,7 @@ def test_nothing_appears_or_vanishes_whatever_the_elements(
 
 
 def _check(hops: tuple[Tree, Tree], flows: list) -> None:
-    described = [{"name": name, **one} for name, one in zip("ab", hops, strict=True)]
+    described = [{"name": name, **drawn} for name, drawn in zip("ab", hops, strict=True)]
     senders = [
         {
             "name": f"f{number}",
@@ -403,7 +405,7 @@ def _check(hops: tuple[Tree, Tree], flows: list) -> None:
     ]
     media = (
         {"shared_media": [{"name": "cell", "kind": "edca"}]}
-        if any(one["link"]["kind"] == "edca" for one in hops)
+        if any(drawn["link"]["kind"] == "edca" for drawn in hops)
         else {}
     )
     tree = scenario(described, senders, "1 s", sample_interval="13 ms", **media).tree
@@ -567,7 +569,7 @@ def test_more_buffer_is_more_delay_and_fewer_drops() -> None:
             sweep=sweep,
         )
     )
-    delay = [one(result, "flows", "rtt_mean_s", point=point) for point in range(4)]
+    delay = [value_of(result, "flows", "rtt_mean_s", point=point) for point in range(4)]
     used = [goodput(result, point=point)[0] for point in range(4)]
     assert all(np.diff(delay) > 0), delay
     assert all(np.diff(used) >= -1e-4 * 10e6), used
@@ -580,14 +582,14 @@ def test_acks_queue_on_their_way_like_anything_else() -> None:
     waiting = column(result, "hops", "backlog_packets", hop="back")
     assert waiting.max() == 20
     assert at_end(result, "busy_s", hop="back") > 55
-    assert one(result, "flows", "rtt_mean_s") > 0.1
+    assert value_of(result, "flows", "rtt_mean_s") > 0.1
 
 
 def test_lost_acks_cost_little_and_lost_data_much() -> None:
     def rate(applies: str) -> float:
         spoilt = [
-            dict(one, impairments=[loss("3 %", applies=applies)])
-            for one in path("10 Mbit/s", "20 ms", "100 packets")
+            dict(plain, impairments=[loss("3 %", applies=applies)])
+            for plain in path("10 Mbit/s", "20 ms", "100 packets")
         ]
         return goodput(
             simulate(scenario(spoilt, [flow(tcp())], "60 s", warmup="5 s", replicates=3))

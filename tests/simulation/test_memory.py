@@ -34,12 +34,12 @@ def many(count: int, transport: dict, traffic: dict) -> Scenario:
     return scenario(path("10 Mbit/s", "10 ms", "100 packets"), flows, "5 s")
 
 
-def needed(one: Scenario, monkeypatch: pytest.MonkeyPatch) -> float:
+def needed(many_flows: Scenario, monkeypatch: pytest.MonkeyPatch) -> float:
     """Returns the gigabytes that the run needs, by its refusal."""
     with monkeypatch.context() as patch:
         patch.setattr("ackclock.run.simulation.free_bytes", lambda: 0)
         with pytest.raises(LackingError) as caught:
-            simulate(one, threads=1)
+            simulate(many_flows, threads=1)
     words = caught.value.message.split()
     return float(words[words.index("GB") - 1])
 
@@ -52,11 +52,11 @@ def test_the_estimate_is_what_a_run_of_many_flows_takes(
 ) -> None:
     """From a half to 1.1 times: a close lower bound, as the number of packets is unknown before."""
     kinds = {"tcp": (tcp(), {"kind": "bulk"}), "udp": (udp(), {"kind": "cbr", "rate": "1 kbit/s"})}
-    one = many(100_000, *kinds[transport])
+    many_flows = many(100_000, *kinds[transport])
     command = [sys.executable, "-c", GROWTH]
     grown = int(
         subprocess.run(
-            command, input=json.dumps(one.tree), check=True, capture_output=True, text=True
+            command, input=json.dumps(many_flows.tree), check=True, capture_output=True, text=True
         ).stdout
     )
     # The number is rounded to a tenth of a gigabyte: that of ten times as many flows is sharper.
@@ -114,11 +114,11 @@ def test_where_nothing_says_nothing_is_known(tmp_path: Path) -> None:
 
 def test_finished_runs_need_no_memory() -> None:
     """Of a thousand replicates only the last is left, so the memory of one is enough."""
-    one = many(20, tcp(), {"kind": "bulk"}).replace({"duration": "200 ms", "warmup": "0 s"})
-    point = one.replace({"replicates": 1000}).tree
+    base = many(20, tcp(), {"kind": "bulk"}).replace({"duration": "200 ms", "warmup": "0 s"})
+    point = base.replace({"replicates": 1000}).tree
     more = {"threads": 1, "packets": False, "pcap_folder": None, "take": None, "progress": None}
     finished = [(0, replicate) for replicate in range(999)]
-    outcome = engine.simulate([point], one.folder, memory=10_000_000, finished=finished, **more)
+    outcome = engine.simulate([point], base.folder, memory=10_000_000, finished=finished, **more)
     assert outcome["keys"] == [(0, 999)]
     with pytest.raises(LackingError):
-        engine.simulate([point], one.folder, memory=10_000_000, finished=[], **more)
+        engine.simulate([point], base.folder, memory=10_000_000, finished=[], **more)

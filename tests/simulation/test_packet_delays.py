@@ -28,8 +28,8 @@ def overloaded(queue: Tree, **more: object) -> Result:
 
 def quantile(result: Result, share: float, subject: str) -> float:
     """Returns a quantile in ms."""
-    found = summarise(result, packet_delay_quantile(share))
-    (interval,) = [one.interval for one in found if one.subject == subject]
+    summaries = summarise(result, packet_delay_quantile(share))
+    (interval,) = [summary.interval for summary in summaries if summary.subject == subject]
     return interval.mean * 1e3
 
 
@@ -69,9 +69,9 @@ def test_quantiles_are_those_of_the_packets() -> None:
     hops[0]["packet_delays"] = True
     result = simulate(scenario(hops, senders, "30 s", warmup="5 s", sample_interval="5 ms"))
     (over_time,) = [
-        one.interval.mean * 1e3
-        for one in summarise(result, METRICS["queueing_delay_p50"])
-        if one.subject == "out"
+        summary.interval.mean * 1e3
+        for summary in summarise(result, METRICS["queueing_delay_p50"])
+        if summary.subject == "out"
     ]
     # A link that is always busy serves packets at a constant rate, so that both are nearly equal:
     # within the time of two packets, since the backlog leaves out the packet in service.
@@ -101,7 +101,11 @@ def test_flows_have_delays_of_their_own() -> None:
     assert quantile(result, 0.5, "out/sparse") <= packet_ms * (1 + BUCKET)
     assert quantile(result, 0.99, "out/sparse") <= (1 + 8 * 2) * packet_ms * (1 + BUCKET)
     assert quantile(result, 0.5, "out/greedy") > 2 * packet_ms
-    assert not [one for one in summarise(result, METRICS["packet_delay_p50"]) if "[" in one.subject]
+    assert not [
+        summary
+        for summary in summarise(result, METRICS["packet_delay_p50"])
+        if "[" in summary.subject
+    ]
 
 
 def test_marks_are_a_share_of_arrivals() -> None:
@@ -109,11 +113,14 @@ def test_marks_are_a_share_of_arrivals() -> None:
     hops = path("10 Mbit/s", "20 ms", {"kind": "codel", "ecn": True})
     result = simulate(scenario(hops, senders, "20 s"))
     (share,) = [
-        one.interval.mean for one in summarise(result, METRICS["hop_marks"]) if one.subject == "out"
+        summary.interval.mean
+        for summary in summarise(result, METRICS["hop_marks"])
+        if summary.subject == "out"
     ]
     # The sample at the end of the warm-up, at time 0, is not counted.
     marks, arrivals = (
-        np.ptp(column(result, "hops", of, hop="out")) for of in ("marks", "arrivals")
+        np.ptp(column(result, "hops", column_name, hop="out"))
+        for column_name in ("marks", "arrivals")
     )
     assert share == pytest.approx(marks / arrivals)
     assert share > 0

@@ -73,7 +73,7 @@ def efficiency(result: Result) -> float:
         column(result, "hops", name, hop="out") for name in ("time_s", "capacity_bytes")
     )
     end = time_s.max()
-    before, after = (could_send[time_s == at].mean() for at in (WARMUP_S, end))
+    before, after = (could_send[time_s == moment].mean() for moment in (WARMUP_S, end))
     capacity = 8 * (after - before) / (end - WARMUP_S)
     return float(column(result, "flows", "goodput_bit_per_s").mean() * 500 / 460 / capacity)
 
@@ -118,15 +118,15 @@ def test_the_loop_with_measurements_and_a_coarse_timer(
     psi: float, duration_s: int, expected: tuple[float, float, float]
 ) -> None:
     cells = 48 / 53  # of what ATM carries; not of TCP alone, which has no cells
-    found = [
-        efficiency(run(psi, 10, one, MEASURED, {}, duration_s)) * part
-        for one, part in ((None, 1), (INSTCAP, cells), (EFFCAP, cells))
+    efficiencies = [
+        efficiency(run(psi, 10, algorithm, MEASURED, {}, duration_s)) * part
+        for algorithm, part in ((None, 1), (INSTCAP, cells), (EFFCAP, cells))
     ]
-    assert found == pytest.approx(
+    assert efficiencies == pytest.approx(
         expected, abs=0.014
     )  # two standard errors of the difference, ours being 0.004
     # While the capacity changes within a few round trips, the smallest mean is the better rate.
-    assert (found[2] > found[1]) == (psi < 10)
+    assert (efficiencies[2] > efficiencies[1]) == (psi < 10)
 
 
 @pytest.mark.long

@@ -106,11 +106,11 @@ def test_the_window_swings_between_the_full_path_and_half_of_it(bdp: int, buffer
     before, after = (
         column(result, "events", f"cwnd_{when}_bytes") / 1000 for when in ("before", "after")
     )
-    at = column(result, "events", "kind") == "fast_retransmit"
-    assert before[at] == pytest.approx(np.full(at.sum(), buffer + bdp + 2), abs=0.1)
-    assert after[at] == pytest.approx(np.full(at.sum(), (buffer + bdp + 1) / 2), abs=1)
+    losses = column(result, "events", "kind") == "fast_retransmit"
+    assert before[losses] == pytest.approx(np.full(losses.sum(), buffer + bdp + 2), abs=0.1)
+    assert after[losses] == pytest.approx(np.full(losses.sum(), (buffer + bdp + 1) / 2), abs=1)
     assert column(result, "flows", "timeouts")[0] == 0
-    assert column(result, "hops", "drops_queue", hop="out")[-1] == at.sum()
+    assert column(result, "hops", "drops_queue", hop="out")[-1] == losses.sum()
 
 
 @pytest.mark.parametrize("bdp", BUFFERS)

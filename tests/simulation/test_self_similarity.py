@@ -52,8 +52,8 @@ def estimates(
     series: list[Array], smallest: int = 1, largest: int | None = None
 ) -> tuple[Array, Array]:
     """Returns estimates by variance over time, and by wavelets."""
-    by_variance = [hurst_variance_time(one, smallest, largest).value for one in series]
-    by_wavelet = [hurst_wavelet(one, smallest, largest).value for one in series]
+    by_variance = [hurst_variance_time(values, smallest, largest).value for values in series]
+    by_wavelet = [hurst_wavelet(values, smallest, largest).value for values in series]
     return np.array(by_variance), np.array(by_wavelet)
 
 
@@ -63,11 +63,11 @@ def test_wavelets_are_unbiased_and_variances_biased_downwards(hurst: float) -> N
     series = [gaussian(hurst, 8192, seed) for seed in range(60)]
     by_variance, by_wavelet = (interval(values, 0.9999) for values in estimates(series))
     assert abs(by_wavelet.mean - hurst) < by_wavelet.half_width + 0.003
-    told = hurst_wavelet(series[0]).standard_error
-    found = float(np.std(estimates(series)[1], ddof=1))
+    stated = hurst_wavelet(series[0]).standard_error
+    spread = float(np.std(estimates(series)[1], ddof=1))
     # 60 values determine a standard deviation to 9 %; details are not quite independent, and less
     # so for larger H.
-    assert 0.7 < found / told < 1.6
+    assert 0.7 < spread / stated < 1.6
     assert by_variance.mean < hurst
     assert by_variance.high < hurst or hurst < 0.7, "the larger H, the clearer"
     assert by_variance.mean > hurst - 0.08
@@ -88,9 +88,9 @@ def test_the_slopes_are_those_of_the_definitions() -> None:
     assert alike[0].value == pytest.approx(alike[1].value, abs=1e-9), (
         "neither scale nor level matters"
     )
-    found = hurst_wavelet(noise)
-    assert found.fluctuations[0] == pytest.approx(np.mean((noise[::2] - noise[1::2]) ** 2) / 2)
-    assert (found.scales == 2.0 ** np.arange(found.scales.size)).all()
+    estimate = hurst_wavelet(noise)
+    assert estimate.fluctuations[0] == pytest.approx(np.mean((noise[::2] - noise[1::2]) ** 2) / 2)
+    assert (estimate.scales == 2.0 ** np.arange(estimate.scales.size)).all()
 
 
 def test_too_little_is_refused_in_a_line() -> None:
@@ -121,7 +121,7 @@ def aggregate(law: str, shape: float = 1.5, count: int = SOURCES) -> list[Array]
     series = [
         arrivals_per_interval(result, "out", replicate=number) for number in range(REPLICATES)
     ]
-    assert {one.size for one in series} == {INTERVALS}
+    assert {values.size for values in series} == {INTERVALS}
     return series
 
 
@@ -138,14 +138,14 @@ def test_many_sources_with_heavy_tails_are_self_similar(shape: float) -> None:
     The scales are the same.
     """
     hurst = (3 - shape) / 2
-    found, known = (
+    measured, expected = (
         estimates(aggregate("pareto", shape), SMALLEST, LARGEST),
         estimates(exact(hurst), SMALLEST, LARGEST),
     )
-    for ours, theirs in zip(found, known, strict=True):
+    for ours, theirs in zip(measured, expected, strict=True):
         apart = difference(ours, theirs, 0.99)
         assert apart.low < 0 < apart.high, f"{ours.mean()} where exact noise has {theirs.mean()}"
-    by_wavelet = interval(found[1], 0.99)
+    by_wavelet = interval(measured[1], 0.99)
     assert by_wavelet.low < hurst < by_wavelet.high
     assert by_wavelet.low > 0.5, "and not without memory"
 

@@ -10,7 +10,7 @@ from ackclock import Result, simulate
 from ackclock.metrics import METRICS, interval, summarise
 
 from .paths import Tree, flow, path, scenario, tcp
-from .rows import column, goodput, one
+from .rows import column, goodput, value_of
 
 
 def pair(jitter: str, duration: str) -> Result:
@@ -142,7 +142,7 @@ def test_a_receivers_window_holds_the_rate() -> None:
     result = simulate(
         scenario(path("1 Gbit/s", "50 ms"), [flow(transport)], "100 s", warmup="10 s")
     )
-    round_trip = one(result, "flows", "rtt_min_s")
+    round_trip = value_of(result, "flows", "rtt_min_s")
     assert goodput(result)[0] == pytest.approx(20 * 8000 / round_trip, rel=0.002)
     assert max(column(result, "samples", "in_flight_bytes")) == 20_000
 

@@ -18,7 +18,7 @@ import pytest
 from ackclock import Result, Scenario, models, simulate
 
 from .paths import flow, path, scenario, tcp
-from .rows import column, one
+from .rows import column, value_of
 
 MU, BDP, ROUND_TRIP = 125, 62.5, 0.5
 #: One-way delay: half the round trip, less the packet's service at the link.
@@ -65,7 +65,7 @@ def run(segments: int, buffer: int, d: int) -> Result:
     return simulate(transfer(segments, buffer, d, CLASSIC))
 
 
-def said(
+def answer_of(
     segments: int, buffer: int, d: int, sender: dict[str, object] = CLASSIC
 ) -> dict[str, float]:
     """Returns the model's answer for the scenario."""
@@ -83,13 +83,13 @@ def said(
 
 def completion(result: Result) -> float:
     """Returns the time until the last ACK is back; the table's ends when the last byte arrives."""
-    return float(one(result, "flows", "completion_time_s")) + ONE_WAY
+    return float(value_of(result, "flows", "completion_time_s")) + ONE_WAY
 
 
 @pytest.mark.parametrize(("buffer", "d"), OVERFLOWS)
 def test_the_overflow_packet_by_packet(buffer: int, d: int) -> None:
     threshold, lost, retransmits = OVERFLOWS[buffer, d]
-    result, says = run(5000, buffer, d), said(5000, buffer, d)
+    result, says = run(5000, buffer, d), answer_of(5000, buffer, d)
     [timeout, *_] = column(result, "events", "time_s", kind="timeout")
     assert column(result, "events", "ssthresh_after_bytes", kind="timeout")[
         0
@@ -112,7 +112,7 @@ def test_the_overflow_packet_by_packet(buffer: int, d: int) -> None:
 @pytest.mark.parametrize("segments", [1, 2, 3, 10, 60, 63, 64, 100, 103, 150, 200, 264])
 def test_a_slow_start_without_loss_takes_as_long_as_the_model_says(segments: int) -> None:
     for buffer in (20, 70):
-        says = said(segments, buffer, 1)
+        says = answer_of(segments, buffer, 1)
         if segments <= says["overflow_segments"]:
             assert completion(run(segments, buffer, 1)) == pytest.approx(says["time"], rel=1e-3)
 
@@ -133,14 +133,14 @@ def test_transfers_take_about_as_long_as_the_model_says(
     # Sizes away from the jump.
     for segments in sizes:
         assert completion(run(segments, buffer, d)) == pytest.approx(
-            said(segments, buffer, d)["time"], rel=0.25
+            answer_of(segments, buffer, d)["time"], rel=0.25
         )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("buffer", "d"), JUMPS)
 def test_a_transfer_that_overflows_the_queue_is_slower_by_a_quarter(buffer: int, d: int) -> None:
-    jump = said(1, buffer, d)["overflow_segments"]
+    jump = answer_of(1, buffer, d)["overflow_segments"]
     assert jump == pytest.approx(JUMPS[buffer, d], abs=0.51)
     before, after = (
         size / completion(run(size, buffer, d)) for size in (round(0.9 * jump), round(1.15 * jump))
@@ -155,7 +155,7 @@ def test_senders_that_need_no_timer(buffer: int, d: int, sender: dict[str, objec
     for segments in (200, 300, 400, 600):
         result, says = (
             simulate(transfer(segments, buffer, d, sender)),
-            said(segments, buffer, d, sender),
+            answer_of(segments, buffer, d, sender),
         )
         assert completion(result) == pytest.approx(says["time"], rel=0.25)
         if (

@@ -35,11 +35,11 @@ def test_the_file_has_no_other_numbers() -> None:
 @pytest.mark.parametrize("name", snapshots.CASES)
 def test_the_numbers_make_sense(name: str) -> None:
     lossy, clean = result(name), result(name, "0 %")
-    for one in (lossy, clean):
-        laws.check(one)
-        assert (goodput(one) > 0).all()
+    for run in (lossy, clean):
+        laws.check(run)
+        assert (goodput(run) > 0).all()
         # A packet may have been in flight at the end of the warm-up.
-        assert (column(one, "flows", "throughput_bit_per_s") <= 10e6 + 8 * 1040 / 55).all()
+        assert (column(run, "flows", "throughput_bit_per_s") <= 10e6 + 8 * 1040 / 55).all()
     assert goodput(lossy).mean() < goodput(clean).mean(), "throughput falls with loss"
     sent, again, timeouts = (
         column(lossy, "flows", name)

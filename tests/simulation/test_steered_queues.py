@@ -58,9 +58,9 @@ def test_five_renos_are_where_the_square_root_law_says(queue: Tree) -> None:
     expected = predicted(resolved, "steered_queue")["loss_rate"]
     assert drop_share(result, 60) == pytest.approx(expected, rel=0.25)
     (delay,) = [
-        one.interval.mean
-        for one in summarise(result, METRICS["queueing_delay"])
-        if one.subject == "out"
+        summary.interval.mean
+        for summary in summarise(result, METRICS["queueing_delay"])
+        if summary.subject == "out"
     ]
     assert delay == pytest.approx(0.015, rel=0.25)
 
@@ -82,9 +82,9 @@ def test_codel_has_one_signal_in_a_cycle(arithmetic: str) -> None:
     cuts = cuts[cuts > 100]
     assert np.diff(cuts).mean() == pytest.approx(says["period"], rel=0.1)
     (busy,) = [
-        one.interval.mean
-        for one in summarise(result, METRICS["utilisation"])
-        if one.subject == "out"
+        summary.interval.mean
+        for summary in summarise(result, METRICS["utilisation"])
+        if summary.subject == "out"
     ]
     assert busy == pytest.approx(says["utilisation"], rel=0.05)
 
@@ -125,8 +125,8 @@ def test_dualpi2_shares_the_link_as_its_coupling_says() -> None:
         rate=4e7 / 12_000, rtt=0.01, low_latency_delay=0.0005
     )
     for name, output in (("low", "low_latency_rate"), ("reno", "classic_rate")):
-        found = goodput(result, flow=name).mean() / (1460 * 8)
-        assert found == pytest.approx(float(says[output]), rel=0.2), name
+        rate = goodput(result, flow=name).mean() / (1460 * 8)
+        assert rate == pytest.approx(float(says[output]), rel=0.2), name
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_neither_queue_of_dualpi2_starves(arithmetic: str, control: str) -> None
 @both
 def test_the_low_latency_queue_of_dualpi2_is_short(arithmetic: str, control: str) -> None:
     """Half of the packets of the scalable flow wait for less than the thresholds of 0.8 or 1 ms."""
-    found = summarise(_coexisting(arithmetic, control), METRICS["packet_delay_p50"])
-    delays = {one.subject: one.interval.mean for one in found}
+    summaries = summarise(_coexisting(arithmetic, control), METRICS["packet_delay_p50"])
+    delays = {summary.subject: summary.interval.mean for summary in summaries}
     assert delays["out[low_latency]"] < 0.001
     assert delays["out[classic]"] == pytest.approx(0.015, rel=0.5)

@@ -32,8 +32,8 @@ def variation(result: Result, flow: str = "main") -> NDArray:
 
     It is a mean over instances.
     """
-    what = rate_cov(1.0, "delivered")
-    return np.array(list(by_replicate(result, what)[0, flow].values()))
+    metric = rate_cov(1.0, "delivered")
+    return np.array(list(by_replicate(result, metric)[0, flow].values()))
 
 
 @pytest.mark.slow
@@ -124,8 +124,8 @@ def test_a_blackout_of_30_s_slows_down_and_is_recovered_from(side: str) -> None:
     times = {"warmup": "20 s", "sample_interval": "1 s"}
     result = simulate(scenario(hops, [flow(tfrc(side))], "240 s", **times, replicates=3))
     last, recovered_s = (
-        np.array(list(by_replicate(result, outage_of(what, 60, 90, 1.0))[0, "main"].values()))
-        for what in ("last", "recovered_s")
+        np.array(list(by_replicate(result, outage_of(quantity, 60, 90, 1.0))[0, "main"].values()))
+        for quantity in ("last", "recovered_s")
     )
     # Halved each 4 R = 0.2 s at first, later each time that two packets would have taken.
     assert (last < 0.02).all()
@@ -147,9 +147,9 @@ def test_persistent_loss_halves_the_rate_in_about_five_round_trips() -> None:
     result = simulate(scenario(hops, [flow(tfrc(damping=False))], "110 s", **times, replicates=20))
     halved = []
     for replicate in range(20):
-        of = {"flow": "main", "replicate": replicate}
+        key = {"flow": "main", "replicate": replicate}
         times_s, allowed = (
-            column(result, "samples", name, **of) for name in ("time_s", "allowed_rate_bit_per_s")
+            column(result, "samples", name, **key) for name in ("time_s", "allowed_rate_bit_per_s")
         )
         before = allowed[times_s < 100 + 1e-6][-1]
         after = times_s[(times_s > 100) & (allowed <= before / 2)]

@@ -40,26 +40,26 @@ def test_a_blackout_slows_it_down_and_five_rounds_get_over_it() -> None:
         times, allowed, delivered = (
             np.array(
                 [
-                    column(result, "samples", name, replicate=replicate, instance=one)
-                    for one in range(FLOWS)
+                    column(result, "samples", name, replicate=replicate, instance=instance)
+                    for instance in range(FLOWS)
                 ]
             )
             for name in ("time_s", "allowed_rate_bit_per_s", "delivered_bytes")
         )
 
-        def at(moment: float, times: NDArray = times[0]) -> int:
+        def row_at(moment: float, times: NDArray = times[0]) -> int:
             return int(np.searchsorted(times, moment - 1e-6))
 
-        before = allowed[:, at(FROM_S - 10 * ROUND_S) : at(FROM_S)].max(axis=1)
-        assert (allowed[:, at(FROM_S) : at(UNTIL_S)].max(axis=1) <= before).all()
+        before = allowed[:, row_at(FROM_S - 10 * ROUND_S) : row_at(FROM_S)].max(axis=1)
+        assert (allowed[:, row_at(FROM_S) : row_at(UNTIL_S)].max(axis=1) <= before).all()
         # The round in which it began, and one more: everything since is lost, and each round sends
         # one packet.
-        within = allowed[:, at(FROM_S + 2 * ROUND_S + 0.5) : at(UNTIL_S)]
+        within = allowed[:, row_at(FROM_S + 2 * ROUND_S + 0.5) : row_at(UNTIL_S)]
         np.testing.assert_allclose(within, 8 * PACKET_BYTES / ROUND_S)
         # The first round after it begins within a round's time. From one packet, five rounds give
         # at least 16 a second.
         after = UNTIL_S + 6 * ROUND_S + 0.2
-        assert allowed[:, at(after)].sum() >= 0.9 * RATE_BIT_PER_S
-        goodput = (delivered[:, at(after + 10)] - delivered[:, at(after)]).sum() / 10
-        usual = (delivered[:, at(FROM_S)] - delivered[:, at(FROM_S - 20)]).sum() / 20
+        assert allowed[:, row_at(after)].sum() >= 0.9 * RATE_BIT_PER_S
+        goodput = (delivered[:, row_at(after + 10)] - delivered[:, row_at(after)]).sum() / 10
+        usual = (delivered[:, row_at(FROM_S)] - delivered[:, row_at(FROM_S - 20)]).sum() / 20
         assert goodput >= 0.9 * usual

@@ -10,7 +10,7 @@ from ackclock import simulate
 
 from . import laws
 from .paths import RECOVERIES, flow, loss, path, scenario, tcp
-from .rows import column, one
+from .rows import column, value_of
 
 #: A round trip without serialisation, and one way.
 ROUND_TRIP, ONE_WAY = 0.04, 0.02
@@ -69,8 +69,8 @@ def test_a_window_for_all_of_it_takes_exactly_the_bound(size: int, handshake: bo
     flows = [flow(transport, traffic=transfer(size))]
     result = simulate(scenario(path("10 Mbit/s", "20 ms"), flows, "10 s"))
     expected = bound(size, handshake=handshake)
-    assert one(result, "flows", "completion_time_s") == pytest.approx(expected, abs=3e-9)
-    assert one(result, "flows", "retransmitted_packets") == 0
+    assert value_of(result, "flows", "completion_time_s") == pytest.approx(expected, abs=3e-9)
+    assert value_of(result, "flows", "retransmitted_packets") == 0
 
 
 @pytest.mark.parametrize("segments", [1, 10, 11, 30, 31, 70, 71, 150, 151])
@@ -80,7 +80,7 @@ def test_slow_start_takes_as_many_round_trips_as_it_must(segments: int) -> None:
     flows = [flow(transport, traffic=transfer(1000 * segments))]
     result = simulate(scenario(path("400 Gbit/s", "20 ms"), flows, "10 s"))
     rounds = math.ceil(math.log2(segments / 10 + 1))
-    assert one(result, "flows", "completion_time_s") == pytest.approx(
+    assert value_of(result, "flows", "completion_time_s") == pytest.approx(
         (rounds - 1) * ROUND_TRIP + ONE_WAY, abs=1e-5
     )
 
@@ -94,7 +94,9 @@ def test_a_larger_transfer_takes_longer() -> None:
             path("10 Mbit/s", "20 ms", "50 packets", loss("0.5 %")), flows, "2000 s", sweep=sweep
         )
     )
-    times = [one(result, "flows", "completion_time_s", point=point) for point in range(len(sizes))]
+    times = [
+        value_of(result, "flows", "completion_time_s", point=point) for point in range(len(sizes))
+    ]
     assert times == sorted(times)
     assert all(
         time >= bound(1000 * size, handshake=True) for time, size in zip(times, sizes, strict=True)

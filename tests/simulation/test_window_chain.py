@@ -94,15 +94,15 @@ def segments_per_round(p: float, cap: int | None) -> float:
 def in_avoidance(p: float, cap: int | None, growth: str = PER_WINDOW) -> Interval:
     """Returns segments sent per round of congestion avoidance, over the chain's."""
     runs = simulated(p, cap, growth)
-    return interval([one.avoidance.mean() / segments_per_round(one.loss, cap) for one in runs])
+    return interval([run.avoidance.mean() / segments_per_round(run.loss, cap) for run in runs])
 
 
 def with_reactions(p: float) -> Interval:
     """Returns segments sent per round of any kind, over the chain's, without a cap."""
     return interval(
         [
-            one.sent.mean() / segments_per_round(one.loss, None)
-            for one in simulated(p, None, PER_WINDOW)
+            run.sent.mean() / segments_per_round(run.loss, None)
+            for run in simulated(p, None, PER_WINDOW)
         ]
     )
 
@@ -115,11 +115,11 @@ def distance(p: float, cap: int | None, growth: str = PER_WINDOW) -> float:
     """
     solved = chain(p, cap)
     expected = solved.law("time", aimd_chain.rtt.constant(ROUND_TRIP))
-    sent = np.concatenate([one.avoidance for one in simulated(p, cap, growth)])
+    sent = np.concatenate([run.avoidance for run in simulated(p, cap, growth)])
     top = max(int(solved.windows[-1]), sent.max())
-    found = np.bincount(sent, minlength=top + 1) / len(sent)
-    found[solved.windows.astype(int)] -= expected
-    return float(np.abs(found).sum() / 2)
+    shares = np.bincount(sent, minlength=top + 1) / len(sent)
+    shares[solved.windows.astype(int)] -= expected
+    return float(np.abs(shares).sum() / 2)
 
 
 @pytest.mark.long
@@ -146,10 +146,10 @@ def test_windows_are_distributed_as_the_chain_says(p: float, cap: int | None) ->
 @pytest.mark.parametrize("p", [0.0005, 0.02])
 def test_the_distance_tells_laws_apart(p: float) -> None:
     """With a tenth more loss, or the law of segments, the distance exceeds the simulation's."""
-    of = chain(p, None)
+    solved = chain(p, None)
     more = aimd_chain.solve(aimd_chain.Bernoulli(1.1 * p), 12 / math.sqrt(p))
-    for other in (more.law("round"), of.law("segment")):
-        assert np.abs(of.law("round") - other).sum() / 2 > 1.3 * distance(p, None)
+    for other in (more.law("round"), solved.law("segment")):
+        assert np.abs(solved.law("round") - other).sum() / 2 > 1.3 * distance(p, None)
 
 
 @pytest.mark.long
@@ -179,16 +179,16 @@ def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
     from below.
     """
     runs = simulated(p, None, PER_WINDOW)
-    whole = interval([one.sent.mean() / one.avoidance.mean() for one in runs])
+    whole = interval([run.sent.mean() / run.avoidance.mean() for run in runs])
     silence = 1.0 / ROUND_TRIP
-    found, upper = whole.mean, account(chain(p, None), p, silence)
-    assert found - whole.half_width < upper.ratio
+    ratio, upper = whole.mean, account(chain(p, None), p, silence)
+    assert ratio - whole.half_width < upper.ratio
     if p <= 0.02:
-        assert found > upper.ratio - upper.losses**2 - whole.half_width
+        assert ratio > upper.ratio - upper.losses**2 - whole.half_width
     lower = aimd_chain.timeouts.renewal_rate(
         chain(p, None), p, aimd_chain.rtt.constant(1.0), silence
     )
-    assert found > lower / segments_per_round(p, None)
+    assert ratio > lower / segments_per_round(p, None)
 
 
 @pytest.mark.long
@@ -200,8 +200,8 @@ def test_the_guide_says_what_is_measured(p: float) -> None:
     ]
     segments, alone, capped, differs, counted = row.strip("| ").split(" | ")[1:]
     assert float(segments) == pytest.approx(segments_per_round(p, None), abs=0.06)
-    for said, cap in ((alone, None), (capped, CAPS[1])):
-        mean, half_width = (float(number) for number in said.split(" ± "))
+    for cell, cap in ((alone, None), (capped, CAPS[1])):
+        mean, half_width = (float(number) for number in cell.split(" ± "))
         measured = in_avoidance(p, cap)
         assert mean == pytest.approx(measured.mean, abs=0.001)
         assert half_width == pytest.approx(measured.half_width, abs=0.001)
@@ -224,9 +224,9 @@ class Steps(NamedTuple):
 
 
 def steps(p: float) -> Steps:
-    found = []
-    for one in simulated(p, None, PER_WINDOW):
-        avoiding, sent = one.phase == rounds.AVOIDANCE, one.sent
+    by_run = []
+    for run in simulated(p, None, PER_WINDOW):
+        avoiding, sent = run.phase == rounds.AVOIDANCE, run.sent
         changes = np.flatnonzero(np.diff(avoiding))
         ends, starts = changes[avoiding[changes]], changes[~avoiding[changes]] + 1
         starts = starts[np.searchsorted(starts, ends[0]) :]
@@ -234,8 +234,8 @@ def steps(p: float) -> Steps:
         ends, starts = ends[:pairs], starts[:pairs]
         start = sent[starts] - np.maximum(sent[ends] // 2, 2)
         growth = np.diff(sent)[avoiding[:-1] & avoiding[1:]]
-        found.append((growth, start, one.phase[starts - 1] == rounds.TIMEOUT))
-    return Steps(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        by_run.append((growth, start, run.phase[starts - 1] == rounds.TIMEOUT))
+    return Steps(*(np.concatenate(part) for part in zip(*by_run, strict=True)))
 
 
 @pytest.mark.long
@@ -275,7 +275,7 @@ def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
         return float(pftk.full(p, 1.0, 1e-9, cap, b=1))  # timeouts that take no time
 
     ratio = interval(
-        [one.avoidance.mean() / rate(one.loss) for one in simulated(p, cap, PER_WINDOW)]
+        [run.avoidance.mean() / rate(run.loss) for run in simulated(p, cap, PER_WINDOW)]
     )
     limit = 1.31 / math.sqrt(1.5)
     if cap is not None:

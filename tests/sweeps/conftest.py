@@ -14,7 +14,7 @@ class InThisProcess:
 
     capacity = 1
 
-    def __init__(self, plan: Plan, _of: object) -> None:
+    def __init__(self, plan: Plan, _processes: object) -> None:
         self._plan = plan
         self._waiting: deque[Batch] = deque()
 

@@ -67,9 +67,9 @@ def in_order(table: pa.Table) -> list[dict[str, Any]]:
     keys = ("point", "replicate", "method", "flow", "instance", "metric", "subject")
     names = [name for name in keys if name in table.column_names]
     plain = table.set_column(0, "point", table["point"])
-    for at, field in enumerate(plain.schema):
+    for index, field in enumerate(plain.schema):
         if pa.types.is_dictionary(field.type):
-            plain = plain.set_column(at, field.name, plain[field.name].cast(pa.string()))
+            plain = plain.set_column(index, field.name, plain[field.name].cast(pa.string()))
     rows: list[dict[str, Any]] = plain.take(
         pc.sort_indices(plain, [(name, "ascending") for name in names])
     ).to_pylist()

@@ -33,17 +33,19 @@ def test_predictions_are_those_of_predict(small: Path) -> None:
     # One number has no replicates.
     assert state["runs"] == {"wanted": 4, "ended": 4, "failed": 0}
     predicted = predict(scenario(), "all")
-    found = Sweep.load("s").table("predictions").to_table()
-    same = found.drop_columns(["method", "reliable", *Store(Path("s")).swept])
+    predictions = Sweep.load("s").table("predictions").to_table()
+    same = predictions.drop_columns(["method", "reliable", *Store(Path("s")).swept])
     keys = [("point", "ascending"), ("flow", "ascending"), ("model", "ascending")]
     want = predicted.tables["predictions"]
     assert same.sort_by(keys).to_pylist() == want.sort_by(keys).to_pylist()
-    told = Sweep.load("s").frame("goodput").to_pylist()
-    assert {row["flows_a_transport_control_kind"] for row in told} == {"reno", "cubic"}
-    assert len(told) == 4
-    for row in told:
+    frame = Sweep.load("s").frame("goodput").to_pylist()
+    assert {row["flows_a_transport_control_kind"] for row in frame} == {"reno", "cubic"}
+    assert len(frame) == 4
+    for row in frame:
         point = predicted.points[row["point"]]["scenario"]
-        rows = [one for one in want.to_pylist() if one["point"] == row["point"]]
+        rows = [
+            prediction for prediction in want.to_pylist() if prediction["point"] == row["point"]
+        ]
         of_best = best(rows, "goodput", point["flows"][0])
         assert of_best is not None
         assert (row["goodput"], row["model"]) == (of_best.value, of_best.model.name)
@@ -59,10 +61,10 @@ def test_another_method_beside_it_changes_no_number(small: Path) -> None:
     alone, both = contents(Path("alone")), contents(Path("both"))
     for name in ("runs", "metrics", "flows"):
         assert [row for row in both[name] if row["method"] == "simulate"] == alone[name]
-    told = answer("sweep", "show", "both", "--where", "method=simulate")
+    shown = answer("sweep", "show", "both", "--where", "method=simulate")
     assert [
         {**row, "model": None, "violated": None} for row in answer("sweep", "show", "alone")
-    ] == told
+    ] == shown
 
 
 @pytest.mark.slow
@@ -190,9 +192,9 @@ def test_metrics_of_a_simulation_are_those_of_its_result() -> None:
 
     plan = Plan.make(scenario(), metrics=["goodput"])
     batch = Batch(((1, 0), (1, 2)), {1: plan.points[1]})
-    found = execute(plan, batch).tables["metrics"].to_pylist()
+    rows = execute(plan, batch).tables["metrics"].to_pylist()
     want = by_replicate(simulate(scenario()), metric("goodput"))[1, "a"]
-    assert {row["replicate"]: row["value"] for row in found} == {0: want[0], 2: want[2]}
+    assert {row["replicate"]: row["value"] for row in rows} == {0: want[0], 2: want[2]}
     with refused("unknown-name", "--method"):
         Plan.make(scenario(), methods=())
 

@@ -47,12 +47,12 @@ def test_the_page_of_a_sweep_answers_and_draws_its_axis(small: Path) -> None:
     assert "--design grid:3 --method predict,simulate --replicates 3" in text
     goodput = data_of(text)["s0-figure-goodput"]
     rows = json.loads(ackclock("sweep", "show", "s", "--json").stdout)
-    told = {
+    values = {
         method: [float(f"{row['goodput'] * 1e-6:.4g}") for row in rows if row["method"] == method]
         for method in ("predict", "simulate")
     }
-    assert shown(goodput) == [told[key["s"]] for key in goodput["keys"]]
-    assert len(told["simulate"]) == 3
+    assert shown(goodput) == [values[key["s"]] for key in goodput["keys"]]
+    assert len(values["simulate"]) == 3
     # The sweep goes on with a page in its folder.
     assert ackclock("sweep", "resume", "s").exit_code == 0
 
@@ -66,7 +66,7 @@ def test_a_prediction_that_violates_an_assumption_is_marked(small: Path) -> None
     text = page(small, "--vary", loss, "--method", "predict,simulate")
     assert "? violates an assumption of the model" in text
     [panel] = data_of(text)["s0-figure-goodput"]["panels"]
-    drawn = {one["s"]: one.get("doubts") for one in panel["series"]}
+    drawn = {series["s"]: series.get("doubts") for series in panel["series"]}
     assert drawn == {"predict": [False, True], "simulate": None}
     assert ackclock("sweep", "show", "s").stdout.count("? ") == 2  # One number, one legend.
 

@@ -37,9 +37,9 @@ def test_what_is_varied_is_read_as_it_is_written(text: str, over: Range | Choice
 
 
 def test_paths_joined_by_commas_get_the_same_value() -> None:
-    one = parse("a.b, c.d=1..2 ms")
-    assert one.paths == ("a.b", "c.d")
-    assert one.assignments("2 ms") == {"a.b": "2 ms", "c.d": "2 ms"}
+    parameter = parse("a.b, c.d=1..2 ms")
+    assert parameter.paths == ("a.b", "c.d")
+    assert parameter.assignments("2 ms") == {"a.b": "2 ms", "c.d": "2 ms"}
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_columns_are_numbers_with_their_unit_in_the_name() -> None:
         {"hops.b.delay": "5 ms", "rate": "10 Mbit/s", "p": "1 %", "kind": "reno", "n": 2},
         {"hops.b.delay": "7.5 ms", "rate": "1 Gbit/s", "p": "2 %", "kind": "cubic", "n": 3},
     ]
-    found = {one.name: list(one.values) for one in columns(points)}
-    assert found == {
+    by_name = {column.name: list(column.values) for column in columns(points)}
+    assert by_name == {
         "hops_b_delay_ms": [5, 7.5],
         "rate_bit_per_s": [1e7, 1e9],
         "p_percent": [1, 2],
@@ -87,11 +87,11 @@ def test_columns_are_numbers_with_their_unit_in_the_name() -> None:
         "n": [2, 3],
     }
     # A unit that only the engine knows is a unit all the same.
-    [one] = columns([{"q": "0.5 BDP"}, {"q": "2 BDP"}])
-    assert (one.name, list(one.values)) == ("q_BDP", [0.5, 2])
+    [column] = columns([{"q": "0.5 BDP"}, {"q": "2 BDP"}])
+    assert (column.name, list(column.values)) == ("q_BDP", [0.5, 2])
     [mixed] = columns([{"q": "0.5 BDP"}, {"q": "2 packets"}])
     assert (mixed.name, mixed.values) == ("q", ["0.5 BDP", "2 packets"])
-    assert [one.name for one in columns([{"f.a-b": 1, "f.a_b": 2}])] == ["f_a_b", "f_a_b_1"]
+    assert [column.name for column in columns([{"f.a-b": 1, "f.a_b": 2}])] == ["f_a_b", "f_a_b_1"]
     [table] = columns([{"c": {"kind": "reno"}}])
     assert table.values == ['{"kind": "reno"}']
 
@@ -117,7 +117,9 @@ TWO = [parse("x=0..1"), parse("y=a,b,c,d")]
 def test_a_grid_is_the_product() -> None:
     grid = designs.parse("grid:3")
     points = list(grid.points(TWO, 1))
-    assert [(one["x"], one["y"]) for one in points] == list(itertools.product([0, 0.5, 1], "abcd"))
+    assert [(point["x"], point["y"]) for point in points] == list(
+        itertools.product([0, 0.5, 1], "abcd")
+    )
     assert grid.count(TWO) == len(points)
 
 
@@ -127,16 +129,16 @@ def test_a_design_is_a_function_of_the_seed(kind: str) -> None:
     first, again, other = (list(design.points(TWO, seed)) for seed in (1, 1, 2))
     assert first == again != other
     assert len(first) == design.count(TWO) == 64
-    x = np.array([one["x"] for one in first])
+    x = np.array([point["x"] for point in first])
     assert ((x >= 0) & (x < 1)).all()
 
 
 def test_latin_and_sobol_cover_each_range_evenly() -> None:
     for kind in ("latin", "sobol"):
-        x = [one["x"] for one in designs.parse(f"{kind}:64").points(TWO, 5)]
+        x = [point["x"] for point in designs.parse(f"{kind}:64").points(TWO, 5)]
         # Values are rounded to six digits, which moves none of them into the next 64th here.
         assert sorted(int(value * 64) for value in x) == list(range(64)), kind
-    y = [one["y"] for one in designs.parse("sobol:64").points(TWO, 5)]
+    y = [point["y"] for point in designs.parse("sobol:64").points(TWO, 5)]
     assert all(y.count(letter) == 16 for letter in "abcd")
 
 
@@ -154,6 +156,6 @@ def test_what_is_no_design_is_refused(text: str, code: str) -> None:
 
 def test_a_design_that_cannot_end_is_refused() -> None:
     with pytest.raises(InputError):
-        designs.parse("grid:1000").count([parse(f"p{at}=0..1") for at in range(3)])
+        designs.parse("grid:1000").count([parse(f"p{number}=0..1") for number in range(3)])
     with refused("out-of-range", "--design"):
         designs.parse("latin:1000001")

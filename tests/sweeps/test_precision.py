@@ -76,17 +76,15 @@ def test_reported_intervals_hold_the_truth(law: str, spread: float, sweeps: int)
     schedule = Schedule(range(sweeps), goal.least, goal)
     used = dict.fromkeys(range(sweeps), 0)
     while runs := schedule.take(1):
-        schedule.report(
-            runs, 0, 0.001 * len(runs),
-            [(point, at, "goodput", "a", values[point][at]) for point, at in runs],
-        )  # fmt: skip
-        for point, at in runs:
-            used[point] = max(used[point], at + 1)
+        rows = [(*run, "goodput", "a", values[run[0]][run[1]]) for run in runs]
+        schedule.report(runs, 0, 0.001 * len(runs), rows)
+        for point, replicate in runs:
+            used[point] = max(used[point], replicate + 1)
     held = 0
     for point, count in used.items():
-        found = goal.interval(values[point][:count])
-        assert count == goal.most or found.half_width <= 0.1 * found.mean
-        held += found.low <= 1 <= found.high
+        estimate = goal.interval(values[point][:count])
+        assert count == goal.most or estimate.half_width <= 0.1 * estimate.mean
+        held += estimate.low <= 1 <= estimate.high
     assert held / sweeps >= 0.94
     assert schedule.narrow + schedule.at_limit == sweeps
     assert schedule.ended == schedule.wanted == sum(used.values())

@@ -46,24 +46,24 @@ def test_a_scenarios_own_sweep_gives_the_rows_of_simulate(small: Path) -> None:
     swept = ["flows_a_transport_control_kind", "hops_b_queue_limit_packets"]
     assert store.swept == swept
     for name in ("flows", "hops", "samples", "events"):
-        found = store.dataset(name).to_table()
-        assert found.column_names[2:6] == [*swept, "method", "reliable"]
+        stored = store.dataset(name).to_table()
+        assert stored.column_names[2:6] == [*swept, "method", "reliable"]
         keys = [("point", "ascending"), ("replicate", "ascending")]
         # Rows of a run keep their order: the sort is stable.
-        same = found.sort_by(keys).drop_columns([*swept, "method", "reliable"])
+        same = stored.sort_by(keys).drop_columns([*swept, "method", "reliable"])
         want = result.tables[name].sort_by(keys)
         assert plain(same) == plain(want), name
     flows = store.dataset("flows").to_table(filter=pa.compute.field("point") == 3)
     assert set(flows[swept[0]].to_pylist()) == {"cubic"}
     assert set(flows[swept[1]].to_pylist()) == {20.0}
     for name in ("goodput", "utilisation", "queueing_delay", "rtt", "loss_rate"):
-        want = {(one.point, one.replicate, one.subject): one.value
-                for one in metric(name).values(result)}  # fmt: skip
-        found = {
+        want = {(value.point, value.replicate, value.subject): value.value
+                for value in metric(name).values(result)}  # fmt: skip
+        values = {
             (row["point"], row["replicate"], row["subject"]): row["value"]
             for row in store.values([name]).to_pylist()
         }
-        assert found == pytest.approx(want, rel=1e-12), name
+        assert values == pytest.approx(want, rel=1e-12), name
 
 
 def plain(table: pa.Table) -> list[dict[str, object]]:
@@ -252,10 +252,10 @@ def test_a_subject_that_a_metric_does_not_have_is_refused_at_once(small: Path, w
 def test_a_metric_is_of_any_of_its_subjects(small: Path) -> None:
     recording = (small, "--set", "hops.b.packet_delays=true", "--replicates", 1, "-o", "s")
     wanted = ("fairness(all flows)", "packet_delay_p99(b/a)", "utilisation(r)")
-    answer("sweep", "run", *recording, *(word for one in wanted for word in ("--metric", one)))
-    for one in wanted:
-        [subject] = {row["subject"] for row in answer("sweep", "show", "s", "--y", one)}
-        assert subject == one.rstrip(")").split("(")[1]
+    answer("sweep", "run", *recording, *(word for name in wanted for word in ("--metric", name)))
+    for name in wanted:
+        [subject] = {row["subject"] for row in answer("sweep", "show", "s", "--y", name)}
+        assert subject == name.rstrip(")").split("(")[1]
     check_refusal(
         ackclock("sweep", "show", "s", "--y", "utilisation(a)"), "unknown-name", "s", "utilisation"
     )
@@ -280,9 +280,9 @@ def test_a_failing_point_is_isolated_named_and_run_again(small: Path) -> None:
     assert state["runs"] == {"wanted": 32, "ended": 32, "failed": 8}
     assert {(row["duration_s"], row["warmup_s"]) for row in state["failures"]} == {(1, 2)}
     assert {row["failure"] for row in state["failures"]} == {"contradiction"}
-    told = ackclock("sweep", "status", "s").stdout
-    assert "failed runs" in told
-    assert "warmup" in told
+    status = ackclock("sweep", "status", "s").stdout
+    assert "failed runs" in status
+    assert "warmup" in status
     assert contents(Path("s"))["flows"]
     first = state["failures"][0]["point"]
     again = ackclock("sweep", "retry", "s", "--point", first, "--json")
@@ -326,7 +326,7 @@ def test_a_simulation_that_does_not_end_costs_its_time_limit_once() -> None:
         scenario().replace({"sweep": {}, "replicates": 30, "sample_interval": "1000 s"}),
         vary=["duration=600 ms,1000000 s,700 ms"], metrics=["goodput"],
     )  # fmt: skip
-    runs = tuple((point, one) for point in range(3) for one in range(30))
+    runs = tuple((point, replicate) for point in range(3) for replicate in range(30))
     batch = Batch(runs, plan.points, 1, 4.0)  # what ends takes milliseconds
     place = Here(plan, 1)
     with contextlib.closing(place):
@@ -335,12 +335,14 @@ def test_a_simulation_that_does_not_end_costs_its_time_limit_once() -> None:
         assert isinstance(answer, Report)
         # Simulations run in turn: those before it are reported, those after it are not.
         assert answer.is_last
-        assert set(answer.seconds) == {*((0, one) for one in range(30)), (1, 0)}
+        assert set(answer.seconds) == {*((0, replicate) for replicate in range(30)), (1, 0)}
         assert answer.failures == {
             (1, 0): Failure("failed", "took longer than 4 s; --time-limit allows more")
         }
         rows = answer.tables["flows"].select(["point", "replicate"]).to_pylist()
-        assert {(row["point"], row["replicate"]) for row in rows} == {(0, one) for one in range(30)}
+        assert {(row["point"], row["replicate"]) for row in rows} == {
+            (0, replicate) for replicate in range(30)
+        }
         # The place goes on with another process.
         place.submit(batch._replace(runs=((2, 0),)))
         _, answer = place.completed()
@@ -423,11 +425,11 @@ def test_an_interrupted_sweep_says_how_to_go_on(
 ) -> None:
     process = sweeping(small, "here:1")
     wait_for_batches(Path("s"), 3, process)
-    for one in signals:
-        process.send_signal(one)
-    _, told = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == code, told
-    [line] = told.decode().splitlines()[-1:]
+    for sent in signals:
+        process.send_signal(sent)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == code, stderr
+    [line] = stderr.decode().splitlines()[-1:]
     assert "ackclock sweep resume s" in line
     assert not list(Path("s").glob("lock-*"))
 
@@ -446,11 +448,11 @@ def test_whatever_is_killed_the_dataset_ends_the_same(small: Path) -> None:
         wait_for_batches(Path("s"), batches + chance.randint(0, 2), process)
         time.sleep(chance.random() / 10)  # A moment within a batch, or while it is written.
         killed = [process.pid] if victim == "driver" else children(process.pid)[:1]
-        for one in killed:
+        for pid in killed:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
-        _, told = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode in (0, -signal.SIGKILL), told
+                os.kill(pid, signal.SIGKILL)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode in (0, -signal.SIGKILL), stderr
         if Path("s/sweep.json").exists():
             assert Store(Path("s")).survey(["runs", "metrics", "flows"]).damage == []
         # A whole batch is never written again.
@@ -512,5 +514,5 @@ def wait_for_batches(folder: Path, count: int, process: "subprocess.Popen[bytes]
 
 
 def children(process: int) -> list[int]:
-    found = Path(f"/proc/{process}/task/{process}/children")
-    return [int(one) for one in found.read_text().split()] if found.exists() else []
+    file = Path(f"/proc/{process}/task/{process}/children")
+    return [int(pid) for pid in file.read_text().split()] if file.exists() else []

@@ -32,18 +32,18 @@ def test_every_run_is_taken_once() -> None:
 
 def test_what_an_earlier_process_ran_is_left_out() -> None:
     schedule = Schedule(range(4), 3)
-    known = [(0, 0), (0, 1), (0, 2), (2, 1)]
-    schedule.restore(known, [])
+    done = [(0, 0), (0, 1), (0, 2), (2, 1)]
+    schedule.restore(done, [])
     runs = [run for batch in drained(schedule) for run in batch]
     everything = {(point, replicate) for point in range(4) for replicate in range(3)}
-    assert sorted(runs) == sorted(everything - set(known))
+    assert sorted(runs) == sorted(everything - set(done))
 
 
 def test_a_lost_run_is_taken_though_later_ones_of_its_point_have_ended() -> None:
     """Four have ended and three are known to be needed, but the sweep is not complete."""
     schedule = Schedule([0], 3, Precision(0.01, least=3, most=5))
-    known = [(0, replicate) for replicate in (0, 2, 3, 4)]
-    schedule.restore(known, [(*key, "goodput", "a", float(key[1])) for key in known])
+    done = [(0, replicate) for replicate in (0, 2, 3, 4)]
+    schedule.restore(done, [(*key, "goodput", "a", float(key[1])) for key in done])
     assert schedule.ended < schedule.wanted
     assert schedule.take(1) == [(0, 1)]
     schedule.report([(0, 1)], 0, 0.01, [(0, 1, "goodput", "a", 1.0)])

@@ -85,14 +85,14 @@ def test_only_what_the_property_needs_is_left() -> None:
 
 
 def test_joined_paths_go_back_together() -> None:
-    shrunk = shrink(FOUND, PARAMETERS, BASE.get, lambda one: one.get("x", 0.5) < 0.3)
+    shrunk = shrink(FOUND, PARAMETERS, BASE.get, lambda point: point.get("x", 0.5) < 0.3)
     assert set(shrunk) == {"x", "y"}
     assert shrunk["x"] == shrunk["y"] < 0.3
 
 
 def test_a_base_value_in_another_unit_is_understood() -> None:
     base = BASE | {"rate": "10000 kbit/s"}
-    shrunk = shrink(FOUND, PARAMETERS, base.get, lambda one: number(one.get("rate", 10)) > 40)
+    shrunk = shrink(FOUND, PARAMETERS, base.get, lambda point: number(point.get("rate", 10)) > 40)
     assert set(shrunk) == {"rate"}
     assert 40 < number(shrunk["rate"]) < 45.9
 
@@ -185,11 +185,11 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
         "sweep", "search", dumbbell, *SEARCH, "--seed", seed, "--budget", 150, "-o", "w", "--json",
     )  # fmt: skip
     assert outcome.exit_code == 0, outcome.stderr
-    found = json.loads(outcome.stdout)
-    assert found["holds"]
-    assert found["share"] >= 0.8
-    assert found["base"]["mean"] > 0.5
-    assert set(found["shrunk"]) < set(found["assignments"])
+    answer = json.loads(outcome.stdout)
+    assert answer["holds"]
+    assert answer["share"] >= 0.8
+    assert answer["base"]["mean"] > 0.5
+    assert set(answer["shrunk"]) < set(answer["assignments"])
     text = Path("w/found.toml").read_text()
     assert len(text.splitlines()) < 40
     # Whoever runs the file alone sees what was said of it.
@@ -199,7 +199,7 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
         rates[row["flow"]].append(row["goodput_bit_per_s"])
     starved = [a < 0.1 * b for a, b in zip(rates["reno"], rates["unfair"], strict=True)]
     assert len(starved) == 20
-    assert sum(starved) / 20 == found["share"]
+    assert sum(starved) / 20 == answer["share"]
     # The same command finds it again without a run; the last line of a killed one is cut short, and
     # another value was changed on the disk.
     lines = Path("w/evaluations.jsonl").read_text()
@@ -211,7 +211,7 @@ def test_a_starving_path_is_found_confirmed_and_shrunk(dumbbell: Path, seed: int
     again = ackclock(
         "sweep", "search", dumbbell, *SEARCH, "--seed", seed, "--budget", 150, "-o", "w", "--json",
     )  # fmt: skip
-    assert json.loads(again.stdout) == found
+    assert json.loads(again.stdout) == answer
 
 
 @pytest.mark.slow
@@ -241,9 +241,9 @@ def test_a_search_goes_on_where_it_was_interrupted(dumbbell: Path) -> None:
         searching.run(asked, Path("s"), InThisProcess, stop)
     kept = Path("s/evaluations.jsonl").read_text()
     assert kept
-    found = searching.run(asked, Path("s"), InThisProcess)
+    outcome = searching.run(asked, Path("s"), InThisProcess)
     assert Path("s/evaluations.jsonl").read_text().startswith(kept)
-    assert searching.run(asked, Path("t"), InThisProcess) == found
+    assert searching.run(asked, Path("t"), InThisProcess) == outcome
 
 
 def test_bad_searches_are_refused_before_a_run(dumbbell: Path) -> None:

@@ -65,9 +65,9 @@ class Sending(Side):
         )
         assert self.process.stderr is not None
         line = self.process.stderr.readline().decode()
-        found = re.fullmatch(r"waiting on (\S+)\n", line)
-        assert found, line
-        self.address = found[1]
+        match = re.fullmatch(r"waiting on (\S+)\n", line)
+        assert match, line
+        self.address = match[1]
 
 
 @pytest.fixture
@@ -118,10 +118,10 @@ def test_made_up_data_arrives(place: Path, run: contextlib.ExitStack, control: s
     sender = sending(
         run, place, *KEY, "--bytes", "200 kB", "--json", "--pcap", "--max-rate", "5 Mbit/s"
     )
-    told = receive(place, sender.address, *KEY, "--control", control, "--json", "--pcap")
+    outcome = receive(place, sender.address, *KEY, "--control", control, "--json", "--pcap")
     code, out, err = sender.finish()
-    assert (told.exit_code, code) == (0, 0), (told.stderr, err)
-    there, here = json.loads(told.stdout), json.loads(out)
+    assert (outcome.exit_code, code) == (0, 0), (outcome.stderr, err)
+    there, here = json.loads(outcome.stdout), json.loads(out)
     assert here["session"]["ending"] == there["session"]["ending"] == "finished"
     assert here["session"]["control"] == there["session"]["control"] == control
     sent, received = Result.load(place / "sent"), Result.load(place / "received")
@@ -197,9 +197,9 @@ def test_a_file_goes_through_pipes(place: Path, run: contextlib.ExitStack, host:
 def test_another_key_is_none(place: Path, run: contextlib.ExitStack) -> None:
     sender = sending(run, place, *KEY, "--bytes", "20 kB", "--json")
     (place / "data").write_bytes(b"of yesterday")
-    told = receive(place, sender.address, "data", "--key-file", "other", "--wait", "1 s")
-    assert told.exit_code == 3
-    assert sender.address in told.stderr.splitlines()[-1]
+    outcome = receive(place, sender.address, "data", "--key-file", "other", "--wait", "1 s")
+    assert outcome.exit_code == 3
+    assert sender.address in outcome.stderr.splitlines()[-1]
     assert (place / "data").read_bytes() == b"of yesterday", (
         "nothing has arrived, and nothing is lost"
     )
@@ -319,9 +319,9 @@ def test_the_receiver_may_ask_for_what_is_offered_alone(
     place: Path, run: contextlib.ExitStack
 ) -> None:
     sender = sending(run, place, *KEY, "--control", "rap")
-    told = receive(place, sender.address, *KEY, "--control", "tfrcp")
-    assert told.exit_code == 2
-    assert told.stderr.splitlines()[-1].startswith(
+    outcome = receive(place, sender.address, *KEY, "--control", "tfrcp")
+    assert outcome.exit_code == 2
+    assert outcome.stderr.splitlines()[-1].startswith(
         f"ackclock: --control: {sender.address} does not offer it"
     )
 

@@ -59,7 +59,7 @@ def session(
         "sent_packets": (seconds * rate / 8000).astype(int),
         "delivered_bytes": (seconds * rate / 8).astype(int),
     }  # fmt: skip
-    told = {
+    reported = {
         "rtt_s": 0.05,
         "smoothed_rtt_s": 0.06,
         "allowed_rate_bit_per_s": allowed,
@@ -67,7 +67,7 @@ def session(
     }
     samples |= {
         name: pa.array([value] * rows if is_sender else nothing, pa.float64())
-        for name, value in told.items()
+        for name, value in reported.items()
     }
     flow = {
         "point": 0, "replicate": 0, "flow": "data", "instance": 0, "control": "tfrc",
@@ -144,13 +144,13 @@ def test_the_rate_allowed_is_drawn_unless_it_is_far_above() -> None:
         ("receive", 2e6, False),
     ):
         figure = plot.figure(session(method, allowed=allowed), "throughput")
-        found = [
+        curves = [
             np.asarray(line.get_ydata())
             for name, line in lines_of(figure).items()
             if "allowed" in name
         ]
-        assert len(found) == (method == "send")
-        assert all((values == 2).all() if drawn else np.isnan(values).all() for values in found)
+        assert len(curves) == (method == "send")
+        assert all((values == 2).all() if drawn else np.isnan(values).all() for values in curves)
         assert figure.axes[0].get_ylim()[1] < 3
 
 
@@ -194,8 +194,8 @@ def test_bars_are_the_bursts() -> None:
         plot.figure(session("receive"), "bursts")
 
 
-@pytest.mark.parametrize(("method", "of"), [("send", "sent"), ("receive", "delivered")])
-def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> None:
+@pytest.mark.parametrize(("method", "source"), [("send", "sent"), ("receive", "delivered")])
+def test_variation_is_of_the_rate_that_a_side_knows(method: str, source: str) -> None:
     result = session(method)
     samples = result.tables["samples"]
     leaping = np.floor(column(samples, "time_s") - OPENED_S) * 125  # packets at each full second
@@ -204,11 +204,11 @@ def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> Non
             samples.column_names.index(name), name, pa.array(values)
         )
     for scale in (0.2, 1.0):
-        [told] = summarise(result, rate_cov(scale, of))
-        [drawn] = variation(result, time_scales_s=[scale], source=of).series
-        assert drawn.y == pytest.approx([told.interval.mean])
+        [summary] = summarise(result, rate_cov(scale, source))
+        [drawn] = variation(result, time_scales_s=[scale], source=source).series
+        assert drawn.y == pytest.approx([summary.interval.mean])
         # One interval of five has everything; over a second they are equal.
-        assert told.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)
+        assert summary.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)
 
 
 @pytest.mark.slow

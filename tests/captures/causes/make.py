@@ -42,10 +42,10 @@ def main() -> None:
     for name in sys.argv[1:] or MADE:
         with tempfile.TemporaryDirectory() as folder:
             capture = Path(folder) / "sender.pcap"
-            said = run(MADE[name], capture)
+            kernel = run(MADE[name], capture)
             with gzip.GzipFile(HERE / f"{name}.pcap.gz", "wb", mtime=0) as packed:
                 packed.write(capture.read_bytes())
-        words = {"transfer": MADE[name].__dict__, "kernel": said}
+        words = {"transfer": MADE[name].__dict__, "kernel": kernel}
         (HERE / f"{name}.json").write_text(json.dumps(words, indent=1) + "\n", encoding="utf-8")
 
 

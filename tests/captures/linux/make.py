@@ -33,8 +33,8 @@ CONTROLS = ("reno", "cubic")
 
 # A link that stands still three times, for longer than a retransmission timeout.
 STALLS = ", ".join(
-    f'{{ from = "{at}", rate = "{rate}" }}'
-    for at, rate in (
+    f'{{ from = "{time}", rate = "{rate}" }}'
+    for time, rate in (
         ("0 s", "10 Mbit/s"),
         ("2 s", "10 kbit/s"), ("2600 ms", "10 Mbit/s"),
         ("5 s", "10 kbit/s"), ("5600 ms", "10 Mbit/s"),
@@ -116,18 +116,18 @@ TCP = 6
 def packets(capture: bytes) -> list[tuple[int, int, bytes]]:
     """Returns time in ns, length on the wire and headers of each TCP packet of a capture."""
     assert struct.unpack_from("<I", capture)[0] == MAGIC
-    found, at = [], FILE_HEADER
-    while at < len(capture):
-        seconds, nanoseconds, kept, length = struct.unpack_from("<4I", capture, at)
-        packet = bytearray(capture[at + PACKET_HEADER : at + PACKET_HEADER + kept])
-        at += PACKET_HEADER + kept
+    rows, offset = [], FILE_HEADER
+    while offset < len(capture):
+        seconds, nanoseconds, kept, length = struct.unpack_from("<4I", capture, offset)
+        packet = bytearray(capture[offset + PACKET_HEADER : offset + PACKET_HEADER + kept])
+        offset += PACKET_HEADER + kept
         if packet[9] != TCP:  # a probe before the run
             continue
         ip = 4 * (packet[0] & 0xF)
         packet[10:12] = packet[ip + 16 : ip + 18] = b"\0\0"  # checksums
         headers = bytes(packet[: ip + 4 * (packet[ip + 12] >> 4)])
-        found.append((seconds * 1_000_000_000 + nanoseconds, length, headers))
-    return found
+        rows.append((seconds * 1_000_000_000 + nanoseconds, length, headers))
+    return rows
 
 
 def merged(folder: Path) -> bytes:
@@ -136,10 +136,10 @@ def merged(folder: Path) -> bytes:
         (folder / "pcap" / f"point-0-replicate-0-{place}.pcap").read_bytes()
         for place in ("from-senders", "to-senders")
     ]
-    rows = sorted((row for one in both for row in packets(one)), key=lambda row: row[0])
+    rows = sorted((row for capture in both for row in packets(capture)), key=lambda row: row[0])
     out = [both[0][:FILE_HEADER]]
-    for at, length, headers in rows:
-        head = struct.pack("<4I", *divmod(at, 1_000_000_000), len(headers), length)
+    for time_ns, length, headers in rows:
+        head = struct.pack("<4I", *divmod(time_ns, 1_000_000_000), len(headers), length)
         out += [head, headers]
     return b"".join(out)
 

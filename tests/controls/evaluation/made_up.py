@@ -20,20 +20,20 @@ def trace(
     """Makes a trace of stays in states, each with its number of rows."""
     states = [state for state, rows in stays for _ in range(rows)]
     rows = len(states)
-    told = np.full(rows, "ack", object)
+    column = np.full(rows, "ack", object)
     for row, event in (events or {}).items():
-        told[row] = event
+        column[row] = event
     values = {
         name: np.broadcast_to(np.asarray(value, float), rows)
         for name, value in (variables or {}).items()
     }
-    return Trace(np.arange(rows) / 100, np.array(states), told.astype(str), values, PATH)
+    return Trace(np.arange(rows) / 100, np.array(states), column.astype(str), values, PATH)
 
 
-def found(of: Trace, /, **fields: Any) -> Finding:
+def finding_of(run: Trace, /, **fields: Any) -> Finding:
     """Returns the finding of a check, written as in a file; `in_` stands for `in`."""
     tree = {name.rstrip("_"): value for name, value in fields.items()}
     read = Fields(tree, "check")
     check = KINDS[read.choice("kind", KINDS)].read(read)
     read.done()
-    return check(of)
+    return check(run)

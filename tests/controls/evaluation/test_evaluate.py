@@ -35,21 +35,21 @@ def _evaluation(evaluated: tuple[Path, Outcome]) -> dict:
 def test_bbr1_passes_what_is_stated_of_startup(evaluated, evaluation: dict) -> None:
     _, outcome = evaluated
     assert outcome.exit_code == 0, outcome.stderr
-    verdicts = {one["id"]: one["verdict"] for one in evaluation["cases"]}
+    verdicts = {case["id"]: case["verdict"] for case in evaluation["cases"]}
     assert verdicts == {
         "startup-plateau": "pass",
         "drain-time": "does not apply",
         "up-plateau": "does not apply",
         "probe-rtt-in-startup": "pass",
     }
-    reason = next(one for one in evaluation["cases"] if one["id"] == "up-plateau")["reason"]
+    reason = next(case for case in evaluation["cases"] if case["id"] == "up-plateau")["reason"]
     assert reason.startswith("bbr1 has no full_bw_now; its states are STARTUP, DRAIN")
 
 
 @pytest.mark.slow
 def test_the_numbers_are_those_of_the_path(evaluation: dict) -> None:
     startup = evaluation["cases"][0]["runs"][0]["checks"]
-    rate = next(one for one in startup if one["says"].startswith("max_bw"))
+    rate = next(check for check in startup if check["says"].startswith("max_bw"))
     payload = 10e6 * 1448 / 1500
     assert rate["unit"] == "bit/s"
     assert 0.98 * payload < rate["value"] < 1.02 * payload
@@ -99,9 +99,11 @@ def test_the_page_can_be_quoted_and_stands_alone(evaluated, evaluation: dict) ->
         assert words in text, words
     assert text.count("ResizeObserver") == 1, "the script is there once"
     figures = {
-        run["figure"]: [Live(**one) for one in json.loads((folder / run["figure"]).read_text())]
-        for one in evaluation["cases"]
-        for run in one["runs"]
+        run["figure"]: [
+            Live(**figure) for figure in json.loads((folder / run["figure"]).read_text())
+        ]
+        for case in evaluation["cases"]
+        for run in case["runs"]
         if run["figure"]
     }
     assert page(evaluation, figures) == text, "a function of the data"
@@ -142,8 +144,8 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Mon
     outcome = ackclock(*arguments)
     assert outcome.exit_code == 130
     assert "1 case done: the same command continues" in outcome.stderr
-    found = json.loads((tmp_path / "reno" / "evaluation.json").read_text())
-    assert (found["partial"], len(found["cases"])) == (True, 1)
+    written = json.loads((tmp_path / "reno" / "evaluation.json").read_text())
+    assert (written["partial"], len(written["cases"])) == (True, 1)
     assert "interrupted" in (tmp_path / "reno" / "index.html").read_text()
     monkeypatch.setattr(runner, "simulate", simulate)
     assert ackclock(*arguments).exit_code == 0
@@ -206,7 +208,7 @@ def test_the_second_run_enters_the_state_at_the_same_time() -> None:
 def test_a_path_that_holds_too_little_is_told_so() -> None:
     suite = load("bbr-draft")
     (case,) = suite.chosen("startup-plateau")
-    corner = next(one for one in suite.corners if one.name == "slow and near")
+    corner = next(corner for corner in suite.corners if corner.name == "slow and near")
     cell = runner.Cell(case.id, case.setups[0], corner, {"kind": "bbr1"}, 1)
     assert runner._left_out(case, cell) == (
         "the path holds 0.417 packets, and the case needs 10 at least"
@@ -232,4 +234,4 @@ def test_a_path_with_bursts_has_all_cases_and_a_distant_one_not() -> None:
 
 def test_list_names_every_case() -> None:
     outcome = ackclock("evaluate", "--list", "--json")
-    assert [one["number"] for one in json.loads(outcome.stdout)] == [str(n) for n in range(1, 23)]
+    assert [case["number"] for case in json.loads(outcome.stdout)] == [str(n) for n in range(1, 23)]

@@ -76,7 +76,7 @@ def test_the_suite_of_the_draft_has_every_case_of_its_appendix() -> None:
     assert [case.section for case in suite.cases] == [f"A.{n}" for n in range(1, 23)]
     for case in suite.cases:
         assert case.stated, case.id
-        origins = [one.origin for run in case.setups for one in run.assertions]
+        origins = [assertion.origin for run in case.setups for assertion in run.assertions]
         assert Origin.STATED in origins, case.id
 
 

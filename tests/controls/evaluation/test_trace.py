@@ -35,7 +35,7 @@ COLUMNS = [
 ]
 
 
-def rows(**known: list) -> dict:
+def rows(**columns: list) -> dict:
     """Returns three rows; a column that is not given is unknown."""
     return {
         "time_s": [0.0, 0.1, 0.2],
@@ -43,34 +43,34 @@ def rows(**known: list) -> dict:
         "mode": ["startup", "startup", "probe_bw"],
         "phase": ["init", "init", "1"],
         **{name: [NAN] * 3 for name in COLUMNS},
-        **known,
+        **columns,
     }
 
 
-def trace(**known: list):
+def trace(**columns: list):
     states = {"startup": "STARTUP", "probe_bw": "CRUISE", "probe_bw 1": "DOWN"}
-    return of_rows(rows(**known), states, ["inflight_longterm"], PATH)
+    return of_rows(rows(**columns), states, ["inflight_longterm"], PATH)
 
 
 def test_states_have_the_names_of_the_suite() -> None:
-    found = trace()
-    assert found.known_states == ["STARTUP", "DOWN"]
-    assert [(visit.state, visit.start, visit.end) for visit in found.visits] == [
+    run = trace()
+    assert run.known_states == ["STARTUP", "DOWN"]
+    assert [(visit.state, visit.start, visit.end) for visit in run.visits] == [
         ("STARTUP", 0, 2), ("DOWN", 2, 3),
     ]  # fmt: skip
 
 
 def test_a_bound_that_is_not_there_is_infinite_and_another_variable_absent() -> None:
-    found = trace()
-    assert np.isinf(found.values("inflight_longterm")).all()
-    assert found.values("bw_shortterm") is None
-    assert found.values("inflight_1") is None
+    run = trace()
+    assert np.isinf(run.values("inflight_longterm")).all()
+    assert run.values("bw_shortterm") is None
+    assert run.values("inflight_1") is None
 
 
 def test_what_a_row_does_not_know_is_what_was_known() -> None:
-    found = trace(in_flight_bytes=[100.0, NAN, 300.0], sample_bit_per_s=[1.0, NAN, 2.0])
-    assert found.values("in_flight").tolist() == [100, 100, 300]
-    assert np.isnan(found.values("sample")[1]), "a sample is of one ACK"
+    run = trace(in_flight_bytes=[100.0, NAN, 300.0], sample_bit_per_s=[1.0, NAN, 2.0])
+    assert run.values("in_flight").tolist() == [100, 100, 300]
+    assert np.isnan(run.values("sample")[1]), "a sample is of one ACK"
 
 
 def test_losses_add_up() -> None:

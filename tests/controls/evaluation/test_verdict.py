@@ -14,7 +14,7 @@ CUBIC = Dialect("cubic", "cubic", {})
 
 
 def asserted(origin: str, holds: bool | None, *names: str, ours: bool = False) -> Assertion:
-    found = Finding(holds, f"{origin} found")
+    finding = Finding(holds, f"{origin} found")
     return Assertion(
         f"{origin} said",
         Origin(origin),
@@ -22,7 +22,7 @@ def asserted(origin: str, holds: bool | None, *names: str, ours: bool = False) -
         names or ("bbr3",),
         "x",
         ("UP", "cwnd"),
-        lambda _: found,
+        lambda _: finding,
     )
 
 
@@ -32,7 +32,7 @@ def verdict(*assertions: Assertion, dialect: Dialect = BBR3):
 
 
 @pytest.mark.parametrize(
-    ("expected", "found"),
+    ("expected", "findings"),
     [
         (Verdict.PASS, [("stated", True)]),
         (Verdict.PASS, [("set-up", True), ("stated", True), ("stated", None), ("ours", True)]),
@@ -43,8 +43,8 @@ def verdict(*assertions: Assertion, dialect: Dialect = BBR3):
         (Verdict.NOT, [("stated", None), ("ours", None)]),
     ],
 )
-def test_a_verdict_follows_from_findings(expected: Verdict, found: list) -> None:
-    assert verdict(*(asserted(origin, holds) for origin, holds in found)).verdict is expected
+def test_a_verdict_follows_from_findings(expected: Verdict, findings: list) -> None:
+    assert verdict(*(asserted(origin, holds) for origin, holds in findings)).verdict is expected
 
 
 def test_reasons_are_computed() -> None:
@@ -55,17 +55,17 @@ def test_reasons_are_computed() -> None:
 
 
 def test_a_control_without_such_states_is_told_what_it_reports() -> None:
-    found = verdict(asserted("stated", False), dialect=CUBIC)
-    assert found.verdict is Verdict.NOT
-    assert found.reason == "cubic has no UP, cwnd; its states are slow_start"
-    assert found.judged == ()
+    judgement = verdict(asserted("stated", False), dialect=CUBIC)
+    assert judgement.verdict is Verdict.NOT
+    assert judgement.reason == "cubic has no UP, cwnd; its states are slow_start"
+    assert judgement.judged == ()
 
 
 def test_what_addresses_any_control_is_checked_on_all() -> None:
     behaviour = asserted("stated", False, "any")
-    found = verdict(asserted("stated", False), behaviour, dialect=CUBIC)
-    assert found.verdict is Verdict.FAIL
-    assert [one.assertion for one in found.judged] == [behaviour]
+    judgement = verdict(asserted("stated", False), behaviour, dialect=CUBIC)
+    assert judgement.verdict is Verdict.FAIL
+    assert [judged.assertion for judged in judgement.judged] == [behaviour]
 
 
 def test_the_worst_of_several_runs_counts() -> None:
