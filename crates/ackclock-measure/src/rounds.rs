@@ -5,9 +5,18 @@ use crate::limits::{
     Evidence, LimitingFactor, STILL_ROUNDS, Stillness, doubles, judge, judge_still,
 };
 use crate::pauses::Unsent;
-use crate::undecided::{Depends, Undecided};
+use crate::undecided::Depends;
 use ackclock_spec::units::Span;
-use std::mem;
+
+mod band;
+mod periods;
+mod stretch;
+mod wait;
+
+use band::Band;
+use periods::Periods;
+pub use stretch::{Stretch, Sums};
+use wait::{Wait, WaitsFor};
 
 /// Shortest round trip used. Shorter ones, of a hundred microseconds, would make more rows than
 /// packets. A wait of at least this length, for the receiver's window or the application, is a
@@ -20,91 +29,6 @@ const RESTART: Span = Span::from_millis(200);
 
 /// Length of a round trip before the first sample.
 const UNKNOWN: Span = Span::from_millis(100);
-
-/// Most periods that wait for the first ACK. Together they last 3 s or more, as each has at least
-/// [`SHORTEST`]; whatever comes later still waits for it.
-const MOST_UNANSWERED: usize = 300;
-
-/// A period with one limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    /// Beginning, in nanoseconds.
-    pub start: u64,
-    /// End, in nanoseconds.
-    pub end: u64,
-    /// The limit.
-    pub limit: LimitingFactor,
-    /// Sums over the period.
-    pub sums: Sums,
-}
-
-impl Stretch {
-    /// Adds the period that follows.
-    pub fn join(&mut self, next: &Stretch) {
-        self.end = next.end;
-        self.sums.add(&next.sums);
-    }
-}
-
-/// Sums over a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sums {
-    /// Data in flight, in bytes times nanoseconds.
-    pub outstanding: f64,
-    /// The receiver's window, in bytes times nanoseconds.
-    pub window: f64,
-    /// Bytes acknowledged.
-    pub acknowledged: u64,
-    /// New bytes sent.
-    pub sent: u64,
-    /// Packets retransmitted.
-    pub resent: u64,
-    /// ACKs that reported marks.
-    pub marks: u64,
-    /// Sum of the round-trip times in nanoseconds, and their number.
-    pub round_trips: (u64, u64),
-}
-
-impl Sums {
-    /// No time.
-    #[cfg(test)]
-    pub const NONE: Sums = Sums {
-        outstanding: 0.0,
-        window: 0.0,
-        acknowledged: 0,
-        sent: 0,
-        resent: 0,
-        marks: 0,
-        round_trips: (0, 0),
-    };
-
-    /// Returns the increase since `before`.
-    fn since(&self, before: &Sums) -> Sums {
-        Sums {
-            outstanding: self.outstanding - before.outstanding,
-            window: self.window - before.window,
-            acknowledged: self.acknowledged - before.acknowledged,
-            sent: self.sent - before.sent,
-            resent: self.resent - before.resent,
-            marks: self.marks - before.marks,
-            round_trips: (
-                self.round_trips.0 - before.round_trips.0,
-                self.round_trips.1 - before.round_trips.1,
-            ),
-        }
-    }
-
-    fn add(&mut self, more: &Sums) {
-        self.outstanding += more.outstanding;
-        self.window += more.window;
-        self.acknowledged += more.acknowledged;
-        self.sent += more.sent;
-        self.resent += more.resent;
-        self.marks += more.marks;
-        self.round_trips.0 = self.round_trips.0.saturating_add(more.round_trips.0);
-        self.round_trips.1 += more.round_trips.1;
-    }
-}
 
 /// New data that leaves.
 #[derive(Clone, Copy, Debug)]
@@ -171,83 +95,6 @@ struct Round {
     least_round_trip: Option<Span>,
 }
 
-/// The event that a silent sender obviously waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WaitsFor {
-    Window,
-    Application,
-    /// Data in the queue of the sender's own device, which shows only when it passes.
-    OwnQueue,
-}
-
-impl WaitsFor {
-    fn of(state: &State) -> Option<Self> {
-        if state.recovering {
-            None
-        } else if state.waits_for_window {
-            Some(WaitsFor::Window)
-        } else {
-            (state.outstanding == 0).then_some(WaitsFor::Application)
-        }
-    }
-
-    const fn limit(self) -> LimitingFactor {
-        match self {
-            WaitsFor::Window => LimitingFactor::ReceiveWindow,
-            WaitsFor::Application => LimitingFactor::Application,
-            WaitsFor::OwnQueue => LimitingFactor::BottleneckRate,
-        }
-    }
-}
-
-/// A wait that goes on.
-#[derive(Clone, Copy, Debug)]
-struct Wait {
-    waits_for: WaitsFor,
-    since: u64,
-    /// Copy of the round trip when the wait began; `None` if the wait has become a round trip of
-    /// its own.
-    before: Option<Round>,
-}
-
-/// Consecutive round trips whose peaks hardly grow, and after a loss do not fall either: by a
-/// segment at most.
-///
-/// Before the first loss a congestion window never falls, and grows if it is used. So a lower peak
-/// shows that something else was the limit, and not that a window grows again. Then a segment in
-/// [`SLOWER_THAN`] round trips is allowed, too.
-#[derive(Clone, Copy, Debug, Default)]
-struct Band {
-    low: u64,
-    high: u64,
-    still: Stillness,
-}
-
-/// Round trips per segment of a growth that no congestion window has. The slowest takes four:
-/// CUBIC's Reno-friendly half segment (RFC 9438 section 4.3) with an ACK for two segments.
-const SLOWER_THAN: u32 = 6;
-
-impl Band {
-    /// Adds a peak. Returns false, and changes nothing, if it lies outside.
-    fn admit(&mut self, peak: u64, mss: u64) -> bool {
-        let low = if self.still.after_loss {
-            self.low.min(peak)
-        } else {
-            self.low
-        };
-        let high = self.high.max(peak);
-        let segments = match self.still.after_loss {
-            true => 1,
-            false => u64::from(self.still.rounds / SLOWER_THAN).max(1),
-        };
-        let inside = self.still.rounds > 0 && high - low <= segments * mss;
-        if inside {
-            (self.low, self.high) = (low, high);
-        }
-        inside
-    }
-}
-
 /// Division of a direction's time into round trips.
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
@@ -276,20 +123,8 @@ pub struct Rounds {
     band_ends: bool,
     /// Round trips with data in which the window has grown since the beginning, or since a pause.
     growth: u32,
-    /// Periods that are decided when it is known whether the window stands still.
-    undecided: Undecided,
-    /// A round trip after a pause in which data left independently of ACKs. The application limits
-    /// it, unless ACKs release more right after it.
-    doubted: Option<Stretch>,
     least_round_trip: Option<Span>,
-    /// True if an ACK of data has been seen.
-    answered: bool,
-    /// Periods before the first ACK.
-    unanswered: Vec<Stretch>,
-    stretch: Option<Stretch>,
-    finished: Vec<Stretch>,
-    /// Time with each limit, in nanoseconds.
-    totals: [u64; LimitingFactor::ALL.len()],
+    periods: Periods,
 }
 
 impl Rounds {
@@ -492,11 +327,7 @@ impl Rounds {
             self.least_round_trip =
                 Some(self.least_round_trip.map_or(span, |least| least.min(span)));
         }
-        if !self.answered {
-            self.answered = true;
-            let answered = mem::take(&mut self.unanswered);
-            answered.into_iter().for_each(|period| self.push(period));
-        }
+        self.periods.answer();
         let Some(round) = &mut self.round else {
             return;
         };
@@ -565,12 +396,10 @@ impl Rounds {
         evidence.stretched = least
             .zip(standing)
             .map(|(least, span)| span.as_nanos() as f64 / least.as_nanos() as f64);
-        let goes_on = self
-            .doubted
-            .is_some_and(|doubted| doubted.end == round.start);
+        let goes_on = self.periods.doubts_until(round.start);
         if goes_on && evidence.sent > evidence.unasked {
             // There was more to send than the window held.
-            self.resolve_doubt(LimitingFactor::CongestionWindow);
+            self.periods.resolve_doubt(LimitingFactor::CongestionWindow);
         }
         // After a pause a window may be full at once, and ACKs release the rest.
         let is_released = round.after_pause
@@ -584,7 +413,7 @@ impl Rounds {
         };
         if limit == Some(LimitingFactor::Application) && round.after_pause {
             self.release();
-            self.doubted = Some(Stretch {
+            self.periods.doubt(Stretch {
                 start: round.start,
                 end,
                 limit: LimitingFactor::Application,
@@ -596,10 +425,7 @@ impl Rounds {
         if evidence.sent > 0 {
             self.note_peak(&evidence, &round, length);
         }
-        let before = self
-            .undecided
-            .last_limit()
-            .or_else(|| Some(self.doubted.or(self.stretch)?.limit));
+        let before = self.periods.last_limit();
         let limit = limit.or(before).unwrap_or(LimitingFactor::Unknown);
         let depends = match limit {
             LimitingFactor::CongestionWindow => Depends::Stillness,
@@ -631,13 +457,13 @@ impl Rounds {
                 && self.may_only_seem_to_grow()
                 && judge_still(&self.band.still) == LimitingFactor::CongestionWindow;
             if grows {
-                self.undecided.grow();
+                self.periods.undecided.grow();
             } else {
                 // They are decided by the band that they were in.
                 self.release();
             }
             if self.band_ends {
-                self.undecided.shrink();
+                self.periods.undecided.shrink();
                 self.growth = 0;
             } else {
                 self.growth += self.band.still.rounds;
@@ -666,18 +492,9 @@ impl Rounds {
         still.dense |= !evidence.sparse;
     }
 
-    fn resolve_doubt(&mut self, limit: LimitingFactor) {
-        if let Some(doubted) = self.doubted.take() {
-            self.append(Stretch { limit, ..doubted });
-        }
-    }
-
     /// Decides on the periods that wait.
     fn release(&mut self) {
-        self.resolve_doubt(LimitingFactor::Application);
-        for decided in self.undecided.decide(&self.band.still) {
-            self.append(decided);
-        }
+        self.periods.decide(&self.band.still);
     }
 
     /// Adds a round trip with its limit.
@@ -685,49 +502,13 @@ impl Rounds {
         if end <= round.start {
             return;
         }
-        self.resolve_doubt(LimitingFactor::Application);
         let next = Stretch {
             start: round.start,
             end,
             limit,
             sums: round.sums,
         };
-        if let Some(next) = self.undecided.add(next, depends) {
-            self.append(next);
-        }
-        if self.undecided.is_full() {
-            self.release();
-        }
-    }
-
-    /// Adds a period. As long as nothing was acknowledged, nobody knows how much is in flight, and
-    /// so what limits: the period waits for the first ACK.
-    fn append(&mut self, next: Stretch) {
-        if self.answered {
-            return self.push(next);
-        }
-        self.unanswered.push(next);
-        if self.unanswered.len() >= MOST_UNANSWERED {
-            self.give_up_answers();
-        }
-    }
-
-    /// Adds the periods that waited for an ACK in vain.
-    fn give_up_answers(&mut self) {
-        for period in mem::take(&mut self.unanswered) {
-            self.push(Stretch {
-                limit: LimitingFactor::Unknown,
-                ..period
-            });
-        }
-    }
-
-    fn push(&mut self, next: Stretch) {
-        self.totals[next.limit as usize] += next.end - next.start;
-        match &mut self.stretch {
-            Some(stretch) if stretch.limit == next.limit => stretch.join(&next),
-            current => self.finished.extend(current.replace(next)),
-        }
+        self.periods.add(next, depends, &self.band.still);
     }
 
     /// Marks the end of the packets.
@@ -736,36 +517,22 @@ impl Rounds {
         self.end_wait(now.max(self.now), smoothed);
         self.close(now);
         self.release();
-        self.give_up_answers();
-        self.finished.extend(self.stretch.take());
+        self.periods.finish();
     }
 
     /// Takes out the finished periods.
     pub fn take_finished(&mut self) -> std::vec::Drain<'_, Stretch> {
-        self.finished.drain(..)
-    }
-    /// True if there are finished periods.
-    pub fn has_finished(&self) -> bool {
-        !self.finished.is_empty()
+        self.periods.take_finished()
     }
 
-    /// Returns the main limit and its share of the time. It has the longest total time among the
-    /// limits of the network, if these last longer together than any other, else among the others.
+    /// True if there are finished periods.
+    pub fn has_finished(&self) -> bool {
+        self.periods.has_finished()
+    }
+
+    /// Returns the main limit and its share of the time.
     pub fn dominant(&self) -> Option<(LimitingFactor, f64)> {
-        let all: u64 = self.totals.iter().sum();
-        let total = |limit: LimitingFactor| self.totals[limit as usize];
-        let of_network = |limit: LimitingFactor| match limit.is_network() {
-            true => LimitingFactor::ALL
-                .into_iter()
-                .filter(|other| other.is_network())
-                .map(total)
-                .sum(),
-            false => total(limit),
-        };
-        let longest = LimitingFactor::ALL
-            .into_iter()
-            .max_by_key(|limit| (of_network(*limit), total(*limit)))?;
-        (all > 0).then(|| (longest, self.totals[longest as usize] as f64 / all as f64))
+        self.periods.dominant()
     }
 }
 
