@@ -138,6 +138,8 @@ VERDICTS = {
     "short-figure-5": Kind.READING,
     "short-figure-6": Kind.READING,
     "short-figure-7": Kind.PARTLY,
+    "short-section-2": Kind.READING,
+    "short-section-5": Kind.READING,
     "wifi-figure-8": Kind.PARTLY,
     "wifi-figure-9": Kind.READING,
     "wifi-figure-10": Kind.PARTLY,

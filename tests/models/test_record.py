@@ -51,7 +51,7 @@ def given_of(model: Model) -> dict[str, float]:
     return {name: given[name] for name in needed}
 
 
-#: Without these an input of the chain says nothing, or has no answer.
+#: Without these an input says nothing, or has no answer.
 _VARYING = {"link_rate": 500.0, "rtt_sd": 0.03}
 _CHANNEL = {"bad_loss": 0.3, "good_loss": 0.002, "bad_run": 4.0}
 BESIDE = {
@@ -61,6 +61,8 @@ BESIDE = {
     "bad_run": _CHANNEL,
     "good_loss": _CHANNEL,
     "rtt_growth": {"rtt_growth": 0.001},
+    "change_window": {"change_window": 15.0},
+    "later_segments_per_ack": {"change_window": 15.0},
 }
 
 every_model = pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)

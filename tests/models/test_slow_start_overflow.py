@@ -136,17 +136,20 @@ def test_how_often_the_window_is_reduced() -> None:
     assert reductions(52, 104, kept=0.7) == 3
 
 
-def counted(mu: float, delay: float, places: int, d: int) -> tuple[int, int]:
+def counted(
+    mu: float, delay: float, places: int, d: int, change: int = 10**9, later: int = 1
+) -> tuple[int, int]:
     """Counts the window at the first loss and the segments lost before its detection, by packets.
 
     A segment is served in 1/mu. Its ACK is back `delay` later and opens the window by 1/d, until a
-    segment is missing.
+    segment is missing; by 1/later from the window `change` on.
     """
     acks: deque[float] = deque()  # return times of ACKs
     queued: deque[float] = deque()  # departure times from the link
     now, last, out, acknowledged, at_loss, losses = 0.0, 0.0, 0, 0, 0, 0
     while True:
-        window = 1 + acknowledged // d
+        until = (change - 1) * d
+        window = 1 + min(acknowledged, until) // d + max(acknowledged - until, 0) // later
         while out < acknowledged + window:
             out += 1
             if len(queued) > places:
@@ -175,6 +178,50 @@ def test_a_count_of_packets(places: int, d: int) -> None:
     # Mini-cycles of whole packets are not powers of alpha. The one that overflows a small buffer is
     # known within one of them. The packet that does not fit is the last of a burst of d + 1.
     assert places + min(BDP, places * d) < window <= places + min(BDP, (places + 1) * (d + 1)) + 1
+
+
+@pytest.mark.parametrize(
+    ("places", "change", "later"),
+    [(20, 32, 3), (20, 32, 4), (20, 16, 3), (20, 40, 3), (20, 8, 3), (30, 32, 3), (10, 16, 6)],
+)
+def test_a_count_of_packets_with_a_change_of_d(places: int, change: int, later: int) -> None:
+    window, losses = counted(125, 61.5 / 125, places, 1, change, later)
+    law = overflow(places, BDP, 1, Wc=change, d_later=later)
+    # Windows of whole packets are up to two packets off those of the law from the change on. A
+    # burst that only just overflows (20 places, a change to 2 at 8: by a quarter) is not among
+    # these.
+    assert window == pytest.approx(float(law.window) + 1, abs=2)
+    assert losses == pytest.approx(float(lost(places, BDP, 1, Wc=change, d_later=later)), abs=2)
+
+
+def test_a_change_before_the_overflow_lets_slow_start_fill_the_path() -> None:
+    # With d = 1 a buffer of 20 overflows at 52. From 32 on a third: 43, 57 and 76 open the window
+    # by less than 20, so it overflows at B + mu T.
+    assert overflow(20, BDP, 1).window == 52
+    changed = overflow(20, BDP, 1, Wc=32, d_later=3)
+    assert changed.window == pytest.approx(82.5)
+    assert detected_window(changed.window, 1, Wc=32, d_later=3) == pytest.approx(110)
+    # 31 packets by the first five rounds, then three acknowledged for each of the 50.5 more.
+    assert sent(82.5, 1, Wc=32, d_later=3) == pytest.approx(63 + 4 * 50.5)
+
+
+@pytest.mark.slow
+@given(buffers, pipes, acknowledged, acknowledged, st.floats(1, 1e5))
+def test_a_change_to_the_same_d_changes_nothing(
+    buffer: float, bdp: float, d: float, later: float, change: float
+) -> None:
+    plain = overflow(buffer, bdp, d)
+    for changed in (
+        overflow(buffer, bdp, d, Wc=change, d_later=d),
+        overflow(buffer, bdp, later, Wc=1, d_later=d),
+        overflow(buffer, bdp, d, Wc=1e3 * plain.burst, d_later=later),
+    ):
+        # A power that is met is met by one way of computing and maybe not by the other.
+        if changed.n == plain.n:
+            assert changed.window == pytest.approx(plain.window, rel=1e-9)
+    assert lost(buffer, bdp, d, Wc=1e3 * plain.burst, d_later=later) == pytest.approx(
+        lost(buffer, bdp, d), rel=1e-9
+    )
 
 
 def test_what_it_is_not_meant_for_is_refused() -> None:

@@ -1,12 +1,16 @@
 """Short transfers whose slow start overflows a queue: Reddy's figures 2 to 7.
 
 Their theorem is by Barakat and Altman. `overflow` covers the window at the overflow and the
-threshold that remains, `throughput` the speed of transfers. `transfers` is the network, in the
-engine and in the model.
+threshold that remains, `throughput` the speed of transfers. `guidance` has what the text advises.
+`transfers` is the network, in the engine and in the model.
 """
 
 from ackclock.reproduction import Experiment
-from ackclock_papers.short_transfers import overflow, throughput
+from ackclock_papers.short_transfers import guidance, overflow, throughput
 
-EXPERIMENTS: tuple[Experiment, ...] = (*overflow.EXPERIMENTS, *throughput.EXPERIMENTS)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *overflow.EXPERIMENTS,
+    *throughput.EXPERIMENTS,
+    *guidance.EXPERIMENTS,
+)
 """In the order of their numbers."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import pairwise
 
 from matplotlib.figure import Figure
 
@@ -182,7 +183,31 @@ def _claims(
             "about 70 packets attain all of it", part(10, 70),
             Band(least=100 * (1 - words.THE_SAME)), "%"
         ),
+        *(_grows(uploads, rates[uploads]) for uploads in UPLOADS),
+        *(
+            Claim.of(
+                f"the download gets less as uploads grow: with {more} over that with {fewer}, 400 "
+                "packets",
+                quotient(rates[more][largest], rates[fewer][largest]), Band(most=1), "times",
+                than=1.0,
+            )
+            for fewer, more in pairwise(UPLOADS)
+        ),
     )  # fmt: skip
+
+
+def _grows(uploads: int, rates: Mapping[int, list[float]]) -> Claim:
+    """Claims that no step to a larger buffer lowers the throughput by more than chance."""
+    steps = {larger: quotient(rates[larger], rates[buffer]) for buffer, larger in pairwise(BUFFERS)}
+    falls = [f"{buffer}" for buffer, ratio in steps.items() if ratio.high < 1]
+    least = min(steps.values(), key=lambda ratio: ratio.mean)
+    return Claim(
+        f"throughput always grows with the buffer, up to a most: with {uploads} uploads",
+        f"the least step is to {least.mean:.3f} ± {least.half_width:.3f} times; it falls at "
+        f"{', '.join(falls) or 'none'}",
+        not falls,
+        accepted="no step whose whole interval is below 1",
+    )
 
 
 def _shares(rates: Mapping[int, list[float]]) -> list[Interval]:

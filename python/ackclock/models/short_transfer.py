@@ -96,6 +96,8 @@ class Sender(NamedTuple):
         decrease_factor: Share of the window kept at a reduction.
         RTO: Timeout in s with the queue full.
         recovery: `RENO`, `NEWRENO` or `SACK`.
+        Wc: Window from which slow start has `d_later` instead of d.
+        d_later: d from there.
     """
 
     mu: float
@@ -108,6 +110,8 @@ class Sender(NamedTuple):
     decrease_factor: float
     RTO: float
     recovery: float
+    Wc: float = inf
+    d_later: float = 1.0
 
     @property
     def bdp(self) -> float:
@@ -117,6 +121,15 @@ class Sender(NamedTuple):
     def round(self, W: float) -> float:
         """Returns the duration of a round with a window W."""
         return max(self.T, W / self.mu)
+
+    def opened(self, W: float) -> float:
+        """Returns the window of the round of the first slow start after that with a window W."""
+        until = min(max((self.Wc - W) * self.d, 0.0), W)
+        return W + until / self.d + (W - until) / self.d_later
+
+    def sent(self, W: Array) -> float:
+        """Returns the segments that slow start has sent when the window is W."""
+        return float(overflowing.sent(W, self.d, self.w1, self.Wc, self.d_later))
 
     def last(self, rest: float) -> float:
         """Returns the time until the last of `rest` segments, at most a window, is acknowledged."""
@@ -154,11 +167,13 @@ def loss(
     decrease_factor: Array,
     recovery: Array,
     reductions: Array,
+    Wc: Array,
+    d_later: Array,
 ) -> Loss:
     """Returns the loss at the overflow; `reductions` of 0 means as many as recovery takes."""
-    W_B = overflowing.overflow(B, bdp, d, w1).window
-    W_D = overflowing.detected_window(W_B, d, W_th)
-    L = overflowing.lost(B, bdp, d, w1, W_th)
+    W_B = overflowing.overflow(B, bdp, d, w1, Wc, d_later).window
+    W_D = overflowing.detected_window(W_B, d, W_th, Wc, d_later)
+    L = overflowing.lost(B, bdp, d, w1, W_th, Wc, d_later)
     of_recovery = np.where(
         recovery == RENO, overflowing.reductions(L, W_D, decrease_factor), np.sign(L)
     )
@@ -169,10 +184,10 @@ def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
     """Returns the time of S segments for a sender that would have this loss."""
     if met.L == 0:
         return Transfer(_undisturbed(sender, S), 0.0, 0.0, 0, 0)
-    before = float(overflowing.sent(met.W_B, sender.d, sender.w1))
+    before = sender.sent(met.W_B)
     if before >= S:
         return Transfer(_slow_start(sender, S, sender.w1, inf)[0], 0.0, 0.0, 0, 0)
-    until = float(overflowing.sent(met.W_D, sender.d, sender.w1))
+    until = sender.sent(met.W_D)
     L = float(met.L) * min(1.0, (S - before) / (until - before))
     retransmits, timeouts = _retransmissions(sender, met, L, S, before, until)
     reductions = (
@@ -186,7 +201,7 @@ def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
         # Go-back-N: a partial ACK of each fast retransmit has advanced the hole by the segments
         # that one ACK releases.
         left = max(1.0, S - before - retransmits * (sender.d + 1))
-        rest, left = _slow_start(sender, left, 1.0, threshold)
+        rest, left = _slow_start(sender._replace(Wc=inf), left, 1.0, threshold)
     else:
         left = S - until
     if left > 0:
@@ -204,11 +219,11 @@ def _undisturbed(sender: Sender, S: float) -> float:
 
 def _slow_start(sender: Sender, left: float, W: float, top: float) -> tuple[float, float]:
     """Returns the time until the window is `top` or all is acknowledged, and the segments left."""
-    time, alpha = 0.0, (sender.d + 1) / sender.d
+    time = 0.0
     while top > W:
         if left <= W:
             return time + sender.last(left), 0.0
-        left, time, W = left - W, time + sender.round(W), min(top, W * alpha)
+        left, time, W = left - W, time + sender.round(W), min(top, sender.opened(W))
     return time, left
 
 
@@ -216,7 +231,7 @@ def _until_detection(sender: Sender, S: float, until: float) -> float:
     """Returns the time of slow start until the loss is detected or everything is acknowledged."""
     time, left, W = 0.0, min(S, until), sender.w1
     while left > W:
-        left, time, W = left - W, time + sender.round(W), W * (sender.d + 1) / sender.d
+        left, time, W = left - W, time + sender.round(W), sender.opened(W)
     return time + (sender.round(left) if until <= S else left / sender.mu + sender.T)
 
 
@@ -274,13 +289,15 @@ def _evaluate(
     size: Array, rate: Array, rtt: Array, buffer: Array, segments_per_ack: Array,
     avoidance_segments_per_ack: Array, initial_window: Array, initial_threshold: Array,
     decrease_factor: Array, recovery: Array, reductions: Array, overflow_timeout: Array,
-    handshake: Array, way_back: Array,
+    handshake: Array, way_back: Array, change_window: Array, later_segments_per_ack: Array,
 ) -> dict[str, Array]:  # fmt: skip
-    S, mu, T, B, d, d_ca, w1, W_th, decrease_factor, recovery, reductions, RTO, handshake = (
-        np.broadcast_arrays(
-            size, rate, rtt, buffer, segments_per_ack, avoidance_segments_per_ack, initial_window,
-            initial_threshold, decrease_factor, recovery, reductions, overflow_timeout, handshake,
-        )
+    (
+        S, mu, T, B, d, d_ca, w1, W_th, decrease_factor, recovery, reductions, RTO, handshake, Wc,
+        d_later,
+    ) = np.broadcast_arrays(
+        size, rate, rtt, buffer, segments_per_ack, avoidance_segments_per_ack, initial_window,
+        initial_threshold, decrease_factor, recovery, reductions, overflow_timeout, handshake,
+        change_window, later_segments_per_ack,
     )  # fmt: skip
     if (w1 > B + 1).any():
         index = np.flatnonzero((w1 > B + 1).ravel())[0]
@@ -292,14 +309,11 @@ def _evaluate(
             buffer=float(B.flat[index]),
             most_initial_window=float(B.flat[index]) + 1,
         )
-    met = loss(B, mu * T, d, w1, W_th, decrease_factor, recovery, reductions)
+    met = loss(B, mu * T, d, w1, W_th, decrease_factor, recovery, reductions, Wc, d_later)
     times = np.empty((len(Transfer._fields), *S.shape))
     for index in np.ndindex(S.shape):
-        mine = (
-            float(each[index])
-            for each in (mu, T, B, d, d_ca, w1, W_th, decrease_factor, RTO, recovery)
-        )
-        sender = Sender(*mine)
+        each_of = (mu, T, B, d, d_ca, w1, W_th, decrease_factor, RTO, recovery, Wc, d_later)
+        sender = Sender(*(float(each[index]) for each in each_of))
         times[(slice(None), *index)] = transfer(
             float(S[index]), sender, Loss(*(each[index] for each in met))
         )
@@ -312,9 +326,9 @@ def _evaluate(
         "recovery_time": recovering,
         "rest_time": rest,
         "mean_rate": S / time,
-        "overflow_mini_cycle": overflowing.overflow(B, mu * T, d, w1).n,
+        "overflow_mini_cycle": overflowing.overflow(B, mu * T, d, w1, Wc, d_later).n,
         "overflow_window": met.W_B,
-        "overflow_segments": overflowing.sent(met.W_B, d, w1),
+        "overflow_segments": overflowing.sent(met.W_B, d, w1, Wc, d_later),
         "detected_window": met.W_D,
         "lost": met.L,
         "threshold": met.threshold(decrease_factor),
@@ -430,6 +444,14 @@ _INPUTS = (
         "way_back", "", "s", "time that an ACK takes from the receiver to the sender",
         Rule("half of T", lambda inputs: inputs["rtt"] / 2), NOT_NEGATIVE,
     ),
+    Input(
+        "change_window", "Wc", "segments",
+        "window at which the first slow start changes its d, unlimited for never", inf, LIMIT,
+    ),
+    Input(
+        "later_segments_per_ack", "d2", "segments", "d from the window Wc on", 2,
+        overflowing.SEGMENTS_PER_ACK, backwards=False,
+    ),
 )  # fmt: skip
 
 _OUTPUTS = (
@@ -483,7 +505,7 @@ _ASSUMPTIONS = (
         "slow start ends at its threshold or with a loss",
         lambda path: violated_if(
             path.control.slow_start_ends_early,
-            "the control ends it earlier",
+            "the control ends it earlier or slows it down",
             "a sign of a queue ends slow start",
         ),
     ),
@@ -523,6 +545,7 @@ MODEL = Model(
 alpha = (d+1)/d,  n_B = min {n >= 0: w1 alpha^n >= B (d+1)}
 W_B = B + min(mu T, w1 alpha^(n_B - 1)),  W_D = min(W_th, alpha W_B),  no loss if W_th <= W_B
 sent(W) = (d+1) W - d w1
+d2 for d from the window Wc on: the queue overflows where a burst opens the window by B
 L1 = (w1 alpha^n_B - B (d+1))/(d+1)
 L  = W_D - W_B                  if w1 alpha^n_B - L1 > mu T
      min(L1 + B/d, W_D - W_B)   else

@@ -1,7 +1,7 @@
 //! Controls that open the window as Reno does: slow start, then α segments per round trip. They
 //! differ in the window that they keep after a loss, and some have an α that depends on the window.
 
-use super::slow_start::{SlowStart, SlowStartExit};
+use super::slow_start::{SlowStart, SlowStartExit, Slower};
 use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, ControlContext, ControlState, Event, MarkReport, Needs,
@@ -94,6 +94,14 @@ impl<R: Decrease> AdditiveIncrease<R> {
             counted: (growth.growth == Growth::PerWindow).then_some(0.0),
             undo: None,
         }
+    }
+
+    /// Slows the first slow start down from some window on; nothing then ends it early.
+    pub fn slowing(mut self, slower: Option<Slower>) -> Self {
+        if let Some(slower) = slower {
+            self.slow_start = SlowStart::slowing(slower);
+        }
+        self
     }
 
     /// Opens the window below ssthresh. Credit that slow start leaves is for congestion avoidance.

@@ -26,7 +26,7 @@ pub struct ControlFacts {
     /// True if it sets a pacing rate.
     pub paces: Option<bool>,
     /// True if a sign of a queue, such as longer round trips, may end the first slow start before a
-    /// loss.
+    /// loss, or if it becomes slower.
     pub slow_start_ends_early: Option<bool>,
     /// Its random draws.
     pub draws: Stated<Draws>,

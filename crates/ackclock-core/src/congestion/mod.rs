@@ -20,6 +20,7 @@ mod cubic_linux;
 pub mod dctcp;
 pub mod facts;
 pub mod highspeed;
+mod hoe;
 pub mod htcp;
 mod hystart_linux;
 mod hystart_plus_plus;

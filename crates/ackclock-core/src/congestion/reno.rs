@@ -26,7 +26,7 @@
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::reno_linux::{RenoLinux, Shares};
-use super::slow_start::SlowStartExit;
+use super::slow_start::{SlowStartExit, Slower};
 use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::endpoint::parameters::Arithmetic;
 use ackclock_spec::prelude::*;
@@ -51,6 +51,12 @@ parameters! {
         /// The sign that ends the first slow start before a loss. Needs exact arithmetic: Linux's
         /// Reno has nothing of the kind.
         pub slow_start_exit: SlowStartExit = SlowStartExit::None,
+        /// Congestion window from which the first slow start opens it more slowly, in segments;
+        /// absent: none. Needs exact arithmetic, and no `slow_start_exit`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slow_start_change: Option<f64> = None,
+        /// Segments acknowledged per segment by which it opens the window from there: 1 to 100.
+        pub slow_start_divisor: f64 = 2.0,
         /// Arithmetic of the window; the default is the transport's.
         pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
@@ -80,6 +86,13 @@ impl Element<ControlKind> for Reno {
             &["arithmetic"],
             "is not in Linux's Reno; choose \"none\", or arithmetic = \"exact\"",
         );
+        let change = consistent(
+            self.slow_start_change.is_none() || !linux && !self.slow_start_exit.is_early(),
+            "slow_start_change",
+            &self.slow_start_change,
+            &["arithmetic", "slow_start_exit"],
+            "needs arithmetic = \"exact\" and slow_start_exit = \"none\"",
+        );
         self.growth.get_or_insert(if linux {
             Growth::PerWindow
         } else {
@@ -92,6 +105,16 @@ impl Element<ControlKind> for Reno {
                 .map_or(Ok(()), |beta| check_factor("beta_after_mark", beta, "0.8")),
             growth,
             exit,
+            change,
+            self.slow_start_change.map_or(Ok(()), |window| {
+                check_positive("slow_start_change", window, "30")
+            }),
+            check_between(
+                "slow_start_divisor",
+                self.slow_start_divisor,
+                1.0..=100.0,
+                "2",
+            ),
         ])
     }
 
@@ -109,7 +132,9 @@ impl Element<ControlKind> for Reno {
             kept_after_mark: Some(KeptShare::Constant {
                 share: self.after_mark(),
             }),
-            slow_start_ends_early: Some(self.slow_start_exit.is_early()),
+            slow_start_ends_early: Some(
+                self.slow_start_exit.is_early() || self.slow_start_change.is_some(),
+            ),
             linux: Stated::Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
         }
@@ -141,7 +166,11 @@ impl Factory<ControlKind> for Reno {
             after_loss: self.beta,
             after_mark: self.after_mark(),
         };
-        Box::new(AdditiveIncrease::new(&context, growth, share))
+        let slower = self.slow_start_change.map(|segments| Slower {
+            from: segments * context.mss.as_f64(),
+            divisor: self.slow_start_divisor,
+        });
+        Box::new(AdditiveIncrease::new(&context, growth, share).slowing(slower))
     }
 }
 
@@ -191,6 +220,33 @@ mod tests {
         }
         assert_eq!(clock.control.state().mode, "slow_start");
         assert_eq!(clock.ssthresh(), None);
+    }
+
+    /// The second round acknowledges 16 segments, 8 of them from the change on.
+    #[test]
+    fn slow_start_is_slower_from_its_change_on() {
+        let tree = json!({
+            "kind": "reno", "slow_start_change": 24, "slow_start_divisor": 3,
+        });
+        let mut clock = clock(&tree, 8, None);
+        clock.round();
+        assert_eq!(clock.cwnd(), 16.0);
+        clock.round();
+        // A window is told in whole bytes.
+        assert!((clock.cwnd() - (24.0 + 8.0 / 3.0)).abs() < 1.0 / MSS as f64);
+        let window = clock.cwnd();
+        clock.round();
+        // A round acknowledges the whole segments of the window.
+        let grown = clock.cwnd() / window - 1.0;
+        assert!((grown - 1.0 / 3.0).abs() < 0.02, "{grown}");
+        clock.congestion(CongestionKind::Timeout);
+        let window = clock.cwnd();
+        clock.round();
+        assert_eq!(
+            clock.cwnd(),
+            2.0 * window,
+            "a later slow start is the standard one"
+        );
     }
 
     #[test]
@@ -489,6 +545,16 @@ mod tests {
             refusal(json!({ "kind": "reno", "beta": 1.0 })),
             "out-of-range beta"
         );
+        assert_eq!(
+            refusal(json!({ "kind": "reno", "slow_start_change": 0.0 })),
+            "out-of-range slow_start_change"
+        );
+        assert_eq!(
+            refusal(json!({ "kind": "reno", "slow_start_divisor": 0.5 })),
+            "out-of-range slow_start_divisor"
+        );
+        let both = json!({ "kind": "reno", "slow_start_change": 9, "slow_start_exit": "hoe" });
+        assert_eq!(refusal(both), "contradiction slow_start_change");
         assert_eq!(
             refusal(json!({ "kind": "reno", "gamma": 1 })),
             "unknown-field gamma"

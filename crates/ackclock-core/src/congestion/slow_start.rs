@@ -1,5 +1,6 @@
 //! Slow start (RFC 5681), and what may end it before a loss.
 
+use super::hoe::Hoe;
 use super::hystart_linux::HyStartLinux;
 use super::hystart_plus_plus::HyStartPlusPlus;
 use super::search::Search;
@@ -26,6 +27,10 @@ pub enum SlowStartExit {
     /// draft-chung-ccwg-search-09): at once, without the draft's lowering of the window.
     #[serde(rename = "search")]
     Search,
+    /// The bandwidth-delay product, estimated from the spacing of the first ACKs (Hoe, SIGCOMM
+    /// 1996).
+    #[serde(rename = "hoe")]
+    Hoe,
 }
 
 impl SlowStartExit {
@@ -35,13 +40,33 @@ impl SlowStartExit {
     }
 }
 
-/// The rule that ends a slow start early, and its state.
+/// A slow start that goes on more slowly from some window on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slower {
+    /// The window, in bytes.
+    pub from: f64,
+    /// Segments acknowledged per segment by which the window then grows.
+    pub divisor: f64,
+}
+
+impl Slower {
+    /// Opens the window. Returns the credit that is left at ssthresh.
+    fn grow(self, window: &mut Window, credit: f64) -> f64 {
+        let before = (self.from - window.cwnd()).clamp(0.0, credit);
+        let left = window.grow_in_slow_start(before, 1.0);
+        left + window.grow_in_slow_start(credit - before, self.divisor)
+    }
+}
+
+/// The rule that ends a slow start early or slows it down, and its state.
 #[derive(Debug)]
 pub(super) enum Exit {
     None,
     HyStart(Box<HyStartLinux>),
     HyStartPlusPlus(Box<HyStartPlusPlus>),
     Search(Box<Search>),
+    Hoe(Box<Hoe>),
+    Slower(Slower),
 }
 
 impl Exit {
@@ -53,6 +78,7 @@ impl Exit {
                 Exit::HyStartPlusPlus(Box::new(HyStartPlusPlus::new()))
             }
             SlowStartExit::Search => Exit::Search(Box::new(Search::new())),
+            SlowStartExit::Hoe => Exit::Hoe(Box::new(Hoe::new(context.mss.as_f64().max(1.0)))),
         }
     }
 
@@ -60,13 +86,14 @@ impl Exit {
     /// round-trip time of the connection. Returns true if slow start is over.
     pub fn is_over(&mut self, now: Time, ack: &Ack, cwnd: u64, least: Option<Span>) -> bool {
         match self {
-            Exit::None => false,
+            Exit::None | Exit::Slower(_) => false,
             Exit::HyStart(hystart) => match (ack.newest_rtt, least) {
                 (Some(delay), Some(least)) => hystart.is_over(now, ack, cwnd, delay, least),
                 _ => false,
             },
             Exit::HyStartPlusPlus(hystart) => hystart.is_over(ack),
             Exit::Search(search) => search.is_over(now, ack),
+            Exit::Hoe(hoe) => hoe.is_over(now, ack, cwnd, least),
         }
     }
 
@@ -93,6 +120,13 @@ impl SlowStart {
         }
     }
 
+    /// Creates one that nothing ends early, and that is slower from some window on.
+    pub const fn slowing(slower: Slower) -> Self {
+        SlowStart {
+            exit: Exit::Slower(slower),
+        }
+    }
+
     /// Opens the window below ssthresh. Returns the unused credit of the ACK, in bytes, for
     /// congestion avoidance.
     #[inline(always)] // runs for every packet, where a call costs more than the work
@@ -112,6 +146,7 @@ impl SlowStart {
         let credit = ack.credit.as_f64();
         let left = match &self.exit {
             Exit::HyStartPlusPlus(hystart) => hystart.grow(window, credit),
+            Exit::Slower(slower) => slower.grow(window, credit),
             _ => window.grow_in_slow_start(credit, 1.0),
         };
         let segments = (window.cwnd() / window.mss()) as u64;

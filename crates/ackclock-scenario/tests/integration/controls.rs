@@ -95,6 +95,7 @@ fn variants_make_every_choice() {
         json!({ "kind": "reno", "slow_start_exit": "hystart" }),
         json!({ "kind": "reno", "slow_start_exit": "hystart++" }),
         json!({ "kind": "reno", "slow_start_exit": "search" }),
+        json!({ "kind": "reno", "slow_start_exit": "hoe" }),
         json!({ "kind": "reno", "arithmetic": "linux" }),
     ];
     assert_eq!(variants(reno), expected);
