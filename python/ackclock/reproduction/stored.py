@@ -167,9 +167,10 @@ class _WatchedTables(Tables):
     def __getitem__(self, name: str) -> Any:
         return _WatchedTable(self._result.tables[name], self._reads.add(name, {}))
 
-    def rows(self, name: str, wanted: Mapping[str, Any]) -> Any:
-        """Returns rows of a table."""
-        return _WatchedTable(self._result.rows(name, **wanted), self._reads.add(name, wanted))
+    def rows(self, name: str, wanted: Mapping[str, Any], columns: Sequence[str] = ()) -> Any:
+        """Returns rows of a table, with these columns or all."""
+        table = _WatchedTable(self._result.rows(name, **wanted), self._reads.add(name, wanted))
+        return table.select(list(columns)) if columns else table
 
     def __contains__(self, name: object) -> bool:
         return name in self._result.tables
@@ -249,7 +250,7 @@ class _StoredTables(Tables):
     def __getitem__(self, name: str) -> pa.Table:
         return self.rows(name, {})
 
-    def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
+    def rows(self, name: str, wanted: Mapping[str, Any], columns: Sequence[str] = ()) -> pa.Table:
         """Returns rows of a table.
 
         Raises:
@@ -259,7 +260,7 @@ class _StoredTables(Tables):
         if wanted not in selections and {} not in selections:
             which = f"rows {dict(wanted)}" if wanted else "all rows"
             raise NotStoredError(f"{self._experiment}: {which} of table {name} are not stored")
-        return matching(self._tables[name], wanted)
+        return matching(self._tables[name], wanted, columns)
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows
