@@ -30,7 +30,7 @@ DOCUMENT = Document(
             "Figure 2",
             "the edge-to-edge loop: an edge regulates the ACKs of TCP; a split connection",
             lacking=(
-                "no hop holds ACKs by a rate, and no node ends a connection and begins another. The "
+                "no hop holds ACKs by a rate, and no node splits a connection. The "
                 "document calls its results valid for this loop, too, and prints no number of it"
             ),
         ),

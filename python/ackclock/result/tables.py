@@ -118,9 +118,7 @@ class TablesInFolder(Tables):
         return len(self._files)
 
 
-def matching(
-    table: pa.Table, wanted: Mapping[str, Any], columns: Sequence[str] = ()
-) -> pa.Table:
+def matching(table: pa.Table, wanted: Mapping[str, Any], columns: Sequence[str] = ()) -> pa.Table:
     """Returns the rows whose columns have the wanted values; see `Result.rows`."""
     import pyarrow.compute as pc  # takes a tenth of the time in which a short command starts
 
