@@ -411,12 +411,13 @@ impl Scoreboard {
         std::mem::take(&mut self.sacked)
     }
 
-    /// Returns the highest SACKED segment; the first unacknowledged one if none is SACKED.
-    pub const fn highest_sacked(&self) -> u64 {
+    /// Returns the first segment after the highest SACKED one; the first unacknowledged one if none
+    /// is SACKED (`tcp_highest_sack_seq` of Linux).
+    pub const fn sacked_end(&self) -> u64 {
         if self.sacked == 0 {
             self.first
         } else {
-            self.sacked_end - 1
+            self.sacked_end
         }
     }
     /// Returns the number of SACKED segments, a short last one included.

@@ -95,8 +95,8 @@ impl ByTime {
         if news.advanced && self.undo.by_timestamp(news.echo) && connection.parameters.recovery.undo
         {
             // The hole was filled by the original, so it was only late.
-            let highest = connection.scoreboard.highest_sacked();
-            if self.rack.note_reordering(news.before, highest) {
+            let end = connection.scoreboard.sacked_end();
+            if self.rack.note_reordering(news.before, end) {
                 self.counts.timestamp_reorderings += 1;
             }
             if connection.scoreboard.resent() > 0 {

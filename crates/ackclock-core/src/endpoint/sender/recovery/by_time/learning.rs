@@ -50,7 +50,7 @@ impl ByTime {
         ack: &Acknowledgement<'_>,
     ) -> (News, Advance, (Option<Span>, Option<Span>)) {
         let before = connection.scoreboard.first();
-        let highest = connection.scoreboard.highest_sacked();
+        let end = connection.scoreboard.sacked_end();
         let point = connection.episode.point();
         let min_rtt = connection.meter.rtt.minimum();
         let was_open =
@@ -77,7 +77,7 @@ impl ByTime {
             }
         }
         let in_loss = connection.episode.phase() == RecoveryPhase::Loss;
-        if (!in_loss || self.undo.is_open()) && arrivals.lowest < highest {
+        if (!in_loss || self.undo.is_open()) && arrivals.lowest < end {
             self.note_reordering(connection, arrivals.lowest);
         }
         let duplicates = self.learn_duplicate(connection, report, before);
@@ -103,7 +103,7 @@ impl ByTime {
         } else {
             Advance::NONE
         };
-        if cumulative.lowest < highest {
+        if cumulative.lowest < end {
             self.note_reordering(connection, cumulative.lowest);
         }
         let rtt = self.measure(connection, now, ack, &advance, cumulative, arrivals);
@@ -157,8 +157,8 @@ impl ByTime {
     }
 
     fn note_reordering(&mut self, connection: &Connection, lowest: u64) {
-        let highest = connection.scoreboard.highest_sacked();
-        if self.rack.note_reordering(lowest, highest) {
+        let end = connection.scoreboard.sacked_end();
+        if self.rack.note_reordering(lowest, end) {
             self.counts.sack_reorderings += 1;
         }
     }

@@ -83,10 +83,10 @@ impl Rack {
         self.latest = self.latest.max((delivered.sent_at, delivered.sequence));
     }
 
-    /// Records that `low`, sent once, arrived after `highest` (step 3). Returns true if that is
-    /// reordering.
-    pub fn note_reordering(&mut self, low: u64, highest: u64) -> bool {
-        let Some(degree) = highest.checked_sub(low).filter(|&degree| degree > 0) else {
+    /// Records that `low`, sent once, arrived after segments before `end` (step 3), which Linux
+    /// counts from `low` on. Returns true if that is reordering.
+    pub fn note_reordering(&mut self, low: u64, end: u64) -> bool {
+        let Some(degree) = end.checked_sub(low).filter(|&degree| degree > 0) else {
             return false;
         };
         self.reordering = self.reordering.max(degree.min(MOST_REORDERING));
