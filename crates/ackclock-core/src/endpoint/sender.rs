@@ -188,6 +188,7 @@ impl Sender {
     #[inline(never)] // rare: kept out of the path of every packet
     fn process_late(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let sent = ack.cumulative <= self.connection.scoreboard.highest();
+        self.connection.transmission.burst.held = false;
         if self.state == State::Established && sent && ack.sacks.is_some() {
             self.recovery.on_late_ack(&mut self.connection, now, ack);
         }

@@ -4,6 +4,7 @@ use super::super::pacing::{AVOIDANCE_GAIN, SLOW_START_GAIN};
 use super::super::parameters::WindowValidation;
 use super::Sender;
 use super::connection::Connection;
+use super::recovery::Recovery;
 use crate::congestion::{RecoveryPhase, SendLimit};
 use ackclock_spec::units::{Bytes, Span, Time};
 
@@ -29,6 +30,8 @@ pub(super) struct Burst {
     left: u16,
     /// True if the last one carries PSH.
     pushed: bool,
+    /// True if new data waits for an ACK or a write: no timer lets it leave.
+    pub(super) held: bool,
 }
 
 impl Burst {
@@ -37,6 +40,7 @@ impl Burst {
             on,
             left: 0,
             pushed: false,
+            held: false,
         }
     }
 }
@@ -45,6 +49,18 @@ impl Sender {
     /// True if new data leaves with what has left at this instant.
     pub(super) fn is_within_burst(&self, now: Time) -> bool {
         self.connection.transmission.burst.left > 0 && self.connection.transmission.active_at == now
+    }
+
+    /// True if new data waits for the next ACK. A timer that expires before does not let it leave,
+    /// unless it sends a probe.
+    #[inline(always)] // so that what is asked at every burst is one call
+    pub(super) fn holds_back(&mut self, now: Time) -> bool {
+        if self.recovery.is_urgent(&self.connection) {
+            return false;
+        }
+        let held = self.connection.transmission.burst.held || self.defers(now);
+        self.connection.transmission.burst.held = held;
+        held
     }
 
     /// True if new data waits for the next ACK to fill a burst (`tcp_tso_should_defer` of Linux

@@ -44,6 +44,7 @@ impl Transmission {
     #[inline(always)] // runs for every packet, where a call costs more than the work
     pub fn begin_event(&mut self) {
         self.burst_left = self.max_burst;
+        self.burst.held = false;
     }
 
     /// Forgets the jitter of segments that could have left already.

@@ -65,7 +65,7 @@ impl Sender {
                 self.connection.transmission.release_at = release;
                 return None;
             }
-            if in_bursts && self.defers(now) {
+            if in_bursts && self.holds_back(now) {
                 return None;
             }
         }

@@ -431,8 +431,9 @@ fn the_ack_of_a_retransmission_from_the_recovery_before_undoes_nothing() {
     );
 }
 
-/// A segment that fits the window and does not fill a burst waits for an ACK that is due. It does
-/// not wait for longer than a millisecond (`tcp_tso_should_defer`; the times are ours).
+/// A segment that fits the window and does not fill a burst waits for an ACK that is due, or for a
+/// write. Time alone does not let it leave, but after a millisecond both do (`tcp_tso_should_defer`;
+/// the times are ours).
 #[test]
 fn a_single_segment_waits_for_an_ack_that_is_due() {
     play(
@@ -441,7 +442,8 @@ fn a_single_segment_waits_for_an_ack_that_is_due() {
             (0.0, Data(20), &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], None),
             (50.0, Answer(0, &[(1, 2)]), &[10], None),
             (0.5, Answer(0, &[(1, 3)]), &[], None),
-            (2.0, Nothing, &[11], None),
+            (2.0, Nothing, &[], None),
+            (0.0, Data(1), &[11], None),
         ],
     );
 }

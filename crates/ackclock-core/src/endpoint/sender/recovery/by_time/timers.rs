@@ -18,6 +18,7 @@ impl ByTime {
             self.enter_recovery(connection, now, false, mss);
             connection.reduce_in_proportion(mss, false);
         }
+        connection.transmission.burst.held = true; // this timer of Linux sends no new data
         connection.rearm_from_head(now);
     }
 
