@@ -84,7 +84,8 @@ impl Sender {
         let Some((first, _)) = scoreboard.head() else {
             return false;
         };
-        let room = self.ready();
+        let mss = self.connection.mss;
+        let room = self.window_room().min(self.receive_room()) / mss;
         let waiting = data.available.saturating_sub(scoreboard.next());
         let round_trip = self
             .connection
@@ -95,11 +96,10 @@ impl Sender {
             .as_nanos();
         let soon = BURST_TIME.as_nanos().min(round_trip / 2);
         let defers = waiting > 1
-            && 3 * room * self.connection.mss
-                < self.connection.control.cwnd().0.min(data.receive_window)
+            && 3 * room * mss < self.connection.control.cwnd().0.min(data.receive_window)
             && now.since(first).as_nanos() >= round_trip - soon
             && room < self.burst_length();
-        if defers && room < waiting {
+        if defers && room <= waiting {
             self.note_limit_of_deferral();
         }
         defers
