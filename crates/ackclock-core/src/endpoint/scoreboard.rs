@@ -158,6 +158,10 @@ impl Scoreboard {
             full
         }
     }
+    /// Returns the payload of a full segment.
+    pub const fn mss(&self) -> u64 {
+        self.mss
+    }
     /// Returns the first unacknowledged segment.
     pub const fn first(&self) -> u64 {
         self.first

@@ -59,14 +59,18 @@ impl Sender {
             return false;
         }
         let held = self.connection.transmission.burst.held || self.defers(now);
-        self.connection.transmission.burst.held = held;
+        if held {
+            let connection = &mut self.connection;
+            connection.transmission.burst.held = true;
+            connection.data.fill_buffers(&connection.scoreboard);
+        }
         held
     }
 
     /// True if new data waits for the next ACK to fill a burst (`tcp_tso_should_defer` of Linux
     /// 6.18). It waits only if something left in the last millisecond and the ACK is due within
     /// one: the first segment in flight left a smoothed round trip ago, or nearly. In recovery
-    /// nothing waits, nor does a third of the smaller window.
+    /// nothing waits, nor does a third of the smaller window, nor the end of a buffer.
     #[inline(never)] // only for senders with segmentation offload
     pub(super) fn defers(&mut self, now: Time) -> bool {
         let Connection {
@@ -94,8 +98,12 @@ impl Sender {
             .smoothed()
             .unwrap_or(Span::FOREVER)
             .as_nanos();
+        let within = data
+            .buffer_end(scoreboard)
+            .is_none_or(|end| end - scoreboard.next() > room);
         let soon = BURST_TIME.as_nanos().min(round_trip / 2);
         let defers = waiting > 1
+            && within
             && 3 * room * mss < self.connection.control.cwnd().0.min(data.receive_window)
             && now.since(first).as_nanos() >= round_trip - soon
             && room < self.burst_length();

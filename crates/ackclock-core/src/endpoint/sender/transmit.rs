@@ -154,6 +154,10 @@ impl Sender {
     /// Records that only an ACK can release the next segment.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn wait_for_window(&mut self) {
+        let Connection {
+            data, scoreboard, ..
+        } = &mut self.connection;
+        data.fill_buffers(scoreboard);
         if self.connection.transmission.burst_left != 0 && self.has_data_waiting() {
             self.connection.meter.round.limited = SendLimit::CongestionWindow;
             if self.validates_window() && self.has_new_data_waiting() {
