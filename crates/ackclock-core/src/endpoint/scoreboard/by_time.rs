@@ -1,6 +1,7 @@
 //! The records as RACK sees them: in the order of transmission.
 
 use super::{AMBIGUOUS, JUDGED, LOST, RESENT, Record, SACKED, Scoreboard};
+use crate::packet::SackBlock;
 use ackclock_spec::units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -143,6 +144,16 @@ impl Scoreboard {
             }
         }
         (cleared, marked)
+    }
+
+    /// Returns the segments of `block` that were sent more than once and are outstanding, and
+    /// whether each is SACKED.
+    pub fn resent_within(&self, block: SackBlock) -> impl Iterator<Item = (u64, bool)> + '_ {
+        let within = block.start.max(self.first)..block.end.min(self.next());
+        within.filter_map(|sequence| {
+            let flags = self.ring[(sequence - self.first) as usize].flags;
+            (flags & AMBIGUOUS != 0).then_some((sequence, flags & SACKED != 0))
+        })
     }
 
     /// Clears all LOST marks: what was marked was only late.

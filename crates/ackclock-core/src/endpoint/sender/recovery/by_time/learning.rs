@@ -55,11 +55,14 @@ impl ByTime {
         let min_rtt = connection.meter.rtt.minimum();
         let was_open =
             connection.episode.phase() == RecoveryPhase::Open && !connection.scoreboard.has_marks();
-        let mut report = None;
+        let report = ack.sacks.and_then(SackBlocks::duplicate);
+        let duplicates = self.learn_duplicate(connection, report, before);
         let mut sacked = 0;
         let mut arrivals = Arrivals::NONE;
         if let Some(sacks) = ack.sacks {
-            report = sacks.duplicate();
+            if duplicates > 0 {
+                arrivals.lowest = self.lowest_resent(connection, report);
+            }
             let mut blocks = [SackBlock::default(); SackBlocks::MOST];
             let held = sacks.held();
             blocks[..held.len()].copy_from_slice(held);
@@ -80,7 +83,6 @@ impl ByTime {
         if (!in_loss || self.undo.is_open()) && arrivals.lowest < end {
             self.note_reordering(connection, arrivals.lowest);
         }
-        let duplicates = self.learn_duplicate(connection, report, before);
         let mut cumulative = Arrivals::NONE;
         let advanced = ack.cumulative > before;
         let advance = if advanced {
@@ -152,8 +154,22 @@ impl ByTime {
         if !self.is_report_of_probe(Some(report)) {
             self.rack.on_duplicate(before, connection.scoreboard.next());
         }
-        self.undo.on_duplicate(report.end, count);
+        if report.end <= before {
+            self.undo.on_duplicate(report.end, count);
+        } else {
+            // Of what is outstanding, only retransmissions count (`tcp_sacktag_one`).
+            let again = connection.scoreboard.resent_within(report);
+            again.for_each(|(sequence, _)| self.undo.on_duplicate(sequence + 1, 1));
+        }
         count
+    }
+
+    /// Returns the lowest retransmitted and SACKED segment among the duplicates of a report: its
+    /// original was only late. `u64::MAX` if there is none.
+    fn lowest_resent(&self, connection: &Connection, report: Option<SackBlock>) -> u64 {
+        let resent = report.map(|report| connection.scoreboard.resent_within(report));
+        let sacked = resent.into_iter().flatten().find(|(_, sacked)| *sacked);
+        sacked.map_or(u64::MAX, |(sequence, _)| sequence)
     }
 
     fn note_reordering(&mut self, connection: &Connection, lowest: u64) {
