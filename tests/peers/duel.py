@@ -3,11 +3,11 @@
 A record is a text file: a line of JSON with the settings, then a line for each event at the sender,
 with its time in microseconds. Time zero is a tick of the kernel at which all its timers may expire.
 
-`write` has the number of segments. `ack` has the next segment expected, the transmission (counted
-from 0) whose timestamp it echoes, and SACK blocks (from-to, with `*` for a duplicate). Behind `>`
-stands what leaves at once. Behind `:` stands the kernel's `tcp_info` after that: cwnd, ssthresh,
-ca_state, unacked, sacked, lost, retrans, reordering. The last number is the smoothed round-trip
-time in microseconds, which is not compared. `timer` is what leaves at any other time.
+A `write` has the number of segments. An `ack` has the next segment expected, the transmission whose
+timestamp it echoes (counted from 0), and SACK blocks (from-to, with `*` for a duplicate). Behind
+`>` stands what leaves at once. Behind `:` stands the kernel's `tcp_info` after that: cwnd,
+ssthresh, ca_state, unacked, sacked, lost, retrans, reordering. The last number is the smoothed
+round-trip time in microseconds, which is not compared. A `timer` lets leave what does so later.
 
 `python tests/peers/duel.py FOLDER` needs root. All packets pass a TUN device in a network namespace
 that ends with this program, which keeps a processor busy: so ticks come on time.

@@ -19,6 +19,8 @@ struct Arrivals {
     /// Sending times of the first and the last segment sent once.
     first: Option<Time>,
     last: Option<Time>,
+    /// Latest time at which one of all was sent.
+    newest: Option<Time>,
 }
 
 impl Arrivals {
@@ -27,9 +29,11 @@ impl Arrivals {
         original: false,
         first: None,
         last: None,
+        newest: None,
     };
 
     fn add(&mut self, delivered: &Delivered, point: u64) {
+        self.newest = self.newest.max(Some(delivered.sent_at));
         if delivered.ambiguous {
             return;
         }
@@ -108,6 +112,9 @@ impl ByTime {
         if cumulative.lowest < end {
             self.note_reordering(connection, cumulative.lowest);
         }
+        if let Some(newest) = arrivals.newest.max(cumulative.newest) {
+            self.rack.adapt(now, newest);
+        }
         let rtt = self.measure(connection, now, ack, &advance, cumulative, arrivals);
         let delivered = connection.count_delivered(&advance, sacked, advanced);
         let news = News {
@@ -152,7 +159,7 @@ impl ByTime {
         }
         self.counts.duplicates_reported += count;
         if !self.is_report_of_probe(Some(report)) {
-            self.rack.on_duplicate(before, connection.scoreboard.next());
+            self.rack.on_duplicate();
         }
         if report.end <= before {
             self.undo.on_duplicate(report.end, count);

@@ -209,6 +209,9 @@ impl Recovery for ByTime {
         };
         let min_rtt = connection.meter.rtt.minimum();
         self.rack.on_delivered(&delivered, now, min_rtt);
+        if self.rack.is_to_adapt() {
+            self.rack.adapt(now, advance.newest);
+        }
         let rtt = now.since(advance.oldest);
         self.sample(connection, rtt, now.since(advance.newest));
         let round_start = ack.cumulative >= connection.meter.round.end;

@@ -28,8 +28,10 @@ pub(super) struct Rack {
     steps: u64,
     /// Number of recoveries after which `steps` returns to one.
     persist: u32,
-    /// First segment not sent yet when `steps` last grew.
-    grown_at: u64,
+    /// True if a report of duplicates waits for the next delivery, which lets `steps` grow.
+    reported: bool,
+    /// Time at which `steps` last grew.
+    grown_at: Time,
     /// Degree of reordering seen, in segments; at least the threshold of duplicate ACKs.
     reordering: u64,
     /// Threshold of duplicate ACKs.
@@ -46,7 +48,8 @@ impl Rack {
             advanced: false,
             steps: 1,
             persist: 0,
-            grown_at: 0,
+            reported: false,
+            grown_at: Time::ZERO,
             reordering: threshold,
             threshold,
             reordering_seen: false,
@@ -102,23 +105,33 @@ impl Rack {
         }
     }
 
-    /// Records the report of a duplicate: a retransmission was spurious, so the window grows (step
-    /// 4), once per round trip and only if reordering was seen.
-    pub fn on_duplicate(&mut self, first: u64, next: u64) {
-        if !self.reordering_seen || first < self.grown_at {
-            return;
+    /// Records the report of a duplicate: a retransmission was spurious, so the window will grow
+    /// (step 4), if reordering was seen.
+    pub fn on_duplicate(&mut self) {
+        self.reported |= self.reordering_seen;
+    }
+
+    /// True if the next delivery adapts the window.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    pub const fn is_to_adapt(&self) -> bool {
+        self.reported || (self.persist == 0 && self.steps > 1)
+    }
+
+    /// Adapts the window at an ACK that delivers data, sent last at `newest`. A round trip later
+    /// than it last grew, a report lets it grow (`tcp_rack_update_reo_wnd`).
+    pub fn adapt(&mut self, now: Time, newest: Time) {
+        if std::mem::take(&mut self.reported) && newest >= self.grown_at {
+            self.steps = (self.steps + 1).min(MOST_STEPS);
+            self.persist = PERSISTENCE;
+            self.grown_at = now;
+        } else if self.persist == 0 {
+            self.steps = 1;
         }
-        self.steps = (self.steps + 1).min(MOST_STEPS);
-        self.persist = PERSISTENCE;
-        self.grown_at = next;
     }
 
     /// Records the end of a recovery that was necessary.
     pub fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
-        if self.persist == 0 {
-            self.steps = 1;
-        }
     }
     /// Records a reduction that reports of duplicates proved unnecessary.
     pub fn on_undo(&mut self) {
@@ -160,12 +173,14 @@ mod tests {
         assert_eq!(window(&rack, false, 2), MS * 10);
         assert_eq!(window(&rack, false, 3), Span::ZERO);
         assert_eq!(window(&rack, true, 0), Span::ZERO);
-        rack.on_duplicate(0, 10);
+        rack.on_duplicate();
         assert_eq!(window(&rack, false, 0), MS * 10, "no reordering seen yet");
         assert!(rack.note_reordering(1, 9) && !rack.note_reordering(9, 9));
         assert_eq!(window(&rack, true, 3), MS * 10);
-        for (first, expected) in [(0, 20), (9, 20), (10, 30), (20, 40), (30, 50), (40, 50)] {
-            rack.on_duplicate(first, first + 10);
+        let at = |ms| Time::ZERO + MS * ms;
+        for (newest, expected) in [(0, 20), (9, 20), (10, 30), (20, 40), (30, 50), (40, 50)] {
+            rack.on_duplicate();
+            rack.adapt(at(newest + 10), at(newest));
             assert_eq!(window(&rack, true, 3), MS * expected, "SRTT is the most");
         }
     }
@@ -174,10 +189,14 @@ mod tests {
     fn a_larger_window_lasts_for_sixteen_recoveries() {
         let mut rack = Rack::new(3);
         rack.note_reordering(1, 9);
-        rack.on_duplicate(0, 10);
+        rack.on_duplicate();
+        assert!(rack.is_to_adapt());
+        rack.adapt(Time::ZERO + MS, Time::ZERO);
         (0..15).for_each(|_| rack.on_recovery_end());
         assert_eq!(window(&rack, true, 0), MS * 20);
         rack.on_recovery_end();
+        assert_eq!(window(&rack, true, 0), MS * 20, "until data is delivered");
+        rack.adapt(Time::ZERO + MS * 2, Time::ZERO + MS);
         assert_eq!(window(&rack, true, 0), MS * 10);
     }
 
