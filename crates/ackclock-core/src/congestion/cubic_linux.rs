@@ -119,9 +119,10 @@ impl CubicLinux {
         }
         let least = self.least_delay.map_or(delay, |least| least.min(delay));
         self.least_delay = Some(least);
-        let cwnd = self.window.cwnd();
-        if self.window.in_slow_start() && self.exit.is_over(now, ack, cwnd, Some(least)) {
-            self.window.end_slow_start();
+        // In a proportional reduction the kernel has no other window than that.
+        let cwnd = self.window.whole_segments(ack.window);
+        if self.window.is_above(cwnd) && self.exit.is_over(now, ack, cwnd, Some(least)) {
+            self.window.end_slow_start(cwnd);
         }
     }
 
@@ -234,7 +235,7 @@ impl CongestionControl for CubicLinux {
         }
     }
 
-    fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
+    fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
         let mut window = self.window;
         let beta = match congestion.kind {
             CongestionKind::Mark => self.beta_after_mark,
@@ -247,7 +248,7 @@ impl CongestionControl for CubicLinux {
             CongestionKind::Timeout | CongestionKind::RepeatedTimeout
         ) {
             (self.curve, self.maximum, self.least_delay) = (Curve::NONE, 0, None);
-            self.exit.reset();
+            self.exit.reset(now);
         }
     }
 

@@ -3,7 +3,6 @@
 //! Rhee, 2011) nor HyStart++ (RFC 9406).
 
 use super::Ack;
-use super::rounds::RoundCounter;
 use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Least window at which it looks, in segments.
@@ -22,7 +21,8 @@ const AGGREGATE: Bytes = Bytes(4 * 65_536);
 /// State of one connection.
 #[derive(Debug)]
 pub(super) struct HyStartLinux {
-    rounds: RoundCounter,
+    /// First segment not sent when the round began; `None` until the ACK after a timeout.
+    round_end: Option<u64>,
     round_start: Time,
     last_ack: Time,
     least: Span,
@@ -35,7 +35,7 @@ impl HyStartLinux {
     /// Creates it; `paced` if segments are spread over the round trip.
     pub fn new(paced: bool) -> Self {
         HyStartLinux {
-            rounds: RoundCounter::default(),
+            round_end: Some(0),
             round_start: Time::ZERO,
             last_ack: Time::ZERO,
             least: Span::FOREVER,
@@ -46,8 +46,13 @@ impl HyStartLinux {
     }
 
     /// Starts again, after a timeout.
-    pub fn reset(&mut self) {
-        *self = HyStartLinux::new(self.paced);
+    pub fn reset(&mut self, now: Time) {
+        *self = HyStartLinux {
+            round_end: None,
+            round_start: now,
+            last_ack: now,
+            ..HyStartLinux::new(self.paced)
+        };
     }
 
     /// Processes an ACK in slow start with a window of `cwnd` segments. `delay` is its round-trip
@@ -63,9 +68,10 @@ impl HyStartLinux {
         if self.should_exit {
             return false;
         }
-        if self.rounds.begins(ack) {
+        if ack.first > *self.round_end.get_or_insert(ack.next) {
             (self.round_start, self.last_ack) = (now, now);
             (self.least, self.samples) = (Span::FOREVER, 0);
+            self.round_end = Some(ack.next);
         }
         if cwnd < LOW_WINDOW {
             return false;

@@ -203,6 +203,12 @@ pub struct Ack {
     /// True if a round trip ends with this ACK: it covers the first segment sent since the last
     /// one ended.
     pub round_start: bool,
+    /// First segment that is not acknowledged (SND.UNA), and first one never sent (SND.NXT).
+    pub first: u64,
+    /// See `first`.
+    pub next: u64,
+    /// Congestion window in use before this ACK: in a proportional reduction not the control's.
+    pub window: Bytes,
     /// Data that arrived marked, as far as the feedback tells: with an echo all that this ACK shows
     /// to be delivered, with accurate ECN the full segments that were marked.
     pub marked: Bytes,

@@ -55,9 +55,18 @@ impl SegmentWindow {
     pub fn segments(&self, bytes: Bytes) -> u64 {
         bytes.0.div_ceil(self.mss).min(LARGEST)
     }
-    /// Ends slow start: ssthresh becomes cwnd.
-    pub fn end_slow_start(&mut self) {
-        self.ssthresh = self.cwnd;
+    /// Returns a number of bytes in whole segments.
+    pub const fn whole_segments(&self, bytes: Bytes) -> u64 {
+        bytes.0 / self.mss
+    }
+    /// True if ssthresh is above a window of `cwnd` segments.
+    pub const fn is_above(&self, cwnd: u64) -> bool {
+        cwnd < self.ssthresh
+    }
+    /// Ends slow start: ssthresh becomes the window in use, and cwnd is no larger.
+    pub fn end_slow_start(&mut self, cwnd: u64) {
+        self.ssthresh = cwnd;
+        self.cwnd = self.cwnd.min(cwnd);
     }
 
     /// Opens cwnd in slow start by the delivered segments, at most to ssthresh. Returns the rest

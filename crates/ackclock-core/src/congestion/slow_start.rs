@@ -98,9 +98,9 @@ impl Exit {
     }
 
     /// Handles a timeout of Linux's CUBIC: HyStart looks again.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, now: Time) {
         if let Exit::HyStart(hystart) = self {
-            hystart.reset();
+            hystart.reset(now);
         }
     }
 }

@@ -201,6 +201,9 @@ impl AckClock {
             phase: self.phase,
             newly_lost: Bytes::ZERO,
             round_start: false,
+            first: self.delivered.0 / MSS,
+            next: (self.delivered + in_flight).0 / MSS,
+            window: self.control.cwnd(),
             marked: Bytes(if is_marked { bytes } else { 0 }),
         }
     }

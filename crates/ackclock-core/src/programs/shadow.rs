@@ -125,6 +125,8 @@ struct Connection {
     lost_out: u32,
     /// Segments found lost so far.
     lost: u32,
+    /// SND.UNA at first, and at the last call.
+    begin: u32,
     una: u32,
     round_ends: u32,
     min_rtt: Option<Span>,
@@ -246,6 +248,7 @@ impl Connection {
             delivered: call.delivered,
             lost_out: call.lost_out,
             lost: call.lost,
+            begin: call.snd_una,
             una: call.snd_una,
             round_ends: call.snd_nxt,
             min_rtt: None,
@@ -367,6 +370,11 @@ impl Connection {
         }
     }
 
+    /// Returns the bytes before a sequence number, which stand for segments.
+    fn bytes_before(&self, number: u32) -> u64 {
+        number.wrapping_sub(self.begin).into()
+    }
+
     /// Tells the control of an ACK with its rate sample.
     fn control(&mut self, call: &Call) {
         let advanced = call.snd_una.wrapping_sub(self.una);
@@ -409,6 +417,9 @@ impl Connection {
             }),
             socket: None,
             limited,
+            first: self.bytes_before(call.snd_una),
+            next: self.bytes_before(call.snd_nxt),
+            window: Bytes(segments(call.before.cwnd, call)),
             phase: phase(call.state.into()),
             newly_lost: Bytes(segments(call.losses, call)),
             round_start,
@@ -454,6 +465,9 @@ impl Connection {
             }),
             socket: None,
             limited: limit(!last.limited),
+            first: self.bytes_before(seen.snd_una),
+            next: self.bytes_before(seen.snd_nxt),
+            window: Bytes(segments(seen.before.cwnd, seen)),
             phase: phase(self.state),
             newly_lost: Bytes(segments(lost, seen)),
             round_start,

@@ -26,6 +26,8 @@ pub(super) struct AckEffect {
     pub newly_lost: u64,
     /// True if a round trip ends.
     pub round_start: bool,
+    /// Congestion window in use before it.
+    pub window: u64,
 }
 
 impl Connection {
@@ -71,6 +73,9 @@ impl Connection {
             phase: self.episode.phase(),
             newly_lost: Bytes(effect.newly_lost),
             round_start: effect.round_start,
+            first: self.scoreboard.first(),
+            next: self.scoreboard.highest(),
+            window: Bytes(effect.window),
             marked: Bytes(effect.marked),
         };
         self.control.on_ack(now, &signal);

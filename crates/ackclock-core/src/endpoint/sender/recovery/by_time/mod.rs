@@ -119,6 +119,7 @@ impl ByTime {
     fn process(&mut self, connection: &mut Connection, now: Time, ack: &Acknowledgement<'_>) {
         let lost = connection.meter.statistics.lost_segments;
         let prior_in_flight = connection.rated_in_flight();
+        let window = connection.window();
         let round_start = ack.cumulative >= connection.meter.round.end;
         let (mut news, advance, (rtt, newest_rtt)) = self.learn(connection, now, ack);
         if news.advanced {
@@ -150,6 +151,7 @@ impl ByTime {
             opens: self.may_open(connection, &news),
             newly_lost: lost * connection.mss,
             round_start,
+            window,
         };
         self.tell_control::<true>(connection, now, &advance, &effect);
         connection.reduce_in_proportion(news.delivered + news.repeated, news.advanced && lost == 0);
@@ -232,6 +234,7 @@ impl Recovery for ByTime {
             opens: advance.acked > 0,
             newly_lost: 0,
             round_start,
+            window: connection.control.cwnd().0,
         };
         self.tell_control::<RATED>(connection, now, &advance, &effect);
         connection.arm_after_ack(now);
