@@ -135,7 +135,7 @@ impl ByTime {
     }
 
     /// True if `report` is about a probe that was a retransmission.
-    fn is_report_of_probe(&self, report: Option<SackBlock>) -> bool {
+    pub(super) fn is_report_of_probe(&self, report: Option<SackBlock>) -> bool {
         report.zip(self.probe).is_some_and(|(report, probe)| {
             report.end == probe.end && report.end - report.start == 1
         })

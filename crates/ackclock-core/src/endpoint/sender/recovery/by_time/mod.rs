@@ -259,6 +259,9 @@ impl Recovery for ByTime {
         if self.learn_duplicate(connection, report, first) > 0 {
             self.try_undo_by_duplicates(connection, now);
         }
+        if self.is_report_of_probe(report) {
+            self.probe = None; // it was not needed (RFC 8985 section 7.4.2)
+        }
     }
 
     fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
