@@ -5,8 +5,8 @@
 //! times to a [`Sender`], whose timers run on their own. After each event it compares the segments
 //! that left and the state. Nothing is tolerated; but the open phase is both Open and Disorder.
 //!
-//! The sender takes no time. The kernel takes some, and timers expire a little after their tick.
-//! So a duel is played with each of [`LATE`], and the longest one counts.
+//! The sender takes no time. The kernel takes some to send, and timers expire a little after their
+//! tick. So a duel is played with each of [`TO_SEND`] and [`LATE`], and the longest one counts.
 
 use ackclock_core::congestion::RecoveryPhase;
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Sender, TcpInfo};
@@ -19,6 +19,14 @@ use ackclock_spec::streams::Streams;
 use ackclock_spec::units::{Bytes, Span, Time};
 use serde_json::{Value, json};
 use std::str::FromStr;
+
+/// Times that the kernel takes from an event to what it sends.
+const TO_SEND: [Span; 4] = [
+    Span::ZERO,
+    Span::from_micros(5),
+    Span::from_micros(10),
+    Span::from_micros(25),
+];
 
 /// Times after a tick at which the kernel's timers may expire.
 const LATE: [Span; 4] = [
@@ -50,8 +58,11 @@ pub struct Difference {
 /// The record is none: one sentence with the line.
 pub fn replay(record: &str) -> Result<Option<Difference>, String> {
     let mut furthest = None;
-    for late in LATE {
-        let Some(difference) = Duel::new(record, late)?.play(record)? else {
+    let times = TO_SEND
+        .into_iter()
+        .flat_map(|to_send| LATE.map(|late| (to_send, late)));
+    for (to_send, late) in times {
+        let Some(difference) = Duel::new(record, to_send, late)?.play(record)? else {
             return Ok(None);
         };
         if furthest
@@ -67,6 +78,7 @@ pub fn replay(record: &str) -> Result<Option<Difference>, String> {
 struct Duel {
     sender: Sender,
     mss: u64,
+    to_send: Span,
     late: Span,
     /// Sending time of each segment, in the order of sending.
     sent_at: Vec<Time>,
@@ -87,13 +99,14 @@ struct Happening<'a> {
 }
 
 impl Duel {
-    fn new(record: &str, late: Span) -> Result<Self, String> {
+    fn new(record: &str, to_send: Span, late: Span) -> Result<Self, String> {
         let settings: Value = serde_json::from_str(record.lines().next().unwrap_or(""))
             .map_err(|error| format!("line 1: {error}"))?;
         let mss = settings["mss"].as_u64().ok_or("line 1: mss is missing")?;
         Ok(Duel {
             sender: sender(&settings, mss)?,
             mss,
+            to_send,
             late,
             sent_at: Vec::new(),
             opened_at: Time::ZERO,
@@ -155,7 +168,7 @@ impl Duel {
             }
             _ => self.acknowledge(now, AcknowledgementKind::Ack, happening),
         }
-        let sent = self.send(now);
+        let sent = self.send(now + self.to_send);
         if sent != happening.segments {
             let (theirs, ours) = (format!("{:?}", happening.segments), format!("{sent:?}"));
             return Some(("segments", theirs, ours));
