@@ -432,8 +432,8 @@ fn the_ack_of_a_retransmission_from_the_recovery_before_undoes_nothing() {
 }
 
 /// A segment that fits the window and does not fill a burst waits for an ACK that is due, or for a
-/// write. Time alone does not let it leave, but after a millisecond both do (`tcp_tso_should_defer`;
-/// the times are ours).
+/// write. Time alone does not let it leave, but after a millisecond both do
+/// (`tcp_tso_should_defer`; the times are ours).
 #[test]
 fn a_single_segment_waits_for_an_ack_that_is_due() {
     play(
