@@ -104,6 +104,8 @@ pub struct Evidence {
     /// The same for the last round trip before in which data was sent; 0 if there was none. Before
     /// the first reduction of the congestion window, the largest of all since the last pause.
     pub previous_peak: u64,
+    /// Mean amount of data in flight, in bytes.
+    pub mean: f64,
     /// Least round-trip time of this round trip and the one before, divided by the least ever, if
     /// there was a sample.
     pub stretched: Option<f64>,
@@ -189,7 +191,11 @@ pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
             queue_stands(evidence) && evidence.unsent == Unsent::Nothing,
             LimitingFactor::Application,
         ),
-        (queue_stands(evidence), LimitingFactor::BottleneckRate),
+        // With room in the window, the sender's own bursts make the queue.
+        (
+            queue_stands(evidence) && !has_room(evidence),
+            LimitingFactor::BottleneckRate,
+        ),
         (comes_in_pieces(evidence), LimitingFactor::Application),
     ];
     let first = rules
@@ -253,6 +259,18 @@ fn comes_in_pieces(evidence: &Evidence) -> bool {
 /// wait for an ACK (RFC 9293 section 3.7.4) has one of them in flight.
 const fn answers_acks(evidence: &Evidence) -> bool {
     evidence.sparse && evidence.prompt > 3 * evidence.late && evidence.peak > 2 * evidence.mss
+}
+
+/// Most data in flight on average, relative to the peak, of a sender whose congestion window has
+/// room. A window in use answers each ACK, so that it stays full: Linux saves up at most a third of
+/// it for one burst (`tcp_tso_win_divisor`), a sixth on average. A send buffer is refilled only
+/// after its writer has woken. We chose the value before looking. In 56 transfers of Linux it holds
+/// in six of some 1,000 round trips of a full window, and in most of those of a send buffer.
+const ROOM: f64 = 0.75;
+
+/// True if the congestion window had room, as much less was in flight than shortly before.
+pub fn has_room(evidence: &Evidence) -> bool {
+    evidence.mean < ROOM * evidence.peak.min(evidence.previous_peak) as f64
 }
 
 /// True if the data in flight grows, as it does if the congestion window is used.
@@ -362,6 +380,7 @@ mod tests {
         blocked: 0.0,
         peak: 20_000,
         previous_peak: 19_000,
+        mean: 18_500.0,
         stretched: Some(1.02),
         mss: 1_000,
         marked: false,
@@ -399,6 +418,12 @@ mod tests {
         assert_eq!(when(|e| e.previous_peak = 14_000), "slow_start");
         assert_eq!(when(|e| e.previous_peak = 0), "slow_start");
         assert_eq!(when(|e| e.stretched = Some(1.3)), "bottleneck_rate");
+        let with_room = |e: &mut Evidence| (e.stretched, e.mean) = (Some(1.3), 14_000.0);
+        assert_eq!(
+            when(with_room),
+            "congestion_window",
+            "not the network's queue"
+        );
         assert_eq!(when(|e| e.sent = 0), "none");
     }
 

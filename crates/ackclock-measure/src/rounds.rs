@@ -2,7 +2,7 @@
 //! the same limit.
 
 use crate::limits::{
-    Evidence, LimitingFactor, STILL_ROUNDS, Stillness, doubles, judge, judge_still,
+    Evidence, LimitingFactor, STILL_ROUNDS, Stillness, doubles, has_room, judge, judge_still,
 };
 use crate::pauses::Unsent;
 use crate::undecided::Depends;
@@ -374,6 +374,7 @@ impl Rounds {
             0
         });
         evidence.previous_peak = self.peak;
+        evidence.mean = round.sums.outstanding / length as f64;
         (evidence.prompt, evidence.late) = (round.prompt, round.late);
         let after_acks = round.soon * round.sums.round_trips.1;
         evidence.sparse = after_acks <= Span::from_nanos(length / 2);
@@ -428,6 +429,7 @@ impl Rounds {
         let before = self.periods.last_limit();
         let limit = limit.or(before).unwrap_or(LimitingFactor::Unknown);
         let depends = match limit {
+            LimitingFactor::CongestionWindow if has_room(&evidence) => Depends::Room,
             LimitingFactor::CongestionWindow => Depends::Stillness,
             LimitingFactor::SlowStart if self.may_only_seem_to_grow() && !doubles(&evidence) => {
                 Depends::Growth

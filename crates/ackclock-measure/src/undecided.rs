@@ -13,6 +13,9 @@ pub enum Depends {
     Nothing,
     /// The window stands still or not.
     Stillness,
+    /// The same, but the congestion window had room: if it does not stand still, the limit is
+    /// unknown.
+    Room,
     /// The growth of the window ends where it stands still, or not.
     Growth,
 }
@@ -54,9 +57,13 @@ impl Undecided {
 
     /// Records that the window has grown out of the band in which it might have stood still.
     pub fn grow(&mut self) {
-        for (_, depends) in &mut self.periods {
-            if *depends == Depends::Stillness {
-                *depends = Depends::Growth;
+        for (stretch, depends) in &mut self.periods {
+            match depends {
+                Depends::Stillness => *depends = Depends::Growth,
+                Depends::Room => {
+                    (stretch.limit, *depends) = (LimitingFactor::Unknown, Depends::Nothing);
+                }
+                Depends::Growth | Depends::Nothing => {}
             }
         }
     }
@@ -76,9 +83,12 @@ impl Undecided {
     pub fn decide(&mut self, still: &Stillness) -> impl Iterator<Item = Stretch> + use<> {
         let limit = judge_still(still);
         let is_held = |(stretch, depends): &&(Stretch, Depends)| {
-            *depends == Depends::Nothing && stretch.limit != LimitingFactor::Application
+            use LimitingFactor::{Application, Unknown};
+            *depends == Depends::Nothing && !matches!(stretch.limit, Application | Unknown)
         };
-        let is_still = |(_, depends): &&(Stretch, Depends)| *depends == Depends::Stillness;
+        let is_still = |(_, depends): &&(Stretch, Depends)| {
+            matches!(depends, Depends::Stillness | Depends::Room)
+        };
         let (held, stood) = (self.lasts(is_held), self.lasts(is_still));
         let limit = match limit {
             _ if held > stood => LimitingFactor::CongestionWindow,
@@ -89,7 +99,10 @@ impl Undecided {
         self.has_room |= stands && stood > 0 && !still.after_loss;
         let decided = move |(stretch, depends): (Stretch, Depends)| {
             let limit = match depends {
-                Depends::Stillness => limit,
+                Depends::Room if limit == LimitingFactor::CongestionWindow => {
+                    LimitingFactor::Unknown
+                }
+                Depends::Stillness | Depends::Room => limit,
                 Depends::Growth if stands => LimitingFactor::Unknown,
                 Depends::Growth | Depends::Nothing => stretch.limit,
             };
@@ -174,6 +187,35 @@ mod tests {
             (10, "bottleneck_rate"),
         ];
         assert_eq!(decided(&grows, 10), as_it_seems);
+    }
+
+    #[test]
+    fn a_window_with_room_is_not_the_limit_but_what_holds_it_may_be() {
+        let prompt = Stillness {
+            prompt: 98,
+            ..STANDS
+        };
+        let brief = Stillness {
+            rounds: 2,
+            ..STANDS
+        };
+        for (still, grows, expected) in [
+            (&prompt, false, "sender_buffer"),
+            (&STANDS, false, "unknown"),
+            (&brief, false, "unknown"),
+            (&prompt, true, "unknown"),
+        ] {
+            let mut undecided = Undecided::default();
+            undecided.add(
+                period(0, 1, LimitingFactor::CongestionWindow),
+                Depends::Room,
+            );
+            if grows {
+                undecided.grow();
+            }
+            let limit = undecided.decide(still).next().unwrap().limit.name();
+            assert_eq!(limit, expected);
+        }
     }
 
     #[test]
