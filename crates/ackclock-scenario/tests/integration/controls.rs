@@ -579,6 +579,9 @@ impl Driver {
                     phase,
                     newly_lost: Bytes::ZERO,
                     round_start: false,
+                    first: self.delivered / mss,
+                    next: self.delivered / mss + 10,
+                    window: control.cwnd(),
                     marked: Bytes(if marked { credit } else { 0 }),
                 };
                 control.on_ack(now, &ack);
