@@ -7,7 +7,7 @@ into the senders of figure 19 of the ABSE paper.
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -244,7 +244,7 @@ def share_that_fits(result: Result, replicate: int, instance: int) -> over_time.
 
     It is the share of its window that fits the path by equation 2.
     """
-    keys: dict[str, Any] = {"flow": FLOW, "replicate": replicate, "instance": instance}
+    keys = {"flow": FLOW, "replicate": replicate, "instance": instance}
     [flow] = result.rows("flows", **keys).to_pylist()
     rate = over_time.series(result, over_time.ESTIMATE, FLOW, replicate, instance)
     cwnd = over_time.series(result, "cwnd_bytes", FLOW, replicate, instance)

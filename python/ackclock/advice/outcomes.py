@@ -8,7 +8,6 @@ difference. Intervals show how much another stretch of similar capacity might ch
 
 from dataclasses import dataclass, field
 from math import ceil, log
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -199,7 +198,7 @@ def _run(
     These are the delivered bytes, headers included, and the number of packets by bin of waiting
     time at the link.
     """
-    wanted: dict[str, Any] = {"point": point, "replicate": replicate}
+    wanted = {"point": point, "replicate": replicate}
     rows = result.rows("samples", **wanted)
     samples = np.round(rows["time_s"].to_numpy() / path.sample_s)
     payload = np.interp(grid.edges, samples, rows["delivered_bytes"].to_numpy())

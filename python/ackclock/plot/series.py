@@ -209,7 +209,7 @@ class Replicate:
         """Returns all samples; for a capture, only those of the largest connections."""
         if self.method != "measure":
             return self.rows("samples")
-        where: dict[str, Any] = {"point": self.point, "replicate": self.replicate}
+        where = {"point": self.point, "replicate": self.replicate}
         shown = largest(self.result, MOST_LINES, ("flow", "instance"), **where)
         parts = [self.result.rows("samples", **where, **keys) for keys in shown]
         return pa.concat_tables(parts) if parts else self.rows("samples")

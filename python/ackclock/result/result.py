@@ -86,7 +86,7 @@ class Result:
         rows = fidelity.select(["point", "replicate", "reliable"]).to_pylist()
         return frozenset((row["point"], row["replicate"]) for row in rows if not row["reliable"])
 
-    def rows(self, name: str, columns: Sequence[str] = (), **wanted: Any) -> pa.Table:
+    def rows(self, name: str, columns: Sequence[str] = (), /, **wanted: Any) -> pa.Table:
         """Returns the rows of a table whose columns have these values.
 
         A table in a folder is read piece by piece, so that other rows take little memory.
