@@ -255,7 +255,7 @@ PHASES = (
     "a little later"
 )
 PHASED = {
-    *((ALONE.label, psi, name) for psi in ("0.1", "0.3") for name in NAMES),
+    *((ALONE.label, "0.3", name) for name in NAMES),
     (ALONE.label, "1", NEAR),
 }
 
