@@ -167,6 +167,7 @@ def test_a_documents_commands_and_snippets_run(
             (tmp_path / name).symlink_to(ROOT / name)
     environment = environment_for(document, command)
     left_out: dict[int, str] = {}
+    changed: list[str] = []
     output = ""
     for block in blocks(document.read_text(encoding="utf-8")):
         reason = missing(block.mark, no_emulation)
@@ -194,7 +195,9 @@ def test_a_documents_commands_and_snippets_run(
             )
             assert outcome.returncode == 0, f"{where} failed:\n{outcome.stdout}\n{outcome.stderr}"
             output = outcome.stdout
-        assert not_printed(block, output) == [], f"{where} is not printed"
+        if not_printed(block, output):
+            changed.append(f"{where} is not printed; this is:\n{output}")
+    assert not changed, "\n".join(changed)
     if left_out:
         lines = ", ".join(map(str, left_out))
         pytest.skip(f"all but the blocks at lines {lines}: {'; '.join(set(left_out.values()))}")
