@@ -93,6 +93,12 @@ def not_printed(block: Block, output: str) -> list[str]:
     return [paragraph for paragraph in paragraphs if unwrapped(paragraph) not in unwrapped(output)]
 
 
+def complaints(block: Block, where: str, output: str) -> list[str]:
+    """Returns a line with the output for a block whose text is not in it; else nothing."""
+    missed = not_printed(block, output)
+    return [f"{where} is not printed; this is:\n{output}"] if missed else []
+
+
 def test_what_is_printed_is_compared() -> None:
     [block] = blocks("```text printed\nFound: 3\npackets.\n\nNo more.\n```\n")
     assert not_printed(block, "  Found: 3 packets.\nNo more.\n") == []
@@ -195,8 +201,7 @@ def test_a_documents_commands_and_snippets_run(
             )
             assert outcome.returncode == 0, f"{where} failed:\n{outcome.stdout}\n{outcome.stderr}"
             output = outcome.stdout
-        if not_printed(block, output):
-            changed.append(f"{where} is not printed; this is:\n{output}")
+        changed += complaints(block, where, output)
     assert not changed, "\n".join(changed)
     if left_out:
         lines = ", ".join(map(str, left_out))
