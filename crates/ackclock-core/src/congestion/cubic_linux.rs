@@ -120,7 +120,8 @@ impl CubicLinux {
         let least = self.least_delay.map_or(delay, |least| least.min(delay));
         self.least_delay = Some(least);
         // In a proportional reduction the kernel has no other window than that.
-        let cwnd = self.window.whole_segments(ack.window);
+        let window = ack.window.map(|bytes| self.window.whole_segments(bytes));
+        let cwnd = window.unwrap_or(self.window.cwnd());
         if self.window.is_above(cwnd) && self.exit.is_over(now, ack, cwnd, Some(least)) {
             self.window.end_slow_start(cwnd);
         }

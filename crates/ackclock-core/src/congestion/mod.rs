@@ -203,12 +203,13 @@ pub struct Ack {
     /// True if a round trip ends with this ACK: it covers the first segment sent since the last
     /// one ended.
     pub round_start: bool,
-    /// First segment that is not acknowledged (SND.UNA), and first one never sent (SND.NXT).
+    /// First segment that is not acknowledged (SND.UNA).
     pub first: u64,
-    /// See `first`.
+    /// First segment that was never sent (SND.NXT).
     pub next: u64,
-    /// Congestion window in use before this ACK: in a proportional reduction not the control's.
-    pub window: Bytes,
+    /// Congestion window in use before this ACK, if it is not the control's: with recovery by time
+    /// this ACK may have reduced that, and a proportional reduction has another (RFC 6937).
+    pub window: Option<Bytes>,
     /// Data that arrived marked, as far as the feedback tells: with an echo all that this ACK shows
     /// to be delivered, with accurate ECN the full segments that were marked.
     pub marked: Bytes,

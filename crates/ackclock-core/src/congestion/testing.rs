@@ -203,7 +203,7 @@ impl AckClock {
             round_start: false,
             first: self.delivered.0 / MSS,
             next: (self.delivered + in_flight).0 / MSS,
-            window: self.control.cwnd(),
+            window: None,
             marked: Bytes(if is_marked { bytes } else { 0 }),
         }
     }

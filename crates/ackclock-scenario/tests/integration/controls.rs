@@ -581,7 +581,7 @@ impl Driver {
                     round_start: false,
                     first: self.delivered / mss,
                     next: self.delivered / mss + 10,
-                    window: control.cwnd(),
+                    window: None,
                     marked: Bytes(if marked { credit } else { 0 }),
                 };
                 control.on_ack(now, &ack);

@@ -98,15 +98,16 @@ impl Sender {
             .smoothed()
             .unwrap_or(Span::FOREVER)
             .as_nanos();
-        let within = data
-            .buffer_end(scoreboard)
-            .is_none_or(|end| end - scoreboard.next() > room);
+        let end_waits = || {
+            let end = data.buffer_end(scoreboard);
+            end.is_none_or(|end| end - scoreboard.next() > room)
+        };
         let soon = BURST_TIME.as_nanos().min(round_trip / 2);
         let defers = waiting > 1
-            && within
             && 3 * room * mss < self.connection.control.cwnd().0.min(data.receive_window)
             && now.since(first).as_nanos() >= round_trip - soon
-            && room < self.burst_length();
+            && room < self.burst_length()
+            && end_waits();
         if defers && room <= waiting {
             self.note_limit_of_deferral();
         }

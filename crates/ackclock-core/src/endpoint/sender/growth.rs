@@ -26,8 +26,8 @@ pub(super) struct AckEffect {
     pub newly_lost: u64,
     /// True if a round trip ends.
     pub round_start: bool,
-    /// Congestion window in use before it.
-    pub window: u64,
+    /// Congestion window in use before it, if it is not the control's.
+    pub window: Option<u64>,
 }
 
 impl Connection {
@@ -75,7 +75,7 @@ impl Connection {
             round_start: effect.round_start,
             first: self.scoreboard.first(),
             next: self.scoreboard.highest(),
-            window: Bytes(effect.window),
+            window: effect.window.map(Bytes),
             marked: Bytes(effect.marked),
         };
         self.control.on_ack(now, &signal);

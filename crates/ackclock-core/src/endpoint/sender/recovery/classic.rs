@@ -257,7 +257,7 @@ impl Classic {
                 (connection.meter.statistics.lost_segments - lost) * connection.mss
             },
             round_start,
-            window: connection.window(),
+            window: None,
         };
         self.tell_control::<RATED>(connection, now, &advance, &effect);
         if new {

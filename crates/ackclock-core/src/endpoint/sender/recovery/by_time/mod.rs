@@ -151,7 +151,7 @@ impl ByTime {
             opens: self.may_open(connection, &news),
             newly_lost: lost * connection.mss,
             round_start,
-            window,
+            window: (window != connection.control.cwnd().0).then_some(window),
         };
         self.tell_control::<true>(connection, now, &advance, &effect);
         connection.reduce_in_proportion(news.delivered + news.repeated, news.advanced && lost == 0);
@@ -234,7 +234,7 @@ impl Recovery for ByTime {
             opens: advance.acked > 0,
             newly_lost: 0,
             round_start,
-            window: connection.control.cwnd().0,
+            window: None,
         };
         self.tell_control::<RATED>(connection, now, &advance, &effect);
         connection.arm_after_ack(now);
