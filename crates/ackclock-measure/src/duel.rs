@@ -6,7 +6,7 @@
 //! that left and the state. Nothing is tolerated; but the open phase is both Open and Disorder.
 //!
 //! The sender takes no time. The kernel takes some to send, and timers expire a little after their
-//! tick. So a duel is played with each of [`TO_SEND`] and [`LATE`], and the longest one counts.
+//! tick. So a duel is played with each of `TO_SEND` and `LATE`, and the longest one counts.
 
 use ackclock_core::congestion::RecoveryPhase;
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Sender, TcpInfo};
