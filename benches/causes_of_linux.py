@@ -10,6 +10,7 @@ machine should be quiet. With a folder as argument, keeps the captures there.
 
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def main() -> None:
         f"the kernel's or said to be unknown, and {count - wrong} have the right first cause or "
         "none."
     )
-    section.write(PAGE, "causes", "\n".join([summary, "", *lines]))
+    section.write(PAGE, "causes", "\n".join([textwrap.fill(summary, 100), "", *lines]))
 
 
 _HEAD = (
