@@ -52,7 +52,8 @@ def test_a_row_has_an_answer_or_a_reason(row: Row) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_answers(command: str) -> None:
+def test_a_command_answers(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)  # some read files of the examples
     verb, *arguments = shlex.split(command)[1:]
     if verb == "simulate":
         assert load(ROOT / arguments[0]).expand()

@@ -1,13 +1,18 @@
 """Effective capacity: tabulated values, limits, and the closed form beside the Perron root."""
 
+import json
 import math
 from itertools import pairwise, permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ackclock.cli import cli
 from ackclock.models.explicit_rate.effective_capacity import (
     decay_of,
     of_server,
@@ -15,7 +20,7 @@ from ackclock.models.explicit_rate.effective_capacity import (
     stationary,
 )
 
-from ..refusals import refused
+from ..refusals import check_refusal, refused
 
 chances = st.floats(0.01, 1)
 
@@ -175,3 +180,98 @@ def test_the_inverse_beyond_its_ends() -> None:
 def test_what_makes_no_sense_is_refused(call, field: str, value: str) -> None:
     with refused("out-of-range", field, value):
         call()
+
+
+def predict(transitions: Path, *options: str) -> Outcome:
+    arguments = ["effective_capacity", "--transitions", f"{transitions}", "--rtt", "1s"]
+    return CliRunner().invoke(cli, ["predict", *arguments, *options])
+
+
+def written(folder: Path, rates: list[int], transitions: list[list[float]]) -> Path:
+    """Writes the file of a server whose slots last a second."""
+    lines = ["state,segments_per_s,next,probability"] + [
+        f"{state + 1},{rate},{after + 1},{probability}"
+        for state, rate in enumerate(rates)
+        for after, probability in enumerate(transitions[state])
+    ]
+    file = folder / "transitions.csv"
+    file.write_text("\n".join(lines))
+    return file
+
+
+def decay_of_the_queue(rates: list[int], transitions: list[list[float]], arrivals: int) -> float:
+    """Returns by how much log P(X > x) falls per packet, from the queue itself.
+
+    X' = max(X + gamma - C, 0) in whole packets is a chain; its stationary law is computed for a
+    queue so long that its end does not matter.
+    """
+    longest, states = 160, len(rates)
+    P = np.zeros((states, longest + 1, states, longest + 1))
+    for state, rate in enumerate(rates):
+        for queue in range(longest + 1):
+            after = min(max(queue + arrivals - rate, 0), longest)
+            P[state, queue, :, after] += transitions[state]
+    law = stationary(P.reshape([states * (longest + 1)] * 2)).reshape(states, longest + 1)
+    beyond = law.sum(axis=0)[::-1].cumsum()[::-1]
+    last = min(int((beyond > 1e-9).sum()) - 1, 60)  # above what rounding leaves, far from the end
+    return float(np.log(beyond[last - 10] / beyond[last]) / 10)
+
+
+THREE = [[0.7, 0.3, 0.0], [0.2, 0.5, 0.3], [0.1, 0.4, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("rates", "transitions", "arrivals"),
+    [
+        ([6, 3, 1], THREE, 3),
+        ([5, 4, 1], THREE, 3),
+        ([7, 5, 2, 0], [[0.4, 0.6, 0, 0], [0.3, 0.3, 0.4, 0], [0, 0.5, 0.2, 0.3], [1, 0, 0, 0]], 3),
+    ],
+)
+def test_a_queue_of_a_tabled_server_decays_as_asked(
+    tmp_path: Path, rates: list[int], transitions: list[list[float]], arrivals: int
+) -> None:
+    decay = decay_of_the_queue(rates, transitions, arrivals)
+    outcome = predict(written(tmp_path, rates, transitions), "--decay", f"{decay!r}", "--json")
+    outputs = json.loads(outcome.stdout)["answers"][0]["outputs"]
+    assert outputs["effective_capacity"] == pytest.approx(arrivals, rel=1e-4)
+    assert outputs["mean_capacity"] == pytest.approx(stationary(transitions) @ rates)
+
+
+def test_a_table_of_two_states_is_the_closed_form(tmp_path: Path) -> None:
+    outcome = predict(written(tmp_path, [40, 20], chain(0.2, 0.1)), "--decay", "0.1", "--json")
+    outputs = json.loads(outcome.stdout)["answers"][0]["outputs"]
+    expected = float(of_two_rates(40, 20, 0.2, 0.1, 0.1))
+    assert outputs["effective_capacity"] == pytest.approx(expected, rel=1e-9)
+
+
+HEAD = "state,segments_per_s,next,probability\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "field", "quoted"),
+    [
+        ("1,40,1,0.5\n1,40,2,0.5\n", "missing", "--transitions", "state 2 has no row"),
+        ("1,40,1,0.5\n1,20,1,0.5\n", "contradiction", "--transitions", "two rates"),
+        ("1,40,1,0.5\n", "out-of-range", "--transitions", "add up to 1"),
+        ("1,40,1,1\n2,20,1,1\n", "out-of-range", "--transitions", "connect every state"),
+        ("1,-40,1,1\n", "out-of-range", "--transitions", "-40"),
+        ("1,0,1,1\n", "out-of-range", "--transitions", "no state carries anything"),
+        ("".join(f"{n},1,{n},1\n" for n in range(301)), "out-of-range", "--transitions", "301"),
+    ],
+)
+def test_a_bad_table_is_one_line(
+    tmp_path: Path, rows: str, code: str, field: str, quoted: str
+) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text(HEAD + rows)
+    check_refusal(predict(file, "--decay", "1"), code, field, quoted)
+
+
+def test_a_table_leaves_no_rate_to_give(tmp_path: Path) -> None:
+    file = written(tmp_path, [40, 20], chain(0.2, 0.1))
+    rate = "9 packets/s"
+    replaced = (("--rate", rate), ("--low-rate", rate), ("--psi", "9"), ("--low-psi", "9"))
+    for option, value in replaced:
+        outcome = predict(file, "--decay", "1", option, value)
+        check_refusal(outcome, "contradiction", option, "replaced by transitions")

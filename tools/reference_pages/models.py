@@ -70,7 +70,7 @@ def text(registered: Json, _described: Json) -> str:
         tables = [
             (
                 f"`{table.name}`",
-                f"`{table.replaces}`",
+                ", ".join(f"`{name}`" for name in table.replaces),
                 ", ".join(f"`{name}`" for name in (*table.columns, *table.others)),
                 table.meaning,
             )

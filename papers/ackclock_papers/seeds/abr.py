@@ -88,10 +88,8 @@ DOCUMENT = Document(
         row(
             "Section 4, more states",
             "the effective capacity of a stationary process with more than two states",
-            lacking=(
-                "the command line knows two states, as all numbers of the document do; Python "
-                "computes any chain of states"
-            ),
+            "ackclock predict effective_capacity --transitions examples/three-rates.csv "
+            "--rtt 200ms --decay 0.1",
         ),
         row(
             "Figure 7",

@@ -193,9 +193,8 @@ def _help_of_table(table: "TableInput") -> str:
     from ackclock.table import capital
 
     columns = ", ".join((*table.columns, *(f"[{name}]" for name in table.others)))
-    return (
-        f"{capital(table.meaning)}. A CSV file, instead of {_option(table.replaces)}. [{columns}]"
-    )
+    replaced = " ".join(_option(name) for name in table.replaces)
+    return f"{capital(table.meaning)}. A CSV file, instead of {replaced}. [{columns}]"
 
 
 class _Units:

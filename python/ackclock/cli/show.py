@@ -147,12 +147,12 @@ def details(record: dict[str, Any]) -> "list[Table]":
         if record["tables"]:
             tables.append(
                 table(
-                    "tables that replace an input",
+                    "tables that replace inputs",
                     ["name", "instead of", "columns", "meaning"],
                     (
                         [
                             entry["name"],
-                            entry["replaces"],
+                            _text(entry["replaces"]),
                             _text([*entry["columns"], *entry["others"]]),
                             entry["meaning"],
                         ]

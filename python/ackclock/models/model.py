@@ -60,23 +60,24 @@ class Input:
 
 @dataclass(frozen=True)
 class TableInput:
-    """A table that replaces an input by a law, as a file of rows on the command line.
+    """A table that replaces inputs by a law, as a file of rows on the command line.
 
     Attributes:
         name: Name in Python and, with hyphens, on the command line.
-        replaces: Name of the input that it replaces.
+        replaces: Names of the inputs that it replaces.
         columns: Columns that it must have, with numbers.
         others: Columns that it may have.
         meaning: Its meaning, in a phrase.
-        mean: The number that rules for defaults take for the replaced input.
+        means: Computes the numbers that rules for defaults take for the replaced inputs, in their
+            order.
     """
 
     name: str
-    replaces: str
+    replaces: tuple[str, ...]
     columns: tuple[str, ...]
     others: tuple[str, ...]
     meaning: str
-    mean: Callable[[Mapping[str, Array]], float]
+    means: Callable[[Mapping[str, Array]], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -485,16 +486,16 @@ class Model:
         Raises:
             InputError: One is unknown, missing, out of its domain, or replaced by a table.
         """
-        means = {}
+        means: dict[str, float] = {}
         for table in self.tables:
-            if table.name in tables:
-                means[table.replaces] = table.mean(tables[table.name])
-            if table.name in tables and table.replaces in inputs:
-                raise InputError(
-                    "contradiction",
-                    table.replaces,
-                    f"is replaced by {table.name}; give one of the two",
-                )
+            if table.name not in tables:
+                continue
+            for name in table.replaces:
+                if name in inputs:
+                    raise InputError(
+                        "contradiction", name, f"is replaced by {table.name}; give one of the two"
+                    )
+            means |= zip(table.replaces, table.means(tables[table.name]), strict=True)
         numbers = self.completed(**inputs, **means)
         return {name: float(value) for name, value in numbers.items() if name not in means}
 
@@ -526,7 +527,7 @@ class Model:
             "tables": [
                 {
                     "name": table.name,
-                    "replaces": table.replaces,
+                    "replaces": list(table.replaces),
                     "columns": list(table.columns),
                     "others": list(table.others),
                     "meaning": table.meaning,

@@ -93,19 +93,19 @@ LAWS = (
 TABLES = (
     TableInput(
         "rtt_samples",
-        "rtt",
+        ("rtt",),
         ("rtt_s",),
         ("weight", "window"),
         "measured round-trip times in s; with a column window, for windows from that size up",
-        mean_round_trip,
+        lambda columns: (mean_round_trip(columns),),
     ),
     TableInput(
         "delivered",
-        "loss",
+        ("loss",),
         ("segments", "delivered"),
         ("window",),
         "loss pattern: probability that the next segments, 1, 2, 3 and so on, are all delivered",
-        mean_loss,
+        lambda columns: (mean_loss(columns),),
     ),
 )
 

@@ -16,21 +16,26 @@ S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end
 stochastic available capacity", ibid. 9(4), 2001.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ackclock.errors import InputError
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE, check
 from ackclock.models.explicit_rate import on_a_path
 from ackclock.models.explicit_rate.record import LOW_PSI, LOW_RATE, PSI, RATE, RTT
-from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.model import Array, Assumption, Input, Model, Output, TableInput
 from ackclock.models.refusal import refuse, refuse_inputs
 
 # A row of probabilities adds up to one to this precision.
 _SUM = 1e-9
+
+# An answer for so many states takes about two seconds.
+_MOST_STATES = 300
 
 
 def of_two_rates(
@@ -225,10 +230,59 @@ def _evaluate(
     return {"effective_capacity": gamma, "mean_capacity": mean, "share": gamma / mean}
 
 
+def _of_transitions(columns: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Returns the rate of each state, in segments per second, and P, from the rows of a file.
+
+    A row is a transition; what is not listed does not happen. A state without its own rows, or with
+    two rates, is refused.
+    """
+    states, row = np.unique(columns["state"], return_inverse=True)
+    if states.size > _MOST_STATES:
+        raise InputError(
+            "out-of-range", "transitions", f"has {states.size} states; at most {_MOST_STATES}"
+        )
+    rates = columns["segments_per_s"][np.unique(row, return_index=True)[1]]
+    if (other := rates[row] != columns["segments_per_s"]).any():
+        state = columns["state"][other][0]
+        raise InputError("contradiction", "transitions", f"state {state:g} has two rates")
+    if (unknown := ~np.isin(columns["next"], states)).any():
+        state = columns["next"][unknown][0]
+        raise InputError("missing", "transitions", f"state {state:g} has no row of its own")
+    P = np.zeros((states.size, states.size))
+    np.add.at(P, (row, np.searchsorted(states, columns["next"])), columns["probability"])
+    try:
+        rates, P = _checked(rates, P)
+    except InputError as error:
+        raise InputError(error.code, "transitions", error.message, error.value) from None
+    if not rates.any():
+        raise InputError("out-of-range", "transitions", "no state carries anything")
+    return rates, P
+
+
+def _means(columns: Mapping[str, Array]) -> tuple[float, ...]:
+    """Returns the mean rate for both rates, and changes at each round trip."""
+    rates, P = _of_transitions(columns)
+    mean = float(stationary(P) @ rates)
+    return mean, mean, 1.0, 1.0
+
+
+def _evaluate_tables(
+    tables: Mapping[str, Mapping[str, Array]], rtt: float, decay: float
+) -> dict[str, float]:
+    """Returns the outputs for a link with the states of a table."""
+    rates, P = _of_transitions(tables["transitions"])
+    mean = float(stationary(P) @ rates)
+    gamma = of_server(rates * rtt, P, decay) / rtt
+    return {"effective_capacity": gamma, "mean_capacity": mean, "share": gamma / mean}
+
+
 MODEL = Model(
     name="effective_capacity",
     label="effective capacity",
-    summary="Constant rate of a two-rate link with an overflow probability of about e^(-delta B).",
+    summary=(
+        "Constant rate of a link of two or more rates with an overflow probability of about "
+        "e^(-delta B)."
+    ),
     reference="Shakkottai, Kumar, Karnik, Anvekar 2001; Kesidis, Walrand, Chang 1993",
     formula="""\
 c packets per round trip,  p01 = 1/psi,  p10 = 1/psi1
@@ -250,6 +304,18 @@ e = e^(-delta (c0 - c1)),  u = (1 - p01) e,  v = 1 - p10""",
     goodput="effective_capacity",
     assumptions=(Assumption("epochs", "the link changes only at multiples of the round trip"),),
     evaluate=_evaluate,
+    tables=(
+        TableInput(
+            "transitions",
+            ("rate", "low_rate", "psi", "low_psi"),
+            ("state", "segments_per_s", "next", "probability"),
+            (),
+            "states of the link, by number: the rate in each, and the probability of each state "
+            "in the next round trip",
+            _means,
+        ),
+    ),
+    evaluate_tables=_evaluate_tables,
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_of_effective_capacity,
     accuracy=(
