@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 import section
@@ -55,6 +56,38 @@ def dumbbell(flows: int, seconds: float) -> list[str]:
         f'hops.bottleneck.queue.limit="{50 * flows} packets"',
         f'hops.bottleneck back.link.rate="{10 * flows} Mbit/s"',
     ]
+
+
+def by_name(folder: Path) -> Path:
+    """Writes the dumbbell with 10 flows whose access hops have names instead of a scope."""
+    scenario = tomllib.loads(DUMBBELL.read_text())
+    [bulk] = scenario["flows"]
+    shared = [hop for hop in scenario["hops"] if "scope" not in hop]
+    hops, flows = list(shared), []
+    for number in range(bulk.pop("count")):
+        own = [hop | {"name": f"{hop['name']} {number}"} for hop in scenario["hops"]]
+        hops += [hop for hop in own if hop.pop("scope", "")]
+        own[0]["delay"] = f"{5 + 2 * number} ms"  # the access delay of `bulk`, 0 to 18 ms
+
+        def named(hop: str, number: int = number) -> str:
+            return hop if any(hop == other["name"] for other in shared) else f"{hop} {number}"
+
+        routes = {way: [named(hop) for hop in bulk[way]] for way in ("route", "return")}
+        flows.append({**bulk, **routes, "name": f"flow {number}", "access_delay": "0 s"})
+    path = folder / "by-name.toml"
+    fields = (scenario | {"hops": hops, "flows": flows}).items()
+    path.write_text("".join(f"{name} = {toml(value)}\n" for name, value in fields))
+    return path
+
+
+def toml(value: object) -> str:
+    """Returns a value in TOML, on one line."""
+    if isinstance(value, dict):
+        fields = ", ".join(f"{name} = {toml(field)}" for name, field in value.items())
+        return f"{{ {fields} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value)
 
 
 def cell(stations: int, seconds: float) -> list[str]:
@@ -153,16 +186,22 @@ def instructions(arguments: list[str]) -> int:
     return int(next(line for line in log.splitlines() if "Collected" in line).split(":")[1])
 
 
-def instruction_counts() -> dict[str, float]:
-    """Returns the instructions per data packet of fixed scenarios, start-up subtracted."""
+def instruction_counts(folder: Path) -> dict[str, float]:
+    """Returns the instructions per data packet of fixed scenarios, start-up subtracted.
+
+    Args:
+        folder: Where to write a scenario.
+    """
     first, lossy = (
         str(ROOT / "examples/first.toml"),
         str(ROOT / "tests/peers/scenarios/random-loss.toml"),
     )
     sack = 'flows.bulk.transport.recovery="sack"'
     linux = [f'flows.bulk.transport.{name}="{value}"' for name, value in LINUX.items()]
+    named = by_name(folder)
     scenarios = {
         "dumbbell, 10 NewReno flows": dumbbell(10, 20),
+        "the same, each access hop by name": [str(named), 'duration="20 s"'],
         "examples/first.toml, one CUBIC flow": [first, 'duration="60 s"'],
         "1 % random loss, SACK": [lossy, sack, 'duration="100 s"'],
         "1 % random loss, Linux": [lossy, *linux, 'duration="100 s"'],
@@ -301,7 +340,10 @@ def main() -> int:
         )
     if arguments.quick:
         return 0
-    counts = instruction_counts() if shutil.which("valgrind") else {}
+    counts = {}
+    if shutil.which("valgrind"):
+        with tempfile.TemporaryDirectory() as folder:
+            counts = instruction_counts(Path(folder))
     few = min(arguments.repeats, 3)
     measured = table(rates, scaling(few), queues(few), cells(few), counts, memory())
     if (seconds := start_up()) is not None:

@@ -71,6 +71,16 @@ pub struct Departure {
     pub not_before: Time,
 }
 
+/// The flows that can observe when a packet leaves a hop.
+#[derive(Clone, Copy, Debug)]
+enum Observers {
+    All,
+    /// The only flow that uses the hop.
+    OneFlow,
+    /// The packet's flow. Others use the hop.
+    OneFlowFromHere,
+}
+
 /// A hop. These 56 bytes are what nearly every packet needs. So a driver with tens of thousands of
 /// hops finds them in one cache line; the rest is behind a pointer.
 #[derive(Debug)]
@@ -84,7 +94,7 @@ pub struct Hop {
     /// Departures not yet added to [`Counts`].
     departed: u16,
     knows_ahead: bool,
-    private: bool,
+    observers: Observers,
     cold: Box<Cold>,
 }
 
@@ -187,7 +197,7 @@ impl Hop {
             path: Path::new(&service, &server, impairments.is_some()),
             departed: 0,
             knows_ahead: matches!(service, Service::InOrder(_)) && !judges_after,
-            private: false,
+            observers: Observers::All,
             cold: Box::new(Cold {
                 service,
                 server,
@@ -216,15 +226,27 @@ impl Hop {
     }
 
     /// Records that only one flow can observe when the driver takes a packet from here, so that the
-    /// driver need not wait. Has no effect unless the hop [knows ahead](Hop::knows_ahead). The flag
-    /// belongs to the driver and is stored here because the driver has the hop at hand.
-    pub const fn mark_private(&mut self) {
-        self.private = self.knows_ahead;
+    /// driver need not wait; `alone` if only that flow uses the hop, too. Has no effect unless the
+    /// hop [knows ahead](Hop::knows_ahead). This belongs to the driver and is stored here because
+    /// the driver has the hop at hand.
+    pub const fn mark_private(&mut self, alone: bool) {
+        if self.knows_ahead {
+            self.observers = if alone {
+                Observers::OneFlow
+            } else {
+                Observers::OneFlowFromHere
+            };
+        }
     }
     /// True if [`Hop::mark_private`] was called and had an effect.
     #[inline]
     pub const fn is_private(&self) -> bool {
-        self.private
+        !matches!(self.observers, Observers::All)
+    }
+    /// True if the hop [is private](Hop::is_private) and others use it, too.
+    #[inline]
+    pub const fn is_last_shared(&self) -> bool {
+        matches!(self.observers, Observers::OneFlowFromHere)
     }
 
     /// Returns the counts of each class of its queue; none if the queue has no classes.

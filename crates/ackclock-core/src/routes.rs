@@ -9,12 +9,12 @@ const ENDPOINT: u32 = 1 << 31;
 const PRIVATE: u32 = 1 << 30;
 
 impl Stop {
-    /// Returns a hop; `private` if it belongs to this flow alone.
+    /// Returns a hop; `private` if this flow alone uses it.
     pub fn hop(index: usize, private: bool) -> Self {
         assert!(index < PRIVATE as usize, "more than 2^30 hops");
         Stop(index as u32 | if private { PRIVATE } else { 0 })
     }
-    /// Returns the endpoint of a route; `private` if the packets that it sends enter a private hop.
+    /// Returns the endpoint of a route; `private` if it sends no packets, or into a private hop.
     pub fn endpoint(private: bool) -> Self {
         Stop(ENDPOINT | if private { PRIVATE } else { 0 })
     }
@@ -41,14 +41,41 @@ pub struct Routes {
 impl Routes {
     /// Appends the forward route and the return route of a flow.
     pub fn push(&mut self, forward: &[Stop], back: &[Stop]) {
-        let first = |route: &[Stop]| route.first().is_some_and(|stop| stop.is_private());
-        let mut begin = [0; 2];
-        for (place, route, answer) in [(0, forward, first(back)), (1, back, first(forward))] {
-            begin[place] = self.stops.len() as u32;
+        let begin = [forward, back].map(|route| {
+            let begin = self.stops.len() as u32;
             self.stops.extend_from_slice(route);
-            self.stops.push(Stop::endpoint(answer));
-        }
+            self.stops.push(Stop::endpoint(false));
+            begin
+        });
         self.begin.push(begin);
+        self.look_behind_endpoints(self.flows() - 1);
+    }
+
+    /// Makes a hop private if it is `eligible` and has one stop on all routes. So one flow uses it,
+    /// in one direction, and no other can observe what happens there.
+    pub fn find_private(&mut self, hops: usize, eligible: impl Fn(usize) -> bool) {
+        let mut uses = vec![0_u32; hops];
+        for hop in self.stops.iter().filter_map(|stop| stop.as_hop()) {
+            uses[hop] += 1;
+        }
+        for stop in &mut self.stops {
+            if let Some(hop) = stop.as_hop()
+                && uses[hop] == 1
+                && eligible(hop)
+            {
+                *stop = Stop::hop(hop, true);
+            }
+        }
+        (0..self.flows()).for_each(|flow| self.look_behind_endpoints(flow));
+    }
+
+    /// Makes the endpoints of a flow private if they send no packets, or into a private hop.
+    fn look_behind_endpoints(&mut self, flow: usize) {
+        for forward in [true, false] {
+            let answer = self.first(flow, !forward);
+            let end = self.begin(flow, forward) + self.way(flow, forward).count();
+            self.stops[end] = Stop::endpoint(answer.as_hop().is_none() || answer.is_private());
+        }
     }
 
     /// Returns the index of a route's first [stop](Routes::stop); the others follow.
@@ -83,7 +110,8 @@ impl Routes {
         self.begin.len()
     }
 
-    /// Returns the number of hops up to the last that is not private; private hops follow.
+    /// Returns the number of hops up to the last that is not private. All behind it are private,
+    /// and some before it may be.
     pub fn shared_hops(&self) -> usize {
         let shared = self.stops.iter().filter(|stop| !stop.is_private());
         let last = shared.filter_map(|stop| stop.as_hop()).max();
@@ -97,6 +125,17 @@ impl Routes {
             .iter()
             .copied()
             .take_while(|stop| stop.as_hop().is_some())
+    }
+
+    /// Returns, for each hop, true if it is private. A hop of no route is.
+    pub fn private(&self, hops: usize) -> Vec<bool> {
+        let mut private = vec![true; hops];
+        for stop in &self.stops {
+            if let Some(hop) = stop.as_hop() {
+                private[hop] &= stop.is_private();
+            }
+        }
+        private
     }
 
     /// Returns, for each hop, true if a private stop follows it on every route.
@@ -140,5 +179,32 @@ mod tests {
             [true, false],
             "behind the shared hop each is on its own"
         );
+    }
+
+    #[test]
+    fn a_hop_with_one_stop_is_private() {
+        let mut routes = Routes::default();
+        // Hop 0 has two flows, hop 1 both directions of one, hop 2 one direction, and 3 contends.
+        routes.push(
+            &[0, 1, 3].map(|hop| Stop::hop(hop, false)),
+            &[2, 1].map(|hop| Stop::hop(hop, false)),
+        );
+        routes.push(&[Stop::hop(0, false)], &[]);
+        assert_eq!(
+            routes.private_successors(5),
+            [false, false, false, false, true]
+        );
+        routes.find_private(5, |hop| hop != 3);
+        let private: Vec<bool> = routes.stops.iter().map(|stop| stop.is_private()).collect();
+        let endpoint = 3;
+        assert!(private[endpoint], "the receiver answers into hop 2");
+        assert_eq!(
+            private,
+            [
+                false, false, false, true, true, false, false, false, true, false
+            ]
+        );
+        // Behind hop 3 comes the receiver.
+        assert_eq!(routes.private_successors(4), [false, false, false, true]);
     }
 }

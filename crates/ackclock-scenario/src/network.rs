@@ -28,8 +28,9 @@ mod routes;
 /// Hops, media, flow instances and routes of one run.
 #[derive(Debug)]
 pub struct Network {
-    /// The shared hops in the scenario's order, then the hops of single flows. Of the latter, those
-    /// that contend for a medium come first, because other flows can notice them.
+    /// The hops of scope `shared` in the scenario's order, then those of scope `per_flow`. Of the
+    /// latter, those that contend for a medium come first, because other flows can notice them. A
+    /// hop that one flow alone uses is private in `routes`, whatever its scope.
     pub hops: Vec<Hop>,
     /// The name of each shared hop.
     pub shared: Vec<String>,
@@ -164,6 +165,8 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         (group, number)
     });
     network.instances = instances;
+    let Network { hops, routes, .. } = &mut network;
+    routes.find_private(hops.len(), |hop| hops[hop].contender().is_none());
     record_delays(scenario, &mut network);
     if network.hops[network.shared.len()..]
         .iter()

@@ -8,7 +8,6 @@
 use ackclock_spec::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 /// Number of the object to be woken.
 pub type Target = u32;
@@ -225,12 +224,13 @@ impl EventQueue {
         None
     }
 
-    /// Takes out wake-ups of `targets` before `end`, in any order. Some may stay, to be popped:
-    /// those of the current day, of the last day, and of days beyond the calendar.
+    /// Takes out wake-ups of the targets that are `wanted` before `end`, in any order. Some may
+    /// stay, to be popped: those of the current day, of the last day, and of days beyond the
+    /// calendar.
     pub fn drain_before(
         &mut self,
         end: Time,
-        targets: Range<Target>,
+        wanted: impl Fn(Target) -> bool,
         drained: &mut Vec<(Time, Target)>,
     ) {
         let end = (end.as_nanos() >> self.shift).min(self.day + self.buckets.len() as u64);
@@ -241,7 +241,7 @@ impl EventQueue {
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
             while !node.is_empty() {
                 let next = self.release_slot(node.next);
-                if targets.contains(&node.target) {
+                if wanted(node.target) {
                     self.pending -= 1;
                     self.pops += 1;
                     drained.push((Time::from_nanos(node.time), node.target));

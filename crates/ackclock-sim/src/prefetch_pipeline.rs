@@ -5,8 +5,7 @@ use crate::flow::Flow;
 use crate::hop_slot::HopSlot;
 use crate::prefetch::prefetch;
 use ackclock_core::packet::{PacketId, PacketPool};
-use ackclock_core::routes::Routes;
-use std::ops::Range;
+use ackclock_core::routes::{Routes, Stop};
 
 /// Number of packets before a flow's turn at which its state is fetched, in two steps.
 const FAR: usize = 24;
@@ -23,18 +22,30 @@ pub trait Turn {
 /// The hops that each flow's turn will need.
 #[derive(Debug)]
 pub struct PrefetchPipeline {
-    /// Numbers of each flow's private hops, which are consecutive.
-    own: Vec<Range<usize>>,
+    /// Numbers of the private hops, flow by flow.
+    hops: Vec<u32>,
+    /// End of each flow's hops in `hops`.
+    ends: Vec<u32>,
 }
 
 impl PrefetchPipeline {
     /// Makes the pipeline of a run with these routes.
     pub fn new(routes: &Routes) -> Self {
-        PrefetchPipeline {
-            own: (0..routes.flows())
-                .map(|flow| own_hops(routes, flow))
-                .collect(),
+        let (mut hops, mut ends) = (Vec::new(), Vec::with_capacity(routes.flows()));
+        for flow in 0..routes.flows() {
+            let ways = [true, false].map(|forward| routes.way(flow, forward));
+            let private = ways.into_iter().flatten().filter(|stop| stop.is_private());
+            hops.extend(private.filter_map(Stop::as_hop).map(|hop| hop as u32));
+            ends.push(hops.len() as u32);
         }
+        PrefetchPipeline { hops, ends }
+    }
+
+    /// Returns the private hops of a flow in both directions.
+    fn own<'a>(&'a self, flow: usize, slots: &'a [HopSlot]) -> impl Iterator<Item = &'a HopSlot> {
+        let begin = flow.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let own = &self.hops[begin as usize..self.ends[flow] as usize];
+        own.iter().map(|hop| &slots[*hop as usize])
     }
 
     /// Prefetches the state that the packets after the first of `turns` will need. For a far
@@ -52,41 +63,23 @@ impl PrefetchPipeline {
             prefetch(&packets[far.packet()]);
             if turns[FAR - 1].flow() != far.flow() {
                 prefetch(&flows[far.flow()]);
-                for slot in &slots[self.own[far.flow()].clone()] {
-                    prefetch(slot);
-                }
+                self.own(far.flow(), slots).for_each(prefetch);
             }
         }
         if let Some(near) = turns.get(NEAR)
             && turns[NEAR - 1].flow() != near.flow()
         {
             flows[near.flow()].prefetch_sender();
-            let own = &slots[self.own[near.flow()].clone()];
-            for last in own.iter().filter_map(|slot| slot.hop.last(packets)) {
-                prefetch(last);
-            }
+            let own = self.own(near.flow(), slots);
+            own.filter_map(|slot| slot.hop.last(packets))
+                .for_each(prefetch);
         }
     }
-}
-
-/// Returns the private hops of a flow in both directions.
-fn own_hops(routes: &Routes, flow: usize) -> Range<usize> {
-    let both = [true, false]
-        .into_iter()
-        .flat_map(|forward| routes.way(flow, forward));
-    let own = both
-        .filter(|stop| stop.is_private())
-        .filter_map(|stop| stop.as_hop());
-    let (first, last) = own.fold((usize::MAX, 0), |(first, last), hop| {
-        (first.min(hop), last.max(hop))
-    });
-    if first > last { 0..0 } else { first..last + 1 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_core::routes::Stop;
 
     #[test]
     fn a_flow_owns_its_private_hops_and_nobody_the_shared_ones() {
@@ -100,6 +93,7 @@ mod tests {
             routes.push(&forward, &[Stop::hop(first + 2, true)]);
         }
         routes.push(&[Stop::hop(0, false)], &[Stop::hop(0, false)]);
-        assert_eq!(PrefetchPipeline::new(&routes).own, [1..4, 4..7, 0..0]);
+        let PrefetchPipeline { hops, ends } = PrefetchPipeline::new(&routes);
+        assert_eq!((hops, ends), (vec![1, 2, 3, 4, 5, 6], vec![3, 6, 6]));
     }
 }

@@ -19,13 +19,14 @@ use crate::samples::{Sampler, Snapshot};
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
 use ackclock_core::hop::Arrival;
+use ackclock_core::hop::Hop;
 use ackclock_core::medium::Completion;
 use ackclock_core::observe::Context;
 use ackclock_core::packet::{PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_scenario::job::Job;
-use ackclock_spec::units::Time;
+use ackclock_spec::units::{Span, Time};
 use ahead::Clock;
 use leg::Leg;
 use windows::Windows;
@@ -54,8 +55,12 @@ impl Supervisor for Unattended {
     }
 }
 
-/// Events between two calls of the supervisor.
+/// Events between two calls of the supervisor; or data packets, if a flow that has the network for
+/// itself needs hardly any event.
 const QUESTION_EVERY: u64 = 8192;
+
+/// Longest time from one horizon to the next: a run can be stopped only at a horizon.
+const LONGEST_AHEAD: Span = Span::from_millis(1000);
 
 /// Counts of a finished run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +71,21 @@ pub struct RunStatistics {
     pub data_packets: u64,
     /// Most packets in flight or queued at the same time, over the sampling times.
     pub most_packets: usize,
+}
+
+/// Returns the slots of hops that know who can observe them.
+fn slots_of(hops: Vec<Hop>, routes: &Routes) -> Vec<HopSlot> {
+    let (alone, followed) = (
+        routes.private(hops.len()),
+        routes.private_successors(hops.len()),
+    );
+    let mut slots: Vec<HopSlot> = hops.into_iter().map(HopSlot::new).collect();
+    for (number, slot) in slots.iter_mut().enumerate() {
+        if followed[number] {
+            slot.hop.mark_private(alone[number]);
+        }
+    }
+    slots
 }
 
 /// The results of a run.
@@ -110,6 +130,10 @@ pub struct Run<T> {
     /// Packets that a sender sends at one time, while it sends them; empty in between.
     leaving: Vec<PacketId>,
     statistics: RunStatistics,
+    /// Number of events at which to call the supervisor.
+    question_at: u64,
+    /// Data packets at its last call.
+    asked_packets: u64,
     /// Flows that may fail.
     fallible: Vec<usize>,
     /// In boxes, so that the parts of the run that every packet needs stay together.
@@ -128,17 +152,7 @@ impl<T: Trace> Run<T> {
             ..
         } = topology;
         let ledger = Ledger::new(hops.len(), flows.len(), trace);
-        let private = routes.private_successors(hops.len());
-        let slots: Vec<HopSlot> = hops
-            .into_iter()
-            .zip(private)
-            .map(|(mut hop, private)| {
-                if private {
-                    hop.mark_private();
-                }
-                HopSlot::new(hop)
-            })
-            .collect();
+        let slots = slots_of(hops, &routes);
         let fallible = (0..flows.len()).filter(|&flow| flows[flow].may_fail());
         let fallible = fallible.collect();
         let windows = Box::new(Windows::new(&routes, &slots, T::ON));
@@ -156,6 +170,8 @@ impl<T: Trace> Run<T> {
             ledger,
             routes,
             statistics: RunStatistics::default(),
+            question_at: QUESTION_EVERY,
+            asked_packets: 0,
             fallible,
         };
         run.events.keep_reach(run.windows.reach());
@@ -194,9 +210,7 @@ impl<T: Trace> Run<T> {
                 break;
             }
             self.handle(time, target, end, sampler);
-            if self.statistics.events.is_multiple_of(QUESTION_EVERY)
-                && !self.may_go_on(time, supervisor)
-            {
+            if self.statistics.events >= self.question_at && !self.may_go_on(time, supervisor) {
                 return false;
             }
         }
@@ -206,6 +220,8 @@ impl<T: Trace> Run<T> {
     /// True if neither the supervisor stops the run nor a control has failed.
     #[cold] // and not inlined: the loop's registers are for packets
     fn may_go_on(&mut self, time: Time, supervisor: &dyn Supervisor) -> bool {
+        self.question_at = self.statistics.events + QUESTION_EVERY;
+        self.asked_packets = self.statistics.data_packets;
         supervisor.proceed(time) && self.fault().is_none()
     }
 
@@ -237,11 +253,21 @@ impl<T: Trace> Run<T> {
         } else if target > self.sampler_target() {
             self.wake_medium((target - self.sampler_target()) as usize - 1);
         } else if self.sampling.take(time) {
-            let next = sampler.sample(time, self.snapshot(time));
-            self.sampling.set(next, target, &mut self.events);
-            self.clock.horizon = if T::ON { Time::ZERO } else { next.min(end) };
+            self.sample(time, end, sampler);
         }
         self.statistics.events += 1;
+    }
+
+    /// Records a sample if one is due, and sets the next horizon.
+    fn sample(&mut self, time: Time, end: Time, sampler: &mut Sampler) {
+        let next = sampler.sample(time, self.snapshot(time));
+        let next = next.min(time + LONGEST_AHEAD);
+        self.sampling
+            .set(next, self.sampler_target(), &mut self.events);
+        self.clock.horizon = if T::ON { Time::ZERO } else { next.min(end) };
+        if self.statistics.data_packets - self.asked_packets >= QUESTION_EVERY {
+            self.question_at = self.statistics.events;
+        }
     }
 
     fn sender_target(&self, flow: usize) -> Target {

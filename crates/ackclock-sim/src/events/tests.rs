@@ -73,7 +73,7 @@ fn what_is_drained_is_gone_and_nothing_else() {
     }
     let mut drained = Vec::new();
     let end = Time::from_nanos(1_000_000);
-    queue.drain_before(end, 1000..2000, &mut drained);
+    queue.drain_before(end, |target| (1000..2000).contains(&target), &mut drained);
     assert!(drained.len() > 100, "{}", drained.len());
     for (time, target) in drained {
         assert!(time < end && (1000..2000).contains(&target));

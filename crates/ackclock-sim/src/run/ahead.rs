@@ -6,7 +6,8 @@
 //! events per data packet, one at each shared hop, and the tables are the same to the bit. A traced
 //! run, which must report steps in order, does not work ahead.
 
-use super::Run;
+use super::{Run, Unattended};
+use crate::samples::Sampler;
 use crate::trace::Trace;
 use ackclock_core::hop::Hop;
 use ackclock_spec::units::Time;
@@ -53,6 +54,17 @@ impl Clock {
 }
 
 impl<T: Trace> Run<T> {
+    /// Handles all events before the horizon, up to which some flows have worked ahead. Returns it.
+    pub(super) fn settle(&mut self, sampler: &mut Sampler) -> Time {
+        let Clock { now, horizon, .. } = self.clock;
+        if horizon <= now {
+            return now;
+        }
+        let last = Time::from_nanos(horizon.as_nanos() - 1);
+        while !self.proceed_until(last, sampler, &Unattended) {}
+        horizon
+    }
+
     /// Records that a packet may leave a private hop at once.
     #[inline(always)]
     pub(super) fn note_ready(&mut self, hop: usize) {

@@ -52,9 +52,14 @@ impl<T: Trace> Simulation<T> {
         self.run.statistics
     }
 
-    /// Returns the tables, up to now if the run has not reached its end.
+    /// Returns the tables. A run that has not reached its end goes on to its horizon first, where
+    /// all flows are at the same time.
     pub fn finish(mut self) -> SimulationOutcome<T> {
-        let until = if self.complete { self.end } else { self.now() };
+        let until = if self.complete {
+            self.end
+        } else {
+            self.run.settle(&mut self.sampler)
+        };
         let tables = self.sampler.finish(until, self.run.snapshot(until));
         self.run.check_conservation();
         SimulationOutcome {

@@ -14,7 +14,7 @@
 //! steps of two flows that cannot observe each other change places.
 
 use super::leg::Leg;
-use super::{QUESTION_EVERY, Run, Supervisor};
+use super::{Run, Supervisor};
 use crate::counting_sort::CountingSort;
 use crate::events::Target;
 use crate::hop_slot::HopSlot;
@@ -67,8 +67,8 @@ pub(super) struct Windows {
     /// Longest length of a window, and length of the next.
     longest: Span,
     length: Span,
-    /// Lowest number of a private hop; hops above are private, too.
-    first_private: usize,
+    /// For each hop that the scenario names, true if it is private. All other hops are private.
+    private: Vec<bool>,
     coming: Vec<Coming>,
     /// Number of packets in `coming` that have come.
     come: usize,
@@ -83,16 +83,16 @@ pub(super) struct Windows {
 impl Windows {
     /// Makes the windows of a run, if it has any.
     pub(super) fn new(routes: &Routes, slots: &[HopSlot], traced: bool) -> Self {
-        let first_private = routes.shared_hops();
-        let shared = slots[..first_private].iter();
-        let followed = shared.filter(|slot| slot.hop.is_private());
-        let longest = followed.map(|slot| slot.hop.delay()).min();
+        let mut private = routes.private(slots.len());
+        private.truncate(routes.shared_hops());
+        let last_shared = slots.iter().filter(|slot| slot.hop.is_last_shared());
+        let longest = last_shared.map(|slot| slot.hop.delay()).min();
         let longest =
             longest.filter(|delay| *delay > Span::ZERO && routes.flows() >= MANY_FLOWS && !traced);
         Windows {
             longest: longest.unwrap_or_default(),
             length: longest.unwrap_or_default(),
-            first_private,
+            private,
             coming: Vec::new(),
             come: 0,
             waiting: Vec::new(),
@@ -148,18 +148,16 @@ impl<T: Trace> Run<T> {
         sampler: &mut Sampler,
         supervisor: &dyn Supervisor,
     ) -> bool {
-        let mut asked = self.statistics.events;
         while self.open_window(end) {
             while let Some((time, target)) = self.pop_in_window() {
                 self.handle_in_window(time, target, end, sampler);
             }
             self.take_turns();
             // Only now is every packet in its hop.
-            if self.statistics.events - asked >= QUESTION_EVERY {
-                asked = self.statistics.events;
-                if !self.may_go_on(self.clock.now, supervisor) {
-                    return false;
-                }
+            if self.statistics.events >= self.question_at
+                && !self.may_go_on(self.clock.now, supervisor)
+            {
+                return false;
             }
         }
         true
@@ -175,8 +173,7 @@ impl<T: Trace> Run<T> {
     /// did.
     #[inline(always)]
     pub(super) fn defer(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
-        let waits = at >= self.clock.window_end && hop < self.windows.first_private;
-        if T::ON || !waits || !self.slots[hop].hop.is_private() {
+        if T::ON || at < self.clock.window_end || !self.slots[hop].hop.is_last_shared() {
             return false;
         }
         self.windows.waiting.push(Waiting { at, leg, id });
@@ -246,7 +243,11 @@ impl<T: Trace> Run<T> {
         self.windows.coming.clear();
         self.windows.come = 0;
         let mut wakes = std::mem::take(&mut self.windows.wakes);
-        let private = self.windows.first_private as Target..self.slots.len() as Target;
+        let (named, slots) = (&self.windows.private, self.slots.len());
+        let private = |target: Target| {
+            let hop = target as usize;
+            named.get(hop).copied().unwrap_or(hop < slots)
+        };
         self.events
             .drain_before(self.clock.window_end, private, &mut wakes);
         let mut leaving = Vec::with_capacity(SIDE_BY_SIDE);

@@ -28,7 +28,7 @@ impl Trace for Watching {
 
 /// Asserts that both runs of a scenario agree. Returns the number of data packets, so that a test
 /// can assert that the run was not empty.
-fn agree(scenario: &Scenario) -> u64 {
+pub fn agree(scenario: &Scenario) -> u64 {
     let job = first(scenario);
     let step_by_step = Run::simulate(&job, topology::build(&job), Watching, &Unattended);
     let ahead = Run::simulate(&job, topology::build(&job), NoTrace, &Unattended);

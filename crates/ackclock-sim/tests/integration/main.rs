@@ -8,3 +8,4 @@ mod control_states;
 mod determinism;
 mod echo;
 mod graph;
+mod private;
