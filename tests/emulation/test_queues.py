@@ -12,6 +12,8 @@ from . import short
 QUEUES = [
     {"kind": "codel"},
     {"kind": "fq_codel"},
+    {"kind": "fq_codel", "ce_threshold": "1 ms"},
+    {"kind": "fq", "flow_limit": "50 packets", "ce_threshold": "1 ms"},
     {"kind": "pie", "burst_allowance": "0 s"},
     {"kind": "fq_pie", "burst_allowance": "0 s"},
     {"kind": "pi2"},

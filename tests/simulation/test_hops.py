@@ -248,6 +248,8 @@ FURTHER_QUEUES = [
     {"kind": "dualpi2"},
     {"kind": "dualpi2", "limit": "9 packets", "arithmetic": "linux"},
     {"kind": "drr", "limit": "20 packets", "flow_limit": "9 packets"},
+    {"kind": "fq", "limit": "20 packets", "flow_limit": "9 packets", "ce_threshold": "9 ms"},
+    {"kind": "fq_codel", "ce_threshold": "9 ms", "ce_threshold_selector": "l4s"},
     {"kind": "fq_pie", "burst_allowance": "0 s"},
     {"kind": "fq_pie", "limit": "9 packets", "queues": 2, "arithmetic": "linux"},
     {"kind": "tbf", "rate": "500 kbit/s", "burst": "5 kB", "limit": "20 packets"},

@@ -60,6 +60,7 @@ QUEUES = st.sampled_from(
         },
         {"kind": "codel", "limit": "20 packets"},
         {"kind": "drr", "limit": "12 packets", "queues": 2},
+        {"kind": "fq", "limit": "12 packets", "queues": 2},
         {"kind": "fq_codel", "limit": "20 packets", "queues": 4},
         {"kind": "cake", "limit": "20 kB"},
     ]

@@ -238,6 +238,8 @@ def _without_queue(scenario: Tree, flow: Tree) -> Iterator[str]:
                 "mark as it would a loss; choose a queue with two classes, for example dualpi2"
             )
         return
+    if any(facts.queue(hop)[1]["flow_marking"] for hop in hops):
+        return  # each flow has a queue of its own
     if any(facts.queue(hop)[1]["marks"] for hop in hops):
         yield (
             "no hop of its route is known to have a low-latency queue, so that it is marked as "

@@ -302,6 +302,8 @@ fn scheduled() -> Vec<Value> {
             "burst_allowance": "0 s", "limit": "9 packets", "mean_packet": "100 bytes",
             "arithmetic": "linux" }),
         json!({ "kind": "drr", "limit": "9 packets", "flow_limit": "7 packets" }),
+        json!({ "kind": "fq", "limit": "9 packets", "flow_limit": "7 packets",
+            "ce_threshold": "1 ms" }),
         json!({ "kind": "headdrop", "limit": "5 packets" }),
         json!({ "kind": "cake", "rtt": "2 ms", "limit": "9 packets" }),
         json!({ "kind": "fq_pie", "target": "1 ms", "update_interval": "1 ms", "alpha": 60,

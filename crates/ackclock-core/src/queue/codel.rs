@@ -4,7 +4,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::buffer::{Buffer, check_limit};
-use super::controlled_delay::{ControlledDelay, Law, Line, check_times};
+use super::controlled_delay::{ControlledDelay, Law, Line, Step, check_times};
 use super::facts::{QueueFacts, SteeringLaw};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::Context;
@@ -21,7 +21,8 @@ parameters! {
         "target": "2 ms",
         "interval": "20 ms",
         "limit": "60 kB",
-        "ecn": true
+        "ecn": true,
+        "ce_threshold": "1 ms"
     }))]
     pub struct Codel {
         /// Allowed standing queueing delay. Above 0 and below the interval (RFC 8289 section 4.3).
@@ -35,6 +36,11 @@ parameters! {
         /// True if ECN-capable packets are marked instead of dropped. Packets that find the buffer
         /// full are still dropped.
         pub ecn: bool = false,
+        /// Delay above which an ECN-capable packet is marked as it leaves, beside the marks and drops
+        /// of CoDel; without it, CoDel alone marks. A scalable control such as DCTCP needs it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Span")]
+        pub ce_threshold: Option<Span> = None,
         /// Size of a full packet on the wire. With at most this many bytes waiting, nothing is
         /// dropped (RFC 8289 section 5.6).
         pub mtu: Bytes = Bytes(1500),
@@ -50,7 +56,7 @@ impl Element<QueueKind> for Codel {
     const SUMMARY: &'static str = "First in, first out; drops or marks at the head, increasingly \
         often, while packets wait longer than a target.";
     const REFERENCE: &'static str =
-        "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
+        "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay; Linux, `sch_codel.c`";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         every([
@@ -61,7 +67,16 @@ impl Element<QueueKind> for Codel {
 
     fn facts(&self) -> QueueFacts {
         let (law, interval) = (SteeringLaw::ControlledDelay, Some(self.interval));
-        QueueFacts::head(self.limit, self.ecn).steered(law, self.target, interval)
+        let marks = self.ecn || self.ce_threshold.is_some();
+        let facts = QueueFacts::head(self.limit, marks).steered(law, self.target, interval);
+        match self.ce_threshold {
+            None => facts,
+            // It marks at a step, and by another law above the target.
+            Some(_) => QueueFacts {
+                marking: Stated::Unknown,
+                ..facts
+            },
+        }
     }
 }
 
@@ -88,6 +103,7 @@ impl CodelQueue {
                 ecn: parameters.ecn,
                 mtu: parameters.mtu,
                 arithmetic: parameters.arithmetic,
+                step: Step::of(parameters.ce_threshold, None),
             },
             state: ControlledDelay::default(),
             buffer: Buffer::new(parameters.limit),
@@ -277,6 +293,46 @@ mod tests {
             let (drops, marks) = outcome(true, packets);
             assert!(drops == 0 && marks > 10, "{packets:?}: {drops} {marks}");
         }
+    }
+
+    /// A burst that CoDel lets pass: one packet leaves in a millisecond, the n-th has waited n ms.
+    #[test]
+    fn beyond_the_step_whatever_is_capable_is_marked_as_it_leaves() {
+        for (packets, marks) in [
+            (Ecn::Capable, 7),
+            (Ecn::CapableL4s, 7),
+            (Ecn::NotCapable, 0),
+        ] {
+            let step = Codel {
+                ce_threshold: Some(Span::from_millis(2)),
+                ..unlimited()
+            };
+            let mut bench = bench(&step, 1);
+            bench.ecn = packets;
+            (0..10).for_each(|_| bench.arrive(0.0));
+            bench.serve_until(Time::from_seconds(1.0));
+            assert_eq!(bench.log.marks.len(), marks);
+            assert!(bench.log.marks.iter().all(|at| *at > 0.002));
+            assert_eq!(bench.log.drops, []);
+        }
+    }
+
+    /// The law goes on beside the step: it drops what is not capable at the same times.
+    #[test]
+    fn the_step_leaves_the_law_as_it_is() {
+        let drops = |ce_threshold| {
+            let codel = Codel {
+                ce_threshold,
+                ..unlimited()
+            };
+            let mut bench = bench(&codel, 1);
+            bench.ecn = Ecn::Capable;
+            bench.load(0.0, 2.0, 0.000_9);
+            bench.early()
+        };
+        let with = drops(Some(Span::from_millis(1)));
+        assert!(with.len() > 10);
+        assert_eq!(with, drops(None));
     }
 
     #[test]

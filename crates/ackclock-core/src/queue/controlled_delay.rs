@@ -1,8 +1,9 @@
 //! The control law of CoDel (RFC 8289), for any line of packets with arrival times.
 
 use super::arithmetic::Arithmetic;
+use super::facts::Classifier;
 use crate::observe::{Context, DropReason};
-use crate::packet::PacketId;
+use crate::packet::{Ecn, PacketId};
 use ackclock_spec::prelude::*;
 use serde_json::json;
 
@@ -20,6 +21,18 @@ pub(super) struct Law {
     /// Linux has a clock of 1024 ns, takes an interval as over when more than it has passed, and
     /// approximates reciprocal square roots ([`Signals`]).
     pub arithmetic: Arithmetic,
+    /// Marks beside those of the law.
+    pub step: Option<Step>,
+}
+
+/// A threshold of the delay above which a packet is marked as it leaves: `ce_threshold` of Linux.
+/// The law goes on as if there were none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// A packet that has waited longer is marked.
+    pub threshold: Span,
+    /// Packets that it may mark.
+    pub marks: Classifier,
 }
 
 /// A line of packets under control of the law.
@@ -42,6 +55,8 @@ pub(super) struct ControlledDelay {
     /// Signals in this dropping state, and the count with which it began.
     signals: Signals,
     last_count: u64,
+    /// Arrival of the packet that was taken last.
+    arrival: Time,
 }
 
 /// A count of signals, and one over its square root as Linux has it: a fraction of 2^16.
@@ -147,6 +162,12 @@ impl Law {
         waited.as_nanos() < self.rounded(self.target.as_nanos())
     }
 
+    /// True if a packet that arrived at `arrival` has waited for longer than a threshold.
+    fn is_beyond(&self, threshold: Span, arrival: Time, now: Time) -> bool {
+        let waited = self.clock(now).since(self.clock(arrival));
+        waited.as_nanos() > self.rounded(threshold.as_nanos())
+    }
+
     /// True if the interval that ends at `end` is over.
     fn is_over(&self, end: Time, now: Time) -> bool {
         match self.arithmetic {
@@ -157,8 +178,28 @@ impl Law {
 }
 
 impl ControlledDelay {
-    /// Returns the next packet to send, after drops and marks (RFC 8289 section 5.5).
+    /// Returns the next packet to send, after drops and marks.
     pub fn dequeue(
+        &mut self,
+        now: Time,
+        law: &Law,
+        line: &mut impl Line,
+        context: &mut Context<'_>,
+    ) -> Option<PacketId> {
+        let next = self.dequeue_by_law(now, law, line, context);
+        if let (Some(step), Some(id)) = (law.step, next) {
+            step.apply(
+                law.is_beyond(step.threshold, self.arrival, now),
+                now,
+                id,
+                context,
+            );
+        }
+        next
+    }
+
+    /// Returns the next packet to send, after drops and marks of the law (RFC 8289 section 5.5).
+    fn dequeue_by_law(
         &mut self,
         now: Time,
         law: &Law,
@@ -211,6 +252,7 @@ impl ControlledDelay {
             self.late_from = None;
             return Head::Empty;
         };
+        self.arrival = arrival;
         if law.is_in_time(arrival, now) || line.bytes() <= law.mtu {
             self.late_from = None;
             return Head::InTime(id);
@@ -257,6 +299,25 @@ impl ControlledDelay {
     }
 }
 
+impl Step {
+    /// Returns the step of a queue's parameters.
+    pub fn of(threshold: Option<Span>, marks: Option<Classifier>) -> Option<Self> {
+        let marks = marks.unwrap_or(Classifier::AnyEct);
+        threshold.map(|threshold| Step { threshold, marks })
+    }
+
+    /// Marks a packet that leaves, if it is beyond the threshold and may be marked.
+    #[cold] // few queues have a step
+    #[inline(never)]
+    pub fn apply(self, beyond: bool, now: Time, id: PacketId, context: &mut Context<'_>) {
+        let chosen = self.marks == Classifier::AnyEct
+            || matches!(context.packets[id].ecn(), Ecn::CapableL4s);
+        if beyond && chosen {
+            let _ = context.mark_packet(now, id); // what is not capable passes
+        }
+    }
+}
+
 /// Refuses a target of zero, and an interval that is not longer than the target.
 ///
 /// # Errors
@@ -290,6 +351,7 @@ mod tests {
             ecn: false,
             mtu: Bytes(1500),
             arithmetic,
+            step: None,
         };
         let mut signals = Signals::FIRST;
         let mut gaps = Vec::new();

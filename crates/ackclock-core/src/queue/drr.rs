@@ -1,12 +1,12 @@
 //! Deficit round robin (Shreedhar and Varghese 1996): a queue for each flow, as far as a hash keeps
-//! flows apart, served in turn, without active queue management. So does `fq` of Linux across flows
-//! at a hop.
+//! flows apart, served in turn, without active queue management. [`super::fq`] has the turns of
+//! Linux and marks.
 
 use super::buffer::check_limit;
 use super::droptail::DropTail;
 use super::facts::QueueFacts;
 use super::flow_queues::{FlowQueues, check_queues};
-use super::{Discipline, Occupancy, Queue, QueueContext, QueueKind};
+use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
 use ackclock_spec::prelude::*;
@@ -98,13 +98,8 @@ impl Queue for DrrQueue {
     fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>) {
         let packet = &context.packets[id];
         let (number, size) = (self.flows.queue_of(packet), packet.bytes());
-        let with = |waiting| Occupancy {
-            waiting,
-            in_service,
-            ..Occupancy::default()
-        };
-        let own = self.flows.own(number).waiting().backlog();
-        if self.all.fits(size, &with(self.flows.backlog())) && self.each.fits(size, &with(own)) {
+        let limits = [&self.all, &self.each];
+        if self.flows.has_room(number, size, in_service, limits) {
             self.flows.push(now, number, id, context);
         } else {
             context.drop_packet(now, id, DropReason::QueueFull);

@@ -16,6 +16,9 @@ pub struct QueueFacts {
     pub thresholds: Stated<Thresholds>,
     /// Queue above which it marks what arrives; none if it marks by another rule or not at all.
     pub marking: Stated<Marking>,
+    /// Wait in a flow's own queue above which a packet is marked; none if flows have no queues of
+    /// their own, or if those mark by another rule or not at all.
+    pub flow_marking: Stated<Marking>,
     /// Highest rate at which the queue itself lets packets pass in the long run; none if only its
     /// link limits it.
     pub highest_bit_per_s: Stated<u64>,
@@ -87,6 +90,17 @@ pub struct Marking {
     pub ramp: Stated<QueueLimit>,
 }
 
+impl Marking {
+    /// Returns a step at that wait, none without it.
+    pub(super) fn step(threshold: Option<Span>) -> Stated<Self> {
+        let marking = threshold.map(|threshold| Marking {
+            threshold: QueueLimit::Time(threshold),
+            ramp: Stated::None,
+        });
+        marking.into()
+    }
+}
+
 /// Thresholds of the average queue between which the drop probability rises linearly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Thresholds {
@@ -145,6 +159,7 @@ impl QueueFacts {
             marks: Some(false),
             thresholds: Stated::None,
             marking: Stated::None,
+            flow_marking: Stated::None,
             highest_bit_per_s: Stated::None,
             steering: Stated::None,
             low_latency: Stated::None,

@@ -1,6 +1,8 @@
 //! Queues of flows, served in turn by deficit round robin (RFC 8290 section 4). Each has a state of
 //! the discipline's own.
 
+use super::Occupancy;
+use super::droptail::DropTail;
 use crate::observe::Context;
 use crate::packet::{Backlog, Packet, PacketId, TimedFifo};
 use ackclock_spec::prelude::*;
@@ -142,14 +144,46 @@ impl<S> FlowQueues<S> {
         }
     }
 
-    /// Appends a packet to its queue.
+    /// True if limits of all queues and of each leave room for a packet in a queue.
+    pub fn has_room(
+        &self,
+        number: usize,
+        size: Bytes,
+        in_service: Backlog,
+        [all, each]: [&DropTail; 2],
+    ) -> bool {
+        let with = |waiting| Occupancy {
+            waiting,
+            in_service,
+            ..Occupancy::default()
+        };
+        let own = self.queues[number].waiting.backlog();
+        all.fits(size, &with(self.backlog)) && each.fits(size, &with(own))
+    }
+
+    /// Appends a packet to its queue. One that becomes active has a first turn.
     pub fn push(&mut self, now: Time, number: usize, id: PacketId, context: &mut Context<'_>) {
+        let first = self.first_quantum;
+        self.push_renewed(now, number, id, context, |_, _| first);
+    }
+
+    /// Appends a packet to its queue. If that becomes active, `renew` makes the bytes of its turn
+    /// from the state and the bytes that were left.
+    pub fn push_renewed(
+        &mut self,
+        now: Time,
+        number: usize,
+        id: PacketId,
+        context: &mut Context<'_>,
+        renew: impl FnOnce(&mut S, i64) -> i64,
+    ) {
         let queue = &mut self.queues[number];
         queue.waiting.push_back(now, id, context.packets);
         self.backlog.packets += 1;
         self.backlog.bytes += context.packets[id].bytes();
         if !queue.listed {
-            (queue.listed, queue.deficit) = (true, self.first_quantum);
+            queue.listed = true;
+            queue.deficit = renew(&mut queue.state, queue.deficit);
             self.new.push_back(number);
         }
     }

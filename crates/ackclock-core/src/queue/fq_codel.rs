@@ -3,8 +3,8 @@
 
 use super::arithmetic::Arithmetic;
 use super::buffer::check_limit;
-use super::controlled_delay::{ControlledDelay, Law, Line, check_times};
-use super::facts::QueueFacts;
+use super::controlled_delay::{ControlledDelay, Law, Line, Step, check_times};
+use super::facts::{Classifier, Marking, QueueFacts};
 use super::flow_queues::{FlowQueues, OwnLine, check_queues};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
@@ -23,7 +23,9 @@ parameters! {
         "limit": "60 kB",
         "ecn": false,
         "queues": 3,
-        "quantum": "300 bytes"
+        "quantum": "300 bytes",
+        "ce_threshold": "1 ms",
+        "ce_threshold_selector": "l4s"
     }))]
     pub struct FqCodel {
         /// Allowed standing queueing delay in a queue. Above 0 and below the interval.
@@ -36,6 +38,16 @@ parameters! {
         /// True if ECN-capable packets are marked instead of dropped. Packets beyond the limit are
         /// still dropped.
         pub ecn: bool = true,
+        /// Delay above which an ECN-capable packet is marked as it leaves, beside the marks and drops
+        /// of CoDel; without it, CoDel alone marks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Span")]
+        pub ce_threshold: Option<Span> = None,
+        /// Packets that `ce_threshold` may mark: `any_ect` unless it says otherwise. With `l4s` it
+        /// marks ECT(1) only: so Linux serves L4S and classic flows, as its selector 0x01/0x01 says.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Classifier")]
+        pub ce_threshold_selector: Option<Classifier> = None,
         /// Number of queues, from 1 to 65,536, the most of Linux. A hash of flow and direction,
         /// with a random number of the run, chooses the queue. So flows may share one.
         pub queues: u32 = 1024,
@@ -58,13 +70,20 @@ impl Element<QueueKind> for FqCodel {
     const SUMMARY: &'static str = "A queue for each flow, served in turn, with CoDel in each; \
         flows that send little go first.";
     const REFERENCE: &'static str = "RFC 8290; Shreedhar and Varghese (1996), Efficient Fair \
-        Queuing Using Deficit Round Robin";
+        Queuing Using Deficit Round Robin; Linux, `sch_fq_codel.c`";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         every([
             check_times(self.target, self.interval),
             check_limit("limit", self.limit),
             check_queues(self.queues, self.quantum),
+            consistent(
+                self.ce_threshold.is_some() || self.ce_threshold_selector.is_none(),
+                "ce_threshold_selector",
+                &self.ce_threshold_selector,
+                &["ce_threshold"],
+                "selects nothing without ce_threshold; for example \"1 ms\"",
+            ),
             in_range(
                 self.drop_batch > 0,
                 "drop_batch",
@@ -75,7 +94,10 @@ impl Element<QueueKind> for FqCodel {
     }
 
     fn facts(&self) -> QueueFacts {
-        QueueFacts::head(self.limit, self.ecn)
+        QueueFacts {
+            flow_marking: Marking::step(self.ce_threshold),
+            ..QueueFacts::head(self.limit, self.ecn || self.ce_threshold.is_some())
+        }
     }
 }
 
@@ -113,6 +135,7 @@ impl FqCodelQueue {
                 ecn: parameters.ecn,
                 mtu: parameters.mtu,
                 arithmetic: parameters.arithmetic,
+                step: Step::of(parameters.ce_threshold, parameters.ce_threshold_selector),
             },
             limit: parameters.limit,
             drop_batch: parameters.drop_batch,

@@ -31,6 +31,7 @@ mod early_detection;
 pub mod ebdp;
 pub mod facts;
 mod flow_queues;
+pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod headdrop;
@@ -193,6 +194,7 @@ impl Kind for QueueKind {
         Entry::of::<pi2::Pi2>(),
         Entry::of::<dualpi2::DualPi2>(),
         Entry::of::<drr::Drr>(),
+        Entry::of::<fq::Fq>(),
         Entry::of::<fq_codel::FqCodel>(),
         Entry::of::<fq_pie::FqPie>(),
         Entry::of::<cake::Cake>(),

@@ -274,3 +274,57 @@ fn impossible_parameters_are_refused_by_name() {
         ],
     );
 }
+
+/// Linux's selector 0x01/0x01: ECT(1) is marked beyond the step, ECT(0) by CoDel alone.
+#[test]
+fn the_selector_chooses_what_the_step_marks() {
+    let marks = |selector, packets| {
+        let step = FqCodel {
+            ce_threshold: Some(Span::from_millis(2)),
+            ce_threshold_selector: selector,
+            ..unlimited()
+        };
+        let mut bench = bench(&step, 1);
+        bench.ecn = packets;
+        (0..10).for_each(|_| bench.arrive(0.0));
+        bench.serve_until(Time::from_seconds(1.0));
+        assert_eq!(bench.log.drops, []);
+        bench.log.marks.len()
+    };
+    for (selector, capable, l4s) in [
+        (None, 7, 7),
+        (Some(Classifier::AnyEct), 7, 7),
+        (Some(Classifier::L4s), 0, 7),
+    ] {
+        assert_eq!(marks(selector, Ecn::Capable), capable, "{selector:?}");
+        assert_eq!(marks(selector, Ecn::CapableL4s), l4s, "{selector:?}");
+        assert_eq!(marks(selector, Ecn::NotCapable), 0);
+    }
+}
+
+/// Each flow's own wait counts: a sparse flow is not marked beside a greedy one.
+#[test]
+fn the_step_knows_the_wait_in_the_flows_own_queue() {
+    let step = FqCodel {
+        ce_threshold: Some(Span::from_millis(2)),
+        ..unlimited()
+    };
+    let mut bench = bench(&step, 1);
+    bench.ecn = Ecn::CapableL4s;
+    for round in 0..90_u32 {
+        let at = f64::from(round) * 0.001;
+        (0..2).for_each(|_| bench.arrive_of(at, FlowId(0), 1500));
+        if round % 10 == 5 {
+            bench.arrive_of(at, FlowId(1), 300);
+        }
+    }
+    bench.serve_until(Time::from_seconds(0.09));
+    let late = bench.waits.iter().filter(|(_, waited)| *waited > 0.002);
+    assert_eq!(bench.log.marks.len(), late.count());
+    let sparse = bench.served.iter().zip(&bench.waits);
+    let waits: Vec<f64> = sparse
+        .filter(|((flow, ..), _)| flow.0 == 1)
+        .map(|(_, (_, waited))| *waited)
+        .collect();
+    assert!(waits.len() == 9 && waits.iter().all(|waited| *waited < 0.002));
+}
