@@ -121,6 +121,7 @@ VERDICTS = {
     "abr-figure-21": Kind.PARTLY,
     "abr-figure-22": Kind.PARTLY,
     "abr-figure-23": Kind.PARTLY,
+    "abr-section-2": Kind.READING,
     "abr-section-4": Kind.PARTLY,
     "tfrcp-figure-2a": Kind.PARTLY,
     "tfrcp-figure-2b": Kind.PARTLY,

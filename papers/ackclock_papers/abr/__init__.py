@@ -13,6 +13,7 @@ from ackclock_papers.abr import (
     figures_18_19,
     figures_20_23,
     on_linux,
+    reserved_rate,
     section_4,
 )
 
@@ -33,6 +34,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_20_23.FIGURE_21,
     figures_20_23.FIGURE_22,
     figures_20_23.FIGURE_23,
+    reserved_rate.EXPERIMENT,
     section_4.EXPERIMENT,
     on_linux.EXPERIMENT,
 )

@@ -43,14 +43,14 @@ def at_points(result: Result, cells: float = 1.0, session: str = SESSION) -> lis
     Returns:
         Efficiencies by replicate, for each point.
     """
-    got, could = _rates(result, "goodput", session), _rates(result, "capacity", BOTTLENECK)
+    got, could = rates(result, "goodput", session), rates(result, "capacity", BOTTLENECK)
     return [
         list(goodput * PACKET_BYTES / PAYLOAD_BYTES / most * cells)
         for goodput, most in zip(got, could, strict=True)
     ]
 
 
-def _rates(result: Result, name: str, subject: str) -> list[NDArray[np.float64]]:
+def rates(result: Result, name: str, subject: str) -> list[NDArray[np.float64]]:
     """Returns a metric of a flow or hop by replicate, for each point."""
     rates = by_replicate(result, metrics.metric(name))
     return [np.array(list(rates[point, subject].values())) for point in range(len(result.points))]
@@ -61,11 +61,11 @@ def as_published(result: Result, cells: float = 1.0, session: str = SESSION) -> 
 
     That is the rate of the transfer over the long-term mean capacity.
     """
-    rates = [
+    transfers = [
         TRANSFER_BYTES / 1000 / np.array(of_replicates(result, "completion_time", session, point))
         for point in range(len(result.points))
     ]
-    return [interval(rate / MEAN_KB_PER_S * cells) for rate in rates]
+    return [interval(rate / MEAN_KB_PER_S * cells) for rate in transfers]
 
 
 def gain(above: Sequence[float], below: Sequence[float]) -> Interval:

@@ -145,10 +145,7 @@ DOCUMENT = Document(
         row(
             "Section 2, MCR in the scheduler",
             "a minimum cell rate that the bottleneck's scheduler reserves",
-            lacking=(
-                "no experiment has a scheduler that reserves a rate; figure 14 shows what a least "
-                "rate is worth with either feedback"
-            ),
+            "abr-section-2",
         ),
         row(
             "Figure 15",
