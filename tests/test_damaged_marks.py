@@ -2,15 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import Result as Outcome
 
 from .conftest import LEAKY_PIPE
-from .damage import cut, flip
+from .damage import DAMAGE
 from .in_process import ackclock
 
 pytestmark = pytest.mark.slow
@@ -29,22 +28,6 @@ READERS: dict[str, tuple[list[str], list[list[str]]]] = {
         ["advise", "buffer", "leaky.toml", "-o", "advised"],
         [["report", "advised"]],
     ),
-}
-
-
-DAMAGE: dict[str, Callable[[Path], object]] = {
-    "empty": lambda path: path.write_bytes(b""),
-    "cut": cut,
-    "a list": lambda path: path.write_bytes(b"[]"),
-    "an empty object": lambda path: path.write_bytes(b"{}"),
-    "deep": lambda path: path.write_bytes(b'{"a":' * 900 + b"1" + b"}" * 900),
-    "too deep": lambda path: path.write_bytes(b"[" * 100_000),
-    "not UTF-8": lambda path: path.write_bytes(b"\xff\xfe\x00"),
-    "Latin-1": lambda path: path.write_bytes(path.read_bytes().replace(b"a", b"\xe9")),
-    "zeros": lambda path: path.write_bytes(path.read_bytes()[:50] + b"\0" * 50),
-    "a large number": lambda path: path.write_bytes(b"9" * 10_000),
-    "twice": lambda path: path.write_bytes(2 * path.read_bytes()),
-    **{f"a bit at {place:.0%}": partial(flip, place=place) for place in (0.1, 0.3, 0.5, 0.7, 0.9)},
 }
 
 

@@ -110,6 +110,31 @@ def test_a_suite_is_a_regular_file_within_a_limit(
     check(error_of(done), "file", f"{suite}")
 
 
+#: Scenario files of many levels.
+DEEP = {
+    "a key": ".".join(["a"] * 20_000) + " = 1",
+    "a table": "[flows." + ".".join(["a"] * 20_000) + "]\nx = 1",
+    "arrays": "x = " + "[" * 20_000 + "]" * 20_000,
+    "inline tables": "x = " + "{a = " * 20_000 + "1" + "}" * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_a_scenario_of_many_levels_is_refused_with_a_remedy(text: str, tmp_path: Path) -> None:
+    (tmp_path / "deep.toml").write_text(text, encoding="utf-8")
+    outcome = ackclock("check", "deep.toml", place=tmp_path)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.endswith("is nested too deeply; flatten it\n")
+    assert len(outcome.stderr.splitlines()) == 1
+
+
+def test_a_path_of_many_levels_is_refused(tmp_path: Path) -> None:
+    path = ".".join(["hops", *["a"] * 20_000])
+    outcome = ackclock("check", FIRST, "--set", f"{path}=1", place=tmp_path)
+    assert outcome.exit_code == 2
+    assert len(outcome.stderr.splitlines()) == 1
+
+
 def test_values_that_need_later_ones_are_computed_in_one_pass() -> None:
     """In time that grows with the square of their number, this takes minutes."""
     number = 20_000

@@ -12,6 +12,7 @@ from ackclock.sweeps.search import objective
 from ackclock.sweeps.search.optimiser import OPTIMISERS, Spent
 from ackclock.sweeps.search.shrinking import shrink
 
+from ..damage import DAMAGE
 from ..refusals import check_refusal, refused
 from .conftest import InThisProcess
 from .small import ackclock
@@ -224,6 +225,26 @@ def test_a_budget_below_a_generation_is_used_as_far_as_it_goes(dumbbell: Path) -
     assert searching.run(asked, Path("s"), InThisProcess, left.append).best
     # Six scenarios with three replicates each; what confirms and shrinks comes in addition.
     assert set(left) == {2}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
+def test_a_damaged_mark_is_named_or_written_again(dumbbell: Path) -> None:
+    command = (
+        "sweep", "search", dumbbell, "--minimise", "goodput(reno)", "--vary",
+        "hops.b.queue.limit=5..500 packets log", "--budget", 6, "--replicates", 1, "-o", "w",
+    )  # fmt: skip
+    first = ackclock(*command)
+    whole, found = Path("w/search.json").read_bytes(), Path("w/found.json").read_bytes()
+    for name, damage in DAMAGE.items():
+        Path("w/search.json").write_bytes(whole)
+        damage(Path("w/search.json"))
+        refused = ackclock(*command)
+        assert refused.exit_code == 2, name
+        assert len(refused.stderr.splitlines()) == 1, (name, refused.stderr)
+    forced = ackclock(*command, "--force")
+    assert (forced.exit_code, Path("w/found.json").read_bytes()) == (first.exit_code, found)
+    assert Path("w/search.json").read_bytes() == whole
 
 
 @pytest.mark.long

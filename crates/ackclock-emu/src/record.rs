@@ -254,10 +254,7 @@ impl Chunk {
     /// Errors of `output`, and [`io::ErrorKind::InvalidInput`] beyond 4 GiB.
     pub fn write_to(&self, output: &mut dyn Write, body: &mut Vec<u8>) -> io::Result<()> {
         self.encode(body);
-        let length = u32::try_from(body.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-        output.write_all(&length.to_le_bytes())?;
-        output.write_all(&fnv(body).to_le_bytes())?;
-        output.write_all(body)
+        write_body(output, body)
     }
 
     /// Reads the next chunk; returns `None` at the end, or if the next chunk is incomplete.
@@ -284,6 +281,17 @@ impl Chunk {
         }
         Chunk::decode(&body).map(Some)
     }
+}
+
+/// Appends a chunk's body with its length and its digest.
+///
+/// # Errors
+/// Those of [`Chunk::write_to`].
+pub fn write_body(output: &mut dyn Write, body: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(body.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    output.write_all(&length.to_le_bytes())?;
+    output.write_all(&fnv(body).to_le_bytes())?;
+    output.write_all(body)
 }
 
 /// Iterator over the chunks of a record.

@@ -43,6 +43,11 @@ pub enum Difference {
         /// Recorded time of the arrival.
         at: Time,
     },
+    /// A time after the end of the run, or an arrival after the end of its chunk.
+    TooLate {
+        /// The time.
+        at: Time,
+    },
     /// Different decisions; `None` if there are no more.
     Decision {
         /// Number of equal decisions before it.
@@ -91,6 +96,13 @@ impl fmt::Display for Difference {
                     at.as_nanos()
                 )
             }
+            Difference::TooLate { at } => {
+                write!(
+                    f,
+                    "{} ns is recorded, which is after the end",
+                    at.as_nanos()
+                )
+            }
             Difference::Decision {
                 number,
                 recorded,
@@ -126,17 +138,21 @@ impl Listener for Decided {
 }
 
 /// Replays the recorded arrivals through `network`, newly built from the run's scenario and
-/// replicate. `interval` is the scenario's sampling interval. Stops at the first difference.
+/// replicate. `interval` is the scenario's sampling interval, `end` the end of the run: no record
+/// goes beyond it, so that the work is bounded whatever its times are. Stops at the first
+/// difference.
 ///
 /// # Errors
 /// Errors of reading the chunks.
 pub fn replay(
     network: Network,
     interval: Span,
+    end: Time,
     chunks: impl IntoIterator<Item = io::Result<Chunk>>,
 ) -> io::Result<Replay> {
     let mut run = Run {
         graph: Graph::new(network, interval, (0, 0), Decided::default()),
+        end,
         digest: ArrivalDigest::default(),
         outcome: Replay::default(),
     };
@@ -158,12 +174,16 @@ pub fn replay(
 
 struct Run {
     graph: Graph<Decided>,
+    end: Time,
     digest: ArrivalDigest,
     outcome: Replay,
 }
 
 impl Run {
     fn compare(&mut self, chunk: &Chunk) -> Result<(), Difference> {
+        if chunk.until > self.end {
+            return Err(Difference::TooLate { at: chunk.until });
+        }
         let arrived = self.push_arrivals(chunk);
         if arrived.is_ok() {
             if chunk.last {
@@ -192,6 +212,9 @@ impl Run {
             }
             if row.at < self.graph.now() {
                 return Err(Difference::OutOfOrder { packet, at: row.at });
+            }
+            if row.at > chunk.until {
+                return Err(Difference::TooLate { at: row.at });
             }
             self.digest.add(&row);
             self.graph

@@ -181,6 +181,7 @@ fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Optio
     let replay = replay(
         job.network(),
         scenario.sample_interval,
+        Time::ZERO + scenario.duration,
         Chunks::new(record).unwrap(),
     )
     .unwrap();

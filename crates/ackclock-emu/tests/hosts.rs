@@ -390,7 +390,8 @@ fn a_connection_through_the_hops_of_a_scenario_replays() {
             "{choice:?}"
         );
         let chunks = record.0.lock().unwrap().clone();
-        let replayed = replay(short_queue(), INTERVAL, Chunks::new(&chunks[..]).unwrap()).unwrap();
+        let chunks = Chunks::new(&chunks[..]).unwrap();
+        let replayed = replay(short_queue(), INTERVAL, Time::NEVER, chunks).unwrap();
         assert_eq!(replayed.difference, None, "{choice:?}");
         assert_eq!(
             (replayed.complete, replayed.arrivals),

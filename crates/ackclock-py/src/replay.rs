@@ -6,6 +6,7 @@ use ackclock_emu::record::{self, Chunks};
 use ackclock_emu::replay::{Replay, replay as replay_record};
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::{Job, jobs};
+use ackclock_spec::units::Time;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -68,6 +69,7 @@ fn replay_one(job: &Job<'_>, file: &Path) -> io::Result<Option<Replay>> {
     replay_record(
         job.network(),
         job.scenario.sample_interval,
+        Time::ZERO + job.scenario.duration,
         Chunks::new(file)?,
     )
     .map(Some)

@@ -27,6 +27,15 @@ const DUPLICATE: &str = "duplicate key";
 /// About text without any assignment, such as a table of numbers.
 const NOT_TOML: &str = "is neither TOML nor JSON; a scenario begins with schema = 1";
 
+/// Returns the TOML library's message, with a remedy where it has none.
+pub(crate) fn remedied(message: &str) -> &str {
+    if message.contains("recurs") {
+        "is nested too deeply; flatten it"
+    } else {
+        message
+    }
+}
+
 /// The end of a step of a path: the span of its key, if it has one, and the value.
 type Found<'a, 'i> = (Option<Range<usize>>, &'a Spanned<DeValue<'i>>);
 
@@ -56,7 +65,7 @@ impl<'a> Source<'a> {
                 repeated = lines;
                 mistakes.push(mistake.coded(Code::Syntax).at(position));
             } else if !follows && !mistakes.iter().any(is_reported) {
-                let mistake = Error::message("", error.message());
+                let mistake = Error::message("", remedied(error.message()));
                 mistakes.push(mistake.coded(Code::Syntax).at(position));
             }
             if mistakes.len() as u64 >= MISTAKES {

@@ -1,7 +1,7 @@
 //! Functions on the scenario's tree, before it is typed: reading text, setting a value by its path,
 //! expanding a sweep.
 
-use super::source::Source;
+use super::source::{Source, remedied};
 use super::values::VALUES;
 use ackclock_spec::error::{Code, Error, Result, all, both, every, nearest};
 use ackclock_spec::limits::{PATHS, POINTS, POINTS_BYTES, bytes};
@@ -29,7 +29,7 @@ const TABLES_WITH_DEFAULTS: [&str; 3] = ["traffic", "delayed_ack", VALUES];
 pub fn from_toml(text: &str) -> Result<Value> {
     let source = Source::read(text)?;
     let table: toml::Table = toml::from_str(text)
-        .map_err(|error| Error::message("", error.message()).coded(Code::Syntax))?;
+        .map_err(|error| Error::message("", remedied(error.message())).coded(Code::Syntax))?;
     plain(toml::Value::Table(table)).map_err(|error| source.place_in(error))
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ackclock.controls.evaluation.page import page
 from ackclock.report.section import Live
 from tests.test_report import Checker
 
+from ...damage import DAMAGE
 from ...in_process import ackclock
 from ...refusals import check_refusal
 
@@ -127,6 +129,38 @@ def test_nothing_is_run_twice(evaluated, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(runner, "simulate", refuse)
     again = ackclock("evaluate", "bbr1", "--only", CASES, "--seeds", 2, "-o", folder)
     assert (again.exit_code, again.stdout) == (0, first.stdout)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_record_is_made_again(
+    evaluated, evaluation: dict, tmp_path: Path, damage: str
+) -> None:
+    place = tmp_path / "copied"
+    shutil.copytree(evaluated[0], place)
+    (record,) = place.glob("cases/drain-time.*/record.json")
+    DAMAGE[damage](record)
+    again = ackclock("evaluate", "bbr1", "--only", CASES, "--seeds", 2, "-o", place)
+    assert again.exit_code == 0, again.stderr
+    written = json.loads((place / "evaluation.json").read_text(encoding="utf-8"))
+    assert written["cases"] == evaluation["cases"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_mark_is_named_or_written_again(
+    evaluated, evaluation: dict, tmp_path: Path, damage: str
+) -> None:
+    place = tmp_path / "copied"
+    shutil.copytree(evaluated[0], place)
+    DAMAGE[damage](place / "evaluation.json")
+    again = ackclock("evaluate", "bbr1", "--only", CASES, "--seeds", 2, "-o", place)
+    assert again.exit_code == 2
+    assert len(again.stderr.splitlines()) == 1
+    forced = ackclock("evaluate", "bbr1", "--only", CASES, "--seeds", 2, "-o", place, "--force")
+    assert forced.exit_code == 0, forced.stderr
+    written = json.loads((place / "evaluation.json").read_text(encoding="utf-8"))
+    assert written["cases"] == evaluation["cases"]
 
 
 @pytest.mark.slow

@@ -239,7 +239,13 @@ fn what_goes_in_comes_out_and_replays() {
     assert!(lost.impairment > datagrams / 10 && duplicates > datagrams / 20);
 
     let chunks: io::Result<Vec<Chunk>> = Chunks::new(&record.bytes()[..]).unwrap().collect();
-    let replayed = replay(network(), INTERVAL, chunks.unwrap().into_iter().map(Ok)).unwrap();
+    let replayed = replay(
+        network(),
+        INTERVAL,
+        Time::NEVER,
+        chunks.unwrap().into_iter().map(Ok),
+    )
+    .unwrap();
     let expected = Replay {
         arrivals: 2 * all + datagrams,
         decisions: replayed.decisions,

@@ -32,6 +32,7 @@ fn replayed(description: &Description, chunks: &[Chunk]) -> Replay {
     replay(
         description.network(),
         INTERVAL,
+        Time::NEVER,
         chunks.iter().cloned().map(Ok),
     )
     .unwrap()
@@ -79,7 +80,8 @@ proptest! {
             chunk.write_to(&mut file, &mut body).unwrap();
         }
         let replayed =
-            replay(description.network(), INTERVAL, Chunks::new(&file[..]).unwrap()).unwrap();
+            replay(description.network(), INTERVAL, Time::NEVER, Chunks::new(&file[..]).unwrap())
+                .unwrap();
         let decisions: usize = chunks.iter().map(Chunk::decisions_len).sum();
         let expected = Replay {
             arrivals: arrivals.len() as u64,
@@ -92,7 +94,8 @@ proptest! {
         // The record of a killed run is compared as far as it goes, wherever it was cut off.
         let cut = place.index(file.len());
         let replayed =
-            replay(description.network(), INTERVAL, Chunks::new(&file[..cut]).unwrap()).unwrap();
+            replay(description.network(), INTERVAL, Time::NEVER, Chunks::new(&file[..cut]).unwrap())
+                .unwrap();
         prop_assert_eq!((replayed.complete, &replayed.difference), (false, &None));
         let (mut whole, mut until) = (MAGIC.len(), Time::ZERO);
         for chunk in &chunks {
@@ -188,6 +191,7 @@ fn arrivals_that_cannot_have_come_are_named() {
     };
     let difference = |second| {
         let mut chunk = Chunk::default();
+        chunk.until = Time::from_nanos(2000);
         chunk.push_arrival(&row(900, 0));
         chunk.push_arrival(&second);
         replayed(&Description::one_hop(""), &[chunk]).difference
@@ -202,4 +206,28 @@ fn arrivals_that_cannot_have_come_are_named() {
         Some(Difference::UnknownFlow { packet: 1, flow: 1 })
     );
     assert_eq!(difference(row(900, 0)), None);
+}
+
+#[test]
+fn times_after_the_end_are_named_and_take_no_time() {
+    let end = Time::from_nanos(1_000_000_000);
+    let difference = |until, arrival| {
+        let mut chunk = Chunk::default();
+        chunk.until = until;
+        chunk.push_arrival(&ArrivalRow {
+            at: arrival,
+            flow: FlowId(0),
+            size: 1500,
+            kind: PacketKind::Data,
+            ecn: Ecn::NotCapable,
+        });
+        let network = Description::one_hop("").network();
+        let replayed = replay(network, INTERVAL, end, [Ok(chunk)]).unwrap();
+        replayed.difference
+    };
+    let far = Time::from_nanos(u64::MAX - 1);
+    assert_eq!(difference(far, end), Some(Difference::TooLate { at: far }));
+    assert_eq!(difference(end, far), Some(Difference::TooLate { at: far }));
+    let named = Difference::TooLate { at: end }.to_string();
+    assert_eq!(named, "1000000000 ns is recorded, which is after the end");
 }
