@@ -42,6 +42,29 @@ SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5, 10000: 2}
 #: Queues of the bottleneck whose costs are compared, with 100 flows. Issue 25 allows FQ-CoDel 1.6
 #: times the CPU time of drop-tail.
 QUEUES = {"drop-tail": [], "FQ-CoDel": ['hops.bottleneck.queue={kind="fq_codel"}']}
+#: Features whose costs are compared, on the dumbbell: with them, and without.
+LOSS = '{{kind="iid_loss", probability="{}", side="before_queue"}}'
+JITTER = '{kind="jitter", distribution={kind="uniform", maximum="2 ms"}, reordering="allowed"}'
+TCP = 'flows.bulk.transport={{kind="tcp", preset="linux", control={{kind="{}"}}}}'
+RARELY = 'sample_interval="100 s"'
+FEATURES: dict[str, tuple[list[str], list[str]]] = {
+    **{
+        f"samples every {interval}": ([f'sample_interval="{interval}"'], [RARELY])
+        for interval in ("100 ms", "10 ms", "1 ms")
+    },
+    "the table of packets": (["--trace", RARELY], [RARELY]),
+    "1 % loss": ([f"hops.bottleneck.impairments=[{LOSS.format('1 %')}]"], []),
+    "jitter that reorders": ([f"hops.bottleneck.impairments=[{JITTER}]"], []),
+    "pacing": (['flows.bulk.transport.pacing="always"'], []),
+    "SACK": (['flows.bulk.transport.recovery="sack"'], []),
+    **{
+        f"`{control}` beside `cubic`, preset `linux`": (
+            [TCP.format(control)],
+            [TCP.format("cubic")],
+        )
+        for control in ("bbr1", "bbr3", "prague")
+    },
+}
 #: Simulated seconds by number of stations of a cell.
 CELL_SECONDS = {2: 200, 11: 200, 50: 200, 200: 200}
 
@@ -168,6 +191,18 @@ def queues(repeats: int) -> dict[str, float]:
     return best
 
 
+def features(repeats: int) -> dict[str, float]:
+    """Returns the CPU time per data packet by feature, to that without it, the best of each."""
+    best: dict[tuple[str, bool], float] = {}
+    for _ in range(repeats):
+        for name, both in FEATURES.items():
+            for has, more in zip((True, False), both, strict=True):
+                arguments, start_up = ([*dumbbell(10, time), *more] for time in (20, 0.001))
+                rate = packets_per_cpu_s(engine(arguments), engine(start_up))
+                best[name, has] = max(rate, best.get((name, has), 0.0))
+    return {name: best[name, False] / best[name, True] for name in FEATURES}
+
+
 def cells(repeats: int) -> dict[int, float]:
     """Returns the simulated seconds per CPU second by number of stations, the best of each."""
     best: dict[int, float] = {}
@@ -245,6 +280,7 @@ def table(
     rates: dict[str, float],
     costs: dict[int, float],
     queueing: dict[str, float],
+    costs_of_features: dict[str, float],
     faster: dict[int, float],
     counts: dict[str, float],
     held: dict[str, float],
@@ -279,6 +315,10 @@ def table(
             f"| {name} | {cost:.0f} ns | {cost / queueing['drop-tail']:.2f} |"
             for name, cost in queueing.items()
         ),
+        "",
+        "| feature, 10 flows | CPU time per data packet to that without it |",
+        "|---|---:|",
+        *(f"| {name} | {cost:.2f} |" for name, cost in costs_of_features.items()),
         "",
         "| stations of a busy 802.11g cell | simulated seconds per CPU second |",
         "|---:|---:|",
@@ -345,7 +385,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             counts = instruction_counts(Path(folder))
     few = min(arguments.repeats, 3)
-    measured = table(rates, scaling(few), queues(few), cells(few), counts, memory())
+    measured = table(rates, scaling(few), queues(few), features(few), cells(few), counts, memory())
     if (seconds := start_up()) is not None:
         measured += f"\n\n`ackclock simulate`, start-up: {seconds:.2f} s of CPU time."
     print(measured)
