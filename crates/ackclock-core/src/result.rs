@@ -79,6 +79,8 @@ pub trait Cell {
     fn column() -> Column;
     /// Appends the value to a column.
     fn push(self, column: &mut Column);
+    /// Appends values to a column.
+    fn extend(cells: impl Iterator<Item = Self>, column: &mut Column);
 }
 
 impl Cell for f64 {
@@ -89,6 +91,11 @@ impl Cell for f64 {
     fn push(self, column: &mut Column) {
         if let Column::Number(rows) = column {
             rows.push(self);
+        }
+    }
+    fn extend(cells: impl Iterator<Item = Self>, column: &mut Column) {
+        if let Column::Number(rows) = column {
+            rows.extend(cells);
         }
     }
 }
@@ -102,6 +109,11 @@ impl Cell for i64 {
             rows.push(self);
         }
     }
+    fn extend(cells: impl Iterator<Item = Self>, column: &mut Column) {
+        if let Column::Integer(rows) = column {
+            rows.extend(cells);
+        }
+    }
 }
 impl<'a> Cell for &'a str {
     const UNKNOWN: &'a str = "";
@@ -111,6 +123,11 @@ impl<'a> Cell for &'a str {
     fn push(self, column: &mut Column) {
         if let Column::Text(rows) = column {
             rows.push(self);
+        }
+    }
+    fn extend(cells: impl Iterator<Item = Self>, column: &mut Column) {
+        if let Column::Text(rows) = column {
+            cells.for_each(|word| rows.push(word));
         }
     }
 }
@@ -160,6 +177,15 @@ macro_rules! rows {
             pub fn push(self, table: &mut Table) {
                 let mut columns = table.0.iter_mut();
                 $(if let Some((_, column)) = columns.next() { self.$field.push(column); })*
+            }
+            /// Appends rows to a table, column by column, which takes less time than row by row.
+            pub fn push_all(rows: &[Self], table: &mut Table) {
+                let mut columns = table.0.iter_mut();
+                $(
+                    if let Some((_, column)) = columns.next() {
+                        Cell::extend(rows.iter().map(|row| row.$field), column);
+                    }
+                )*
             }
         }
     };

@@ -128,6 +128,38 @@ impl Metered {
         }
         capacity
     }
+
+    /// Returns the row of the hop.
+    fn row(
+        &mut self,
+        (point, replicate): (i64, i64),
+        now: Time,
+        hop: &Hop,
+        losses: &HopLosses,
+    ) -> HopRow<'_> {
+        let capacity_bytes = self.go_on(now, hop);
+        let (counters, backlog) = (hop.counters(), hop.backlog());
+        HopRow {
+            point,
+            replicate,
+            hop: &self.name,
+            time_s: now.as_seconds(),
+            backlog_packets: backlog.packets as i64,
+            backlog_bytes: backlog.bytes.0 as i64,
+            limit_packets: hop.limit(now).unwrap_or(f64::NAN),
+            arrivals: counters.arrivals as i64,
+            departures: counters.departures as i64,
+            served_bytes: counters.served_bytes.0 as i64,
+            busy_s: hop.busy(now).as_seconds(),
+            drops_queue: losses.queue as i64,
+            drops_aqm: losses.aqm as i64,
+            drops_impairment: losses.impairment as i64,
+            drops_retries: losses.retries as i64,
+            marks: losses.marks as i64,
+            rate_bit_per_s: bit_per_s(self.meter.as_ref().map(|meter| meter.rate(now))),
+            capacity_bytes,
+        }
+    }
 }
 
 impl HopSeries {
@@ -151,33 +183,28 @@ impl HopSeries {
         self.hops.len()
     }
 
-    /// Appends a row for the shared hop with that number, which must have caught up to `now`. `now`
-    /// never decreases.
-    pub fn write(&mut self, now: Time, number: usize, hop: &Hop, losses: &HopLosses) {
-        let metered = &mut self.hops[number];
-        let capacity_bytes = metered.go_on(now, hop);
-        let (counters, backlog) = (hop.counters(), hop.backlog());
-        HopRow {
-            point: self.point,
-            replicate: self.replicate,
-            hop: &metered.name,
-            time_s: now.as_seconds(),
-            backlog_packets: backlog.packets as i64,
-            backlog_bytes: backlog.bytes.0 as i64,
-            limit_packets: hop.limit(now).unwrap_or(f64::NAN),
-            arrivals: counters.arrivals as i64,
-            departures: counters.departures as i64,
-            served_bytes: counters.served_bytes.0 as i64,
-            busy_s: hop.busy(now).as_seconds(),
-            drops_queue: losses.queue as i64,
-            drops_aqm: losses.aqm as i64,
-            drops_impairment: losses.impairment as i64,
-            drops_retries: losses.retries as i64,
-            marks: losses.marks as i64,
-            rate_bit_per_s: bit_per_s(metered.meter.as_ref().map(|meter| meter.rate(now))),
-            capacity_bytes,
-        }
-        .push(&mut self.table);
+    /// Appends a row for each of the shared hops, which must have caught up to `now`. `now` never
+    /// decreases.
+    pub fn write<'a>(
+        &mut self,
+        now: Time,
+        hops: impl Iterator<Item = &'a Hop>,
+        losses: &[HopLosses],
+    ) {
+        let HopSeries {
+            point,
+            replicate,
+            hops: series,
+            table,
+        } = self;
+        let labels = (*point, *replicate);
+        let rows: Vec<HopRow<'_>> = series
+            .iter_mut()
+            .zip(hops)
+            .zip(losses)
+            .map(|((metered, hop), losses)| metered.row(labels, now, hop, losses))
+            .collect();
+        HopRow::push_all(&rows, table);
     }
 
     /// Returns the names of the shared hops.

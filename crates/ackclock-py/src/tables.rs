@@ -31,13 +31,13 @@ pub fn to_python<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyD
     for (name, column) in &table.0 {
         match column {
             Column::Number(rows) => {
-                columns.set_item(name, ("f8", packed(py, rows, |x| x.to_le_bytes())))?
+                columns.set_item(name, ("f8", packed(py, rows, |x| x.to_le_bytes())?))?
             }
             Column::Integer(rows) => {
-                columns.set_item(name, ("i8", packed(py, rows, |x| x.to_le_bytes())))?
+                columns.set_item(name, ("i8", packed(py, rows, |x| x.to_le_bytes())?))?
             }
             Column::Text(words) => {
-                let indices = packed(py, &words.indices, |x| x.to_le_bytes());
+                let indices = packed(py, &words.indices, |x| x.to_le_bytes())?;
                 columns.set_item(name, ("str", indices, words.values.clone()))?;
             }
         }
@@ -49,7 +49,12 @@ fn packed<'py, T: Copy, const N: usize>(
     py: Python<'py>,
     rows: &[T],
     encode: impl Fn(T) -> [u8; N],
-) -> Bound<'py, PyBytes> {
-    let bytes: Vec<u8> = rows.iter().flat_map(|row| encode(*row)).collect();
-    PyBytes::new(py, &bytes)
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, rows.len() * N, |bytes| {
+        let (cells, _) = bytes.as_chunks_mut::<N>();
+        for (cell, row) in cells.iter_mut().zip(rows) {
+            *cell = encode(*row);
+        }
+        Ok(())
+    })
 }

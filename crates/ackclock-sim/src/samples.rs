@@ -60,6 +60,9 @@ pub struct Sampler {
     control_calls: Option<Table>,
 }
 
+/// Rows that are written together, column by column: they stay in the processor's caches.
+const TOGETHER: usize = 256;
+
 fn bytes(value: Option<Bytes>) -> f64 {
     value.map_or(f64::NAN, Bytes::as_f64)
 }
@@ -182,19 +185,33 @@ impl Sampler {
             self.write_events(flow);
             self.write_control_states(flow);
             self.write_control_calls(flow);
+        }
+        let mut samples = std::mem::take(&mut self.samples);
+        let mut rows = Vec::with_capacity(TOGETHER);
+        for id in &self.order {
+            let flow = &mut run.flows[id.0 as usize];
             let over = before.is_some_and(|before| flow.activity.last() <= before);
             if !self.arriving[flow.group as usize] || (flow.activity.start < next && !over) {
-                self.write_flow(now, flow);
+                rows.push(self.sample_row(now, flow));
+            }
+            if rows.len() == TOGETHER {
+                SampleRow::push_all(&rows, &mut samples);
+                rows.clear();
             }
         }
-        for number in 0..self.hops.hops() {
-            self.hops
-                .write(now, number, &run.hops[number].hop, &run.losses.hops[number]);
-        }
+        SampleRow::push_all(&rows, &mut samples);
+        self.samples = samples;
+        let hops = run.hops.iter().map(|slot| &slot.hop);
+        self.hops.write(now, hops, &run.losses.hops);
         self.media.write(now, run.media);
     }
 
-    fn write_flow(&mut self, now: Time, flow: &mut Flow) {
+    /// Returns the number of hops that are sampled; they have the first numbers.
+    pub const fn sampled_hops(&self) -> usize {
+        self.hops.hops()
+    }
+
+    fn sample_row(&self, now: Time, flow: &mut Flow) -> SampleRow<'_> {
         let mut row = SampleRow {
             point: self.point,
             replicate: self.replicate,
@@ -225,7 +242,7 @@ impl Sampler {
             }
             Protocol::Other(other) => fill_from_progress(&mut row, &other.progress()),
         }
-        row.push(&mut self.samples);
+        row
     }
 
     fn write_events(&mut self, flow: &mut Flow) {

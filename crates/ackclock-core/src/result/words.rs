@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+/// Most words that are compared one by one, which mostly is a comparison of lengths.
+const FEW: usize = 16;
+
 /// Words, each stored once.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Words {
     /// Index into `values`, one per row.
     pub indices: Vec<i32>,
@@ -11,28 +14,46 @@ pub struct Words {
     pub values: Vec<String>,
     /// Index of each word in `values`. A map, because a capture has one name for each connection.
     places: BTreeMap<String, i32>,
+    /// For each word, the one that followed it last. Rows of flows come in rounds, so it is tried
+    /// before the map.
+    follower: Vec<i32>,
+}
+
+impl PartialEq for Words {
+    fn eq(&self, other: &Self) -> bool {
+        self.indices == other.indices && self.values == other.values
+    }
 }
 
 impl Words {
     /// Appends a row.
     pub fn push(&mut self, word: &str) {
-        let latest = self
-            .indices
-            .last()
-            .copied()
-            .filter(|at| self.values[*at as usize] == word);
-        let index = latest.unwrap_or_else(|| self.place(word));
+        let latest = self.indices.last().map(|latest| *latest as usize);
+        let likely = latest.map(|latest| self.follower[latest]);
+        let likely = likely.filter(|index| self.values[*index as usize] == word);
+        let index = likely.unwrap_or_else(|| self.place(word));
+        if let Some(latest) = latest {
+            self.follower[latest] = index;
+        }
         self.indices.push(index);
     }
 
     /// Returns the index of a word in `values`; appends the word if it is new.
     fn place(&mut self, word: &str) -> i32 {
-        if let Some(place) = self.places.get(word) {
-            return *place;
+        let few = self.values.len() <= FEW;
+        let place = if few {
+            let place = self.values.iter().position(|other| other == word);
+            place.map(|place| place as i32)
+        } else {
+            self.places.get(word).copied()
+        };
+        if let Some(place) = place {
+            return place;
         }
         let place = self.values.len() as i32;
         self.places.insert(word.into(), place);
         self.values.push(word.into());
+        self.follower.push(place);
         place
     }
 
@@ -62,6 +83,17 @@ mod tests {
         let words = words(&["b", "b", "a", "", "b", "a"]);
         assert_eq!(words.values, ["b", "a", ""]);
         assert_eq!(words.indices, [0, 0, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn rounds_of_words_that_change() {
+        let rows: Vec<String> = (0..200_u32)
+            .map(|row| format!("flow {}", row * row % 7 % (1 + row / 50)))
+            .collect();
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        let column = words(&rows);
+        let read = column.indices.iter();
+        assert!(read.map(|at| &*column.values[*at as usize]).eq(rows));
     }
 
     #[test]

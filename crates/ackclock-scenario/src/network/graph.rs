@@ -283,10 +283,7 @@ impl<L: Listener> Graph<L> {
             };
             hop.catch_up(at, &mut context);
         }
-        for number in 0..self.series.hops() {
-            self.series
-                .write(at, number, &self.hops[number], &self.ledger.hops[number]);
-        }
+        self.series.write(at, self.hops.iter(), &self.ledger.hops);
         if cfg!(debug_assertions) {
             self.check_conservation();
         }

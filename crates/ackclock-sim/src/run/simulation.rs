@@ -60,7 +60,8 @@ impl<T: Trace> Simulation<T> {
         } else {
             self.run.settle(&mut self.sampler)
         };
-        let tables = self.sampler.finish(until, self.run.snapshot(until));
+        let hops = self.run.slots.len();
+        let tables = self.sampler.finish(until, self.run.snapshot(until, hops));
         self.run.check_conservation();
         SimulationOutcome {
             tables,
