@@ -8,4 +8,5 @@ mod control_states;
 mod determinism;
 mod echo;
 mod graph;
+mod packets;
 mod private;
