@@ -118,6 +118,7 @@ fn rfc() -> TcpParameters {
         timer: TimerParameters::RFC_6298,
         sending: SendingParameters {
             pacing: Pacing::Control,
+            unpaced_segments: Segments(0),
             send_jitter: Span::ZERO,
             max_burst: Segments(0),
             segmentation_offload: false,
@@ -198,6 +199,7 @@ fn linux_2012() -> TcpParameters {
     tcp.timer.rto_minimum = Span::from_millis(200);
     tcp.timer.rto_floor = RtoFloor::Variance;
     tcp.timer.rto_maximum = Span::from_millis(120_000);
+    tcp.sending.unpaced_segments = Segments(10); // tcp_update_skb_after_send, and fq before it
     tcp
 }
 

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct SendingParameters {
     /// Pacing of segments over the round trip.
     pub pacing: Pacing,
+    /// Segments at the start of a connection that pacing does not delay. Linux has ten
+    /// (`tcp_update_skb_after_send`).
+    pub unpaced_segments: Segments,
     /// Largest random delay of a segment before it leaves (uniform, order is kept): breaks phase
     /// effects.
     pub send_jitter: Span,

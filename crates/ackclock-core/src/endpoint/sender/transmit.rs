@@ -333,6 +333,8 @@ impl Sender {
         let (rule, rtt) = (connection.parameters.sending.pacing, &connection.meter.rtt);
         if rule != Pacing::Off
             && let Some(rate) = pacing::rate(rule, connection.control.get(), rtt.smoothed())
+            && connection.meter.statistics.sent_segments
+                >= connection.parameters.sending.unpaced_segments.0.into()
         {
             let pacer = &mut connection.transmission.pacer;
             pacer.on_sent(now, length, rate, rtt.rto());

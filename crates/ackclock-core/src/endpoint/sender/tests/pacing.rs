@@ -24,6 +24,20 @@ fn pacing_spreads_segments_at_the_controls_rate() {
     );
 }
 
+/// Linux counts the segments that were sent, retransmissions included: the gap after the tenth is
+/// the first (`tcp_update_skb_after_send`, `data_segs_out`).
+#[test]
+fn linux_does_not_pace_the_first_ten_segments() {
+    let mut parameters = plain(LossRecovery::Newreno);
+    parameters.sending.unpaced_segments = Preset::Linux.parameters().sending.unpaced_segments;
+    let mut d = Dialogue::with(parameters, 12, Some(BitRate::from_mbit_per_s(8.0)), false);
+    d.sender.write(Write::Unlimited);
+    assert_eq!(d.send(), Vec::from_iter(0..10));
+    assert_eq!(d.timeout(), [10]);
+    assert_eq!(d.now, Time::ZERO + Span::from_millis(1));
+    assert_eq!(d.timeout(), [11]);
+}
+
 #[test]
 fn pacing_that_is_off_ignores_the_controls_rate() {
     let mut parameters = plain(LossRecovery::Newreno);
