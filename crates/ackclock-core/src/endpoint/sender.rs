@@ -195,9 +195,9 @@ impl Sender {
     }
 
     /// Handles the answer to the SYN (RFC 9293 section 3.10.7.3). Its round trip is the first
-    /// sample, unless the SYN was retransmitted without timestamps (Karn). After a retransmitted
-    /// SYN, cwnd is one segment (RFC 5681 section 3.1). The timeout without a sample is then three
-    /// seconds (RFC 6298 (5.7)).
+    /// sample, unless the SYN was retransmitted without timestamps (Karn). After more lost SYNs than
+    /// are tolerated, cwnd is one segment (RFC 5681 section 3.1). After any lost SYN the timeout
+    /// without a sample is three seconds (RFC 6298 (5.7)).
     fn establish(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let State::Opening { tries, sent_at, .. } = self.state else {
             return;
@@ -216,6 +216,8 @@ impl Sender {
         }
         if tries > 1 {
             connection.meter.rtt.begin_after_lost_syn();
+        }
+        if tries - 1 > connection.parameters.growth.tolerated_lost_syns {
             let limit = Bytes(connection.mss);
             let event = Event::IdleRestart { limit };
             connection.control.on_event(now, &event);
@@ -253,12 +255,15 @@ impl Sender {
         }
         connection.meter.statistics.timeouts += 1;
         connection.timer.deadline = Time::NEVER;
-        connection.meter.rtt.back_off();
         connection.transmission.begin_event();
-        if let State::Opening { due, .. } = &mut self.state {
+        if let State::Opening { due, tries, .. } = &mut self.state {
             *due = true;
+            if *tries > connection.parameters.timer.linear_syn_timeouts {
+                connection.meter.rtt.back_off();
+            }
             return;
         }
+        connection.meter.rtt.back_off();
         connection.transmission.pacer.reset();
         self.recovery.on_timeout(connection, now);
     }

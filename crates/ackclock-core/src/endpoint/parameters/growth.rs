@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct GrowthParameters {
     /// Initial congestion window.
     pub initial_window: Segments,
+    /// Lost SYNs that leave the initial window as it is. After more, it is one segment (RFC 5681
+    /// section 3.1).
+    pub tolerated_lost_syns: u32,
     /// Initial slow-start threshold, or `"unlimited"`.
     pub initial_ssthresh: OptionalWindow,
     /// Acknowledged data that an ACK counts for the growth of the congestion window.

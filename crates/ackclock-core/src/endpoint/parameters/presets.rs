@@ -89,6 +89,7 @@ fn rfc() -> TcpParameters {
         },
         growth: GrowthParameters {
             initial_window: Segments(10),                // RFC 6928
+            tolerated_lost_syns: 0,                      // RFC 5681 section 3.1
             initial_ssthresh: OptionalWindow::Unlimited, // RFC 5681 section 3.1: arbitrarily high
             byte_counting: ByteCounting::AbcL2,          // RFC 3465
             window_validation: WindowValidation::HalfUsed,
@@ -211,6 +212,7 @@ fn linux() -> TcpParameters {
     tcp.receiver.duplicate_sack = true; // tcp_dsack = 1
     tcp.growth.byte_counting = ByteCounting::Delivered;
     tcp.growth.window_validation = WindowValidation::Full;
+    tcp.growth.tolerated_lost_syns = 1; // tcp_init_transfer: total_retrans > 1
     tcp.growth.arithmetic = Arithmetic::Linux;
     tcp.recovery.algorithm = LossRecovery::Rack;
     tcp.recovery.recovery_window = RecoveryWindow::ProportionalToWindow;
@@ -218,6 +220,7 @@ fn linux() -> TcpParameters {
     tcp.recovery.forward_rto = true; // tcp_frto = 2
     tcp.recovery.undo = true;
     tcp.timer.rto_floor = RtoFloor::PeakVariance;
+    tcp.timer.linear_syn_timeouts = 4; // tcp_syn_linear_timeouts
     tcp.timer.timer_tick = Span::from_millis(4); // CONFIG_HZ=250, the kernel's default
     tcp.sending.segmentation_offload = true;
     tcp

@@ -21,6 +21,9 @@ pub struct TimerParameters {
     pub rto_maximum: Span,
     /// Retransmission timeout before the first sample.
     pub rto_initial: Span,
+    /// Timeouts of the SYN that do not double the next one (`tcp_syn_linear_timeouts` of Linux, since
+    /// 6.5).
+    pub linear_syn_timeouts: u32,
     /// True if the timeout follows the round-trip times. Otherwise it is always `rto_initial`,
     /// doubled on repeated timeouts, for comparison with models that have a constant timeout.
     pub rto_adaptive: bool,
@@ -38,6 +41,7 @@ impl TimerParameters {
         rto_floor: RtoFloor::Timeout,
         rto_maximum: Span::from_millis(60_000), // (2.5): at least 60 s
         rto_initial: Span::from_millis(1000),   // (2.1)
+        linear_syn_timeouts: 0,                 // (5.5)
         rto_adaptive: true,
         timer_tick: Span::ZERO,
     };

@@ -47,6 +47,44 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
     assert_eq!(d.sender.rtt().rto(), Span::from_millis(3000));
 }
 
+/// Linux since 6.5: the first five timeouts of a SYN are of one second, then each is twice the one
+/// before (`tcp_syn_linear_timeouts`). One lost SYN leaves the initial window (`tcp_init_transfer`).
+#[test]
+fn linux_sends_four_more_syns_at_intervals_of_a_second() {
+    let linux = Preset::Linux.parameters();
+    let mut parameters = plain(LossRecovery::Sack);
+    parameters.connection.handshake = true;
+    parameters.timer.linear_syn_timeouts = linux.timer.linear_syn_timeouts;
+    parameters.growth.tolerated_lost_syns = linux.growth.tolerated_lost_syns;
+    let opening = |lost: usize| {
+        let mut d = Dialogue::with(parameters, 10, None, false);
+        d.sender.write(Write::Unlimited);
+        d.send();
+        (0..lost).for_each(|_| drop(d.timeout()));
+        d
+    };
+    let stamps: Vec<u64> = opening(7)
+        .segments
+        .iter()
+        .map(|syn| syn.stamp.as_nanos() / 1_000_000_000)
+        .collect();
+    assert_eq!(stamps, [0, 1, 2, 3, 4, 5, 7, 11]);
+    for (lost, window) in [(0, 10), (1, 10), (2, 1), (3, 1)] {
+        let mut d = opening(lost);
+        let syn_ack = Acknowledgement {
+            kind: AcknowledgementKind::SynAck,
+            cumulative: 0,
+            echo: Time::NEVER,
+            sacks: None,
+            ace: 0,
+            counters: None,
+        };
+        d.wait(80);
+        d.sender.handle_acknowledgement(d.now, &syn_ack);
+        assert_eq!(d.send().len(), window, "{lost} SYNs are lost");
+    }
+}
+
 #[test]
 fn a_stopped_sender_is_silent() {
     let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 10);
