@@ -66,7 +66,7 @@ impl Counting {
     }
 }
 
-/// Content of an ACK that makes progress.
+/// Content of an ACK that is not old.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     /// Packets and bytes that it shows to be delivered.
@@ -111,7 +111,9 @@ impl Decoding {
             self.bytes = counters;
             grown
         });
-        self.average(ack.packets);
+        if ack.packets > 0 {
+            self.average(ack.packets);
+        }
         let delta = u64::from(u32::from(ack.ace).wrapping_sub(self.ce_packets) & ACE_MASK);
         let marked = self.choose(ack, delta, marked_bytes);
         self.ce_packets = self.ce_packets.wrapping_add(marked as u32);

@@ -2,7 +2,7 @@
 
 use super::super::Acknowledgement;
 use super::super::accurate_ecn::{Decoding, Progress};
-use super::super::parameters::{EcnFeedback, TcpParameters};
+use super::super::parameters::{EcnFeedback, RttSampling, TcpParameters};
 use super::connection::Connection;
 use crate::congestion::{Event, MarkReport};
 use ackclock_spec::units::{Bytes, Time};
@@ -27,6 +27,20 @@ struct Reading {
     decoding: Option<Decoding>,
     /// True if the control is told.
     reports: bool,
+    /// Latest timestamp that an ACK has echoed.
+    newest_echo: Time,
+}
+
+impl Reading {
+    /// True if an ACK echoes a later timestamp than all before, so that it is not old. The receiver's
+    /// own timestamp says the same (FLAG_TS_PROGRESS of Linux), but simulated ACKs do not carry it.
+    fn is_newer(&mut self, echo: Time) -> bool {
+        let newer = !echo.is_never() && echo > self.newest_echo;
+        if newer {
+            self.newest_echo = echo;
+        }
+        newer
+    }
 }
 
 /// Marks that an ACK makes known.
@@ -56,6 +70,7 @@ impl Marks {
                 decoding: is_accurate
                     .then(|| Decoding::new(ecn.accurate, parameters.connection.mss.0.max(1))),
                 reports,
+                newest_echo: Time::ZERO,
             })
         });
         Marks {
@@ -82,8 +97,8 @@ impl Marks {
 
 impl Connection {
     /// Reads the marks from an ACK that shows `delivered` bytes to have arrived, and reports them
-    /// to a control that asks. With accurate ECN, an ACK without progress is ignored: it may be old
-    /// (RFC 9768 section 3.2.2.5).
+    /// to a control that asks. With accurate ECN, an ACK is ignored if neither the data nor the
+    /// echoed timestamp makes progress: it may be old (RFC 9768 section 3.2.2.5).
     pub fn read_marks(
         &mut self,
         now: Time,
@@ -94,8 +109,13 @@ impl Connection {
         if !self.parameters.ecn.enabled {
             return MarkNews::NONE;
         }
+        let stamped = self.parameters.timer.rtt_sampling == RttSampling::Timestamps;
+        let mut is_current = delivered > 0;
         let reading = self.marks.reading.as_mut();
-        let decoding = reading.and_then(|reading| reading.decoding.as_mut());
+        let decoding = reading.and_then(|reading| {
+            is_current |= stamped && reading.is_newer(ack.echo);
+            reading.decoding.as_mut()
+        });
         let news = if let Some(decoding) = decoding {
             let progress = Progress {
                 packets: delivered.div_ceil(self.mss),
@@ -104,9 +124,9 @@ impl Connection {
                 ace: ack.ace,
                 counters: ack.counters.copied(),
             };
-            let packets = match delivered {
-                0 => 0,
-                _ => decoding.decode(&progress),
+            let packets = match is_current {
+                true => decoding.decode(&progress),
+                false => 0,
             };
             MarkNews {
                 echo: packets > 0,

@@ -138,3 +138,36 @@ fn accurate_ecn_sets_no_cwr_and_reacts_once_per_window() {
     d.sender.handle_acknowledgement(d.now, &old);
     assert_eq!(d.sender.statistics().ecn_reactions, 1);
 }
+
+/// `tcp_accecn_tsprogress`: an ACK that acknowledges nothing is read if its timestamp shows that it
+/// is not old.
+#[test]
+fn an_ack_without_progress_is_read_if_it_echoes_a_later_timestamp() {
+    let mut parameters = plain(LossRecovery::Sack);
+    parameters.ecn.enabled = true;
+    parameters.ecn.feedback = EcnFeedback::Accurate;
+    parameters.timer.rtt_sampling = RttSampling::Timestamps;
+    let mut d = Dialogue::bulk(parameters, 10);
+    let (first, later) = (Time::ZERO, Time::ZERO + Span::from_millis(1));
+    d.wait(100);
+    for (cumulative, echo, ace, heard) in [
+        (1, first, 5, 0),
+        (1, first, 6, 0), // may be old
+        (1, later, 6, 1),
+        (1, later, 7, 1),
+        (2, later, 7, 2),
+    ] {
+        let ack = Acknowledgement {
+            kind: AcknowledgementKind::Ack,
+            cumulative,
+            echo,
+            sacks: None,
+            ace,
+            counters: None,
+        };
+        d.sender.handle_acknowledgement(d.now, &ack);
+        let log = d.log.lock().unwrap();
+        let marked: u64 = log.acks.iter().map(|ack| ack.marked.0).sum();
+        assert_eq!(marked / MSS, heard, "{cumulative} {ace}");
+    }
+}
