@@ -283,9 +283,11 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
         .keys()
         .map(|name| Err(Error::unknown_field(name, &fields)));
     let mistakes = reading.mistakes.into_iter().map(Err);
-    follow_recovery(&mut parameters, |field| {
-        says.iter().any(|name| name == field)
-    });
+    let says = |field: &str| says.iter().any(|name| name == field);
+    follow_recovery(&mut parameters, says);
+    if preset.recovery.longest_ack_delay == preset.timer.rto_minimum && !says("longest_ack_delay") {
+        parameters.recovery.longest_ack_delay = parameters.timer.rto_minimum; // as in Linux
+    }
     every(unknown.chain(mistakes).chain([check::check(&parameters)]))?;
     Ok(parameters)
 }
@@ -395,6 +397,21 @@ mod tests {
         assert_eq!(error, "contradiction after_timeout");
         let parameters = overlay(Preset::Linux, Map::new()).unwrap();
         assert_eq!(parameters.recovery.after_timeout, AfterTimeout::Scoreboard);
+    }
+
+    /// Linux has one value for both (`tcp_rto_min`), RFC 8985 has WCDelAckT.
+    #[test]
+    fn the_longest_delay_of_an_ack_follows_the_smallest_timeout_in_linux_only() {
+        let rto_minimum = json!({ "rto_minimum": "50 ms" });
+        for (preset, millis) in [(Preset::Linux, 50), (Preset::RfcModern, 200)] {
+            let parameters = overlay(preset, given(rto_minimum.clone())).unwrap();
+            let delay = parameters.recovery.longest_ack_delay;
+            assert_eq!(delay, Span::from_millis(millis), "{preset:?}");
+        }
+        let own = json!({ "rto_minimum": "50 ms", "longest_ack_delay": "30 ms" });
+        let parameters = overlay(Preset::Linux, given(own)).unwrap();
+        let delay = parameters.recovery.longest_ack_delay;
+        assert_eq!(delay, Span::from_millis(30));
     }
 
     #[test]

@@ -111,6 +111,7 @@ fn rfc() -> TcpParameters {
             sack_entry: SackEntry::KnownLoss,
             recovery_window: RecoveryWindow::Ssthresh,
             tail_loss_probe: false,
+            longest_ack_delay: Span::from_millis(200), // RFC 8985 section 7.2
             forward_rto: false,
             undo: false,
             after_timeout: AfterTimeout::Scoreboard,
@@ -217,6 +218,7 @@ fn linux() -> TcpParameters {
     tcp.recovery.algorithm = LossRecovery::Rack;
     tcp.recovery.recovery_window = RecoveryWindow::ProportionalToWindow;
     tcp.recovery.tail_loss_probe = true; // tcp_early_retrans = 3
+    tcp.recovery.longest_ack_delay = tcp.timer.rto_minimum; // tcp_schedule_loss_probe
     tcp.recovery.forward_rto = true; // tcp_frto = 2
     tcp.recovery.undo = true;
     tcp.timer.rto_floor = RtoFloor::PeakVariance;

@@ -1,6 +1,7 @@
 //! Parameters of loss recovery.
 
 use ackclock_spec::quantity::Segments;
+use ackclock_spec::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,9 @@ pub struct RecoveryParameters {
     pub recovery_window: RecoveryWindow,
     /// RACK: true if a probe is sent two round trips after the last ACK (TLP, RFC 8985 section 7).
     pub tail_loss_probe: bool,
+    /// RACK: longest delay of an ACK (WCDelAckT, RFC 8985 section 7.2). A probe of a single segment
+    /// in flight waits so much longer. In Linux it is `rto_minimum`, and by default follows it.
+    pub longest_ack_delay: Span,
     /// RACK: true if the sender looks for a spurious timeout before it retransmits more than one
     /// segment (F-RTO, RFC 5682).
     pub forward_rto: bool,

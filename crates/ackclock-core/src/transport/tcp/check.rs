@@ -28,6 +28,7 @@ pub(super) fn check(tcp: &TcpParameters) -> Result<()> {
         ("rto_minimum", tcp.timer.rto_minimum),
         ("rto_initial", tcp.timer.rto_initial),
         ("rto_maximum", tcp.timer.rto_maximum),
+        ("longest_ack_delay", tcp.recovery.longest_ack_delay),
     ]
     .map(|(field, span)| {
         let remedy = "is too short; choose at least \"1 us\"";

@@ -341,3 +341,22 @@ fn a_timeout_in_a_recovery_starts_from_the_window_in_use() {
         assert_eq!(d.last_base(), 5, "{recovery:?}");
     }
 }
+
+/// RFC 8985 section 7.2: PTO = 2 SRTT + WCDelAckT for a single segment in flight, whatever the
+/// smallest timeout is.
+#[test]
+fn a_probe_of_a_single_segment_waits_for_a_delayed_ack() {
+    let mut parameters = Preset::RfcModern.parameters();
+    parameters.connection.mss = Bytes(MSS);
+    parameters.connection.handshake = false;
+    parameters.timer.rtt_sampling = RttSampling::EveryAck;
+    let mut d = Dialogue::with(parameters, 10, None, false);
+    d.sender.write(Write::Bytes(Bytes(MSS)));
+    d.send();
+    d.wait(100).ack(1);
+    d.sender.write(Write::Bytes(Bytes(MSS)));
+    let sent_at = d.now;
+    assert_eq!(d.send(), [1]);
+    assert_eq!(d.timeout(), [1]);
+    assert_eq!(d.now - sent_at, Span::from_millis(2 * 100 + 200));
+}

@@ -165,13 +165,13 @@ impl Connection {
     }
 
     /// Returns the time to a probe: two round trips, and the longest delay of an ACK if a single
-    /// segment is in flight (RFC 8985 section 7.2, with the values of Linux).
+    /// segment is in flight (RFC 8985 section 7.2).
     fn probe_timeout(&self) -> Span {
         let Some(smoothed) = self.meter.rtt.smoothed() else {
             return self.parameters.timer.rto_initial;
         };
         let slack = if self.scoreboard.flight() <= self.mss {
-            self.parameters.timer.rto_minimum
+            self.parameters.recovery.longest_ack_delay
         } else {
             TIMER_SLACK
         };
