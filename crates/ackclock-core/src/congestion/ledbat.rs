@@ -11,6 +11,9 @@
 //! The RFC measures the one-way delay by a timestamp of the receiver. Here it is the round-trip
 //! time, as in LEDBAT++, so a queue that ACKs meet counts too. docs/deviations.md has it.
 //!
+//! The flight is the largest of this round trip and the last. What segmentation offload holds back
+//! until the next ACK would otherwise lower the window, for ever.
+//!
 //! The RFC starts with two segments; the start here is the transport's window, and there is no slow
 //! start unless `slow_start` asks for one.
 
@@ -28,7 +31,8 @@ parameters! {
         pub target: Span = Span::from_millis(100),
         /// GAIN: growth per round trip of an empty queue, in segments. Above 0, at most 1.
         pub gain: f64 = 1.0,
-        /// ALLOWED_INCREASE: segments by which the window may exceed what is in flight.
+        /// ALLOWED_INCREASE: segments by which the window may exceed what was in flight in the last
+        /// two round trips.
         pub allowed_increase: f64 = 1.0,
         /// MIN_CWND: smallest window after an ACK, in segments.
         pub minimum_window: f64 = 2.0,
@@ -88,6 +92,7 @@ impl Factory<ControlKind> for Ledbat {
             window: Window::new(&context),
             in_slow_start: self.slow_start,
             parameters: self.clone(),
+            flights: [0.0; 2],
             undo: None,
         })
     }
@@ -103,6 +108,8 @@ struct LedbatControl {
     base: BaseDelay,
     current: LastMinimum,
     in_slow_start: bool,
+    /// Most bytes in flight in this round trip, and in the last one.
+    flights: [f64; 2],
     /// The window before the last reduction for a loss.
     undo: Option<Window>,
 }
@@ -132,10 +139,15 @@ impl LedbatControl {
         self.bound(ack);
     }
 
-    /// Keeps the window between its floor and what is in flight and a little more.
+    /// Keeps the window between its floor and what was in flight and a little more.
     fn bound(&mut self, ack: &Ack) {
         let mss = self.window.mss();
         let flight = ack.in_flight.as_f64() + ack.newly_delivered.as_f64();
+        if ack.round_start {
+            self.flights = [0.0, self.flights[0]];
+        }
+        self.flights[0] = self.flights[0].max(flight);
+        let flight = self.flights[0].max(self.flights[1]);
         let most = flight + self.parameters.allowed_increase * mss;
         if self.window.cwnd() > most {
             self.window
@@ -241,6 +253,24 @@ mod tests {
         clock.rtt = Span::from_millis(50 + 300);
         (0..100).for_each(|_| clock.round());
         assert_eq!(clock.cwnd(), 2.0);
+    }
+
+    /// With segmentation offload several segments wait for the next ACK. An application that writes
+    /// less bounds the window within two round trips.
+    #[test]
+    fn what_waits_for_the_next_ack_does_not_lower_the_window() {
+        let mut clock = clock(20);
+        (0..2).for_each(|_| clock.round());
+        let before = clock.cwnd();
+        let waiting = Ack {
+            in_flight: Bytes(15 * MSS),
+            ..clock.ack_of(MSS)
+        };
+        clock.control.on_ack(clock.now, &waiting);
+        assert!(clock.cwnd() >= before, "{} {before}", clock.cwnd());
+        clock.application = Bytes(10 * MSS);
+        (0..4).for_each(|_| clock.round());
+        assert_eq!(clock.cwnd(), 11.0);
     }
 
     #[test]
