@@ -91,6 +91,8 @@ pub(super) struct Decoding {
 
 /// Scale and gain of the average, as powers of two (`PKTS_ACKED_PREC`, `PKTS_ACKED_WEIGHT`).
 const AVERAGE_SHIFT: u32 = 6;
+/// Packets per ACK above which ACKs are thinned as a rule (`ACK_COMP_THRESH`).
+const THINNED: u64 = 4;
 
 impl Decoding {
     pub fn new(parameters: AccurateEcn, mss: u64) -> Self {
@@ -135,7 +137,7 @@ impl Decoding {
             return delta;
         }
         let Some(marked) = marked_bytes else {
-            let thinned = self.packets_per_ack > mask << AVERAGE_SHIFT;
+            let thinned = self.packets_per_ack > THINNED << AVERAGE_SHIFT;
             let likely = self.thinning_estimate && thinned;
             return if likely { delta } else { safe };
         };
@@ -201,6 +203,12 @@ mod tests {
         let mut decoder = decoder(true);
         (0..200).for_each(|_| assert_eq!(decoder.decode(&ack(5, 2)), 0));
         assert_eq!(decoder.decode(&ack(5, 10)), 8);
+        // ACKs of five packets each are thinned, those of four are not (`ACK_COMP_THRESH`).
+        for (each, marks) in [(4, 8), (5, 0)] {
+            let mut decoder = self::decoder(true);
+            (0..200).for_each(|_| assert_eq!(decoder.decode(&ack(5, each)), 0));
+            assert_eq!(decoder.decode(&ack(5, 8)), marks, "{each}");
+        }
     }
 
     /// Ten segments with ECT(0), as in Linux's script `tcp_accecn_…_falseoverflow_detect`.
