@@ -6,7 +6,7 @@ use crate::ipv4::{self, Direction};
 use crate::record::{ArrivalRow, Chunk};
 use ackclock_core::hop::Hop;
 use ackclock_core::observe::{FlowLosses, HopLosses};
-use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId};
+use ackclock_core::packet::{FlowId, Packet, PacketId};
 use ackclock_core::result::Table;
 use ackclock_scenario::network::Network;
 use ackclock_scenario::network::decision::Decision;
@@ -142,8 +142,8 @@ impl Driver {
             }
         }
         let bytes = self.graph.listener_mut().payloads.slot(id);
-        if packet.ecn() == Ecn::Marked && ipv4::ecn(bytes) != Ecn::Marked {
-            ipv4::mark(bytes);
+        if packet.ecn() != ipv4::ecn(bytes) {
+            ipv4::set_ecn(bytes, packet.ecn());
         }
         Some(Departure {
             at,

@@ -123,14 +123,20 @@ pub fn kind(packet: &[u8], direction: Direction) -> PacketKind {
     }
 }
 
-/// Sets CE in the header and corrects its checksum (RFC 1624, equation 3). Bytes without a header
-/// stay unchanged.
-pub fn mark(packet: &mut [u8]) {
+/// Sets the ECN field and corrects the header's checksum (RFC 1624, equation 3). Bytes without a
+/// header stay unchanged.
+pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
+    let field = match ecn {
+        Ecn::NotCapable => 0b00,
+        Ecn::Capable => 0b10,
+        Ecn::CapableL4s => 0b01,
+        Ecn::Marked => CONGESTION_EXPERIENCED,
+    };
     let Some(header) = packet.first_chunk_mut::<SHORTEST_HEADER>() else {
         return;
     };
     let before = u16::from_be_bytes([header[0], header[1]]);
-    header[1] |= CONGESTION_EXPERIENCED;
+    header[1] = (header[1] & !ECN_MASK) | field;
     let after = u16::from_be_bytes([header[0], header[1]]);
     let checksum = u16::from_be_bytes([header[10], header[11]]);
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
@@ -157,16 +163,17 @@ mod tests {
     const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
     #[test]
-    fn a_mark_is_written_with_its_checksum() {
-        for service in 0..=255 {
-            for number in 0..50 {
+    fn the_ecn_field_is_written_with_its_checksum() {
+        let fields = [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s, Ecn::Marked];
+        for (service, number) in (0..=255).flat_map(|s| (0..50).map(move |n| (s, n))) {
+            for field in fields {
                 let mut packet = ipv4_packet(SENDER, RECEIVER, UDP, 100 + number, service, number);
                 assert!(is_correct(&packet));
-                mark(&mut packet);
+                set_ecn(&mut packet, field);
                 assert!(is_correct(&packet), "service {service}, number {number}");
                 assert_eq!(
                     (packet[1] & !ECN_MASK, ecn(&packet)),
-                    (service & !ECN_MASK, Ecn::Marked)
+                    (service & !ECN_MASK, field)
                 );
             }
         }

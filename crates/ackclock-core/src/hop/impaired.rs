@@ -84,6 +84,7 @@ pub(super) fn judge(
                 copy = Some(context.duplicate_packet(id));
             }
             Verdict::Duplicate => {}
+            Verdict::Rewrite(ecn) => context.packets[id].set_ecn(ecn),
             Verdict::Delay { by, overtaken } => {
                 lateness.0 = lateness.0 + by;
                 if overtaken == Overtaking::Allowed {

@@ -25,6 +25,8 @@ pub struct ImpairmentFacts {
     pub reorders: Option<bool>,
     /// True if it adds copies of packets.
     pub duplicates: Option<bool>,
+    /// True if it changes the ECN field.
+    pub rewrites_ecn: Option<bool>,
 }
 
 /// The order in which losses follow one another.
@@ -61,6 +63,7 @@ impl ImpairmentFacts {
             delays: Some(false),
             reorders: Some(false),
             duplicates: Some(false),
+            rewrites_ecn: Some(false),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Impairments: everything that a path does to packets other than queueing and serving them.
 
 use self::facts::ImpairmentFacts;
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use ackclock_spec::prelude::*;
 use ackclock_spec::registry::{Entry, Kind};
 use std::fmt::Debug;
 
 pub mod aggregation;
 pub mod duplicate;
+pub mod ecn_rewrite;
 pub mod facts;
 pub mod gilbert_elliott;
 pub mod iid_loss;
@@ -70,6 +71,8 @@ pub enum Verdict {
     Drop,
     /// A copy follows right behind it.
     Duplicate,
+    /// Its ECN field has another value from here on.
+    Rewrite(Ecn),
     /// Its propagation delay is longer. Only for [`Side::AfterLink`].
     Delay {
         /// Extra delay.
@@ -117,6 +120,7 @@ impl Kind for ImpairmentKind {
         Entry::of::<scheduled_delay::ScheduledDelay>(),
         Entry::of::<aggregation::Aggregation>(),
         Entry::of::<duplicate::Duplicate>(),
+        Entry::of::<ecn_rewrite::EcnRewrite>(),
     ];
 }
 

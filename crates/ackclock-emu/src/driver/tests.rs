@@ -225,7 +225,7 @@ fn packets_keep_their_bytes(
                 "nobody marked packet {}",
                 decision.packet
             );
-            ipv4::mark(&mut expected);
+            ipv4::set_ecn(&mut expected, Ecn::Marked);
         }
         prop_assert_eq!(bytes, &expected);
     }

@@ -345,12 +345,13 @@ fn impairments_do_what_they_state_and_nothing_else() {
     for chosen in all::<ImpairmentKind>() {
         let (facts, mut built): (_, Box<dyn Impairment>) =
             (&chosen.facts, at_place(|place| chosen.build(place)));
-        let (mut dropped, mut delayed, mut duplicated) = (0, false, false);
+        let (mut dropped, mut delayed, mut duplicated, mut rewritten) = (0, false, false, false);
         let (mut pairs, mut lost_before) = (0, false);
         let mut lost_numbers = Vec::new();
         let (mut releases, mut behind) = (Vec::new(), Time::ZERO);
         for number in 0..PACKETS {
-            let packet = Packet::new(PacketKind::Data, FlowId(0), number, 1500, Time::ZERO);
+            let mut packet = Packet::new(PacketKind::Data, FlowId(0), number, 1500, Time::ZERO);
+            packet.set_ecn([Ecn::Capable, Ecn::CapableL4s, Ecn::Marked][number as usize % 3]);
             let now = Time::from_nanos(number * 1_000_000);
             let verdict = built.judge(now, &packet);
             let lost = matches!(verdict, Verdict::Drop);
@@ -369,6 +370,7 @@ fn impairments_do_what_they_state_and_nothing_else() {
                     }
                 }
                 Verdict::Duplicate => duplicated = true,
+                Verdict::Rewrite(_) => rewritten = true,
                 Verdict::Pass => releases.push(behind.max(now)),
             }
         }
@@ -411,6 +413,7 @@ fn impairments_do_what_they_state_and_nothing_else() {
         });
         as_stated(impairments::STATED_DELAY, facts.delays, delayed);
         as_stated(impairments::STATED_DUPLICATES, facts.duplicates, duplicated);
+        as_stated(impairments::STATED_ECN, facts.rewrites_ecn, rewritten);
         if let Stated::Some(mean) = facts.mean_loss {
             let share = f64::from(dropped) / PACKETS as f64;
             let holds = (share - mean).abs() <= 0.1 * mean;

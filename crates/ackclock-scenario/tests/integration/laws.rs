@@ -154,6 +154,7 @@ pub mod impairments {
     pub const STATED_SIDE: Law = Law("An impairment stands on the side of the link stated.");
     pub const STATED_DELAY: Law = Law("Packets are delayed if and only if stated.");
     pub const STATED_DUPLICATES: Law = Law("Packets are duplicated if and only if stated.");
+    pub const STATED_ECN: Law = Law("The ECN field is rewritten if and only if stated.");
     pub const STATED_LOSS: Law = Law("The share lost is within 10 % of that stated.");
     pub const STATED_PACKETS: Law = Law("Data or ACKs all pass, if they are not those stated.");
 }
