@@ -148,6 +148,8 @@ pub struct LinuxControl {
     pub program: Stated<Box<ControlProgram>>,
     /// Parameters whose values differ in the kernel.
     pub differences: Vec<String>,
+    /// Rules of the module that the engine's control does not have, whatever its parameters.
+    pub other_rules: Vec<String>,
     /// True if the module may end slow start before a loss (HyStart).
     pub slow_start_ends_early: Option<bool>,
     /// True if the module's Reno-friendly window grows by one segment per round trip above the last
@@ -196,6 +198,7 @@ impl LinuxControl {
             name: name.into(),
             program: Stated::None,
             differences: different.map(|(field, _)| field.clone()).collect(),
+            other_rules: Vec::new(),
             slow_start_ends_early: Some(false),
             reno_friendly_speedup: Some(false),
         }

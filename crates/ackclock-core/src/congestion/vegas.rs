@@ -22,8 +22,8 @@
 //! * Slow start ends with the window that the path carried without a queue, plus one segment.
 //! * A loss halves the window, as in Reno.
 //!
-//! It differs from Linux in three respects. Linux's slow start doubles the window every round trip.
-//! Linux takes Diff relative to BaseRTT instead of RTT. Linux forgets BaseRTT after idle time. The
+//! It differs from Linux in what [`OTHER_RULES`] lists, which its facts say. With a round trip of 92
+//! ms, a smallest one of 80 and a window of 33, Linux keeps the window and the paper takes one. The
 //! paper's retransmissions before the third duplicate ACK belong to the transport, which does not
 //! have them.
 
@@ -35,8 +35,10 @@ use super::{ControlState, RecoveryPhase};
 use ackclock_spec::prelude::*;
 
 parameters! {
-    /// Parameters. The defaults are Linux's, which the paper calls Vegas-2,4; its other setting is
-    /// 1 and 3.
+    /// Parameters. The rules are the paper's, of 1995. The defaults are Linux's, which the paper
+    /// calls Vegas-2,4; its other setting is 1 and 3. Linux's module has other rules: slow start
+    /// doubles the window every round trip, Diff is cwnd (RTT − BaseRTT)/BaseRTT in whole segments,
+    /// and BaseRTT is measured again after an idle time.
     pub struct Vegas {
         /// α: the congestion window grows while fewer segments than this are queued at the
         /// bottleneck. Larger than 0.
@@ -51,8 +53,8 @@ parameters! {
 impl Element<ControlKind> for Vegas {
     const NAME: &'static str = "vegas";
     const LABEL: &'static str = "Vegas";
-    const SUMMARY: &'static str =
-        "Keeps α to β segments queued, judged by the round-trip time; a loss halves the window.";
+    const SUMMARY: &'static str = "Keeps α to β segments queued, judged by the round-trip time; a \
+        loss halves the window. The paper's rules, not those of Linux's module.";
     const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion \
         Avoidance on a Global Internet";
 
@@ -74,6 +76,7 @@ impl Element<ControlKind> for Vegas {
             slow_start_ends_early: Some(true),
             linux: Stated::Some(LinuxControl {
                 slow_start_ends_early: Some(true),
+                other_rules: OTHER_RULES.map(String::from).to_vec(),
                 ..LinuxControl::new("vegas", self, &Vegas::default())
             }),
             ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })
@@ -94,6 +97,12 @@ impl Factory<ControlKind> for Vegas {
     }
 }
 
+/// Rules of Linux's module (`tcp_vegas.c`) that are not the paper's.
+const OTHER_RULES: [&str; 3] = [
+    "slow start doubles the window every round trip",
+    "Diff is relative to BaseRTT, in whole segments",
+    "BaseRTT is measured again after an idle time",
+];
 /// Share of the window that is kept after a loss, as in Reno (RFC 5681 equation 4).
 const KEPT: f64 = 0.5;
 /// Smallest window after a decrease due to delay, in segments (Linux).
@@ -205,6 +214,22 @@ mod tests {
     }
     fn vegas(alpha: f64, beta: f64) -> Value {
         json!({ "kind": "vegas", "alpha": alpha, "beta": beta })
+    }
+
+    /// The paper's Diff is 33 (1 − 80/92) = 4.3 and above β; it is below at 30 segments. Linux's is
+    /// 33 · 12/80, in whole segments 4, and would keep the window. The facts say so.
+    #[test]
+    fn it_is_the_papers_vegas_and_its_facts_say_so() {
+        let mut clock = AckClock::new(&vegas(2.0, 4.0), Span::from_millis(80), 33, Some(1));
+        clock.application = Bytes(MSS);
+        clock.ack(MSS); // measures BaseRTT
+        clock.application = Bytes(u64::MAX);
+        clock.rtt = Span::from_millis(92);
+        (0..10).for_each(|_| clock.round());
+        assert_eq!(clock.cwnd(), 30.0);
+        let chosen = choose::<ControlKind>(&vegas(2.0, 4.0), &NoFiles).unwrap();
+        let linux = chosen.facts.linux.some().unwrap();
+        assert_eq!((&*linux.name, linux.other_rules.len()), ("vegas", 3));
     }
 
     /// Checks that the queue ends between α and β, from below and from above, on any path.

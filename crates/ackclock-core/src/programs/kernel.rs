@@ -147,6 +147,7 @@ impl Element<ControlKind> for Kernel {
                 name: self.name.clone().unwrap_or_default(),
                 program: program.map(Box::new).into(),
                 differences: Vec::new(),
+                other_rules: Vec::new(),
                 slow_start_ends_early: None,
                 reno_friendly_speedup: None,
             }),

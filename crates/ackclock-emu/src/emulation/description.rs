@@ -413,7 +413,8 @@ fn of_parameters(
     differences
 }
 
-/// Returns the differences in its congestion control: a socket takes a name, but no parameters.
+/// Returns the differences in its congestion control: a socket takes a name, but no parameters, and
+/// the kernel's control may have other rules.
 fn of_control(
     flow: &FlowDescription,
     note: &impl Fn(&str, &Value, &str) -> Different,
@@ -423,15 +424,17 @@ fn of_control(
     };
     let linux = control.facts.linux.some();
     let differences = linux.into_iter().flat_map(|linux| &linux.differences);
-    differences
-        .map(|name| {
-            note(
-                &format!("control.{name}"),
-                &control.resolved[name],
-                "the kernel's control has its own parameters",
-            )
-        })
-        .collect()
+    let rules = linux.into_iter().flat_map(|linux| &linux.other_rules);
+    let differences = differences.map(|name| {
+        note(
+            &format!("control.{name}"),
+            &control.resolved[name],
+            "the kernel's control has its own parameters",
+        )
+    });
+    let kind = Value::from(control.name);
+    let rules = rules.map(|rule| note("control.kind", &kind, &format!("in the kernel, {rule}")));
+    differences.chain(rules).collect()
 }
 
 /// Returns the shortest round trip that the delays allow, over all flows with a return route. In a
