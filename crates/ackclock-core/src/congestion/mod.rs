@@ -314,6 +314,8 @@ pub struct Needs {
     pub sent: bool,
     /// [`Ack::socket`].
     pub socket: bool,
+    /// True if [`CongestionControl::pace`] is read. Without a pace that costs a call for each segment.
+    pub paces: bool,
     /// True if the window holds during recovery too, without a proportional reduction, and after
     /// idling. Linux does so for modules with `cong_control`.
     pub replaces_recovery: bool,
@@ -411,7 +413,7 @@ pub trait CongestionControl: Debug + Send {
     /// Returns the congestion window: at least one segment, including fractions of a segment. It
     /// changes only in calls that take `&mut self`; the sender reads it after each of them.
     fn cwnd(&self) -> Bytes;
-    /// Returns the pace.
+    /// Returns the pace, which only a control whose needs say so has.
     fn pace(&self) -> Pace {
         Pace::default()
     }

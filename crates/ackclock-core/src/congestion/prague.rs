@@ -412,6 +412,7 @@ impl CongestionControl for PragueControl {
     fn needs(&self) -> Needs {
         Needs {
             marks: true,
+            paces: true,
             replaces_recovery: true,
             ..Needs::default()
         }

@@ -62,13 +62,10 @@ pub(super) fn rate(
     control: &dyn CongestionControl,
     smoothed_rtt: Option<Span>,
 ) -> Option<f64> {
-    if pacing == Pacing::Off {
-        return None;
-    }
     if let Some(rate) = control.pace().rate {
         return Some(rate.as_byte_per_s());
     }
-    if pacing == Pacing::Control {
+    if pacing != Pacing::Always {
         return None;
     }
     let seconds = smoothed_rtt?.as_seconds();

@@ -500,6 +500,7 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
             marks: false,
             sent: self.machine.has(Callback::CwndEvent),
             socket: true,
+            paces: true,
             replaces_recovery: self.owns,
         }
     }

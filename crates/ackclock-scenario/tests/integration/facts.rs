@@ -7,7 +7,7 @@ use crate::laws::{self, controls, impairments, links, queues, sources};
 use crate::station::{Log, Station};
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::{
-    Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
+    Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Pace,
 };
 use ackclock_core::impairment::facts::LossSpacing;
 use ackclock_core::impairment::{Applies, Impairment, ImpairmentKind, Overtaking, Verdict};
@@ -242,6 +242,8 @@ fn controls_keep_the_share_that_they_state() {
                     format!("{left} after a {kind:?}, stated {share}")
                 });
             }
+            let needs = control.pace() == Pace::default() || control.needs().paces;
+            controls::NEEDS_PACE.check(&chosen.name, needs, || format!("{:?}", control.pace()));
             let (paces, stated) = (control.pace().rate.is_some(), chosen.facts.paces);
             let holds = stated.is_none_or(|stated| stated == paces);
             controls::STATED_PACING.check(&chosen.name, holds, || {

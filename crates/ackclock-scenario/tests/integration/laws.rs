@@ -93,6 +93,7 @@ pub mod controls {
         Law("After idling, the window is no larger than before and than the transport's limit.");
     pub const IS_DETERMINISTIC: Law = Law("The same signals give the same windows and states.");
     pub const STATED_SHARE: Law = Law("A loss or a mark leaves the share of the window stated.");
+    pub const NEEDS_PACE: Law = Law("Who has a pace says in its needs that it is to be read.");
     pub const STATED_PACING: Law = Law("A control paces if and only if its facts state so.");
 }
 

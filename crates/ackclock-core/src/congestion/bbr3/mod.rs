@@ -419,6 +419,7 @@ impl CongestionControl for Control {
     fn needs(&self) -> Needs {
         Needs {
             rate_samples: true,
+            paces: true,
             replaces_recovery: true,
             ..Needs::default()
         }

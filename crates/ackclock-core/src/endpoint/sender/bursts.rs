@@ -133,7 +133,7 @@ impl Sender {
                 .ready()
                 .min(self.connection.control.cwnd().0 / self.connection.mss / 2)
                 .max(1);
-            if length > LEAST_BURST || self.connection.control.get().pace().burst.is_some() {
+            if length > LEAST_BURST || self.connection.control.pace().burst.is_some() {
                 length = length.min(self.burst_length());
             }
             self.connection.transmission.burst.left = u16::try_from(length).unwrap_or(u16::MAX);
@@ -148,7 +148,7 @@ impl Sender {
     /// of its own (`tso_segs`).
     pub fn burst_length(&self) -> u64 {
         let control = self.connection.control.get();
-        let pace = control.pace();
+        let pace = self.connection.control.pace();
         if let Some(Bytes(most)) = pace.burst {
             return (most / self.connection.mss).max(1);
         }

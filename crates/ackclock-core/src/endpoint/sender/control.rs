@@ -1,7 +1,7 @@
 //! The sender's congestion control with cached values.
 
 use super::super::control_states::{ControlRecord, Recorder};
-use crate::congestion::{Ack, Congestion, CongestionControl, Event, Foreign, Needs};
+use crate::congestion::{Ack, Congestion, CongestionControl, Event, Foreign, Needs, Pace};
 use ackclock_spec::units::{Bytes, Time};
 
 /// A congestion control with cached copies of the values that are read several times per ACK. A
@@ -38,6 +38,14 @@ impl Control {
     /// True if [`Control::foreign`] returns something.
     pub const fn is_foreign(&self) -> bool {
         self.is_foreign
+    }
+    /// Returns [`CongestionControl::pace`].
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    pub fn pace(&self) -> Pace {
+        match self.needs.paces {
+            true => self.control.pace(),
+            false => Pace::default(),
+        }
     }
     /// Returns the control itself.
     pub fn get(&self) -> &dyn CongestionControl {

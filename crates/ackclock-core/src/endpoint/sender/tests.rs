@@ -66,6 +66,7 @@ impl CongestionControl for Halving {
         Needs {
             rate_samples: self.sampled,
             sent: true,
+            paces: true,
             replaces_recovery: self.replaces_recovery,
             ..Needs::default()
         }

@@ -330,14 +330,13 @@ impl Sender {
         if connection.control.needs().sent {
             connection.tell_control_of_sent(now, length, in_flight);
         }
-        let (rule, rtt) = (connection.parameters.sending.pacing, &connection.meter.rtt);
-        if rule != Pacing::Off
-            && let Some(rate) = pacing::rate(rule, connection.control.get(), rtt.smoothed())
-            && connection.meter.statistics.sent_segments
-                >= connection.parameters.sending.unpaced_segments.0.into()
-        {
-            let pacer = &mut connection.transmission.pacer;
-            pacer.on_sent(now, length, rate, rtt.rto());
+        let paced = match connection.parameters.sending.pacing {
+            Pacing::Control => connection.control.needs().paces,
+            Pacing::Always => true,
+            Pacing::Off => false,
+        };
+        if paced {
+            connection.pace(now, length);
         }
         if let Some(jitter) = &mut connection.transmission.jitter {
             jitter.on_sent();
@@ -377,6 +376,18 @@ impl Connection {
         self.scoreboard.resend(sequence, now, counted);
         if sequence == self.scoreboard.first() {
             self.episode.resend_first = false;
+        }
+    }
+
+    /// Keeps the next segment apart from one of `length` bytes, unless that is one of the first.
+    #[inline(never)] // few flows are paced
+    fn pace(&mut self, now: Time, length: u64) {
+        let (sending, rtt) = (&self.parameters.sending, &self.meter.rtt);
+        let unpaced = u64::from(sending.unpaced_segments.0);
+        let rate = pacing::rate(sending.pacing, self.control.get(), rtt.smoothed());
+        if let Some(rate) = rate.filter(|_| self.meter.statistics.sent_segments >= unpaced) {
+            let pacer = &mut self.transmission.pacer;
+            pacer.on_sent(now, length, rate, rtt.rto());
         }
     }
 
