@@ -7,7 +7,7 @@ use crate::testing::networks::{
 };
 use ackclock_core::hop::Arrival;
 use ackclock_core::observe::{Context, DropReason, Observer};
-use ackclock_core::packet::PacketPool;
+use ackclock_core::packet::{Ecn, PacketPool};
 use ackclock_core::result::Column;
 use ackclock_core::routes::Routes;
 use ackclock_scenario::network::decision::Fate;
