@@ -249,13 +249,14 @@ fn acknowledges_each(parameters: &TcpParameters) -> bool {
 }
 
 /// Parameters that a host takes as they are, or that the rules below judge.
-const TAKEN: [&str; 15] = [
+const TAKEN: [&str; 16] = [
     "mss",
     "header",
     "initial_window",
     "receive_window",
     "recovery",
     "tail_loss_probe",
+    "longest_ack_delay",
     "forward_rto",
     "duplicate_sack",
     "duplicate_threshold",
@@ -386,6 +387,12 @@ fn of_parameters(
         "rtt_sampling",
         sampling,
         "the kernel measures at every ACK".into(),
+    );
+    let probes = parameters.recovery.tail_loss_probe;
+    judge(
+        "longest_ack_delay",
+        probes && parameters.recovery.longest_ack_delay != parameters.timer.rto_minimum,
+        "in the kernel it is rto_minimum".into(),
     );
     let restart = parameters.growth.idle_restart == IdleRestart::InitialWindow;
     judge(
@@ -577,6 +584,23 @@ transport.initial_window = "4 segments"
     }
 
     #[test]
+    fn the_longest_delay_of_an_ack_is_the_smallest_timeout_in_the_kernel() {
+        let differs = |preset: &str| {
+            let text = BOTH_WAYS.replace("preset = \"rfc\"", preset);
+            let description = of(&scenario(&text)).unwrap();
+            let mut names = description
+                .different
+                .iter()
+                .map(|different| &different.name);
+            names.any(|name| name.ends_with("longest_ack_delay"))
+        };
+        assert!(!differs(
+            "preset = \"linux\"\ntransport.rto_minimum = \"100 ms\""
+        ));
+        assert!(differs("preset = \"rfc-modern\""));
+    }
+
+    #[test]
     fn westwood_of_linux_is_what_the_kernel_does_and_that_of_the_papers_is_not() {
         let different = |control: &str| {
             let text = BOTH_WAYS.replace(r#"{ kind = "reno" }"#, control);
@@ -599,6 +623,8 @@ transport.initial_window = "4 segments"
         let linux = "{ kind = \"westwood_plus\", estimator = { kind = \"westwood_linux\" }, \
                      cut = \"at_recovery_end\", growth = \"per_window\" }";
         assert!(different(linux).is_empty());
+        // Linux's Vegas has three rules that the paper's has not.
+        assert_eq!(different(r#"{ kind = "vegas" }"#), ["kind"; 3]);
     }
 
     const CONTROLLED: &str = r#"
