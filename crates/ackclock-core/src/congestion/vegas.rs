@@ -22,7 +22,7 @@
 //! * Slow start ends with the window that the path carried without a queue, plus one segment.
 //! * A loss halves the window, as in Reno.
 //!
-//! It differs from Linux in what [`OTHER_RULES`] lists, which its facts say. With a round trip of 92
+//! It differs from Linux in what `OTHER_RULES` lists, which its facts say. With a round trip of 92
 //! ms, a smallest one of 80 and a window of 33, Linux keeps the window and the paper takes one. The
 //! paper's retransmissions before the third duplicate ACK belong to the transport, which does not
 //! have them.
