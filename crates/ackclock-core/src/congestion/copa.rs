@@ -12,8 +12,8 @@
 //! target.
 //!
 //! From a window near the bandwidth-delay product it settles there. From slow start's overshoot it
-//! may swing for ever instead: the velocity doubles for as long as a round trip hides the effect, and
-//! the next overshoot is as large. `tests/simulation/test_copa.py` shows both.
+//! may swing for ever instead: the velocity doubles for as long as a round trip hides the effect,
+//! and the next overshoot is as large. `tests/simulation/test_copa.py` shows both.
 //!
 //! It paces at twice cwnd/RTT_standing. Losses change nothing. The paper's text was read in part;
 //! details are those of mvfst's `Copa.cpp`, with the paper's δ of 0.5 where mvfst has 0.05. As in
@@ -33,8 +33,8 @@ parameters! {
     /// Parameters. The defaults are those of the paper.
     ///
     /// A flow alone may swing for ever between a few segments and 1.8 bandwidth-delay products,
-    /// depending on where slow start ends. At 40 ms it does so at 100, 200 and 400 Mbit/s, with 66 %
-    /// of the link, and not at 50, 150 and 250. Look at the window before you compare.
+    /// depending on where slow start ends. At 40 ms it does so at 100, 200 and 400 Mbit/s, with 66
+    /// % of the link, and not at 50, 150 and 250. Look at the window before you compare.
     pub struct Copa {
         /// δ: a flow alone keeps 1/δ segments in the queue. Above 0.
         pub delta: f64 = 0.5,

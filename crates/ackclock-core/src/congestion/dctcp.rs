@@ -25,11 +25,11 @@ const FLOOR: f64 = 2.0;
 parameters! {
     /// Parameters.
     ///
-    /// With the preset `linux` one flow has a smaller α than its model. As in Linux, the window does
-    /// not grow in the round trip after a mark (the state CWR), and the bursts of segmentation
+    /// With the preset `linux` one flow has a smaller α than its model. As in Linux, the window
+    /// does not grow in the round trip after a mark (the state CWR), and the bursts of segmentation
     /// offload cost more of a short queue. At 120 Mbit/s, 4 ms and a threshold of 30 packets the
-    /// model says 0.17. It is 0.16 with `rfc`, 0.14 with `linux` and `segmentation_offload = false`,
-    /// and 0.05 with `linux`. At round trips up to 300 µs the bursts empty the queue.
+    /// model says 0.17. It is 0.16 with `rfc`, 0.14 with `linux` and `segmentation_offload =
+    /// false`, and 0.05 with `linux`. At round trips up to 300 µs the bursts empty the queue.
     pub struct Dctcp {
         /// g: weight of the last round trip in the average share of marks. Above 0, at most 1. RFC
         /// 8257 section 4.2 recommends 1/16.

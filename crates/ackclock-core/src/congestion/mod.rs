@@ -314,7 +314,8 @@ pub struct Needs {
     pub sent: bool,
     /// [`Ack::socket`].
     pub socket: bool,
-    /// True if [`CongestionControl::pace`] is read. Without a pace that costs a call for each segment.
+    /// True if [`CongestionControl::pace`] is read. Without a pace that costs a call for each
+    /// segment.
     pub paces: bool,
     /// True if the window holds during recovery too, without a proportional reduction, and after
     /// idling. Linux does so for modules with `cong_control`.

@@ -195,9 +195,9 @@ impl Sender {
     }
 
     /// Handles the answer to the SYN (RFC 9293 section 3.10.7.3). Its round trip is the first
-    /// sample, unless the SYN was retransmitted without timestamps (Karn). After more lost SYNs than
-    /// are tolerated, cwnd is one segment (RFC 5681 section 3.1). After any lost SYN the timeout
-    /// without a sample is three seconds (RFC 6298 (5.7)).
+    /// sample, unless the SYN was retransmitted without timestamps (Karn). After more lost SYNs
+    /// than are tolerated, cwnd is one segment (RFC 5681 section 3.1). After any lost SYN the
+    /// timeout without a sample is three seconds (RFC 6298 (5.7)).
     fn establish(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let State::Opening { tries, sent_at, .. } = self.state else {
             return;

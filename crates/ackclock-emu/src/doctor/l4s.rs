@@ -53,7 +53,7 @@ fn accurate_ecn(facts: &Facts) -> Finding {
                 refused.reason()
             );
             finding(name, label, State::No, refusal).with_remedy(
-                "use a kernel that asks for accurate ECN: Linux from 7.0 on, or github.com/L4STeam/linux",
+                "take a kernel with accurate ECN: Linux from 7.0 on, or github.com/L4STeam/linux",
             )
         }
         None => finding(

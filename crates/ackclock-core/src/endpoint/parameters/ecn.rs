@@ -68,9 +68,9 @@ pub struct AccurateEcn {
     /// True if ACKs also carry counters of bytes by codepoint (section 3.2.3). They tell a sender
     /// how often the packet counter has wrapped.
     pub option: bool,
-    /// True if a sender believes the packet counter as it is where ACKs cover more than four packets
-    /// on average (Linux 7.0). Otherwise it assumes the largest number of marks that fits (appendix
-    /// A.2, Linux 6.18). Byte counters know better than either.
+    /// True if a sender believes the packet counter as it is where ACKs cover more than four
+    /// packets on average (Linux 7.0). Otherwise it assumes the largest number of marks that fits
+    /// (appendix A.2, Linux 6.18). Byte counters know better than either.
     pub thinning_estimate: bool,
 }
 

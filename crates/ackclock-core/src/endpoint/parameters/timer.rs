@@ -21,8 +21,8 @@ pub struct TimerParameters {
     pub rto_maximum: Span,
     /// Retransmission timeout before the first sample.
     pub rto_initial: Span,
-    /// Timeouts of the SYN that do not double the next one (`tcp_syn_linear_timeouts` of Linux, since
-    /// 6.5).
+    /// Timeouts of the SYN that do not double the next one (`tcp_syn_linear_timeouts` of Linux,
+    /// since 6.5).
     pub linear_syn_timeouts: u32,
     /// True if the timeout follows the round-trip times. Otherwise it is always `rto_initial`,
     /// doubled on repeated timeouts, for comparison with models that have a constant timeout.

@@ -32,8 +32,9 @@ struct Reading {
 }
 
 impl Reading {
-    /// True if an ACK echoes a later timestamp than all before, so that it is not old. The receiver's
-    /// own timestamp says the same (FLAG_TS_PROGRESS of Linux), but simulated ACKs do not carry it.
+    /// True if an ACK echoes a later timestamp than all before, so that it is not old. The
+    /// receiver's own timestamp says the same (FLAG_TS_PROGRESS of Linux), but simulated ACKs do
+    /// not carry it.
     fn is_newer(&mut self, echo: Time) -> bool {
         let newer = !echo.is_never() && echo > self.newest_echo;
         if newer {

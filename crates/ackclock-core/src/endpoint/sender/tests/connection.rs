@@ -48,7 +48,8 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
 }
 
 /// Linux since 6.5: the first five timeouts of a SYN are of one second, then each is twice the one
-/// before (`tcp_syn_linear_timeouts`). One lost SYN leaves the initial window (`tcp_init_transfer`).
+/// before (`tcp_syn_linear_timeouts`). One lost SYN leaves the initial window
+/// (`tcp_init_transfer`).
 #[test]
 fn linux_sends_four_more_syns_at_intervals_of_a_second() {
     let linux = Preset::Linux.parameters();
