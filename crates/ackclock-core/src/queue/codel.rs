@@ -36,8 +36,8 @@ parameters! {
         /// True if ECN-capable packets are marked instead of dropped. Packets that find the buffer
         /// full are still dropped.
         pub ecn: bool = false,
-        /// Delay above which an ECN-capable packet is marked as it leaves, beside the marks and drops
-        /// of CoDel; without it, CoDel alone marks. A scalable control such as DCTCP needs it.
+        /// Delay above which an ECN-capable packet is marked as it leaves, beside CoDel's marks and
+        /// drops; without it, CoDel alone marks. A scalable control such as DCTCP needs it.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Span")]
         pub ce_threshold: Option<Span> = None,

@@ -1,5 +1,5 @@
-//! Fair queueing as Linux's `sch_fq.c` does at a hop that forwards: a queue for each flow, served in
-//! turn, limits for all and for each, and marks above a threshold of the delay.
+//! Fair queueing as in Linux's `sch_fq.c`, at a hop that forwards: a queue for each flow, served
+//! in turn, limits for all and for each, and marks above a threshold of the delay.
 //!
 //! On a sender, `fq` also paces: a packet carries the time at which its socket wants it to leave.
 //! A packet that is forwarded belongs to no socket here, and its time was cleared on the way. So
@@ -43,8 +43,8 @@ parameters! {
         pub quantum: Bytes = Bytes(3028),
         /// Bytes that a queue may send in its very first turn. At least a quantum.
         pub initial_quantum: Bytes = Bytes(15_140),
-        /// Time that a queue has to be empty for a new quantum. One that becomes active earlier goes
-        /// on with what was left of its turn.
+        /// Time that a queue has to be empty for a new quantum. One that becomes active earlier
+        /// goes on with what was left of its turn.
         pub refill_delay: Span = Span::from_millis(40),
         /// Delay above which an ECN-capable packet is marked as it leaves. Without it, nothing is
         /// marked.
@@ -163,11 +163,11 @@ impl Queue for FqQueue {
     fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
         let mut arrival = now;
         let next = self.flows.pop(context, |mut own, context| {
-            let Some((at, id)) = own.pop(context) else {
+            let Some((joined, id)) = own.pop(context) else {
                 *own.state = Some(now);
                 return None;
             };
-            arrival = at;
+            arrival = joined;
             Some(id)
         });
         if let (Some(step), Some(id)) = (self.step, next) {
@@ -225,7 +225,7 @@ mod tests {
     /// Returns how many packets of flow 1 left in a row, run by run.
     fn runs(bench: &Bench<FqQueue>) -> Vec<usize> {
         let order = order(bench);
-        let runs = order.chunk_by(|one, next| one == next);
+        let runs = order.chunk_by(|flow, next| flow == next);
         let own = runs.filter(|run| run[0] == 1);
         own.map(<[u32]>::len).collect()
     }

@@ -38,13 +38,13 @@ parameters! {
         /// True if ECN-capable packets are marked instead of dropped. Packets beyond the limit are
         /// still dropped.
         pub ecn: bool = true,
-        /// Delay above which an ECN-capable packet is marked as it leaves, beside the marks and drops
-        /// of CoDel; without it, CoDel alone marks.
+        /// Delay above which an ECN-capable packet is marked as it leaves, beside CoDel's marks and
+        /// drops; without it, CoDel alone marks.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Span")]
         pub ce_threshold: Option<Span> = None,
         /// Packets that `ce_threshold` may mark: `any_ect` unless it says otherwise. With `l4s` it
-        /// marks ECT(1) only: so Linux serves L4S and classic flows, as its selector 0x01/0x01 says.
+        /// marks ECT(1) only, as Linux does with its selector 0x01/0x01, for L4S flows.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Classifier")]
         pub ce_threshold_selector: Option<Classifier> = None,

@@ -84,6 +84,13 @@ impl Control {
 
     /// Reacts to an ECN echo: a guess, as the draft specifies nothing.
     pub(super) fn handle_mark(&mut self, now: Time) {
+        let longest = self.parameters.ecn_max_rtt;
+        if longest
+            .zip(self.min_rtt.value)
+            .is_some_and(|(longest, rtt)| rtt > longest)
+        {
+            return;
+        }
         if !self.loss_round.has_loss {
             self.loss_round.end = self.delivered;
         }

@@ -97,6 +97,12 @@ parameters! {
         /// Reaction to an ECN echo, at most one per window of data. The draft demands one and
         /// specifies none: both choices are guesses.
         pub ecn: EcnReaction = EcnReaction::default(),
+        /// Longest minimum round-trip time at which it reacts to ECN echoes; without it, it always
+        /// does. Linux's BBRv3, as Google publishes it, has 5 ms (`ecn_max_rtt_us`), and beyond it
+        /// takes no notice of marks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Span")]
+        pub ecn_max_rtt: Option<Span> = None,
     }
 }
 

@@ -598,6 +598,23 @@ fn a_mark_counts_as_a_loss() {
     close(control.bounds.bw_shortterm, 0.7 * control.max_bw);
 }
 
+/// Linux's BBRv3 takes no notice of marks beyond its longest round-trip time.
+#[test]
+fn beyond_the_longest_round_trip_marks_change_nothing() {
+    for (longest_ms, state) in [(5, State::Up), (50, State::Down)] {
+        let mut control = probing(Bbr3 {
+            ecn: parameters::EcnReaction::ExcessLoss,
+            ecn_max_rtt: Some(Span::from_millis(longest_ms)),
+            ..Bbr3::default()
+        });
+        let rounds = control.loss_round.end;
+        control.on_congestion(at(10), &loss(CongestionKind::Mark));
+        assert_eq!(control.state, state, "{longest_ms} ms");
+        assert_eq!(control.loss_round.has_loss, state == State::Down);
+        assert!(state == State::Down || control.loss_round.end == rounds);
+    }
+}
+
 /// A flow that starts late and without a handshake does not take the time before it for an old
 /// round-trip time.
 #[test]
