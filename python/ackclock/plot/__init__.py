@@ -15,7 +15,17 @@ from ackclock.plot.heat_map import draw_cells, heat_map
 from ackclock.plot.kind import OPTIONS, FigureKind, Subject, View, method_of
 from ackclock.plot.paper import AS_DRAWN, FONTS, Paper, width_in
 from ackclock.plot.small_multiples import small_multiples
-from ackclock.plot.spec import Axis, FigureSpec, HeatMap, Panel, Series, Spec, values_of
+from ackclock.plot.spec import (
+    Axis,
+    Cell,
+    CellPanel,
+    FigureSpec,
+    HeatMap,
+    Panel,
+    Series,
+    Spec,
+    values_of,
+)
 from ackclock.plot.trade_off import Measure, Size, trade_off
 from ackclock.plugins import Records
 from ackclock.result.result import Result
@@ -26,6 +36,8 @@ __all__ = [
     "FORMATS",
     "OPTIONS",
     "Axis",
+    "Cell",
+    "CellPanel",
     "Curve",
     "Drawing",
     "FigureKind",
