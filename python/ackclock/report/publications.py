@@ -61,6 +61,7 @@ ADDRESSES: dict[str, str] = {
     ),
     r"Ramakrishnan et al\. \(2019\)": "10.1109/LCNSymposium47956.2019.9000684",
     r"Rejaie, Handley, Estrin 1999": "10.1109/INFCOM.1999.752152",
+    r"F\. B\. Sarpkaya, F\. Fund, S\. Panwar": "10.1007/978-3-031-85960-1_10",
     r"Shreedhar and Varghese \(1996\)": "10.1109/90.502236",
     r"Villamizar(?:,| and) Song 1994": "10.1145/205511.205520",
     r"Ware, Mukerjee, Seshan, Sherry 2019": "10.1145/3355369.3355604",
