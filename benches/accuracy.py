@@ -2,10 +2,12 @@
 """Compares every model that says "applies" with the simulator on random scenarios.
 
     .venv/bin/python benches/accuracy.py 900 9 > benches/accuracy.csv
+    .venv/bin/python benches/accuracy.py 900 9 tfrc dctcp
     .venv/bin/python benches/accuracy.py --pages
 
 The two numbers are the first seed and how many there are. A seed draws a scenario of each family
-(`accuracy_families`), and departs from each several times (`accuracy_departures`). Prints a row for
+(`accuracy_families`), or of those that are named, and departs from each several times
+(`accuracy_departures`). Prints a row for
 each output that has an error band: predicted, simulated, error and band. Lines that begin with `#`
 count scenarios, predictions within their bands, and verdicts by model. With `--pages` it writes the
 recorded numbers into the guides.
@@ -150,12 +152,12 @@ def valid(tree: Tree) -> bool:
     return True
 
 
-def draw(first: int, count: int) -> None:
-    """Prints the comparisons of so many seeds from the first on."""
+def draw(first: int, count: int, names: list[str]) -> None:
+    """Prints the comparisons of so many seeds from the first on, for the families named."""
     print(",".join(COLUMNS))
     rows: list[tuple[str, ...]] = []
     answered: Counter[tuple[str, bool]] = Counter()
-    tasks = [(name, seed) for seed in range(first, first + count) for name in FAMILIES]
+    tasks = [(name, seed) for seed in range(first, first + count) for name in names]
     with ProcessPoolExecutor((os.cpu_count() or 1) + 1) as pool:
         for every in pool.map(of_family, *zip(*tasks, strict=True)):
             for each in every:
@@ -223,7 +225,7 @@ def main() -> None:
         for page, name, text in PAGES:
             section.write(page, name, text(recorded()))
     else:
-        draw(int(sys.argv[1]), int(sys.argv[2]))
+        draw(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or list(FAMILIES))
 
 
 if __name__ == "__main__":

@@ -381,6 +381,20 @@ def dctcp(r):
     )
 
 
+def dctcp_one(r):
+    """Draws one DCTCP flow whose bursts are shorter than the threshold of marks."""
+    s = dctcp(r)
+    flow, hop = s["flows"][0], s["hops"][0]
+    flow.pop("count", None)
+    flow["transport"]["delayed_ack"] = {"every": "1 packets"}
+    # A burst of segmentation offload is at most a millisecond's data, and 64 kB.
+    rate = float(hop["link"]["rate"].split()[0])
+    burst = min(rate * 1e-3 / 8, 65536) / 1500
+    K = max(int(hop["queue"]["threshold"].split()[0]), int(burst * r.uniform(1, 3)) + 2)
+    hop["queue"] |= {"threshold": f"{K} packets", "limit": f"{10 * K + 200} packets"}
+    return s
+
+
 def short_loss(r):
     """Draws short transfers under random loss."""
     pre = pick(r, *PRE)
@@ -439,6 +453,31 @@ def short_dt(r):
         s["flows"][0]["transport"]["recovery"] = pick(r, "reno", "newreno", "sack")
     if r.random() < 0.5:
         s["flows"][0]["transport"]["delayed_ack"] = {"every": "1 packets"}
+    return s
+
+
+def short_slower(r):
+    """Draws a short transfer by Reno whose slow start becomes slower at some window."""
+    s = short_dt(r)
+    change, divisor = round(lu(r, 4, 200), 1), pick(r, 1.5, 2.0, 3.0)
+    return _short_reno(
+        s, {"kind": "reno", "slow_start_change": change, "slow_start_divisor": divisor}
+    )
+
+
+def short_hoe(r):
+    """Draws a short transfer by Reno that leaves slow start at the product, as Hoe has it."""
+    return _short_reno(short_dt(r), {"kind": "reno", "slow_start_exit": "hoe"})
+
+
+def _short_reno(s, control):
+    transport = s["flows"][0]["transport"]
+    transport["control"] = control
+    # Linux's Reno has neither.
+    if transport["preset"].startswith("linux"):
+        transport["preset"] = "rfc"
+    if transport.get("recovery", "rack") in ("rack", "newreno"):
+        transport["recovery"] = "sack"
     return s
 
 
@@ -664,9 +703,12 @@ FAMILIES = {
         pie,
         pi2,
         dctcp,
+        dctcp_one,
         short_loss,
         short_reno,
         short_dt,
+        short_slower,
+        short_hoe,
         instcap,
         tcpalone,
         tfrc,

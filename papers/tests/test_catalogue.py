@@ -107,6 +107,7 @@ VERDICTS = {
     "mechanisms-figure-2": Kind.REPRODUCED,
     "abr-figure-8": Kind.PARTLY,
     "abr-figure-9": Kind.PARTLY,
+    "abr-figure-2": Kind.PARTLY,
     "abr-figure-10": Kind.PARTLY,
     "abr-figure-11": Kind.PARTLY,
     "abr-figure-12": Kind.PARTLY,

@@ -253,6 +253,11 @@ FURTHER_QUEUES = [
     {"kind": "fq_pie", "burst_allowance": "0 s"},
     {"kind": "fq_pie", "limit": "9 packets", "queues": 2, "arithmetic": "linux"},
     {"kind": "tbf", "rate": "500 kbit/s", "burst": "5 kB", "limit": "20 packets"},
+    {
+        "kind": "ack_regulator",
+        "server": {"kind": "constant", "rate": "500 kbit/s"},
+        "limit": "9 packets",
+    },
     {"kind": "cake"},
     {"kind": "cake", "limit": "9 packets", "isolation": "flows", "classes": "besteffort"},
     {"kind": "cake", "rate": "500 kbit/s", "overhead": "18 bytes", "least_size": "64 bytes"},

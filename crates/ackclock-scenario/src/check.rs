@@ -119,22 +119,30 @@ pub(super) fn check_hops(hops: &[HopDescription], media: &[MediumDescription]) -
     });
     every(
         hops.iter()
-            .map(|hop| check_source(hop, hops))
+            .map(|hop| check_sources(hop, hops))
             .chain(contenders)
             .chain(hops.iter().map(check_packet_delays)),
     )
 }
 
-/// Checks the hop whose link another measures. It must exist, be shared, and have a link that does
-/// not itself measure another, so that there are no cycles.
-fn check_source(hop: &HopDescription, hops: &[HopDescription]) -> Result<()> {
-    let Some(name) = hop.link.facts.measures.some() else {
+/// Checks the hops whose links a hop's link and queue measure.
+fn check_sources(hop: &HopDescription, hops: &[HopDescription]) -> Result<()> {
+    let (link, queue) = (&hop.link.facts.measures, &hop.queue.facts.measures);
+    every([
+        check_source(&format!("hops.{}.link.from", hop.name), link, hops),
+        check_source(&format!("hops.{}.queue.server.from", hop.name), queue, hops),
+    ])
+}
+
+/// Checks the hop whose link is measured. It must exist, be shared, and have a link that does not
+/// itself measure another, so that there are no cycles.
+fn check_source(field: &str, measures: &Stated<String>, hops: &[HopDescription]) -> Result<()> {
+    let Some(name) = measures.some() else {
         return Ok(());
     };
-    let field = format!("hops.{}.link.from", hop.name);
     let Some(other) = hops.iter().find(|other| other.name == *name) else {
         let names: Vec<String> = hops.iter().map(|hop| hop.name.clone()).collect();
-        return Err(unknown_hop(&field, name, &names));
+        return Err(unknown_hop(field, name, &names));
     };
     let remedy = if other.link.facts.measures.is_some() {
         "follows another hop's rate itself; choose a hop with a rate of its own"
@@ -145,7 +153,7 @@ fn check_source(hop: &HopDescription, hops: &[HopDescription]) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::contradiction(&field, &to_tree(name), remedy))
+    Err(Error::contradiction(field, &to_tree(name), remedy))
 }
 
 /// Refuses to record delays where there is no single queue, or where a medium decides.

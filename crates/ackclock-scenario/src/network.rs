@@ -15,6 +15,7 @@ use ackclock_core::queue::{FlowLabel, FlowLabels, QueueContext};
 use ackclock_core::routes::Routes;
 use ackclock_spec::quantity::Range;
 use ackclock_spec::registry::StreamScope;
+use ackclock_spec::stated::Stated;
 use ackclock_spec::streams::{Stream, Streams};
 use ackclock_spec::units::{Span, Time};
 use routes::RouteBuilder;
@@ -326,17 +327,24 @@ pub fn build_link(
     streams: &Streams,
     place: &str,
 ) -> Box<dyn Link> {
-    let measured = scenario
-        .hops
-        .iter()
-        .find(|hop| description.link.facts.measures.some() == Some(&hop.name));
     description.link.build(LinkContext {
-        measured: measured.map(|hop| build_link(scenario, hop, streams, &place_of_hop(hop))),
+        measured: build_measured(scenario, &description.link.facts.measures, streams),
         place: StreamScope {
             streams,
             name: &format!("{place}/link"),
         },
     })
+}
+
+/// Builds an instance of the link of a hop that something else measures, if it measures one.
+fn build_measured(
+    scenario: &Scenario,
+    measures: &Stated<String>,
+    streams: &Streams,
+) -> Option<Box<dyn Link>> {
+    let name = measures.some()?;
+    let hop = scenario.hops.iter().find(|hop| hop.name == *name)?;
+    Some(build_link(scenario, hop, streams, &place_of_hop(hop)))
 }
 
 /// Returns the prefix of the names of a shared hop's streams.
@@ -381,6 +389,7 @@ impl HopBuilder<'_> {
             },
             link: &*link,
             labels: self.labels,
+            measured: &|| build_measured(self.scenario, &queue.facts.measures, streams),
         });
         let impairments = (0..)
             .zip(impairments)

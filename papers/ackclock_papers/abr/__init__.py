@@ -6,6 +6,7 @@ that into scenarios, and `efficiency` evaluates the runs.
 
 from ackclock.reproduction import Experiment
 from ackclock_papers.abr import (
+    figure_2,
     figure_15,
     figures_8_9,
     figures_10_14,
@@ -18,6 +19,7 @@ from ackclock_papers.abr import (
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
+    figure_2.EXPERIMENT,
     figures_8_9.FIGURE_8,
     figures_8_9.FIGURE_9,
     figures_10_14.FIGURE_10,

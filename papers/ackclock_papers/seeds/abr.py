@@ -28,10 +28,20 @@ DOCUMENT = Document(
         ),
         row(
             "Figure 2",
-            "the edge-to-edge loop: an edge regulates the ACKs of TCP; a split connection",
+            "the edge-to-edge loop, for which the results hold, too: an edge regulates the ACKs of "
+            "TCP by the rate that is fed back",
+            "abr-figure-2",
+            "ackclock show ack_regulator",
+            "ackclock simulate examples/edge-to-edge.toml",
+        ),
+        row(
+            "Section 1, split connection",
+            "three TCP connections in tandem, which edges join",
             lacking=(
-                "no hop holds ACKs by a rate, and no node splits a connection. The "
-                "document calls its results valid for this loop, too, and prints no number of it"
+                "no node ends a connection and opens another. Sources of traffic know their "
+                "writes beforehand, and the engine works ahead of each flow by that; a relay would "
+                "tie two flows together at every packet. Where the local networks are faster, the "
+                "middle connection has a greedy source and is the end-to-end loop of figure 1"
             ),
         ),
         row(

@@ -185,8 +185,14 @@ DOCUMENT = Document(
             "Section 6, stability",
             "a control model of the stability of TCP Westwood",
             lacking=(
-                "the document announces it and states nothing of it. A linear model needs one mean "
-                "behaviour of the estimate; the printed equations have two stable states "
+                "the document announces it and states nothing of it. A linear model was tried "
+                "beside the engine, with RED (`benches/abse_stability.py`). While the queue is "
+                "busy, each sample is the link's share, so the filter and its sampling drop out of "
+                "the loop. In the engine constant time constants of 0.1 and 5 s do give the same "
+                "queue (65 and 65, 21 and 20, 28 and 27 packets). But the adaptive filter gives "
+                "another (98, 47, 43), and the model a third (140, 110, 101). It calls the first "
+                "point stable, where the queue's deviation is 67 packets: what decides is how the "
+                "filter adapts, and the printed equations have two stable states "
                 "([note](notes/why-printed-abse-is-bistable.md))"
             ),
         ),

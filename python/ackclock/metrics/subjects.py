@@ -37,8 +37,7 @@ def _at_hops(scenario: Scenario) -> list[str]:
     for hop in scenario["hops"]:
         if not hop.get("packet_delays"):
             continue
-        # Other queues have no classes.
-        classes = ("low_latency", "classic") if facts.queue(hop)[1]["low_latency"] else ()
+        classes = facts.queue(hop)[1]["classes"] or ()
         subjects += [f"{hop['name']}[{name}]" for name in classes]
         crossing = [
             flow for flow in scenario["flows"] if hop["name"] in (*flow["route"], *flow["return"])

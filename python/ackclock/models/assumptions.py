@@ -272,14 +272,6 @@ NO_WINDOW_LIMIT = Assumption(
     "only losses limit the window",
     lambda path: not_received(path, path.loss.window_segments * PEAK_RECEIVED),
 )
-LOST_ON_THE_WAY = Assumption(
-    "all_arrives",
-    "all data sent arrives, because TCP retransmits lost data",
-    lambda path: unless(
-        path.sender.transport == "tcp",
-        f"{path.loss.rate:.3g} of the data sent is lost and not retransmitted",
-    ),
-)
 
 
 def recovery_share(path: FlowPath) -> float:
@@ -429,6 +421,16 @@ def burst_segments(path: FlowPath) -> float:
         return 0.0
     in_bytes = _BURST_BYTES / max(path.sender.mss_bytes, 1)
     return min(_BURST_S * path.bottleneck.segments_per_s, in_bytes)
+
+
+def burst_elsewhere(path: FlowPath) -> str:
+    """Returns why a burst is lost at another hop than the bottleneck; empty if none is."""
+    places, burst = path.bottleneck.other_places, burst_segments(path)
+    return unless(
+        not burst > places,
+        f"the sender hands bursts of up to {burst:.3g} segments to its link, and a queue on the "
+        f"way holds {places:.3g}",
+    )
 
 
 def slow_recovery(path: FlowPath) -> str:

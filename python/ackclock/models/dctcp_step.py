@@ -20,6 +20,7 @@ from ackclock.models.assumptions import (
     GREEDY,
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
+    burst_elsewhere,
     burst_segments,
     long_run,
     needs_tcp,
@@ -115,7 +116,7 @@ def _settling_s(path: FlowPath) -> float:
 def _bursts(path: FlowPath) -> str:
     threshold = path.bottleneck.marks_above_segments
     burst = burst_segments(path)
-    return unless(
+    return burst_elsewhere(path) or unless(
         burst <= threshold,
         f"the sender hands bursts of up to {burst:.3g} segments to its link, more than the "
         f"threshold of {threshold:.3g}",
@@ -160,7 +161,11 @@ goodput = utilisation C/N""",
                 f"{path.bottleneck.flows} flows may be out of step, which makes the queue calmer",
             ),
         ),
-        Assumption("smooth", "no burst of a sender reaches the threshold by itself", _bursts),
+        Assumption(
+            "smooth",
+            "no burst of a sender reaches the threshold, or fills another queue, by itself",
+            _bursts,
+        ),
         Assumption(
             "no_window_limit", "the receive window is above the largest window",
             lambda path: not_received(path, float(_answer(path)["window"]) + 1),

@@ -189,6 +189,24 @@ class PathModel(NamedTuple):
     rtt_probe_segments: float
 
 
+class EarlyEnd(NamedTuple):
+    """The end, or the change, of the first slow start before a loss.
+
+    Attributes:
+        kind: `at_product` if slow start ends at the bandwidth-delay product without queueing,
+            `slower` if it goes on more slowly.
+        least_acks: Fewest ACKs of a full link in a round trip that tell the product; NaN if it is
+            not asked for.
+        from_segments: Window from which it is slower; NaN if it is not.
+        divisor: Segments acknowledged per segment by which the window then opens; NaN if not.
+    """
+
+    kind: str
+    least_acks: float = nan
+    from_segments: float = nan
+    divisor: float = nan
+
+
 @dataclass(frozen=True)
 class Control:
     """The properties that a congestion or rate control states about itself.
@@ -215,6 +233,7 @@ class Control:
         reacts_to_delay: True if it sends less when the round-trip time grows; None if unknown.
         slow_start_ends_early: True if slow start may end before a loss, as by HyStart; None if
             unknown.
+        early_end: Window at which it ends or becomes slower; None if no number tells it.
         equation: Loss rate that its throughput equation uses: `loss_intervals` (TFRC), `last_round`
             (TFRCP); `NONE` without an equation, None if unknown.
         path_model: Gains of its model of the path; None if `growth` is another, or if unknown.
@@ -233,6 +252,7 @@ class Control:
     kept_share_after_mark: float = nan
     reacts_to_delay: bool | None = None
     slow_start_ends_early: bool | None = None
+    early_end: EarlyEnd | None = None
     equation: str | Nothing | None = None
     path_model: PathModel | None = None
 
@@ -361,6 +381,8 @@ class Bottleneck:
         acks_share: Share of its rate that ACKs of other flows may take.
         filled_by: The competitor with the most data at a hop on the route that all flows fill with
             what they send on average; empty if there is room at every hop.
+        other_places: Fewest segments that the queue of another hop towards the receiver holds,
+            without the one being sent; infinite without one or a limit, NaN if unknown.
     """
 
     link_bit_per_s: float = inf
@@ -382,6 +404,7 @@ class Bottleneck:
     hop: str = ""
     acks_share: float = 0.0
     filled_by: str = ""
+    other_places: float = inf
 
     @property
     def flows(self) -> int:

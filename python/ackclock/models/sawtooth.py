@@ -34,6 +34,7 @@ from ackclock.models.assumptions import (
     GREEDY,
     NO_RANDOM_LOSS,
     QUEUE_ALONE_DELAYS,
+    burst_elsewhere,
     burst_segments,
     first_repair,
     long_run,
@@ -187,6 +188,8 @@ def slow_repair(path: FlowPath, lost: float = 1.0, least: float = FEWEST_SEGMENT
     held, burst = path.bottleneck.buffer_segments, burst_segments(path)
     if held < max(_FEWEST_PLACES, 2 * burst):
         return f"a queue of {held:.3g} segments has no room for bursts"
+    if reason := burst_elsewhere(path):
+        return reason
     return first_repair(path, top) or unless(
         top >= least,
         f"windows of {top:.3g} segments are small, and losses need the timer",

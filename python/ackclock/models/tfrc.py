@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from ackclock.models.accuracy import Accuracy
 from ackclock.models.assumptions import (
     AN_ACK_EACH,
-    LOST_ON_THE_WAY,
     OF_RANDOM_LOSS,
     few_timeouts,
     needs_equation,
@@ -33,6 +32,13 @@ def rate(p: ArrayLike, R: ArrayLike, t_RTO: ArrayLike | None = None, b: ArrayLik
     check(p=(p, UP_TO_ONE), R=(R, POSITIVE), t_RTO=(t_RTO, POSITIVE), b=(b, AT_LEAST_ONE))
     timeouts = t_RTO * 3 * np.sqrt(3 * b * p / 8) * p * (1 + 32 * p**2)
     return np.asarray(1 / (R * np.sqrt(2 * b * p / 3) + timeouts))
+
+
+def _evaluate(
+    loss: Array, rtt: Array, tcp_timeout: Array, segments_per_ack: Array
+) -> dict[str, Array]:
+    sent = rate(loss, rtt, tcp_timeout, segments_per_ack)
+    return {"rate": sent, "goodput": (1 - loss) * sent}
 
 
 #: The loss rate that TFRC's equation uses.
@@ -78,9 +84,11 @@ def _refusal(path: FlowPath) -> str:
 MODEL = Model(
     name="tfrc",
     label="RFC 5348",
-    summary="Sending rate of TCP Friendly Rate Control (TFRC) at a loss event rate.",
+    summary="Sending rate of TCP Friendly Rate Control (TFRC) at a loss event rate, and goodput.",
     reference="RFC 5348 section 3.1",
-    formula="X = 1 / (R sqrt(2 b p/3) + t_RTO 3 sqrt(3 b p/8) p (1 + 32 p^2))",
+    formula="""\
+X = 1 / (R sqrt(2 b p/3) + t_RTO 3 sqrt(3 b p/8) p (1 + 32 p^2))
+goodput = (1 - p) X""",
     inputs=(
         Input(
             "loss",
@@ -101,8 +109,11 @@ MODEL = Model(
             "segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE
         ),
     ),
-    outputs=(Output("rate", "X", "segments/s", "allowed sending rate"),),
-    goodput="rate",
+    outputs=(
+        Output("rate", "X", "segments/s", "allowed sending rate"),
+        Output("goodput", "", "segments/s", "what of it is not lost, if each loss is an event"),
+    ),
+    goodput="goodput",
     assumptions=(
         Assumption("reno", "the competing TCP is Reno: increase by one, decrease by half"),
         Assumption(
@@ -120,17 +131,14 @@ MODEL = Model(
             "losses_are_events",
             "at most one packet is lost per round trip, so that each loss is an event",
         ),
-        LOST_ON_THE_WAY,
         *OF_RANDOM_LOSS,
     ),
-    evaluate=lambda loss, rtt, tcp_timeout, segments_per_ack: {
-        "rate": rate(loss, rtt, tcp_timeout, segments_per_ack)
-    },
+    evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
     accuracy=(
         Accuracy(
-            ("rate",),
+            ("goodput",),
             0.15,
             "measured",
             "Reno and TFRC at 0.05 to 5 % independent loss, 10 to 200 ms",

@@ -59,8 +59,11 @@ def save(experiment: Experiment, results: Mapping[str, Result], folder: Path) ->
     for kind, names in _kinds(runs).items():
         together = _Reads.union(reads[name] for name in names)
         for table in together.columns:
+            # Only runs that record delays of packets have a table of them.
             parts = [
-                _part(results[name], table, together, number) for number, name in enumerate(names)
+                _part(results[name], table, together, number)
+                for number, name in enumerate(names)
+                if table in results[name].tables
             ]
             _write(_concatenated(parts), folder / f"{kind}-{table}.parquet")
         unread: dict[str, list[Any]] = {table: [] for table in results[names[0]].tables}
@@ -99,7 +102,7 @@ def load(experiment: Experiment, folder: Path) -> dict[str, Result]:
 
 
 def _kinds(runs: Mapping[str, Run]) -> dict[str, list[str]]:
-    """Returns the names of results by kind; results of a kind have the same tables."""
+    """Returns the names of results by kind; results of a kind have nearly the same tables."""
     kinds = {
         "simulated": list(runs),
         "measured": [measured(name) for name, run in runs.items() if run.measured],

@@ -119,6 +119,7 @@ impl Element<ControlKind> for Cubic {
                 share: self.after_mark(),
             }),
             slow_start_ends_early: self.slow_start_exit.map(SlowStartExit::is_early),
+            early_end: self.slow_start_exit.and_then(SlowStartExit::early_end),
             linux: Stated::Some(linux),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }

@@ -28,10 +28,32 @@ pub struct ControlFacts {
     /// True if a sign of a queue, such as longer round trips, may end the first slow start before a
     /// loss, or if it becomes slower.
     pub slow_start_ends_early: Option<bool>,
+    /// End or change of the first slow start before a loss, where a number tells it. Absent if none
+    /// does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_end: Option<EarlyEnd>,
     /// Its random draws.
     pub draws: Stated<Draws>,
     /// The same control in Linux, or in a kernel made from it.
     pub linux: Stated<LinuxControl>,
+}
+
+/// The end, or the change, of the first slow start before a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum EarlyEnd {
+    /// It ends at the bandwidth-delay product without queueing.
+    AtProduct {
+        /// Fewest ACKs of a full link in a round trip without queueing that tell the product.
+        least_acks: u32,
+    },
+    /// From a window on, it opens the window more slowly.
+    Slower {
+        /// The window, in segments.
+        from_segments: f64,
+        /// Segments acknowledged per segment by which the window then opens.
+        divisor: f64,
+    },
 }
 
 /// The ECN that a control asks for. A flow has it unless its transport says otherwise.

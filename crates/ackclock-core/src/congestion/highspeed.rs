@@ -44,6 +44,7 @@ impl Element<ControlKind> for HighSpeed {
         ControlFacts {
             growth: Some(GrowthLaw::Highspeed),
             slow_start_ends_early: Some(self.slow_start_exit.is_early()),
+            early_end: self.slow_start_exit.early_end(),
             linux: Stated::Some(LinuxControl::new("highspeed", self, &kernel)),
             ..ControlFacts::loss_based(KeptShare::ByWindow)
         }

@@ -25,6 +25,9 @@ pub(super) struct Hoe {
 }
 
 impl Hoe {
+    /// Fewest ACKs of a full link in a round trip with which some are closely spaced.
+    pub const LEAST_ACKS: u32 = 2 * (ACKS as u32 - 1);
+
     /// Creates it; `mss` is a full segment in bytes.
     pub const fn new(mss: f64) -> Self {
         Hoe {

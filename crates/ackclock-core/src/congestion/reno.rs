@@ -24,7 +24,7 @@
 //! counts, and that a window is reduced only once. Specific to Reno are its parameters and β.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
-use super::facts::{ControlFacts, KeptShare, LinuxControl};
+use super::facts::{ControlFacts, EarlyEnd, KeptShare, LinuxControl};
 use super::reno_linux::{RenoLinux, Shares};
 use super::slow_start::{SlowStartExit, Slower};
 use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
@@ -135,6 +135,7 @@ impl Element<ControlKind> for Reno {
             slow_start_ends_early: Some(
                 self.slow_start_exit.is_early() || self.slow_start_change.is_some(),
             ),
+            early_end: self.early_end(),
             linux: Stated::Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
         }
@@ -142,6 +143,15 @@ impl Element<ControlKind> for Reno {
 }
 
 impl Reno {
+    /// Returns where the first slow start ends or becomes slower, if that is known ahead.
+    fn early_end(&self) -> Option<EarlyEnd> {
+        let slower = self.slow_start_change.map(|window| EarlyEnd::Slower {
+            from_segments: window,
+            divisor: self.slow_start_divisor,
+        });
+        slower.or(self.slow_start_exit.early_end())
+    }
+
     /// Returns β after a mark.
     fn after_mark(&self) -> f64 {
         self.beta_after_mark.unwrap_or(self.beta)

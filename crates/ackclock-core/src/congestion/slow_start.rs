@@ -1,5 +1,6 @@
 //! Slow start (RFC 5681), and what may end it before a loss.
 
+use super::facts::EarlyEnd;
 use super::hoe::Hoe;
 use super::hystart_linux::HyStartLinux;
 use super::hystart_plus_plus::HyStartPlusPlus;
@@ -37,6 +38,16 @@ impl SlowStartExit {
     /// True if it may end a slow start.
     pub const fn is_early(self) -> bool {
         !matches!(self, SlowStartExit::None)
+    }
+
+    /// Returns where it ends a slow start, if that is known ahead.
+    pub const fn early_end(self) -> Option<EarlyEnd> {
+        match self {
+            SlowStartExit::Hoe => Some(EarlyEnd::AtProduct {
+                least_acks: Hoe::LEAST_ACKS,
+            }),
+            _ => None,
+        }
     }
 }
 

@@ -60,6 +60,7 @@ impl Description {
         let queue = registry::choose::<QueueKind>(&self.queue, &NoFiles).unwrap();
         let (link, name) = (self.link(), "hop/test/queue");
         let queue = queue.build(QueueContext {
+            measured: &|| None,
             labels: &FlowLabels::default(),
             place: StreamScope { streams, name },
             link: &*link,
@@ -283,6 +284,8 @@ fn shaped() -> Vec<Value> {
             "peak_rate": "5 Mbit/s" }),
         json!({ "kind": "cake", "rate": "3 Mbit/s", "rtt": "2 ms", "limit": "9 packets",
             "mtu": "100 bytes", "overhead": "7 bytes" }),
+        json!({ "kind": "ack_regulator", "limit": "9 packets",
+            "server": { "kind": "constant", "rate": "3 Mbit/s" } }),
     ]
 }
 /// Disciplines that decide when the link asks, so quick that they drop within milliseconds.

@@ -232,6 +232,7 @@ mod tests {
             rate: None,
         };
         parameters.queue(&QueueContext {
+            measured: &|| None,
             labels: &crate::queue::FlowLabels::default(),
             place,
             link: &*link,

@@ -109,6 +109,7 @@ impl Element<QueueKind> for DualPi2 {
 
     fn facts(&self) -> QueueFacts {
         QueueFacts {
+            classes: Class::ALL.map(Class::name).into(),
             low_latency: Stated::Some(LowLatency {
                 joins: self.low_latency,
                 coupling: self.coupling,

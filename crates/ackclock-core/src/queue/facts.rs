@@ -26,6 +26,17 @@ pub struct QueueFacts {
     pub steering: Stated<Steering>,
     /// Second queue, which marks early (RFC 9332).
     pub low_latency: Stated<LowLatency>,
+    /// Names of the classes that it tells apart, for tables of delays. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<&'static str>,
+    /// Name of the hop whose link it follows. Absent if it follows none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub measures: Stated<String>,
+}
+
+/// True if there is none, and so nothing to write.
+const fn is_none(measures: &Stated<String>) -> bool {
+    matches!(measures, Stated::None)
 }
 
 /// A queue for low latency, coupled to the other one.
@@ -163,6 +174,8 @@ impl QueueFacts {
             highest_bit_per_s: Stated::None,
             steering: Stated::None,
             low_latency: Stated::None,
+            classes: Vec::new(),
+            measures: Stated::None,
         }
     }
 
@@ -185,7 +198,7 @@ impl QueueFacts {
 
     /// Returns the facts of a queue that drops at random before a limit is reached. The packet in
     /// service does not count towards the limit.
-    pub(super) const fn early(limit: QueueLimit, marks: bool) -> Self {
+    pub(super) fn early(limit: QueueLimit, marks: bool) -> Self {
         QueueFacts {
             drops: Some(Drops::Early),
             marks: Some(marks),
@@ -195,7 +208,7 @@ impl QueueFacts {
 
     /// Returns the facts of a queue that drops at the head before a limit is reached. The packet
     /// in service does not count towards the limit.
-    pub(super) const fn head(limit: QueueLimit, marks: bool) -> Self {
+    pub(super) fn head(limit: QueueLimit, marks: bool) -> Self {
         QueueFacts {
             drops: Some(Drops::Head),
             ..QueueFacts::early(limit, marks)

@@ -16,6 +16,7 @@ use std::fmt::Debug;
 pub use labels::{FlowLabel, FlowLabels};
 
 pub mod a_star;
+pub mod ack_regulator;
 mod adaptive_limit;
 pub mod adaptive_red;
 pub mod alt;
@@ -152,7 +153,7 @@ pub enum Discipline {
 }
 
 /// Context from which a queue is built.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct QueueContext<'a> {
     /// Place of the queue (`hop/bottleneck/queue`).
     pub place: StreamScope<'a>,
@@ -160,7 +161,13 @@ pub struct QueueContext<'a> {
     pub link: &'a dyn Link,
     /// Hosts and codepoints of the flows, for disciplines that tell flows by them.
     pub labels: &'a FlowLabels,
+    /// Makes an instance of the link that the queue [measures](facts::QueueFacts::measures).
+    pub measured: Measured<'a>,
 }
+
+/// Makes an instance of a link that something else measures, with the same realisation; `None` if
+/// it measures none.
+pub type Measured<'a> = &'a dyn Fn() -> Option<Box<dyn Link>>;
 
 /// Interval over which a discipline takes the mean rate of a varying link for its parameters. It is
 /// long compared with changes within a round trip.
@@ -199,6 +206,7 @@ impl Kind for QueueKind {
         Entry::of::<fq_pie::FqPie>(),
         Entry::of::<cake::Cake>(),
         Entry::of::<tbf::Tbf>(),
+        Entry::of::<ack_regulator::AckRegulator>(),
         Entry::of::<ebdp::Ebdp>(),
         Entry::of::<alt::Alt>(),
         Entry::of::<a_star::AStar>(),

@@ -197,6 +197,7 @@ mod tests {
             .unwrap()
             .build(LinkContext::alone(place));
         let context = QueueContext {
+            measured: &|| None,
             labels: &crate::queue::FlowLabels::default(),
             place,
             link: &*link,

@@ -46,6 +46,8 @@ pub(super) struct Bench<Q> {
     /// Service time of a packet of 1500 bytes.
     service: Span,
     pub ecn: Ecn,
+    /// Kind of the packets that arrive.
+    pub kind: PacketKind,
     pub serving: Option<(Time, PacketId)>,
     /// Time at which a queue that holds its packets back is asked again.
     wake: Time,
@@ -64,6 +66,7 @@ impl<Q: Queue> Bench<Q> {
             log: Log::default(),
             service: Span::from_millis(service_ms),
             ecn: Ecn::NotCapable,
+            kind: PacketKind::Data,
             serving: None,
             wake: Time::NEVER,
             waits: Vec::new(),
@@ -88,7 +91,7 @@ impl<Q: Queue> Bench<Q> {
     pub fn arrive_of(&mut self, seconds: f64, flow: FlowId, size: u16) {
         let now = Time::from_seconds(seconds);
         self.serve_until(now);
-        let mut packet = Packet::new(PacketKind::Data, flow, self.arrived, size, now);
+        let mut packet = Packet::new(self.kind, flow, self.arrived, size, now);
         self.arrived += 1;
         packet.set_ecn(self.ecn);
         let id = self.pool.insert(packet);

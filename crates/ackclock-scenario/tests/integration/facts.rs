@@ -257,13 +257,14 @@ fn controls_keep_the_share_that_they_state() {
 fn queues_hold_what_they_state() {
     for chosen in all::<QueueKind>() {
         let constant = json!({ "kind": "constant", "rate": "10 Mbit/s" });
-        let link = choose::<LinkKind>(&constant, &NoFiles).unwrap();
-        let link = at_place(|place| link.build(LinkContext::alone(place)));
+        let constant = choose::<LinkKind>(&constant, &NoFiles).unwrap();
+        let link = || at_place(|place| constant.build(LinkContext::alone(place)));
         let built = at_place(|place| {
             chosen.build(QueueContext {
+                measured: &|| chosen.facts.measures.some().map(|_| link()),
                 labels: &FlowLabels::default(),
                 place,
-                link: &*link,
+                link: &*link(),
             })
         });
         let stated = chosen.facts.capacity;

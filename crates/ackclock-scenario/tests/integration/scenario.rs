@@ -1174,6 +1174,20 @@ fn who_cannot_be_measured_is_refused_with_one_line() {
     ] {
         assert_eq!(error(&[assignment]), expected);
     }
+    let at_an_edge = |from: &str| {
+        format!(
+            "hops.host.queue={{ kind = \"ack_regulator\", limit = \"9 packets\", server = {{ \
+                kind = \"feedback\", from = \"{from}\", algorithm = {{ kind = \"instcap\" }}, \
+                delay = \"1 ms\", period = \"1 ms\" }} }}"
+        )
+    };
+    for (from, expected) in [
+        ("botleneck", "unknown-name hops.host.queue.server.from"),
+        ("host", "contradiction hops.host.queue.server.from"),
+    ] {
+        assert_eq!(error(&[&at_an_edge(from)]), expected);
+    }
+    assert!(Scenario::from_toml(TWO_HOPS, &[at_an_edge("bottleneck")], &NoFiles).is_ok());
     let circle = "hops.bottleneck.link={ kind = \"feedback\", from = \"host\", \
         algorithm = { kind = \"instcap\" }, delay = \"1 ms\", period = \"1 ms\" }";
     assert_eq!(error(&[circle]), "contradiction hops.host.link.from");

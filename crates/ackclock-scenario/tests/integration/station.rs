@@ -49,15 +49,16 @@ impl Station {
 
     pub fn new(chosen: &Selection<QueueKind>, seed: u64) -> Self {
         let constant = json!({ "kind": "constant", "rate": Self::RATE });
-        let link = choose::<LinkKind>(&constant, &SampleFiles).unwrap();
-        let link = at_place(seed, |place| link.build(LinkContext::alone(place)));
+        let constant = choose::<LinkKind>(&constant, &SampleFiles).unwrap();
+        let link = || at_place(seed, |place| constant.build(LinkContext::alone(place)));
         Station {
             // The hop's shortcut for drop-tail is not part of the contract.
             discipline: match at_place(seed, |place| {
                 chosen.build(QueueContext {
+                    measured: &|| chosen.facts.measures.some().map(|_| link()),
                     labels: &FlowLabels::default(),
                     place,
-                    link: &*link,
+                    link: &*link(),
                 })
             }) {
                 Discipline::DropTail(queue) => Discipline::InOrder(Box::new(queue)),

@@ -5,7 +5,7 @@ from math import nan
 from typing import Any
 
 from ackclock.elements import facts
-from ackclock.models.path import Control, PathModel
+from ackclock.models.path import Control, EarlyEnd, PathModel
 
 
 def control_of(flow: Mapping[str, Any]) -> Control:
@@ -33,9 +33,14 @@ def control(name: str, stated: facts.Facts) -> Control:
         kept_share_after_mark=_number(after_mark["share"]),
         reacts_to_delay=stated["reacts_to_delay"],
         slow_start_ends_early=stated["slow_start_ends_early"],
+        early_end=_early_end(stated["early_end"]),
         equation=equation["loss"] if equation else equation,
         path_model=_path_model(growth["gains"]),
     )
+
+
+def _early_end(stated: Mapping[str, Any] | None) -> EarlyEnd | None:
+    return None if stated is None else EarlyEnd(**stated)
 
 
 def _path_model(stated: Mapping[str, float] | None) -> PathModel | None:

@@ -1,6 +1,6 @@
 """Round-trip time, loss and bottleneck of a route."""
 
-from math import inf
+from math import inf, isnan, nan
 from typing import Any
 
 from ackclock.elements import facts
@@ -100,7 +100,18 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         hop=hop["name"],
         acks_share=_acks_bit_per_s(crossing, hop) / whole if whole > 0 else 0.0,
         filled_by=next(filling, ""),
+        other_places=_places([each for each in route.data if each is not hop], packet),
     )
+
+
+def _places(hops: list[Hop], packet: float) -> float:
+    """Returns the fewest segments that a queue of some hops holds."""
+    places = [
+        waiting_places(facts.queue(hop)[1], service_bit_per_s(hop) / 8 / packet, packet)
+        for hop in hops
+        if packet > 0
+    ]
+    return nan if any(isnan(held) for held in places) else min(places, default=inf)
 
 
 def _acks_bit_per_s(crossing: Crowds, hop: Hop) -> float:

@@ -18,6 +18,7 @@ fn discipline(description: &Description) -> Discipline {
     let streams = &Streams::new(1, 0);
     let queue = registry::choose::<QueueKind>(&description.queue, &NoFiles).unwrap();
     queue.build(QueueContext {
+        measured: &|| None,
         labels: &FlowLabels::default(),
         place: StreamScope {
             streams,

@@ -26,6 +26,7 @@ fn built(tree: &Value) -> Box<dyn Admission> {
     let link = link.build(LinkContext::alone(place("hop/test/link")));
     let chosen = choose::<QueueKind>(tree, &NoFiles).unwrap();
     match chosen.build(QueueContext {
+        measured: &|| None,
         labels: &crate::queue::FlowLabels::default(),
         place: place("hop/test/queue"),
         link: &*link,
