@@ -4,21 +4,24 @@
     .venv/bin/python benches/abse_stability.py
 
 The document announces such a model in its section 6 and states nothing of it. This one has N equal
-flows at a RED router, as Hollot, Misra, Towsley and Gong (INFOCOM 2001) have for Reno. A loss takes
-the window W to s T, the estimate s times the round-trip time T without a queue:
+flows at a RED router, as Hollot, Misra, Towsley and Gong (INFOCOM 2001) have for Reno. At a loss
+the window W becomes s T. Here s is the estimate, and T the round-trip time without a queue.
+Windows and queue follow
 
-    dW/dt = 1/R - p(t - R) (W/R) (W - s T),    dq/dt = N W/R - C,    R = T + q/C
+    dW/dt = 1/R - p(t - R) (W/R) (W - s T),    dq/dt = N W/R - C,    R = T + q/C.
 
 While the queue is busy, a flow is delivered its share of the link whatever its window is: s = C/N.
-So the filter of the estimate, and its sampling, are not in the loop:
+So the filter of the estimate, and its sampling, are not in the loop.
+The equilibrium and the loop are
 
-    p (W - C T/N) W = 1,    W = (C T + q)/N,    p = 2 K (q - low)
-    L(s) = (2 K/(p R)) (N/R) exp(-s R) w/(s + w) / ((s + A)(s + 1/R)),    A = p (2 W - C T/N)/R
+    p (W - C T/N) W = 1;    W = (C T + q)/N;    p = 2 K (q - low);
+    L(s) = (2 K/(p R)) (N/R) exp(-s R) w/(s + w) / ((s + A)(s + 1/R));    A = p (2 W - C T/N)/R.
 
 K is the slope of RED's probability. Its drops are spaced evenly, which doubles it (Floyd and
-Jacobson 1993, section 7). w is the rate of its average. Prints, for three operating points, the
-queue and the phase margin of the model, and the queue of the engine with ABSE and with constant
-time constants instead of the adaptive one.
+Jacobson 1993, section 7). The rate of its average is w.
+
+Prints a line for each of three operating points. It has the queue and the phase margin of the
+model, and the queue of the engine. There the time constant is the adaptive one, or is constant.
 """
 
 from typing import NamedTuple

@@ -2,11 +2,10 @@
 """Compares every model that says "applies" with the simulator on random scenarios.
 
     .venv/bin/python benches/accuracy.py 900 9 > benches/accuracy.csv
-    .venv/bin/python benches/accuracy.py 900 9 tfrc dctcp
     .venv/bin/python benches/accuracy.py --pages
 
 The two numbers are the first seed and how many there are. A seed draws a scenario of each family
-(`accuracy_families`), or of those that are named, and departs from each several times
+(`accuracy_families`), or of those that are named. It departs from each several times
 (`accuracy_departures`). Prints a row for
 each output that has an error band: predicted, simulated, error and band. Lines that begin with `#`
 count scenarios, predictions within their bands, and verdicts by model. With `--pages` it writes the

@@ -139,7 +139,7 @@ goodput = (1 - p) X""",
     accuracy=(
         Accuracy(
             ("goodput",),
-            0.15,
+            0.2,
             "measured",
             "Reno and TFRC at 0.05 to 5 % independent loss, 10 to 200 ms",
         ),

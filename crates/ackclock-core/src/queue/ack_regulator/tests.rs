@@ -10,7 +10,8 @@ use ackclock_spec::streams::Streams;
 fn bench(bytes_per_s: &[(u64, u64)], limit: u64, hold_above: u32) -> Bench<AckRegulatorQueue> {
     let steps: Vec<Value> = bytes_per_s
         .iter()
-        .map(|(from, rate)| json!({ "from": format!("{from} s"), "rate": format!("{} bit/s", rate * 8) }))
+        .map(|(from, rate)| (format!("{from} s"), format!("{} bit/s", rate * 8)))
+        .map(|(from, rate)| json!({ "from": from, "rate": rate }))
         .collect();
     let server = json!({ "kind": "scheduled", "steps": steps });
     let chosen = choose::<LinkKind>(&server, &NoFiles).unwrap();
