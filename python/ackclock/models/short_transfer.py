@@ -8,9 +8,9 @@ for the same network, and the number of window reductions is re-derived. The pha
 - Slow start sends windows of w1, alpha w1, ... segments, one per max(T, W/mu), until W_D is reached
   or everything is sent. A transfer of at most sent(W_B) segments has no loss. Neither has any if
   the threshold is at most W_B.
-- With SACK the loss is detected when all before it and three later segments are acknowledged, and
-  repaired a round trip later, with the queue full.
-- Without SACK detection takes half a round trip with the queue full, and each fast retransmit a
+- With SACK the loss is detected when all before it and three later segments are acknowledged. It
+  is repaired a round trip later, with the queue full.
+- Elsewhere detection takes half a round trip with the queue full, and each fast retransmit a
   round trip without queueing. Classic Reno has two of them, or one if the second lacks duplicate
   ACKs. If more was lost it waits for its timer, then goes back to the first hole. With NewReno,
   slow but steady (RFC 6582 section 4), recovery takes a round trip per loss. A hole followed by
