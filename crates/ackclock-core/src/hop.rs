@@ -21,6 +21,7 @@ use crate::observe::Context;
 use crate::packet::{Backlog, Packet, PacketId, PacketPool, Timeline};
 use crate::queue::{ClassCounts, Discipline};
 use ackclock_spec::units::{Bytes, Span, Time};
+use cells::CellService;
 use contending::Contending;
 use delays::Delays;
 use fast::Path;
@@ -30,6 +31,7 @@ use std::cmp::Reverse;
 
 pub use delays::DelayHistogram;
 
+mod cells;
 mod contending;
 mod delays;
 mod fast;
@@ -163,6 +165,7 @@ impl Hop {
                 serving: None,
                 wake: Time::NEVER,
             }),
+            Discipline::Cells(cells) => Service::Cells(CellService::new(cells)),
         };
         Hop::with(service, link, impairments, delay)
     }
@@ -254,7 +257,7 @@ impl Hop {
         match &self.cold.service {
             Service::Scheduled(scheduled) => scheduled.queue.classes(),
             Service::Contending(contending) => contending.classes(),
-            Service::InOrder(_) => Vec::new(),
+            Service::InOrder(_) | Service::Cells(_) => Vec::new(),
         }
     }
 
@@ -315,6 +318,13 @@ impl Hop {
                 }
             }
             Service::Contending(contending) => contending.enqueue(now, id, context),
+            Service::Cells(cells) => {
+                if let Some(delays) = &mut self.cold.delays {
+                    delays.note_arrival(now, id, "");
+                }
+                cells.enqueue(now, id, context);
+                self.complete_cells(now, context);
+            }
         }
     }
 
@@ -376,6 +386,7 @@ impl Hop {
             Service::InOrder(line) if self.knows_ahead => line.complete_due(now, self.free_at),
             Service::InOrder(_) => self.complete_in_order(now, context),
             Service::Scheduled(_) => self.complete_scheduled(now, context),
+            Service::Cells(_) => self.complete_cells(now, context),
             Service::Contending(_) => {} // the medium decides
         }
     }

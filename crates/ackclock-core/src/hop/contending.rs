@@ -52,6 +52,7 @@ impl Contending {
             Discipline::DropTail(admission) => in_order(Box::new(admission)),
             Discipline::InOrder(admission) => in_order(admission),
             Discipline::Scheduled(queue) => Line::Scheduled(queue),
+            Discipline::Cells(_) => unreachable!("refused, as it does not state its rate"),
         };
         Contending {
             contender,

@@ -1,5 +1,6 @@
 //! Passes packets from the queue to the link.
 
+use super::cells::CellService;
 use super::contending::Contending;
 use crate::link::Link;
 use crate::link::constant::ConstantLink;
@@ -15,6 +16,7 @@ pub(super) enum Service {
     InOrder(InOrder),
     Scheduled(Scheduled),
     Contending(Contending),
+    Cells(CellService),
 }
 
 impl Service {
@@ -25,6 +27,7 @@ impl Service {
             Service::InOrder(line) => line.is_busy().then_some(line.serving.done),
             Service::Scheduled(scheduled) => scheduled.next_action(),
             Service::Contending(_) => None,
+            Service::Cells(cells) => cells.next_action(),
         }
     }
     /// Returns the packets that wait, without the one in service.
@@ -33,6 +36,7 @@ impl Service {
             Service::InOrder(line) => line.waiting(),
             Service::Scheduled(scheduled) => scheduled.queue.backlog(),
             Service::Contending(contending) => contending.backlog(),
+            Service::Cells(cells) => cells.backlog(),
         }
     }
     /// Returns the packet in service: one or none.
@@ -41,6 +45,7 @@ impl Service {
             Service::InOrder(line) => line.in_service(),
             Service::Scheduled(scheduled) => scheduled.in_service(),
             Service::Contending(contending) => contending.in_service(),
+            Service::Cells(cells) => cells.in_service(),
         }
     }
     /// Returns the packets that the link has been given and has not sent.
@@ -52,6 +57,7 @@ impl Service {
             },
             Service::InOrder(_) | Service::Contending(_) => Backlog::default(),
             Service::Scheduled(scheduled) => scheduled.in_service(),
+            Service::Cells(cells) => cells.unsent(),
         }
     }
     /// Returns the number of packets held. `InOrder` holds none: the packets that it admitted are
@@ -66,7 +72,7 @@ impl Service {
     pub(super) fn limit(&self, now: Time, free_at: Time) -> Option<f64> {
         match self {
             Service::InOrder(line) => line.limit(now, free_at),
-            Service::Scheduled(_) => None,
+            Service::Scheduled(_) | Service::Cells(_) => None,
             Service::Contending(contending) => contending.limit(now),
         }
     }

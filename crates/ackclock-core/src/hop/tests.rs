@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 mod cases;
+mod cells;
 mod contending;
 
 /// A hop as a scenario would describe it.
@@ -274,7 +275,16 @@ fn queues() -> impl Strategy<Value = Value> {
         1 => Just(adaptive()),
         2 => select(scheduled()),
         1 => select(shaped()),
+        1 => select(in_cells()),
     ]
+}
+/// Buffers of cells, which no medium serves.
+fn in_cells() -> Vec<Value> {
+    let cells = |discard| {
+        let line_rate = "8 Mbit/s";
+        json!({ "kind": "cells", "limit": 40, "line_rate": line_rate, "discard": discard })
+    };
+    ["cell", "partial", "packet"].map(cells).to_vec()
 }
 /// Disciplines that hold packets back.
 fn shaped() -> Vec<Value> {

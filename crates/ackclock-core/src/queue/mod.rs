@@ -23,6 +23,7 @@ pub mod alt;
 pub mod arithmetic;
 mod buffer;
 pub mod cake;
+pub mod cells;
 pub mod codel;
 mod controlled_delay;
 pub mod droptail;
@@ -150,6 +151,8 @@ pub enum Discipline {
     InOrder(Box<dyn Admission>),
     /// A discipline that decides when the link asks.
     Scheduled(Box<dyn Queue>),
+    /// A buffer of cells, which the hop serves cell by cell.
+    Cells(cells::Cells),
 }
 
 /// Context from which a queue is built.
@@ -193,6 +196,7 @@ impl Kind for QueueKind {
     const ENTRIES: &'static [Entry<Self>] = &[
         Entry::of::<droptail::DropTail>(),
         Entry::of::<headdrop::HeadDrop>(),
+        Entry::of::<cells::Cells>(),
         Entry::of::<red::Red>(),
         Entry::of::<adaptive_red::AdaptiveRed>(),
         Entry::of::<step_marking::StepMarking>(),

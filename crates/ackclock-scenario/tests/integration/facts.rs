@@ -308,7 +308,7 @@ fn queues_hold_what_they_state() {
                     });
                 }
             }
-            Discipline::Scheduled(_) => {}
+            Discipline::Scheduled(_) | Discipline::Cells(_) => {}
         }
     }
 }
@@ -538,7 +538,7 @@ fn loaded(chosen: &Selection<QueueKind>, load: f64, ecn: Ecn) -> Station {
 /// In an overload, queues mark if they state so, and drop before they are full if they state so.
 #[test]
 fn queues_mark_and_drop_as_they_state() {
-    for chosen in all::<QueueKind>() {
+    for chosen in all::<QueueKind>().into_iter().filter(Station::serves) {
         let facts = &chosen.facts;
         let overloaded = |ecn| loaded(&chosen, 1.5, ecn).log;
         // A mild overload, too: some mark only at low probabilities.

@@ -4,6 +4,7 @@ use crate::elements::at_place;
 use ackclock_core::link::{LinkContext, LinkKind};
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::queue::cells::Cells;
 use ackclock_core::queue::{Discipline, FlowLabels, Occupancy, QueueContext, QueueKind};
 use ackclock_spec::registry::samples::SampleFiles;
 use ackclock_spec::registry::{Selection, choose};
@@ -47,6 +48,11 @@ pub struct Station {
 impl Station {
     pub const RATE: BitRate = BitRate::from_bit_per_s(10_000_000);
 
+    /// Returns true if a queue keeps whole packets. The laws of cells are tested with their hop.
+    pub fn serves(chosen: &Selection<QueueKind>) -> bool {
+        chosen.parameters::<Cells>().is_none()
+    }
+
     pub fn new(chosen: &Selection<QueueKind>, seed: u64) -> Self {
         let constant = json!({ "kind": "constant", "rate": Self::RATE });
         let constant = choose::<LinkKind>(&constant, &SampleFiles).unwrap();
@@ -78,6 +84,7 @@ impl Station {
     pub fn waiting(&self) -> Backlog {
         match &self.discipline {
             Discipline::Scheduled(queue) => queue.backlog(),
+            Discipline::Cells(_) => unreachable!("served by their hop"),
             Discipline::DropTail(_) | Discipline::InOrder(_) => {
                 let waiting = self.line.iter().skip(1);
                 Backlog {
@@ -100,6 +107,7 @@ impl Station {
         match &mut self.discipline {
             Discipline::Scheduled(queue) => queue.enqueue(now, id, in_service, &mut context),
             Discipline::DropTail(_) => unreachable!("boxed when the station was made"),
+            Discipline::Cells(_) => unreachable!("served by their hop"),
             Discipline::InOrder(admission) => {
                 let residual_service = Self::RATE.serialization(in_service.bytes) / 2;
                 let occupancy = Occupancy {
