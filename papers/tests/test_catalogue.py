@@ -124,6 +124,7 @@ VERDICTS = {
     "abr-figure-23": Kind.PARTLY,
     "abr-section-2": Kind.READING,
     "abr-section-4": Kind.PARTLY,
+    "abr-cells": Kind.PARTLY,
     "tfrcp-figure-2a": Kind.PARTLY,
     "tfrcp-figure-2b": Kind.PARTLY,
     "tfrcp-figure-2c": Kind.NOT,

@@ -6,6 +6,7 @@ that into scenarios, and `efficiency` evaluates the runs.
 
 from ackclock.reproduction import Experiment
 from ackclock_papers.abr import (
+    cells,
     figure_2,
     figure_15,
     figures_8_9,
@@ -38,5 +39,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_20_23.FIGURE_23,
     reserved_rate.EXPERIMENT,
     section_4.EXPERIMENT,
+    cells.EXPERIMENT,
     on_linux.EXPERIMENT,
 )

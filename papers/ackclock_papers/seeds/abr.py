@@ -214,10 +214,8 @@ DOCUMENT = Document(
         row(
             "Section 3, cells",
             "a packet is lost if one of its cells is, and its other cells are dropped",
-            lacking=(
-                "as cells; the document works with whole packets, as the engine does, and "
-                "counts 5 of 53 bytes as overhead, as the experiments do"
-            ),
+            "abr-cells",
+            "ackclock show queues cells",
         ),
         row(
             "Section 5, Linux",
