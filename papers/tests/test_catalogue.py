@@ -459,7 +459,7 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     else:
         assert re.fullmatch(
             rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux|against-engine|round-trips|"
-            r"coexistence)",
+            r"coexistence|cells)",
             experiment.name,
         )
     assert experiment.question.endswith("?")

@@ -186,7 +186,7 @@ EXPERIMENT = Experiment(
     f"{GROUP}-cells",
     GROUP,
     SOURCE,
-    "Section 3",
+    "Section 3, cells",
     "Does it matter that cells are queued and lost, and not packets?",
     "INSTCAP in ATM cells: partial packet discard, whole packets lost, and neither.",
     60.0,

@@ -149,10 +149,8 @@ def conclude(results: Results) -> Outcome:
                 f"at the bottleneck, at psi = {psi:g}",
                 interval(
                     np.subtract(
-                        *(
-                            _values(results, REGULATING.label, "backlog", name, psi)
-                            for name in (_edge_of(), BOTTLENECK)
-                        )
+                        _values(results, REGULATING.label, "backlog", _edge_of(), psi),
+                        _values(results, REGULATING.label, "backlog", BOTTLENECK, psi),
                     )
                 ),
                 Band(0), "packets", than=0.0,
@@ -230,7 +228,11 @@ def _near_over_far(results: Results, label: str) -> Efficiencies:
     """Returns the throughput of session 1 over that of session 2, by psi."""
     result = results[_two(label)]
     return {
-        psi: list(np.divide(*(efficiencies(result, point, session=name) for name in (NEAR, FAR))))
+        psi: list(
+            np.divide(
+                efficiencies(result, point, session=NEAR), efficiencies(result, point, session=FAR)
+            )
+        )
         for point, psi in enumerate(FAIR.psis)
     }
 
