@@ -348,10 +348,10 @@ EVERY_HOP = st.fixed_dictionaries(
 
 @pytest.mark.long
 def test_every_kind_of_queue_is_drawn() -> None:
-    """Draws 600 hops, and demands each kind that the engine has."""
+    """Draws 1200 hops, and demands each kind that the engine has."""
     drawn: set[str] = set()
 
-    @settings(max_examples=600, derandomize=True, database=None)
+    @settings(max_examples=1200, derandomize=True, database=None)
     @given(EVERY_HOP)
     def draw(hop: Tree) -> None:
         drawn.add(hop["queue"]["kind"])
