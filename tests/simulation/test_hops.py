@@ -176,12 +176,12 @@ FLOWS = _flows(TCP, TRAFFIC)
 def _known_on_arrival(hop: Tree) -> Tree:
     """Returns the queue, or another one if a shared medium refuses it.
 
-    The wait for a medium is unknown when a packet arrives, and a medium decides when it sends, not
-    a shaper.
+    The wait for a medium is unknown when a packet arrives. A medium decides when it sends, not a
+    shaper, and it sends whole packets.
     """
     if hop["link"]["kind"] != "edca":
         return hop["queue"]
-    if "rate" in hop["queue"]:
+    if "rate" in hop["queue"] or hop["queue"]["kind"] == "cells":
         return {"kind": "droptail", "limit": "7 packets"}
     is_time = hop["queue"].get("limit") == "10 ms"
     return hop["queue"] | {"limit": "7 packets"} if is_time else hop["queue"]
@@ -258,6 +258,8 @@ FURTHER_QUEUES = [
         "server": {"kind": "constant", "rate": "500 kbit/s"},
         "limit": "9 packets",
     },
+    {"kind": "cells", "limit": 300, "line_rate": "2 Mbit/s"},
+    {"kind": "cells", "limit": 300, "line_rate": "8 Mbit/s", "discard": "cell"},
     {"kind": "cake"},
     {"kind": "cake", "limit": "9 packets", "isolation": "flows", "classes": "besteffort"},
     {"kind": "cake", "rate": "500 kbit/s", "overhead": "18 bytes", "least_size": "64 bytes"},

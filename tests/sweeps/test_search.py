@@ -235,7 +235,7 @@ def test_a_damaged_mark_is_named_or_written_again(dumbbell: Path) -> None:
         "hops.b.queue.limit=5..500 packets log", "--budget", 6, "--replicates", 1, "-o", "w",
     )  # fmt: skip
     first = ackclock(*command)
-    whole, found = Path("w/search.json").read_bytes(), Path("w/found.json").read_bytes()
+    whole, answer = Path("w/search.json").read_bytes(), Path("w/found.json").read_bytes()
     for name, damage in DAMAGE.items():
         Path("w/search.json").write_bytes(whole)
         damage(Path("w/search.json"))
@@ -243,7 +243,7 @@ def test_a_damaged_mark_is_named_or_written_again(dumbbell: Path) -> None:
         assert refused.exit_code == 2, name
         assert len(refused.stderr.splitlines()) == 1, (name, refused.stderr)
     forced = ackclock(*command, "--force")
-    assert (forced.exit_code, Path("w/found.json").read_bytes()) == (first.exit_code, found)
+    assert (forced.exit_code, Path("w/found.json").read_bytes()) == (first.exit_code, answer)
     assert Path("w/search.json").read_bytes() == whole
 
 

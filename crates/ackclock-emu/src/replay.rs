@@ -138,9 +138,8 @@ impl Listener for Decided {
 }
 
 /// Replays the recorded arrivals through `network`, newly built from the run's scenario and
-/// replicate. `interval` is the scenario's sampling interval, `end` the end of the run: no record
-/// goes beyond it, so that the work is bounded whatever its times are. Stops at the first
-/// difference.
+/// replicate. `interval` is the scenario's sampling interval. No record goes beyond `end`, the end
+/// of the run, so the work is bounded whatever its times are. Stops at the first difference.
 ///
 /// # Errors
 /// Errors of reading the chunks.

@@ -59,7 +59,8 @@ impl Supervisor for Unattended {
 /// itself needs hardly any event.
 const QUESTION_EVERY: u64 = 8192;
 
-/// Longest time from one horizon to the next: a run can be stopped only at a horizon.
+/// Longest time from one horizon to the next: a run can be stopped only at a horizon. It doubles
+/// from one to the next while no data is sent, so that a century of silence takes few.
 const LONGEST_AHEAD: Span = Span::from_millis(1000);
 
 /// Counts of a finished run.
@@ -134,6 +135,9 @@ pub struct Run<T> {
     question_at: u64,
     /// Data packets at its last call.
     asked_packets: u64,
+    /// Data packets at the last horizon, and the longest time to the next.
+    sent_packets: u64,
+    ahead: Span,
     /// Flows that may fail.
     fallible: Vec<usize>,
     /// In boxes, so that the parts of the run that every packet needs stay together.
@@ -172,6 +176,8 @@ impl<T: Trace> Run<T> {
             statistics: RunStatistics::default(),
             question_at: QUESTION_EVERY,
             asked_packets: 0,
+            sent_packets: 0,
+            ahead: LONGEST_AHEAD,
             fallible,
         };
         run.events.keep_reach(run.windows.reach());
@@ -261,7 +267,12 @@ impl<T: Trace> Run<T> {
     /// Records a sample if one is due, and sets the next horizon.
     fn sample(&mut self, time: Time, end: Time, sampler: &mut Sampler) {
         let next = sampler.sample(time, self.snapshot(time, sampler.sampled_hops()));
-        let next = next.min(time + LONGEST_AHEAD);
+        self.ahead = match self.statistics.data_packets == self.sent_packets {
+            true => Span::from_nanos(self.ahead.as_nanos().saturating_mul(2)),
+            false => LONGEST_AHEAD,
+        };
+        self.sent_packets = self.statistics.data_packets;
+        let next = next.min(time + self.ahead);
         self.sampling
             .set(next, self.sampler_target(), &mut self.events);
         self.clock.horizon = if T::ON { Time::ZERO } else { next.min(end) };

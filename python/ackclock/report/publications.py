@@ -118,6 +118,7 @@ TITLES: dict[str, str] = {
         "Efficiency/friendliness tradeoffs in TCP Westwood"
     ),
     r"Yang, Lam 2000": "General AIMD congestion control",
+    r"Romanow (?:and|&) Floyd \(1995\)": "Dynamics of TCP traffic over ATM networks",
 }
 
 _KNOWN = ADDRESSES | TITLES

@@ -28,9 +28,11 @@ pub struct QueueFacts {
     pub low_latency: Stated<LowLatency>,
     /// Names of the classes that it tells apart, for tables of delays. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
     pub classes: Vec<&'static str>,
     /// Name of the hop whose link it follows. Absent if it follows none.
     #[serde(skip_serializing_if = "is_none")]
+    #[schemars(default)]
     pub measures: Stated<String>,
 }
 

@@ -202,7 +202,6 @@ fn linux_2012() -> TcpParameters {
     tcp.timer.rto_minimum = Span::from_millis(200);
     tcp.timer.rto_floor = RtoFloor::Variance;
     tcp.timer.rto_maximum = Span::from_millis(120_000);
-    tcp.sending.unpaced_segments = Segments(10); // tcp_update_skb_after_send, and fq before it
     tcp
 }
 

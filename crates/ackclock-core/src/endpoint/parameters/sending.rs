@@ -12,7 +12,7 @@ pub struct SendingParameters {
     /// Pacing of segments over the round trip.
     pub pacing: Pacing,
     /// Segments at the start of a connection that pacing does not delay. Linux has ten
-    /// (`tcp_update_skb_after_send`).
+    /// (`tcp_update_skb_after_send`); the presets have none (`docs/deviations.md`).
     pub unpaced_segments: Segments,
     /// Largest random delay of a segment before it leaves (uniform, order is kept): breaks phase
     /// effects.

@@ -27,9 +27,9 @@ fn pacing_spreads_segments_at_the_controls_rate() {
 /// Linux counts the segments that were sent, retransmissions included: the gap after the tenth is
 /// the first (`tcp_update_skb_after_send`, `data_segs_out`).
 #[test]
-fn linux_does_not_pace_the_first_ten_segments() {
+fn the_first_segments_may_leave_without_pacing() {
     let mut parameters = plain(LossRecovery::Newreno);
-    parameters.sending.unpaced_segments = Preset::Linux.parameters().sending.unpaced_segments;
+    parameters.sending.unpaced_segments = Segments(10);
     let mut d = Dialogue::with(parameters, 12, Some(BitRate::from_mbit_per_s(8.0)), false);
     d.sender.write(Write::Unlimited);
     assert_eq!(d.send(), Vec::from_iter(0..10));
