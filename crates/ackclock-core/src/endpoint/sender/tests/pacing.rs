@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::endpoint::parameters::Pacing;
-use ackclock_spec::quantity::OptionalWindow;
+use ackclock_spec::quantity::{OptionalWindow, Segments};
 
 #[test]
 fn pacing_spreads_segments_at_the_controls_rate() {
