@@ -19,12 +19,12 @@ fn ended(lab: &mut Laboratory, request: &Value) -> (u32, u32) {
 
 #[test]
 fn a_run_in_steps_has_the_tables_of_a_whole_one() {
-    let request = json!({ "scenario": first(), "set": { "duration": "10 s" }, "replicate": 2 });
+    let request = json!({ "scenario": first(), "set": { "duration": "60 s" }, "replicate": 2 });
     let mut lab = Laboratory::default();
     let (run, steps) = ended(&mut lab, &request);
     assert!(steps > 1, "{steps} steps");
     let mut tree = first();
-    tree::assign(&mut tree, "duration", "10 s".into()).unwrap();
+    tree::assign(&mut tree, "duration", "60 s".into()).unwrap();
     let scenario = Scenario::from_tree(&tree, &NoFiles).unwrap();
     let job = Job {
         scenario: &scenario,

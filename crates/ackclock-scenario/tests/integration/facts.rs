@@ -583,6 +583,9 @@ fn queues_limit_the_rate_as_they_state() {
     }
 }
 
+/// What packets of any kind may have in the ECN field.
+const ECN_FIELDS: [Ecn; 4] = [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s, Ecn::Marked];
+
 #[test]
 fn impairments_judge_the_packets_that_they_state() {
     for chosen in all::<ImpairmentKind>() {
@@ -592,7 +595,8 @@ fn impairments_judge_the_packets_that_they_state() {
         ] {
             let mut built: Box<dyn Impairment> = at_place(|place| chosen.build(place));
             let passes = (0..100_000).all(|number| {
-                let packet = Packet::new(kind, FlowId(0), number, 1500, Time::ZERO);
+                let mut packet = Packet::new(kind, FlowId(0), number, 1500, Time::ZERO);
+                packet.set_ecn(ECN_FIELDS[number as usize % ECN_FIELDS.len()]);
                 built.judge(Time::from_nanos(number * 1_000_000), &packet) == Verdict::Pass
             });
             let Some(states) = chosen.facts.applies_to else {
