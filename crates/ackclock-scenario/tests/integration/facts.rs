@@ -583,7 +583,7 @@ fn queues_limit_the_rate_as_they_state() {
     }
 }
 
-/// What packets of any kind may have in the ECN field.
+/// The ECN fields that packets may have.
 const ECN_FIELDS: [Ecn; 4] = [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s, Ecn::Marked];
 
 #[test]
