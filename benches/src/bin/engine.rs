@@ -33,12 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let topology = topology::build(&job);
     let (statistics, tables) = if trace {
         let log = PacketLog::new(&job, &topology);
-        let (statistics, mut tables, log) = leave(Run::simulate(&job, topology, log, &Unattended));
-        tables.push(("packets", log.into_table()));
-        (statistics, tables)
+        leave(Run::simulate(&job, topology, log, &Unattended))
     } else {
-        let (statistics, tables, _) = leave(Run::simulate(&job, topology, NoTrace, &Unattended));
-        (statistics, tables)
+        leave(Run::simulate(&job, topology, NoTrace, &Unattended))
     };
     if wants_digest {
         let digest = tables
@@ -60,8 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn leave<T>(outcome: SimulationOutcome<T>) -> (RunStatistics, Vec<(&'static str, Table)>, T) {
-    (outcome.statistics, outcome.tables, outcome.trace)
+fn leave<T>(outcome: SimulationOutcome<T>) -> (RunStatistics, Vec<(&'static str, Table)>) {
+    (outcome.statistics, outcome.tables)
 }
 
 /// Returns the peak resident memory that Linux reports of this program alone. The value that a

@@ -340,6 +340,12 @@ traffic = {{ kind = "bulk" }}
             let scenario = Scenario::from_tree(tree, &Traces).unwrap();
             Description { scenario, marks }
         }
+        /// True if an impairment may change the ECN field.
+        pub fn rewrites_ecn(&self) -> bool {
+            let hops = self.scenario.hops.iter();
+            hops.flat_map(|hop| &hop.impairments)
+                .any(|impairment| impairment.facts.rewrites_ecn != Some(false))
+        }
         pub fn network(&self) -> Network {
             let scenario = &self.scenario;
             let streams = Streams::new(scenario.seed, 0);

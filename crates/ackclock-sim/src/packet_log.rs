@@ -1,7 +1,4 @@
 //! The `packets` table: every step of every packet.
-//!
-//! A run has a hundred steps for each row of its other tables, so a step is kept as a record of 32
-//! bytes. Columns and words are made of the records at the end.
 
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
@@ -18,30 +15,8 @@ pub struct PacketLog {
     groups: Vec<String>,
     /// Group and instance of each flow.
     flows: Vec<(u32, u32)>,
-    /// The records, in blocks: memory of a block is given back when its rows have been made.
-    blocks: Vec<Vec<Record>>,
+    table: Table,
 }
-
-/// Records of a block: 2 MB.
-const BLOCK: usize = 1 << 16;
-
-/// A step of a packet.
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    at: Time,
-    sequence: u64,
-    flow: u32,
-    /// Number of the hop; [`AT_ENDPOINT`] at an endpoint.
-    hop: u32,
-    size: u16,
-    step: Step,
-    kind: PacketKind,
-}
-
-const _: () = assert!(size_of::<Record>() <= 32);
-
-/// Stands for an endpoint.
-const AT_ENDPOINT: u32 = u32::MAX;
 
 impl PacketLog {
     /// Makes a log without rows.
@@ -60,49 +35,15 @@ impl PacketLog {
                 .iter()
                 .map(|flow| (flow.group, flow.instance))
                 .collect(),
-            blocks: Vec::new(),
+            table: PacketRow::table(),
         }
     }
 
     /// Returns the rows.
-    pub fn into_table(mut self) -> Table {
-        let mut table = PacketRow::table();
-        for block in std::mem::take(&mut self.blocks) {
-            for records in block.chunks(TOGETHER) {
-                let rows: Vec<PacketRow<'_>> =
-                    records.iter().map(|record| self.row(record)).collect();
-                PacketRow::push_all(&rows, &mut table);
-            }
-        }
-        table
-    }
-
-    fn row(&self, record: &Record) -> PacketRow<'_> {
-        let (group, instance) = self.flows[record.flow as usize];
-        let hop = match record.hop {
-            AT_ENDPOINT => "",
-            hop => self
-                .hops
-                .get(hop as usize)
-                .map_or("(per flow)", String::as_str),
-        };
-        PacketRow {
-            point: self.labels.0,
-            replicate: self.labels.1,
-            time_s: record.at.as_seconds(),
-            event: record.step.name(),
-            hop,
-            flow: &self.groups[group as usize],
-            instance: instance.into(),
-            kind: kind_name(record.kind),
-            sequence: record.sequence as i64,
-            size_bytes: record.size.into(),
-        }
+    pub fn into_table(self) -> Table {
+        self.table
     }
 }
-
-/// Records whose rows are made together: they stay in the first cache.
-const TOGETHER: usize = 256;
 
 /// Returns the name of a kind in tables.
 fn kind_name(kind: PacketKind) -> &'static str {
@@ -125,20 +66,22 @@ impl Trace for PacketLog {
         packet: &Packet,
         _: &[SackBlock],
     ) {
-        if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {
-            self.blocks.push(Vec::with_capacity(BLOCK));
+        let (group, instance) = self.flows[packet.flow.0 as usize];
+        let hop = hop.map_or("", |hop| {
+            self.hops.get(hop).map_or("(per flow)", String::as_str)
+        });
+        PacketRow {
+            point: self.labels.0,
+            replicate: self.labels.1,
+            time_s: at.as_seconds(),
+            event: step.name(),
+            hop,
+            flow: &self.groups[group as usize],
+            instance: instance.into(),
+            kind: kind_name(packet.kind()),
+            sequence: packet.sequence as i64,
+            size_bytes: packet.size.into(),
         }
-        let record = Record {
-            at,
-            sequence: packet.sequence,
-            flow: packet.flow.0,
-            hop: hop.map_or(AT_ENDPOINT, |hop| hop as u32),
-            size: packet.size,
-            step,
-            kind: packet.kind(),
-        };
-        if let Some(block) = self.blocks.last_mut() {
-            block.push(record);
-        }
+        .push(&mut self.table);
     }
 }

@@ -18,15 +18,14 @@ use crate::media::{Channel, Media};
 use crate::samples::{Sampler, Snapshot};
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
-use ackclock_core::hop::Arrival;
-use ackclock_core::hop::Hop;
+use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::medium::Completion;
 use ackclock_core::observe::Context;
 use ackclock_core::packet::{PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_scenario::job::Job;
-use ackclock_spec::units::{Span, Time};
+use ackclock_spec::units::Time;
 use ahead::Clock;
 use leg::Leg;
 use windows::Windows;
@@ -58,10 +57,6 @@ impl Supervisor for Unattended {
 /// Events between two calls of the supervisor; or data packets, if a flow that has the network for
 /// itself needs hardly any event.
 const QUESTION_EVERY: u64 = 8192;
-
-/// Longest time from one horizon to the next: a run can be stopped only at a horizon. It doubles
-/// from one to the next while no data is sent, so that a century of silence takes few.
-const LONGEST_AHEAD: Span = Span::from_millis(1000);
 
 /// Counts of a finished run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -135,9 +130,6 @@ pub struct Run<T> {
     question_at: u64,
     /// Data packets at its last call.
     asked_packets: u64,
-    /// Data packets at the last horizon, and the longest time to the next.
-    sent_packets: u64,
-    ahead: Span,
     /// Flows that may fail.
     fallible: Vec<usize>,
     /// In boxes, so that the parts of the run that every packet needs stay together.
@@ -176,8 +168,6 @@ impl<T: Trace> Run<T> {
             statistics: RunStatistics::default(),
             question_at: QUESTION_EVERY,
             asked_packets: 0,
-            sent_packets: 0,
-            ahead: LONGEST_AHEAD,
             fallible,
         };
         run.events.keep_reach(run.windows.reach());
@@ -267,12 +257,7 @@ impl<T: Trace> Run<T> {
     /// Records a sample if one is due, and sets the next horizon.
     fn sample(&mut self, time: Time, end: Time, sampler: &mut Sampler) {
         let next = sampler.sample(time, self.snapshot(time, sampler.sampled_hops()));
-        self.ahead = match self.statistics.data_packets == self.sent_packets {
-            true => Span::from_nanos(self.ahead.as_nanos().saturating_mul(2)),
-            false => LONGEST_AHEAD,
-        };
-        self.sent_packets = self.statistics.data_packets;
-        let next = next.min(time + self.ahead);
+        let next = self.clock.next_horizon(next, self.statistics.data_packets);
         self.sampling
             .set(next, self.sampler_target(), &mut self.events);
         self.clock.horizon = if T::ON { Time::ZERO } else { next.min(end) };

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Most words that are compared one by one, which mostly is a comparison of lengths.
-const FEW: usize = 16;
-
 /// Words, each stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
@@ -40,15 +37,8 @@ impl Words {
 
     /// Returns the index of a word in `values`; appends the word if it is new.
     fn place(&mut self, word: &str) -> i32 {
-        let few = self.values.len() <= FEW;
-        let place = if few {
-            let place = self.values.iter().position(|other| other == word);
-            place.map(|place| place as i32)
-        } else {
-            self.places.get(word).copied()
-        };
-        if let Some(place) = place {
-            return place;
+        if let Some(place) = self.places.get(word) {
+            return *place;
         }
         let place = self.values.len() as i32;
         self.places.insert(word.into(), place);

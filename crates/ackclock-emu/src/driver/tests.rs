@@ -191,19 +191,19 @@ proptest! {
         prop_assert_eq!(jumping.losses(), sleeping.losses());
         prop_assert_eq!(jumping.inside(), engine.packets.live());
         prop_assert_eq!(jumping.take_table(), sleeping.take_table());
-        let rewrites = format!("{description:?}").contains("ecn_rewrite");
-        packets_keep_their_bytes(&sleeping, &record, &arrivals, left, rewrites)?;
+        let rewrites_ecn = description.rewrites_ecn();
+        packets_keep_their_bytes(&sleeping, &record, &arrivals, left, rewrites_ecn)?;
     }
 }
 
 /// Packets leave as they came, byte for byte, except for the mark, and as the record says. With
-/// `rewrites`, an impairment may set the ECN field to anything.
+/// `rewrites_ecn`, an impairment may set the ECN field to anything.
 fn packets_keep_their_bytes(
     driver: &Driver,
     record: &Chunk,
     arrivals: &[Coming],
     left: Left,
-    rewrites: bool,
+    rewrites_ecn: bool,
 ) -> Result<(), TestCaseError> {
     let departed: Vec<Decision> = record
         .decisions()
@@ -222,7 +222,7 @@ fn packets_keep_their_bytes(
             (decision.at, coming.flow, coming.direction.is_forward()),
         );
         let mut expected = coming.bytes.clone();
-        if rewrites {
+        if rewrites_ecn {
             ipv4::set_ecn(&mut expected, ipv4::ecn(bytes));
         } else if ipv4::ecn(bytes) == Ecn::Marked && ipv4::ecn(&expected) != Ecn::Marked {
             prop_assert!(
@@ -240,7 +240,7 @@ fn packets_keep_their_bytes(
         let ends = record
             .decisions()
             .filter(|decision| decision.packet == *packet && decision.outcome != Fate::Marked);
-        let one_copy = !rewrites && driver.inside() == 0 && ends.count() == 1;
+        let one_copy = !rewrites_ecn && driver.inside() == 0 && ends.count() == 1;
         let seen = departed
             .iter()
             .zip(&left)

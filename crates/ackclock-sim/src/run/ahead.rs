@@ -10,7 +10,11 @@ use super::{Run, Unattended};
 use crate::samples::Sampler;
 use crate::trace::Trace;
 use ackclock_core::hop::Hop;
-use ackclock_spec::units::Time;
+use ackclock_spec::units::{Span, Time};
+
+/// Longest time from one horizon to the next while data is sent. A run can be stopped only at a
+/// horizon.
+const LONGEST: Span = Span::from_millis(1000);
 
 /// The clock of a run, and how far the run works ahead of it.
 #[derive(Debug)]
@@ -22,6 +26,9 @@ pub(super) struct Clock {
     pub(super) horizon: Time,
     /// End of the window; never if the run has no windows.
     pub(super) window_end: Time,
+    /// Longest time to the next horizon, and data packets sent by the last.
+    longest: Span,
+    sent: u64,
 }
 
 impl Clock {
@@ -31,6 +38,8 @@ impl Clock {
             ahead: Time::ZERO,
             horizon: Time::ZERO,
             window_end: if windows { Time::ZERO } else { Time::NEVER },
+            longest: LONGEST,
+            sent: 0,
         }
     }
 
@@ -40,6 +49,18 @@ impl Clock {
         debug_assert!(now >= self.now, "time is monotone");
         self.now = now;
         self.ahead = now.max(self.horizon);
+    }
+
+    /// Returns the horizon after this one: the next sample, or an earlier time. The longest distance
+    /// doubles while no data is sent, so that a century of silence has few horizons.
+    pub(super) fn next_horizon(&mut self, sample: Time, sent: u64) -> Time {
+        self.longest = if sent == self.sent {
+            Span::from_nanos(self.longest.as_nanos().saturating_mul(2))
+        } else {
+            LONGEST
+        };
+        self.sent = sent;
+        sample.min(self.now + self.longest)
     }
 
     /// Returns the time up to which packets may be taken out of a hop.

@@ -8,5 +8,4 @@ mod control_states;
 mod determinism;
 mod echo;
 mod graph;
-mod packets;
 mod private;
