@@ -51,8 +51,8 @@ impl Clock {
         self.ahead = now.max(self.horizon);
     }
 
-    /// Returns the horizon after this one: the next sample, or an earlier time. The longest distance
-    /// doubles while no data is sent, so that a century of silence has few horizons.
+    /// Returns the horizon after this one: the next sample, or an earlier time. The longest
+    /// distance doubles while no data is sent, so that a century of silence has few horizons.
     pub(super) fn next_horizon(&mut self, sample: Time, sent: u64) -> Time {
         self.longest = if sent == self.sent {
             Span::from_nanos(self.longest.as_nanos().saturating_mul(2))
