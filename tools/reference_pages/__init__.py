@@ -38,7 +38,7 @@ INDEX: dict[str, dict[str, str]] = {
     "Describe a scenario": {
         "scenario": "All fields of a scenario: hops, flows, times and the sweep.",
         "presets": "Values of the TCP parameters in each preset, side by side.",
-        "transports": "TCP with all its parameters, UDP with and without a rate control.",
+        "transports": "TCP with all its parameters, UDP with and without a rate control, QUIC.",
         "traffic": "Sources of data: {labels}.",
         "sizes": "Distributions of transfer sizes.",
         "controls": "Congestion controls of TCP, with parameters and what each does at a loss.",

@@ -13,7 +13,7 @@ use ackclock_spec::registry::{Selection, StreamScope};
 use ackclock_spec::stated::Stated;
 use ackclock_spec::streams::Streams;
 use ackclock_spec::tree::to_tree;
-use ackclock_spec::units::{Bytes, Span, Time};
+use ackclock_spec::units::{Span, Time};
 
 /// Most hops on a route: a packet counts them in one byte, and an extra delay may be one more.
 const LONGEST_ROUTE: usize = 254;
@@ -304,7 +304,7 @@ pub(super) fn check_acknowledged<T>(
     route: &[T],
 ) -> Result<()> {
     let remedy = "is empty, but ACKs need a route; for example [\"return\"]";
-    let has_route = !transport.facts.answer_bytes.is_some() || !route.is_empty();
+    let has_route = transport.facts.answer_bytes == Stated::None || !route.is_empty();
     consistent(has_route, "return", &[(); 0], &["transport.kind"], remedy)
 }
 
@@ -322,7 +322,7 @@ pub(super) fn check_traffic(
         streams: &streams,
         name: "check",
     };
-    let mss = Bytes(transport.facts.mss_bytes.unwrap_or(1));
+    let mss = transport.facts.full_write();
     let source = traffic.build(TrafficContext { place, mss });
     let limited = source.transports() != Transports::Controlled;
     let remedy = "does not work over UDP without a rate control; choose traffic with a rate, add a \

@@ -8,7 +8,7 @@ use ackclock_core::endpoint::Sender;
 use ackclock_core::hop::Hop;
 use ackclock_core::observe::{FlowLosses, HopLosses};
 use ackclock_core::result::{FlowRow, HopRow, SampleRow, Table};
-use ackclock_core::transport::Tcp;
+use ackclock_core::transport::{Quic, Tcp};
 use ackclock_scenario::network::Instance;
 use ackclock_scenario::{FlowDescription, Instances, Scenario, Scope};
 use ackclock_spec::units::{Span, Time};
@@ -78,9 +78,13 @@ fn of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
         .count();
     let delayed = usize::from(flow.access_delay.high > Span::ZERO);
     let stops = (ways.count() + 2) * 4 + 8;
-    let sender = match flow.transport.parameters::<Tcp>() {
+    let (tcp, quic) = (
+        flow.transport.parameters::<Tcp>(),
+        flow.transport.parameters::<Quic>(),
+    );
+    let sender = match tcp {
         Some(_) => size_of::<Sender>(),
-        None => size_of::<Other>(),
+        None => size_of::<Other>() + quic.map_or(0, Quic::connection_bytes),
     };
     let flow = size_of::<Flow>() + sender + size_of::<Instance>() + size_of::<FlowLosses>();
     // The calendar holds at least one wake-up of the sender.

@@ -14,7 +14,6 @@ use ackclock_scenario::{FlowDescription, Scenario};
 use ackclock_spec::error::Error;
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;
-use ackclock_spec::units::Bytes;
 
 /// The parts of a run.
 #[derive(Debug)]
@@ -104,7 +103,7 @@ impl FlowBuilder<'_> {
         });
         let traffic = traffic.build(TrafficContext {
             place: place(&format!("{name}/traffic")),
-            mss: Bytes(transport.facts.mss_bytes.unwrap_or(1)),
+            mss: transport.facts.full_write(),
         });
         Flow::new(
             id,
@@ -126,6 +125,11 @@ mod tests {
 
     /// The scenario of one flow under a control.
     fn under(control: &str) -> Scenario {
+        over(&format!(r#"{{ kind = "tcp", control = {control} }}"#))
+    }
+
+    /// The scenario of one flow over a transport.
+    fn over(transport: &str) -> Scenario {
         let text = format!(
             r#"
 schema = 1
@@ -138,7 +142,7 @@ queue = {{ kind = "droptail", limit = "10 packets" }}
 name = "main"
 route = ["only"]
 return = ["only"]
-transport = {{ kind = "tcp", control = {control} }}
+transport = {transport}
 "#
         );
         Scenario::from_toml(&text, &[""; 0], &NoFiles).unwrap()
@@ -163,5 +167,17 @@ transport = {{ kind = "tcp", control = {control} }}
         assert_eq!(error.key(), "unsupported flows.main.transport.control.name");
         let sentence = error.sentence();
         assert!(sentence.contains("ackclock emulate only"), "{sentence}");
+    }
+
+    /// A page has no implementations, whatever their names.
+    #[test]
+    fn an_implementation_that_is_not_here_is_refused() {
+        for stack in ["quinn", "other"] {
+            let quic = format!(r#"{{ kind = "quic", stack = "{stack}", control = "cubic" }}"#);
+            let error = check(&over(&quic)).unwrap_err();
+            assert_eq!(error.key(), "unsupported flows.main.transport.stack");
+            let sentence = error.sentence();
+            assert!(sentence.contains("use ackclock simulate"), "{sentence}");
+        }
     }
 }

@@ -27,6 +27,19 @@ pub trait Files {
         let _ = (name, class);
         Err("Python does not run here".into())
     }
+
+    /// Returns the names of the implementations of transports that are here. They are not names of
+    /// files: a scenario chooses among those that its caller brings.
+    fn stacks(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Returns the implementation of a transport of that name, if it is here. Only the element that
+    /// asks for implementations knows the type of the value.
+    fn stack(&self, name: &str) -> Option<Box<dyn Any>> {
+        let _ = name;
+        None
+    }
 }
 
 /// Provides no files.
@@ -85,6 +98,14 @@ impl Files for Rationed<'_> {
 
     fn class(&self, name: &str, class: &str) -> std::result::Result<Box<dyn Any>, String> {
         self.files.class(name, class)
+    }
+
+    fn stacks(&self) -> &[&str] {
+        self.files.stacks()
+    }
+
+    fn stack(&self, name: &str) -> Option<Box<dyn Any>> {
+        self.files.stack(name)
     }
 }
 

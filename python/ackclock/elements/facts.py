@@ -83,8 +83,11 @@ def packet_bytes(flow: Tree) -> float:
 def control(flow: Tree) -> tuple[str, Facts]:
     """Returns name and facts of a flow's congestion or rate control; without one, no name.
 
-    The name is the one in tables: `kernel:bbr` for the kernel's control of that name.
+    The name is the one in tables: `kernel:bbr` for the kernel's control of that name, `quinn/cubic`
+    for the one of an implementation of QUIC, which states nothing.
     """
+    if isinstance((flow.get("transport") or {}).get("control"), str):
+        return str(transport(flow)[1]["control_name"] or ""), Facts()
     name, stated = _named_element(flow.get("transport") or {}, "control")
     return stated["title"] or name, stated
 

@@ -530,10 +530,10 @@ OF_EVEN_LOSS_ALONE = (
 
 def needs_tcp(path: FlowPath) -> str:
     """Returns the reason why a model of TCP does not apply; empty if it does."""
-    if path.sender.transport != "tcp":
-        return (
-            f"not TCP, but the rate control {path.control.name}" if path.control.name else "not TCP"
-        )
+    transport, control = path.sender.transport, path.control.name
+    if transport != "tcp":
+        name = f"the rate control {control}" if transport == "udp" else f"{transport} as {control}"
+        return f"not TCP, but {name}" if control else "not TCP"
     return unless(path.round_trip.base_s > 0, "no round-trip time without queueing")
 
 

@@ -34,6 +34,15 @@ pub struct TransportFacts {
     pub loss_recovery: Stated<LossRecovery>,
 }
 
+impl TransportFacts {
+    /// Returns what an application writes at once if nothing else is said: the payload of a full
+    /// packet. If that is not stated, it is 1200 bytes, the smallest datagram that every path of
+    /// QUIC carries (RFC 9000 section 14).
+    pub fn full_write(&self) -> Bytes {
+        Bytes(self.mss_bytes.unwrap_or(1200))
+    }
+}
+
 /// ECN of the packets of a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SentEcn {

@@ -3,6 +3,7 @@
 //!
 //! [`tcp`] is TCP, whose [endpoints](crate::endpoint) have a folder of their own. [`udp`] sends
 //! datagrams as the application writes them, or under a [rate control](crate::rate_control).
+//! [`quic`] is an implementation from outside, a [`stack`].
 //!
 //! The engine knows TCP, for speed. Every other transport makes two [`Endpoint`]s, so that it needs
 //! no change of the engine. It may come from another crate, chosen by [`Selection::of`].
@@ -18,9 +19,12 @@ use std::sync::Arc;
 
 pub mod endpoint;
 pub mod facts;
+pub mod quic;
+pub mod stack;
 pub mod tcp;
 pub mod udp;
 
+pub use quic::Quic;
 pub use tcp::Tcp;
 pub use udp::{PlainUdp, Udp};
 
@@ -73,8 +77,11 @@ impl Kind for TransportKind {
     type Facts = TransportFacts;
     const NAME: &'static str = "transport";
     const PLURAL: &'static str = "transports";
-    const ENTRIES: &'static [Entry<Self>] =
-        &[Entry::of_reading::<Tcp>(), Entry::of_reading::<Udp>()];
+    const ENTRIES: &'static [Entry<Self>] = &[
+        Entry::of_reading::<Tcp>(),
+        Entry::of_reading::<Udp>(),
+        Entry::of_optional::<Quic>(),
+    ];
 }
 
 /// Name in tables of the control of a transport; that of the transport if it has no control.

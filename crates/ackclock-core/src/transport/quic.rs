@@ -1,0 +1,188 @@
+//! QUIC: an implementation that others wrote, which runs as it is.
+
+use super::facts::TransportFacts;
+use super::stack::Stack;
+use super::{EndpointContext, Endpoints, LARGEST_PACKET, TransportKind};
+use ackclock_spec::error::{Code, Error};
+use ackclock_spec::prelude::*;
+use ackclock_spec::quantity::Segments;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Parameters.
+///
+/// The implementation decides everything else: when it sends, what it takes for lost, when it
+/// acknowledges. The sender opens the connection and sends on one unidirectional stream. No side
+/// closes an idle connection.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quic {
+    /// Implementation: `quinn`.
+    #[schemars(extend("examples" = ["quinn"]))]
+    pub stack: String,
+    /// Congestion control of the implementation. That of quinn: `cubic`, `new_reno` or `bbr`.
+    #[schemars(extend("examples" = ["cubic"]))]
+    pub control: String,
+    /// Protection of packets.
+    #[serde(default)]
+    pub crypto: Crypto,
+    /// True if it looks for larger packets than the first ones (RFC 8899).
+    #[serde(default = "yes")]
+    pub mtu_discovery: bool,
+    /// Most packets that it may hand over at once, as for segmentation offload. They enter the
+    /// first hop together.
+    #[serde(default = "single")]
+    pub trains: Segments,
+    /// Most data that the receiver permits to be on its way; by default that of quinn.
+    #[serde(default = "window")]
+    pub receive_window: Bytes,
+    /// IP and UDP headers on the wire, per packet.
+    #[serde(default = "header")]
+    pub header: Bytes,
+    /// Version of the implementation, which is filled in. If given, it must be that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// None in a build without implementations, which runs none.
+    #[serde(skip)]
+    #[schemars(skip)]
+    implementation: Option<Arc<dyn Stack>>,
+}
+
+/// Protection of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Crypto {
+    /// TLS 1.3. Its keys come from the system, so that bytes differ from run to run. Sizes and
+    /// times do not.
+    #[default]
+    Tls,
+    /// None. Packets are as long and not encrypted, the handshake is about as long. Runs are
+    /// faster, and their bytes repeat.
+    Null,
+}
+
+const fn yes() -> bool {
+    true
+}
+const fn single() -> Segments {
+    Segments(1)
+}
+const fn window() -> Bytes {
+    Bytes(1_250_000)
+}
+const fn header() -> Bytes {
+    Bytes(28) // IPv4 20, UDP 8
+}
+
+/// Most packets in a train: what Linux accepts in one call (`UDP_MAX_SEGMENTS`).
+const LONGEST_TRAIN: u32 = 64;
+/// The largest number that QUIC writes (RFC 9000 section 16).
+const LARGEST_NUMBER: u64 = (1 << 62) - 1;
+/// The longest datagram of QUIC here: no implementation finds a larger one by itself.
+const LONGEST_DATAGRAM: u64 = 1500;
+
+impl Element<TransportKind> for Quic {
+    const NAME: &'static str = "quic";
+    const LABEL: &'static str = "QUIC";
+    const SUMMARY: &'static str =
+        "Is an implementation of QUIC that others wrote, with a control of its own.";
+    const REFERENCE: &'static str = "RFC 9000";
+
+    fn check(&mut self, files: &dyn Files) -> Result<()> {
+        let trains = format!("is not between 1 and {LONGEST_TRAIN} packets");
+        let window = "is not between \"1 byte\" and 2^62 − 1 bytes; for example \"10 MB\"";
+        let most = LARGEST_PACKET - LONGEST_DATAGRAM;
+        let header = format!("is not at most {most} bytes; for example \"28 bytes\"");
+        every([
+            self.find(files),
+            in_range(
+                (1..=LONGEST_TRAIN).contains(&self.trains.0),
+                "trains",
+                &self.trains,
+                &trains,
+            ),
+            in_range(
+                (1..=LARGEST_NUMBER).contains(&self.receive_window.0),
+                "receive_window",
+                &self.receive_window,
+                window,
+            ),
+            in_range(self.header.0 <= most, "header", &self.header, &header),
+        ])
+    }
+
+    /// They do not depend on whether the implementation is there.
+    fn facts(&self) -> TransportFacts {
+        TransportFacts {
+            control_name: Stated::Some(format!("{}/{}", self.stack, self.control)),
+            reliable: Some(true),
+            handshake: Some(true),
+            ..TransportFacts::default() // unknown
+        }
+    }
+}
+
+impl Factory<TransportKind> for Quic {
+    fn build(&self, context: EndpointContext<'_>) -> Endpoints {
+        let Some(stack) = &self.implementation else {
+            unreachable!("the simulator refuses what the engine cannot make");
+        };
+        let [sender, receiver] = stack.connect(self, context.place);
+        Endpoints::Other { sender, receiver }
+    }
+
+    fn refusal(&self) -> Option<Error> {
+        if self.implementation.is_some() {
+            return None;
+        }
+        let remedy = "does not run here; use ackclock simulate";
+        Some(Error::new("stack", &json!(self.stack), remedy).coded(Code::Unsupported))
+    }
+}
+
+impl Quic {
+    /// Finds the implementation. Refuses an unknown name, a control that it lacks, and another
+    /// version than its own.
+    fn find(&mut self, files: &dyn Files) -> Result<()> {
+        let names = files.stacks();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let stack = files.stack(&self.stack);
+        let stack = stack.and_then(|stack| stack.downcast::<Arc<dyn Stack>>().ok());
+        let Some(stack) = stack else {
+            let names = names.iter().copied();
+            return Err(Error::unknown_name(
+                "stack",
+                &json!(self.stack),
+                "stack",
+                names,
+            ));
+        };
+        let controls = stack.controls();
+        if !controls.contains(&self.control.as_str()) {
+            let (control, noun) = (json!(self.control), format!("control of {}", self.stack));
+            let names = controls.iter().copied();
+            return Err(Error::unknown_name("control", &control, &noun, names));
+        }
+        let actual = stack.version();
+        if let Some(expected) = &self.version
+            && *expected != actual
+        {
+            let remedy = format!(
+                "differs from the version here, \"{actual}\"; remove it to accept that one"
+            );
+            return Err(Error::new("version", &json!(expected), &remedy).coded(Code::File));
+        }
+        self.version = Some(actual);
+        self.implementation = Some(*stack);
+        Ok(())
+    }
+
+    /// Returns the bytes of memory that both sides of a connection take at least; 0 if nothing here
+    /// can make them.
+    pub fn connection_bytes(&self) -> usize {
+        let stack = self.implementation.as_ref();
+        stack.map_or(0, |stack| stack.connection_bytes())
+    }
+}

@@ -1,0 +1,19 @@
+//! Implementations of transports that come from outside of the engine and run in it as they are.
+
+use super::endpoint::Endpoint;
+use super::quic::Quic;
+use ackclock_spec::registry::StreamScope;
+use std::fmt::Debug;
+
+/// An implementation of a transport. [`Files::stack`](ackclock_spec::files::Files::stack) returns
+/// an `Arc<dyn Stack>`.
+pub trait Stack: Debug + Send + Sync {
+    /// Returns its name and version.
+    fn version(&self) -> String;
+    /// Returns the names of its own congestion controls.
+    fn controls(&self) -> &[&str];
+    /// Returns the bytes of memory that both sides of a connection take at least.
+    fn connection_bytes(&self) -> usize;
+    /// Makes both sides of a connection, the sender first. They draw from streams of `place` alone.
+    fn connect(&self, quic: &Quic, place: StreamScope<'_>) -> [Box<dyn Endpoint>; 2];
+}

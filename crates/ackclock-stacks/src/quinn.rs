@@ -1,0 +1,163 @@
+//! quinn-proto, the state machine of quinn, as it is: MTU discovery, pacing and controls are its
+//! own, its defaults stay.
+//!
+//! It wants a wall clock and randomness. Time is that of the run, added to an instant that nobody
+//! sees. Randomness comes from streams of the flow (`seeds.rs`) as far as it can be given: the keys
+//! of TLS (`tls.rs`) and the offset of the cycle of its BBR cannot. Neither changes a size or a
+//! time. Without encryption (`null.rs`) bytes repeat, too.
+//!
+//! Connections do not time out, since nobody would open them again; and the server gives no token
+//! for a later connection (NEW_TOKEN), whose content would come from the system.
+
+use crate::guard::Guarded;
+use ackclock_core::transport::endpoint::Endpoint;
+use ackclock_core::transport::quic::{Crypto, Quic};
+use ackclock_core::transport::stack::Stack;
+use ackclock_spec::registry::StreamScope;
+use connection::Machine;
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::{
+    ClientConfig, Endpoint as QuinnEndpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig,
+    TransportConfig, VarInt, crypto,
+};
+use seeds::Seeds;
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+use watch::{Seen, Watching};
+
+mod connection;
+mod null;
+mod seeds;
+mod sides;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod watch;
+
+/// The version in `Cargo.toml`.
+const VERSION: &str = "quinn-proto 0.11.19";
+const CONTROLS: &[&str] = &["cubic", "new_reno", "bbr"];
+/// Both sides of a connection take 108 kB after the handshake with TLS (measured with 200 of them);
+/// without, they take half of it.
+const CONNECTION_BYTES: usize = 54_000;
+/// Data that waits for a window or for an acknowledgement, in receive windows: quinn's default.
+const SEND_WINDOWS: u64 = 8;
+
+/// Returns the stack. All runs of the process share it.
+pub fn stack() -> Arc<dyn Stack> {
+    static STACK: LazyLock<Arc<Quinn>> = LazyLock::new(|| Arc::new(Quinn::new()));
+    Arc::clone(&STACK) as Arc<dyn Stack>
+}
+
+struct Quinn {
+    /// The instant that is time zero of every run.
+    base: Instant,
+    tls: tls::Tls,
+}
+
+impl std::fmt::Debug for Quinn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(VERSION)
+    }
+}
+
+impl Quinn {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "quinn can make no instant itself; only differences from it are used"
+    )]
+    fn new() -> Self {
+        Quinn {
+            base: Instant::now(),
+            tls: tls::Tls::new().expect("the certificate in the repository is valid"),
+        }
+    }
+
+    fn client(&self, quic: &Quic, seeds: &mut Seeds, seen: &Seen) -> ClientConfig {
+        let crypto: Arc<dyn crypto::ClientConfig> = match quic.crypto {
+            Crypto::Tls => Arc::clone(&self.tls.client) as _,
+            Crypto::Null => Arc::new(null::Null),
+        };
+        let mut client = ClientConfig::new(crypto);
+        client
+            .transport_config(Arc::new(transport(quic, seen)))
+            .token_store(Arc::new(quinn_proto::NoneTokenStore))
+            .initial_dst_cid_provider(seeds.first_destination());
+        client
+    }
+
+    fn server(&self, quic: &Quic, seeds: &mut Seeds) -> ServerConfig {
+        let crypto: Arc<dyn crypto::ServerConfig> = match quic.crypto {
+            Crypto::Tls => Arc::clone(&self.tls.server) as _,
+            Crypto::Null => Arc::new(null::Null),
+        };
+        let mut server = ServerConfig::new(crypto, seeds.token_key());
+        server
+            .transport_config(Arc::new(transport(quic, &Seen::default())))
+            .time_source(Arc::new(tls::Fixed));
+        server.validation_token.sent(0);
+        server
+    }
+
+    /// Makes both sides, whose endpoints are configured as `adjust` leaves it.
+    fn pair(
+        &self,
+        quic: &Quic,
+        place: StreamScope<'_>,
+        adjust: impl Fn(&mut EndpointConfig),
+    ) -> [Box<dyn Endpoint>; 2] {
+        let StreamScope { streams, name } = place;
+        let seeds = |side| Seeds::new(streams.stream(&format!("{name}/{side}")));
+        let machine = |mut seeds: Seeds, server| {
+            let mut config = EndpointConfig::new(seeds.reset_key());
+            config.rng_seed(Some(seeds.bytes()));
+            config.cid_generator(seeds.connection_ids());
+            adjust(&mut config);
+            let allows_discovery = quic.mtu_discovery;
+            let endpoint = QuinnEndpoint::new(Arc::new(config), server, allows_discovery, None);
+            Machine::new(self.base, endpoint, quic)
+        };
+        let (seen, mut of_sender, mut of_receiver) =
+            (Seen::default(), seeds("sender"), seeds("receiver"));
+        let client = self.client(quic, &mut of_sender, &seen);
+        let server = self.server(quic, &mut of_receiver);
+        let sender = sides::Sender::new(machine(of_sender, None), client, seen);
+        let receiver = sides::Receiver::new(machine(of_receiver, Some(Arc::new(server))));
+        [
+            Box::new(Guarded::new(sender)),
+            Box::new(Guarded::new(receiver)),
+        ]
+    }
+}
+
+impl Stack for Quinn {
+    fn version(&self) -> String {
+        VERSION.into()
+    }
+    fn controls(&self) -> &[&str] {
+        CONTROLS
+    }
+    fn connection_bytes(&self) -> usize {
+        CONNECTION_BYTES
+    }
+    fn connect(&self, quic: &Quic, place: StreamScope<'_>) -> [Box<dyn Endpoint>; 2] {
+        self.pair(quic, place, |_| ())
+    }
+}
+
+fn transport(quic: &Quic, seen: &Seen) -> TransportConfig {
+    let window = VarInt::from_u64(quic.receive_window.0).unwrap_or(VarInt::MAX);
+    let control: Arc<dyn ControllerFactory + Send + Sync> = match quic.control.as_str() {
+        "new_reno" => Arc::new(Watching(Arc::new(NewRenoConfig::default()), seen.clone())),
+        "bbr" => Arc::new(Watching(Arc::new(BbrConfig::default()), seen.clone())),
+        _ => Arc::new(Watching(Arc::new(CubicConfig::default()), seen.clone())),
+    };
+    let mut config = TransportConfig::default();
+    config
+        .max_idle_timeout(None)
+        .stream_receive_window(window)
+        .send_window(quic.receive_window.0.saturating_mul(SEND_WINDOWS))
+        .mtu_discovery_config(quic.mtu_discovery.then(MtuDiscoveryConfig::default))
+        .congestion_controller_factory(control);
+    config
+}

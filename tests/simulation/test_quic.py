@@ -1,0 +1,115 @@
+"""quinn in simulations: its rows, what is known of it, and what does not run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock import Result, Scenario, emulate, predict, simulate
+from ackclock.elements import facts
+from ackclock.models import MODELS
+from ackclock.result.flows import control_of
+
+from ..refusals import refused
+from .paths import Tree, flow, path, scenario, tcp
+
+pytestmark = pytest.mark.slow
+
+VERSION = "quinn-proto 0.11.19"
+
+
+def quic(control: str = "cubic", **parameters: object) -> Tree:
+    return {"kind": "quic", "stack": "quinn", "control": control} | parameters
+
+
+def beside(**more: object) -> Scenario:
+    """Returns a scenario of one flow of quinn and one of TCP on 10 Mbit/s and 40 ms."""
+    flows = [flow(quic(), "quic", **more), flow(tcp("cubic", "linux"), "tcp")]
+    return scenario(path("10 Mbit/s", "20 ms", "33 packets"), flows, "4 s", replicates=2)
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return simulate(beside())
+
+
+def rows(result: Result, table: str) -> list[dict[str, Any]]:
+    return [row for row in result.tables[table].to_pylist() if row["flow"] == "quic"]
+
+
+def test_a_row_has_what_is_known_and_leaves_the_rest_empty(result: Result) -> None:
+    for row in rows(result, "flows"):
+        assert row["control"] == "quinn/cubic"
+        assert row["delivered_bytes"] > 1e6
+        assert row["sent_packets"] > row["delivered_bytes"] / 1452
+        # Propagation both ways, and a packet of 1200 bytes out; none waits longer than the queue.
+        assert 0.040 + 1200 * 8 / 10e6 <= row["rtt_min_s"] <= row["rtt_mean_s"] <= row["rtt_max_s"]
+        assert row["rtt_mean_s"] < 0.040 + 35 * 1500 * 8 / 10e6 + 0.025  # and the delayed ACK
+        assert row["lost_packets"] == row["dropped_packets"] > 0
+        for unknown in ("retransmitted_packets", "fast_retransmits", "spurious_losses"):
+            assert row[unknown] is None
+    windows = [row["cwnd_bytes"] for row in rows(result, "samples") if row["time_s"] > 0.5]
+    assert min(windows) > 2 * 1200
+    thresholds = {row["ssthresh_bytes"] for row in rows(result, "samples")}
+    assert any(threshold > 0 for threshold in thresholds)
+
+
+def test_the_version_is_part_of_the_result(result: Result) -> None:
+    [point] = result.points
+    assert point["scenario"]["flows"][0]["transport"]["version"] == VERSION
+
+
+def test_the_threads_do_not_matter(result: Result) -> None:
+    for threads in (1, 2):
+        again = simulate(beside(), threads=threads)
+        for name, table in result.tables.items():
+            assert again.tables[name].equals(table), name
+
+
+def test_nothing_is_known_but_its_name_and_that_all_data_arrives(result: Result) -> None:
+    [point] = result.points
+    described = point["scenario"]["flows"][0]
+    name, stated = facts.control(described)
+    assert (name, control_of(described)) == ("quinn/cubic", "quinn/cubic")
+    assert stated == {}
+    transport, stated = facts.transport(described)
+    assert (transport, stated["reliable"], stated["handshake"]) == ("quic", True, True)
+    assert (stated["congestion_window"], stated["mss_bytes"], stated["sent_ecn"]) == (None,) * 3
+
+
+def test_no_model_applies_and_each_says_why() -> None:
+    alone = scenario(path("10 Mbit/s", "20 ms", "33 packets"), [flow(quic())], "4 s")
+    table = predict(alone).tables["predictions"].to_pylist()
+    of_flow = [row for row in table if row["flow"] == "main"]
+    assert {row["model"] for row in of_flow} <= {model.name for model in MODELS}
+    assert of_flow
+    assert {row["verdict"] for row in of_flow} == {"does not apply"}
+    assert all(row["note"] for row in of_flow)
+
+
+def test_an_emulation_refuses_it(tmp_path: Path) -> None:
+    with refused("unsupported", "flows.quic.transport.kind", "ackclock simulate"):
+        emulate(beside(), tmp_path / "emulated")
+
+
+def test_a_transfer_ends_and_a_flow_that_stops_is_silent() -> None:
+    transfer = simulate(beside(traffic={"kind": "transfer", "size": "100 kB"}))
+    for row in rows(transfer, "flows"):
+        assert row["delivered_bytes"] == 100_000
+        # A round trip for the handshake, and at least two for ten packets, then twice as many.
+        assert 0.1 < row["completion_time_s"] < 1.0
+    stopped = simulate(beside(stop="2 s"))
+    sent = {row["time_s"]: row["sent_packets"] for row in rows(stopped, "samples")}
+    assert sent[4.0] == sent[2.1] > 0
+
+
+@pytest.mark.parametrize("control", ["cubic", "new_reno", "bbr"])
+@pytest.mark.parametrize("crypto", ["tls", "null"])
+def test_each_control_fills_the_path(control: str, crypto: str) -> None:
+    flows = [flow(quic(control, crypto=crypto, trains="10 packets"))]
+    alone = scenario(path("10 Mbit/s", "20 ms", "67 packets"), flows, "5 s", warmup="1 s")
+    [row] = simulate(alone).tables["flows"].to_pylist()
+    # Headers take about 60 of 1480 bytes; a control that is in order keeps the link busy.
+    assert 0.8 * 10e6 < row["goodput_bit_per_s"] < 10e6 * 1420 / 1480
