@@ -16,7 +16,7 @@ import pytest
 
 from ackclock import Result, simulate
 
-from .paths import Tree, flow, hop, scenario, tcp
+from .paths import Tree, flow, hop, scenario, tcp, udp
 from .rows import column
 
 INSTCAP: Tree = {"kind": "instcap"}
@@ -157,3 +157,92 @@ def test_sessions_share_what_is_fed_back() -> None:
     packet = 500 * 8 / (400 - 40)  # at either end of what is measured
     assert goodput == pytest.approx(np.array([400_000, 400_000]), abs=2 * packet)
     assert column(result, "flows", "dropped_packets").sum() == 0
+
+
+CELL_BYTES, CELLS_PER_MESSAGE = 53, 32
+PEAK, INITIAL, LEAST = 100_000.0, 30_000.0, 8_000.0
+#: The link's rate in bytes per second, from these times on.
+STEPS = ((0.0, 20_000.0), (2.0, 90_000.0), (6.0, 40_000.0), (7.0, 90_000.0))
+#: The source has nothing to send from the first to the second.
+PAUSE_S, RESUME_S, END_S = 8.0, 10.0, 12.0
+
+
+def fed_back(time_s: float, period_s: float, delay_s: float) -> float:
+    """Returns the mean rate in the last period that ended at least a delay ago."""
+    number = int((time_s - delay_s) / period_s + 1e-9)
+    if number < 1:
+        return INITIAL
+    begin, end = (number - 1) * period_s, number * period_s
+    times = [*(from_s for from_s, _ in STEPS), float("inf")]
+    sent = sum(
+        rate * max(0.0, min(end, until) - max(begin, from_s))
+        for (from_s, rate), until in zip(STEPS, times[1:], strict=True)
+    )
+    return sent / period_s
+
+
+def cells_of_a_source(decrease: float | None, period_s: float, delay_s: float) -> list[float]:
+    """Returns when each cell of a busy source has been sent, by the rules of TM 4.0, one by one."""
+    allowed, now, last_message, since = INITIAL, 0.0, float("-inf"), CELLS_PER_MESSAGE
+    returning: list[tuple[float, float]] = []
+    sent = []
+    while now < END_S:
+        if PAUSE_S <= now < RESUME_S:
+            now = RESUME_S
+        while returning and returning[0][0] <= now:
+            back, carried = returning.pop(0)
+            rate = fed_back(back, period_s, delay_s)
+            if decrease is not None and carried > rate:
+                allowed *= 1 - decrease
+            else:
+                allowed = min(allowed + PEAK / 16, PEAK)
+            if decrease is None:
+                allowed = min(allowed, rate)
+            allowed = max(allowed, LEAST)
+        is_message = since >= CELLS_PER_MESSAGE or (since >= 2 and now - last_message >= 0.1)
+        if is_message:
+            if now - last_message > 0.5:
+                allowed = min(allowed, INITIAL)
+            returning.append((now + delay_s, allowed))
+            last_message, since = now, 0
+        since += 1
+        now += CELL_BYTES / allowed
+        sent.append(now)
+    return sent
+
+
+@pytest.mark.parametrize("decrease", [None, 0.125])
+def test_an_abr_source_keeps_the_rules_cell_by_cell(decrease: float | None) -> None:
+    source = {"peak_rate": "100 kB/s"} | ({"decrease_factor": decrease} if decrease else {})
+    follower = {
+        "kind": "feedback", "from": "out", "algorithm": INSTCAP, "source": source,
+        "initial_rate": "30 kB/s", "minimum_rate": "8 kB/s",
+    } | MEASURED  # fmt: skip
+    link = {
+        "kind": "scheduled",
+        "steps": [
+            {"from": f"{from_s} s", "rate": f"{rate / 1000:g} kB/s"} for from_s, rate in STEPS
+        ],
+    }
+    busy = {"kind": "cbr", "rate": "100 kB/s"}
+    cells = [
+        flow(udp(f"{CELL_BYTES} bytes"), name, route=["host", "out"], traffic=busy, **times)
+        for name, times in (
+            ("before", {"stop": f"{PAUSE_S:g} s"}),
+            ("after", {"start": f"{RESUME_S:g} s"}),
+        )
+    ]
+    hops = [
+        hop("host", follower, "0 s", "2 packets"),
+        hop("out", link, "0 s"),
+        hop("back", "1 Gbit/s", "0 s"),
+    ]
+    result = simulate(scenario(hops, cells, f"{END_S:g} s", sample_interval="50 ms"))
+    time_s, served = (
+        column(result, "hops", name, hop="host") for name in ("time_s", "served_bytes")
+    )
+    sent = np.array(cells_of_a_source(decrease, 0.03, 0.2))
+    expected = np.searchsorted(sent, time_s, side="right") * CELL_BYTES
+    # Three cells still wait when the source pauses.
+    assert np.abs(served - expected).max() <= 4 * CELL_BYTES
+    assert np.isnan(column(result, "hops", "rate_bit_per_s", hop="host")).all()

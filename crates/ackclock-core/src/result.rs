@@ -354,7 +354,8 @@ rows! {
         drops_retries: i64,
         /// Packets marked (CE).
         marks: i64,
-        /// Rate of the link. Rate and capacity are unknown if the hop contends for a medium.
+        /// Rate of the link. Rate and capacity are unknown if the hop contends for a medium, or
+        /// follows feedback by the rules of an ABR source.
         rate_bit_per_s: f64,
         /// Bytes that the link could have sent: the integral of its rate. A packet on a feedback
         /// link is served at the rate at which it began. Unknown from the first sampling interval

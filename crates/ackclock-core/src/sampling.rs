@@ -83,7 +83,7 @@ const MOST_CHANGES: u64 = 100_000;
 struct Metered {
     name: String,
     /// A second instance of the link, because the link itself may be asked only about the future.
-    /// `None` if the rate depends on other contenders.
+    /// `None` if the rate depends on what is served, here or by other contenders.
     meter: Option<Box<dyn Link>>,
     /// Bytes that the link could have sent up to `until`, NaN if unknown. It is summed here, since
     /// the link would compute a mean since the start from the start each time.

@@ -36,7 +36,8 @@ pub struct Network {
     /// The name of each shared hop.
     pub shared: Vec<String>,
     /// A second instance of each shared hop's link with the same realisation, since the link itself
-    /// may be asked only about the future. `None` if the hop contends for a medium.
+    /// may be asked only about the future. Its rate may not depend on what is served: `None` for an
+    /// ABR source, and for a hop that contends for a medium.
     pub meters: Vec<Option<Box<dyn Link>>>,
     /// The media in the scenario's order.
     pub media: Vec<SharedMedium>,
@@ -144,8 +145,8 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
             if let Some(hop) = network.hops.last_mut() {
                 hop.keep_excess();
             }
-            let contends = description.link.facts.contends.is_some();
-            let meter = (!contends).then(|| build_link(scenario, description, streams, &place));
+            let is_metered = description.link.facts.has_rate_of_time();
+            let meter = is_metered.then(|| build_link(scenario, description, streams, &place));
             network.meters.push(meter);
         }
     }

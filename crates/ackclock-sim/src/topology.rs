@@ -23,7 +23,8 @@ pub struct Topology {
     /// The name of each shared hop.
     pub shared: Vec<String>,
     /// A second instance of each shared hop's link with the same realisation, since the link itself
-    /// may be asked only about the future. `None` if the hop contends for a medium.
+    /// may be asked only about the future. Its rate may not depend on what is served: `None` for an
+    /// ABR source, and for a hop that contends for a medium.
     pub meters: Vec<Option<Box<dyn Link>>>,
     /// The scenario's media.
     pub media: Vec<SharedMedium>,

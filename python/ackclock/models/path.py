@@ -146,11 +146,13 @@ class Feedback(NamedTuple):
         algorithm: Name of the algorithm that turns measurements into a rate.
         lag_s: Time from the beginning of a measurement until the host uses it.
         share: Share of the rate that the host may use.
+        jumps: True if the host takes a rate at once; False if its rate rises or falls to it.
     """
 
     algorithm: str
     lag_s: float
     share: float
+    jumps: bool = True
 
 
 class PathModel(NamedTuple):

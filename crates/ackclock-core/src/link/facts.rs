@@ -57,9 +57,19 @@ pub struct FeedbackFacts {
     pub share: f64,
     /// Lowest rate, in bit/s.
     pub lowest_bit_per_s: u64,
+    /// True if the link takes the rate fed back at once; false if it rises or falls to it by what
+    /// its own packets bring back.
+    pub jumps: bool,
 }
 
 impl LinkFacts {
+    /// True if the rate is a function of the link's own stream and of time alone. Otherwise a
+    /// second instance, which serves no packets, has another rate.
+    pub fn has_rate_of_time(&self) -> bool {
+        let jumps = self.feedback.some().is_none_or(|feedback| feedback.jumps);
+        jumps && !self.contends.is_some()
+    }
+
     /// Returns the facts of a hop's own link, of whose rate nothing is known but whether it varies.
     pub(super) const fn own(varies: bool) -> Self {
         LinkFacts {

@@ -15,8 +15,11 @@
 //! The measured link is another instance of the hop's link, with the same realisation, which serves
 //! no packets. So the rate of this link is a function of time like any other's. It needs no
 //! packets, no events and no order between the two hops. The model leaves out control packets that
-//! are lost or wait in a queue, and the slow rise of the rate of ABR sources. It measures the
-//! capacity of the link, whoever uses it.
+//! are lost or wait in a queue. It measures the capacity of the link, whoever uses it.
+//!
+//! By default the rate jumps to the one fed back. With `source` it follows by the rules of a source
+//! of ATM's ABR service ([`abr_source`]), whose control packets are among those that it sends. Then
+//! the rate depends on what this link has sent, too. Tables have neither rate nor capacity of it.
 //!
 //! The source of the renewal model of TCP over ABR, S(t) = R(t − Δ), has `delay = "0 s"` and a
 //! period of one round trip. Its measured link changes at multiples of the round trip.
@@ -25,12 +28,15 @@ use super::facts::{FeedbackFacts, LinkFacts};
 use super::piecewise::{WORK_PER_BYTE, mean_of};
 use super::{Link, LinkContext, LinkKind};
 use crate::feedback::{FeedbackAlgorithm, FeedbackKind};
+use abr_source::{AbrSource, Allowed, Bounds};
 use ackclock_spec::error::both;
 use ackclock_spec::prelude::*;
 use ackclock_spec::registry::{Selection, choose};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+
+pub mod abr_source;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +53,13 @@ use std::collections::VecDeque;
     "delay": "200 ms",
     "period": "30 ms",
     "sessions": 2
+}))]
+#[schemars(example = json!({
+    "from": "bottleneck",
+    "algorithm": { "kind": "instcap" },
+    "delay": "200 ms",
+    "period": "30 ms",
+    "source": { "peak_rate": "800 kbit/s" }
 }))]
 pub struct Feedback {
     /// Name of the hop whose link is measured: a shared hop whose link is not a feedback link.
@@ -68,17 +81,20 @@ pub struct Feedback {
     pub sessions: u32,
     /// Share of the rate that is asked for, between 0 and 1. Less than 1 leaves the bottleneck room
     /// to empty its queue. The overhead of ATM cells (48/53) does not belong here: where cells fill
-    /// both links, as with ABR, it is a factor on the result.
+    /// both links, as with ABR, it is a factor on the result, or both have the queue `cells`.
     #[serde(default = "all")]
     pub target_utilisation: Probability,
     /// Lowest rate: ABR's minimum cell rate. A link whose rate fell to zero would not even learn
     /// that it may send again.
     #[serde(default = "minimum_rate")]
     pub minimum_rate: BitRate,
-    /// Rate before the first feedback; by default, the session's share of the initial rate of the
-    /// measured link.
+    /// Rate before the first feedback, and of a `source` after a pause: ABR's initial cell rate. By
+    /// default, the session's share of the initial rate of the measured link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rate: Option<BitRate>,
+    /// Rules by which the rate follows the one fed back; by default, it jumps to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<AbrSource>,
     #[serde(skip)]
     chosen: Option<Selection<FeedbackKind>>,
 }
@@ -110,7 +126,11 @@ impl Element<LinkKind> for Feedback {
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let chosen = choose::<FeedbackKind>(&self.algorithm, files);
         let chosen = chosen.map_err(|error| error.within("algorithm"));
+        let source = self.source.as_ref().map_or(Ok(()), |source| {
+            source.check(self.minimum_rate, self.initial_rate)
+        });
         let checks = every([
+            source.map_err(|error| error.within("source")),
             in_range(
                 self.period >= SHORTEST_PERIOD,
                 "period",
@@ -140,6 +160,7 @@ impl Element<LinkKind> for Feedback {
             lag_s: self.delay.as_seconds() + self.period.as_seconds(),
             share: self.target_utilisation.get() / f64::from(self.sessions),
             lowest_bit_per_s: self.minimum_rate.as_bit_per_s(),
+            jumps: self.source.is_none(),
         });
         LinkFacts {
             measures: Stated::Some(self.from.clone()),
@@ -166,10 +187,19 @@ impl Factory<LinkKind> for Feedback {
             taken: 0,
             fed_back: BitRate::ZERO,
         };
-        Box::new(FeedbackLink {
-            parameters: self.clone(),
+        let bounds = Bounds {
+            lowest: self.minimum_rate,
             initial,
-            measurements: RefCell::new(measurements),
+            round_trip: self.delay,
+        };
+        let allowed = |source: AbrSource| Allowed::new(source, bounds);
+        Box::new(FeedbackLink {
+            fed_back: FedBack {
+                parameters: self.clone(),
+                initial,
+                measurements: RefCell::new(measurements),
+            },
+            allowed: self.source.clone().map(allowed),
             last_finish: Time::NEVER,
             owed: 0,
             excess: None,
@@ -217,12 +247,44 @@ impl Measurements {
     }
 }
 
+/// The session's part of the rate fed back, as a function of time.
 #[derive(Debug)]
-struct FeedbackLink {
+struct FedBack {
     parameters: Feedback,
     initial: BitRate,
     /// In a cell, because asking for the rate also advances the measurements.
     measurements: RefCell<Measurements>,
+}
+
+impl FedBack {
+    /// Returns the rate that is known at a moment.
+    fn at(&self, at: Time) -> BitRate {
+        match self.arrived(at) {
+            0 => self.initial,
+            number => {
+                let fed_back = self.measurements.borrow_mut().after(number);
+                self.parameters.part(fed_back)
+            }
+        }
+    }
+
+    /// Returns the number of measurements known at that moment.
+    fn arrived(&self, at: Time) -> u64 {
+        at.since(Time::ZERO + self.parameters.delay).as_nanos() / self.parameters.period.as_nanos()
+    }
+
+    /// Returns the next time after `at` at which the rate may change.
+    fn next_change(&self, at: Time) -> Time {
+        let Feedback { delay, period, .. } = self.parameters;
+        Time::ZERO + delay + period * (self.arrived(at) + 1)
+    }
+}
+
+#[derive(Debug)]
+struct FeedbackLink {
+    fed_back: FedBack,
+    /// The rate of an ABR source, which does not jump to the rate fed back.
+    allowed: Option<Allowed>,
     last_finish: Time,
     /// Work left at `last_finish`: less than a nanosecond's.
     owed: u64,
@@ -278,22 +340,25 @@ impl FeedbackLink {
 
     /// Returns the next time after `at` at which the rate may change.
     fn next_change(&self, at: Time) -> Time {
-        let Feedback { delay, period, .. } = self.parameters;
-        Time::ZERO + delay + period * (self.measurements(at) + 1)
+        match &self.allowed {
+            Some(allowed) => allowed.next_change(at),
+            None => self.fed_back.next_change(at),
+        }
     }
 
-    /// Returns the number of measurements known at that moment.
-    fn measurements(&self, at: Time) -> u64 {
-        at.since(Time::ZERO + self.parameters.delay).as_nanos() / self.parameters.period.as_nanos()
+    /// Begins a service at `start` and returns its rate.
+    fn begin(&mut self, start: Time) -> BitRate {
+        match &mut self.allowed {
+            Some(allowed) => allowed.begin(start, |at| self.fed_back.at(at)),
+            None => self.fed_back.at(start),
+        }
     }
 
-    fn after(&self, number: u64) -> BitRate {
-        match number {
-            0 => self.initial,
-            _ => {
-                let fed_back = self.measurements.borrow_mut().after(number);
-                self.parameters.part(fed_back)
-            }
+    /// Records a service at a rate.
+    fn note_sent(&mut self, rate: BitRate, (start, finish): (Time, Time), size: Bytes) {
+        match &mut self.allowed {
+            Some(allowed) => allowed.note_sent(rate, (start, finish), size),
+            None => self.note_held(rate, start, finish),
         }
     }
 }
@@ -305,12 +370,12 @@ impl Link for FeedbackLink {
         } else {
             0
         };
-        let held = self.rate(start);
+        let held = self.begin(start);
         let rate = u128::from(held.as_bit_per_s());
         let work = u128::from(size.0) * u128::from(WORK_PER_BYTE) + u128::from(carried);
         self.owed = (work % rate) as u64;
         self.last_finish = start + Span::from_nanos(u64::try_from(work / rate).unwrap_or(u64::MAX));
-        self.note_held(held, start, self.last_finish);
+        self.note_sent(held, (start, self.last_finish), size);
         self.last_finish
     }
 
@@ -325,7 +390,10 @@ impl Link for FeedbackLink {
     }
 
     fn rate(&self, at: Time) -> BitRate {
-        self.after(self.measurements(at))
+        match &self.allowed {
+            Some(allowed) => allowed.rate(at, |at| self.fed_back.at(at)),
+            None => self.fed_back.at(at),
+        }
     }
 
     fn mean_rate(&self, from: Time, until: Time) -> BitRate {
@@ -341,8 +409,11 @@ impl Link for FeedbackLink {
     }
 
     fn mean_rate_within(&self, from: Time, until: Time, changes: u64) -> Option<BitRate> {
-        let periods = until.since(from).as_nanos() / self.parameters.period.as_nanos();
-        (periods < changes).then(|| self.mean_rate(from, until))
+        let most = match &self.allowed {
+            Some(allowed) => allowed.changes(),
+            None => until.since(from).as_nanos() / self.fed_back.parameters.period.as_nanos(),
+        };
+        (most < changes).then(|| self.mean_rate(from, until))
     }
 }
 

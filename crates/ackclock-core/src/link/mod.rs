@@ -1,5 +1,6 @@
 //! Links: the service process. The rate of a link depends only on its own stream and on time, so
-//! that all methods can use the same realisation.
+//! that all methods can use the same realisation. That of an ABR source depends on what it has
+//! served, too.
 
 use self::facts::LinkFacts;
 use ackclock_spec::registry::{Entry, Kind, StreamScope};

@@ -101,8 +101,9 @@ pub mod links {
     use super::Law;
 
     pub const FINISHES_LATER: Law = Law("A link does not finish before it starts.");
-    pub const RATE_OF_TIME: Law =
-        Law("The rate is a function of time alone: what was served does not change it.");
+    pub const RATE_OF_TIME: Law = Law(
+        "The rate is a function of time alone, or of time and what was served if the facts say so.",
+    );
     pub const MEAN_OF_NO_TIME: Law = Law("The mean rate of no time is the rate.");
     pub const MEANS_ADD_UP: Law =
         Law("The data of two halves is that of the whole, to a bit per second.");

@@ -138,7 +138,8 @@ def _other_lag(path: FlowPath) -> str:
     later, trip = feedback.lag_s, path.round_trip.propagation_s
     lag = f"it follows {later * 1e3:.4g} ms later, but a round trip is {trip * 1e3:.4g} ms"
     alone = unless(feedback.share == 1, f"the source may use {feedback.share:.4g} of the rate")
-    return "; ".join(filter(None, (unless(abs(later - trip) < _SAME_TIME, lag), alone)))
+    slow = unless(feedback.jumps, "the source's rate follows by what its own packets bring back")
+    return "; ".join(filter(None, (unless(abs(later - trip) < _SAME_TIME, lag), alone, slow)))
 
 
 # With the shares of time in two states that n changes show, the mean rate of a link whose rates

@@ -164,4 +164,4 @@ def _feedback(links: list[facts.Facts], slowest: Hop) -> Feedback | facts.Nothin
     stated, algorithm = link["feedback"], link["feedback"]["algorithm"]
     if link["measures"] != slowest["name"]:
         algorithm += f" of {link['measures']}, which is not the bottleneck"
-    return Feedback(algorithm, stated["lag_s"], stated["share"])
+    return Feedback(algorithm, stated["lag_s"], stated["share"], stated["jumps"])
