@@ -124,6 +124,7 @@ VERDICTS = {
     "abr-figure-23": Kind.PARTLY,
     "abr-section-2": Kind.READING,
     "abr-section-4": Kind.PARTLY,
+    "abr-source": Kind.PARTLY,
     "abr-cells": Kind.PARTLY,
     "tfrcp-figure-2a": Kind.PARTLY,
     "tfrcp-figure-2b": Kind.PARTLY,
@@ -459,7 +460,7 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     else:
         assert re.fullmatch(
             rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux|against-engine|round-trips|"
-            r"coexistence|cells)",
+            r"coexistence|cells|source)",
             experiment.name,
         )
     assert experiment.question.endswith("?")

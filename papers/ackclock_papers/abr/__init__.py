@@ -17,6 +17,7 @@ from ackclock_papers.abr import (
     on_linux,
     reserved_rate,
     section_4,
+    true_source,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -39,6 +40,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_20_23.FIGURE_23,
     reserved_rate.EXPERIMENT,
     section_4.EXPERIMENT,
+    true_source.EXPERIMENT,
     cells.EXPERIMENT,
     on_linux.EXPERIMENT,
 )

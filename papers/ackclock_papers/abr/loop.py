@@ -43,11 +43,14 @@ class Feedback(NamedTuple):
         algorithm: Algorithm, as in a scenario. None if nothing is fed back.
         fixed_kb_per_s: Rate of a host that follows nothing. None without an algorithm either: then
             no host has a server.
+        host: Other parameters of the link of a host that follows the feedback. None for those of
+            the paper: its rate jumps to the one fed back.
     """
 
     label: str
     algorithm: Tree | None
     fixed_kb_per_s: float | None = None
+    host: Tree | None = None
 
     @property
     def controls_rate(self) -> bool:
@@ -273,7 +276,7 @@ class Loop:
             # A measurement that is the mean over a round trip is, at its end, one round trip old.
             "delay": "0 s" if self.exact else _milliseconds(session.round_trip_s),
             "sessions": len(self.sessions),
-        }
+        } | (session.feedback.host or {})
 
     def _flow(self, session: Session) -> Tree:
         hosts = [_host(session)] if session.feedback.controls_rate else []

@@ -206,10 +206,8 @@ DOCUMENT = Document(
             "Section 3, the source",
             "the rate of a true ABR source rises by RIF and falls by RDF; the document "
             "assumes a jump",
-            lacking=(
-                "the source here follows the document's assumption; the growth of the standard "
-                "is only mentioned"
-            ),
+            "abr-source",
+            "ackclock show feedback",
         ),
         row(
             "Section 3, cells",
