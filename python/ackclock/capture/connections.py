@@ -428,7 +428,7 @@ def passed_over(captured: Iterable[dict[str, Any]]) -> str:
     for capture in captured:
         skipped = {_SKIPPED.get(name, name): count for name, count in capture["skipped"].items()}
         for words, count in (
-            skipped | {"UDP, which is not measured": capture["datagrams"]}
+            skipped | {"UDP, such as QUIC, which is not measured": capture["datagrams"]}
         ).items():
             counts[words] = counts.get(words, 0) + count
     parts = [f"{count} {words}" for words, count in counts.items() if count]

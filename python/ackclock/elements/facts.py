@@ -86,7 +86,7 @@ def control(flow: Tree) -> tuple[str, Facts]:
     The name is the one in tables: `kernel:bbr` for the kernel's control of that name, `quinn/cubic`
     for the one of an implementation of QUIC, which states nothing.
     """
-    if isinstance((flow.get("transport") or {}).get("control"), str):
+    if not isinstance((flow.get("transport") or {}).get("control"), Mapping):
         return str(transport(flow)[1]["control_name"] or ""), Facts()
     name, stated = _named_element(flow.get("transport") or {}, "control")
     return stated["title"] or name, stated
