@@ -12,6 +12,7 @@ use ackclock_sim::run::{Run, RunStatistics, SimulationOutcome, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use ackclock_spec::files::NoFiles;
+use ackclock_stacks::Bringing;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -24,7 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (file, assignments) = arguments
         .split_first()
         .ok_or("usage: engine FILE [PATH=VALUE]… [--trace] [--digest]")?;
-    let scenario = Scenario::from_toml(&std::fs::read_to_string(file)?, assignments, &NoFiles)?;
+    let text = std::fs::read_to_string(file)?;
+    let scenario = Scenario::from_toml(&text, assignments, &Bringing(NoFiles))?;
     let job = Job {
         scenario: &scenario,
         point: 0,
