@@ -5,8 +5,8 @@ The floor is the work that any such engine must do. The first command takes a fe
 writes the table in BENCHMARKS.md. The second runs only the dumbbell with 10 flows and writes
 nothing.
 
-    python3 benches/run.py
-    python3 benches/run.py --repeats 3 --quick
+    .venv/bin/python benches/run.py
+    .venv/bin/python benches/run.py --repeats 3 --quick
 
 Programs take turns, so that other load of the machine affects all of them. Of several repeats the
 fastest counts, because disturbances only make a run slower. Start-up is a run of almost no
@@ -24,21 +24,20 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import section
 
+from ackclock.benchmark import Turns, ns2, programs, take_turns
+from ackclock.benchmark.network import DUMBBELL, SECONDS, START_UP_S
+from ackclock.benchmark.network import dumbbell as changes
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path.insert(0, str(HERE / "ns2"))
-import run as ns2  # noqa: E402  (benches/ns2/run.py)
-
 #: The preset of today's Linux, with as many ACKs as the other senders have.
 LINUX = {"preset": "linux", "recovery": "rack", "delayed_ack.every": "1 packet"}
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
-DUMBBELL = HERE / "dumbbell.toml"
-#: Simulated seconds by number of flows, for about a million packets each (the same as for ns-2).
-SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5, 10000: 2}
 #: Queues of the bottleneck whose costs are compared, with 100 flows. Issue 25 allows FQ-CoDel 1.6
 #: times the CPU time of drop-tail.
 QUEUES = {"drop-tail": [], "FQ-CoDel": ['hops.bottleneck.queue={kind="fq_codel"}']}
@@ -65,20 +64,61 @@ FEATURES: dict[str, tuple[list[str], list[str]]] = {
         for control in ("bbr1", "bbr3", "prague")
     },
 }
+OFTEN = 'sample_interval="100 ms"'
+#: Networks that differ in how hops are named, shared, delayed and sampled: whether the access hops
+#: have names, and what else differs from the dumbbell.
+NETWORKS: dict[str, tuple[bool, list[str]]] = {
+    "the dumbbell": (False, []),
+    "access hops by name": (True, []),
+    "samples every 100 ms": (False, [OFTEN]),
+    "access hops by name, samples every 100 ms": (True, [OFTEN]),
+    "samples every 10 ms": (False, ['sample_interval="10 ms"']),
+    "access hops by name, samples every 10 ms": (True, ['sample_interval="10 ms"']),
+    "no delay at shared hops": (
+        False,
+        [f'hops.{hop}.delay="0 s"' for hop in ("bottleneck", "bottleneck back")],
+    ),
+    "no delay at access hops": (
+        False,
+        [
+            f'hops.{side} access{way}.delay="0 s"'
+            for side in ("sender", "receiver")
+            for way in ("", " back")
+        ],
+    ),
+    "no access hops": (
+        False,
+        ['flows.bulk.route=["bottleneck"]', 'flows.bulk.return=["bottleneck back"]'],
+    ),
+    "all hops shared": (
+        False,
+        [
+            f'hops.{side} access{way}.scope="shared"'
+            for side in ("sender", "receiver")
+            for way in ("", " back")
+        ],
+    ),
+    "ACKs return over access hops only": (
+        False,
+        ['flows.bulk.return=["receiver access back", "sender access back"]'],
+    ),
+    "one flow": (
+        False,
+        [
+            "flows.bulk.count=1",
+            'hops.bottleneck.link.rate="10 Mbit/s"',
+            'hops.bottleneck.queue.limit="50 packets"',
+        ],
+    ),
+}
 #: Simulated seconds by number of stations of a cell.
 CELL_SECONDS = {2: 200, 11: 200, 50: 200, 200: 200}
 
 
 def dumbbell(flows: int, seconds: float) -> list[str]:
     """Returns the engine's arguments for the dumbbell; rate and queue grow with the flows."""
-    return [
-        str(DUMBBELL),
-        f'duration="{seconds} s"',
-        f"flows.bulk.count={flows}",
-        f'hops.bottleneck.link.rate="{10 * flows} Mbit/s"',
-        f'hops.bottleneck.queue.limit="{50 * flows} packets"',
-        f'hops.bottleneck back.link.rate="{10 * flows} Mbit/s"',
-    ]
+    assigned = (f"{path}={toml(value)}" for path, value in changes(flows, seconds).items())
+    return [str(DUMBBELL), *assigned]
 
 
 def by_name(folder: Path) -> Path:
@@ -147,60 +187,80 @@ def packets_per_cpu_s(arguments: list[str], start_up: list[str]) -> float:
     return printed["data_packets"] / max(cpu - idle, 1e-6)
 
 
-def race(repeats: int) -> dict[str, float]:
-    """Runs the dumbbell with 10 flows with engine, floor and ns-2 in turn.
+def speed(flows: int, seconds: float, more: list[str]) -> float:
+    """Returns the data packets per CPU second of the engine on the dumbbell with changes."""
+    arguments, start_up = (
+        engine([*dumbbell(flows, length), *more]) for length in (seconds, START_UP_S)
+    )
+    return packets_per_cpu_s(arguments, start_up)
 
-    Returns the packets per CPU second, the best of each.
-    """
-    have_ns2 = shutil.which("ns") is not None
-    best: dict[str, float] = {}
-    for _ in range(repeats):
-        now = {"engine": packets_per_cpu_s(engine(dumbbell(10, 100)), engine(dumbbell(10, 0.001)))}
-        floor = [str(TARGET / "floor"), "10"]
-        now["floor"] = packets_per_cpu_s([*floor, "1200000"], [*floor, "1"])
-        if have_ns2:
-            for headers in ("all", "needed"):
-                ns2_run = ns2.measure(10, 100, 1, 1, "Calendar", headers)
-                now[f"ns-2, headers: {headers}"] = float(
-                    ns2_run["delivered_packets_per_cpu_s"]  # type: ignore[arg-type]
-                )
-        best = {name: max(rate, best.get(name, 0.0)) for name, rate in now.items()}
-    return best
+
+def race(repeats: int) -> Turns:
+    """Runs the dumbbell with 10 flows in engine, floor and ns-2, in turn."""
+    floor = [str(TARGET / "floor"), "10"]
+    raced = {
+        programs.ENGINE: partial(speed, 10, SECONDS[10], []),
+        "floor": partial(packets_per_cpu_s, [*floor, "1200000"], [*floor, "1"]),
+    }
+    if ns2.installed():
+        for headers in ns2.HEADERS:
+            raced[f"ns-2, headers: {headers}"] = partial(ns2.speed, 10, SECONDS[10], headers)
+    return take_turns(raced, repeats)
 
 
 def scaling(repeats: int) -> dict[int, float]:
     """Returns the nanoseconds of CPU time per data packet by number of flows, the best of each."""
-    best: dict[int, float] = {}
-    for _ in range(repeats):
-        for flows, seconds in SECONDS.items():
-            rate = packets_per_cpu_s(
-                engine(dumbbell(flows, seconds)), engine(dumbbell(flows, 0.001))
-            )
-            best[flows] = min(1e9 / rate, best.get(flows, float("inf")))
-    return best
+    turns = take_turns(
+        {str(flows): partial(speed, flows, seconds, []) for flows, seconds in SECONDS.items()},
+        repeats,
+    )
+    return {flows: 1e9 / turns.fastest(str(flows)) for flows in SECONDS}
 
 
 def queues(repeats: int) -> dict[str, float]:
     """Returns the nanoseconds of CPU time per data packet by queue, the best of each."""
-    best: dict[str, float] = {}
-    for _ in range(repeats):
-        for name, queue in QUEUES.items():
-            arguments, start_up = ([*dumbbell(100, seconds), *queue] for seconds in (20, 0.001))
-            rate = packets_per_cpu_s(engine(arguments), engine(start_up))
-            best[name] = min(1e9 / rate, best.get(name, float("inf")))
-    return best
+    turns = take_turns(
+        {name: partial(speed, 100, SECONDS[100], queue) for name, queue in QUEUES.items()}, repeats
+    )
+    return {name: 1e9 / turns.fastest(name) for name in QUEUES}
 
 
 def features(repeats: int) -> dict[str, float]:
     """Returns the CPU time per data packet by feature, to that without it, the best of each."""
-    best: dict[tuple[str, bool], float] = {}
-    for _ in range(repeats):
-        for name, both in FEATURES.items():
-            for has, more in zip((True, False), both, strict=True):
-                arguments, start_up = ([*dumbbell(10, time), *more] for time in (20, 0.001))
-                rate = packets_per_cpu_s(engine(arguments), engine(start_up))
-                best[name, has] = max(rate, best.get((name, has), 0.0))
-    return {name: best[name, False] / best[name, True] for name in FEATURES}
+    both = {
+        f"{name}, {has}": partial(speed, 10, 20, more)
+        for name, pair in FEATURES.items()
+        for has, more in zip(("with", "without"), pair, strict=True)
+    }
+    turns = take_turns(both, repeats)
+    return {name: turns.ratio(f"{name}, without", f"{name}, with").fastest for name in FEATURES}
+
+
+def networks(repeats: int, folder: Path) -> dict[str, float]:
+    """Returns the CPU time per data packet by network, to that of the dumbbell, the best of each.
+
+    Args:
+        repeats: Number of rounds.
+        folder: Where to write a scenario.
+    """
+    named = str(by_name(folder))
+    turns = take_turns(
+        {
+            name: partial(network_speed, named if is_named else str(DUMBBELL), more)
+            for name, (is_named, more) in NETWORKS.items()
+        },
+        repeats,
+    )
+    plain = next(iter(NETWORKS))
+    return {name: turns.ratio(plain, name).fastest for name in NETWORKS}
+
+
+def network_speed(file: str, more: list[str]) -> float:
+    """Returns the data packets per CPU second of a file of the dumbbell with changes."""
+    arguments, start_up = (
+        engine([file, *more, f'duration="{seconds} s"']) for seconds in (20, START_UP_S)
+    )
+    return packets_per_cpu_s(arguments, start_up)
 
 
 def cells(repeats: int) -> dict[int, float]:
@@ -277,10 +337,11 @@ def memory() -> dict[str, float]:
 
 
 def table(
-    rates: dict[str, float],
+    turns: Turns,
     costs: dict[int, float],
     queueing: dict[str, float],
     costs_of_features: dict[str, float],
+    costs_of_networks: dict[str, float],
     faster: dict[int, float],
     counts: dict[str, float],
     held: dict[str, float],
@@ -295,11 +356,14 @@ def table(
     lines = [
         f"Commit {commit}, {platform.machine()}, {os.cpu_count()} CPUs, load average {load:.1f}.",
         "",
-        "| dumbbell, 10 flows | data packets per CPU second | engine is faster by |",
-        "|---|---:|---:|",
+        "| dumbbell, 10 flows | data packets per CPU second | engine is faster by | in single "
+        "rounds |",
+        "|---|---:|---:|---:|",
         *(
-            f"| {name} | {rate:,.0f} | {rates['engine'] / rate:.2f} |"
-            for name, rate in rates.items()
+            f"| {name} | {turns.fastest(name):,.0f} | {ratio.fastest:.2f} | {ratio.low:.2f} to "
+            f"{ratio.high:.2f} |"
+            for name in turns.speeds
+            for ratio in [turns.ratio(programs.ENGINE, name)]
         ),
         "",
         "| flows | CPU time per data packet | to that of 10 flows |",
@@ -319,6 +383,13 @@ def table(
         "| feature, 10 flows | CPU time per data packet to that without it |",
         "|---|---:|",
         *(f"| {name} | {cost:.2f} |" for name, cost in costs_of_features.items()),
+        "",
+        "| network, the slowest first | CPU time per data packet to that of the dumbbell |",
+        "|---|---:|",
+        *(
+            f"| {name} | {cost:.2f} |"
+            for name, cost in sorted(costs_of_networks.items(), key=lambda row: -row[1])
+        ),
         "",
         "| stations of a busy 802.11g cell | simulated seconds per CPU second |",
         "|---:|---:|",
@@ -372,24 +443,26 @@ def main() -> int:
     subprocess.run(
         ["cargo", "build", "--release", "--quiet", "-p", "ackclock-bench"], cwd=ROOT, check=True
     )
-    rates = race(arguments.repeats)
-    for name, rate in rates.items():
+    turns = race(arguments.repeats)
+    for name in turns.speeds:
         print(
-            f"{name:24} {rate:12,.0f} data packets per CPU second; "
-            f"engine is faster by {rates['engine'] / rate:.2f}"
+            f"{name:24} {turns.fastest(name):12,.0f} data packets per CPU second; "
+            f"engine is faster by {turns.ratio(programs.ENGINE, name).fastest:.2f}"
         )
     if arguments.quick:
         return 0
-    counts = {}
-    if shutil.which("valgrind"):
-        with tempfile.TemporaryDirectory() as folder:
-            counts = instruction_counts(Path(folder))
     few = min(arguments.repeats, 3)
-    measured = table(rates, scaling(few), queues(few), features(few), cells(few), counts, memory())
+    with tempfile.TemporaryDirectory() as folder:
+        counts = instruction_counts(Path(folder)) if shutil.which("valgrind") else {}
+        costs = networks(few, Path(folder))
+    measured = table(
+        turns, scaling(few), queues(few), features(few), costs, cells(few), counts, memory()
+    )
     if (seconds := start_up()) is not None:
         measured += f"\n\n`ackclock simulate`, start-up: {seconds:.2f} s of CPU time."
     print(measured)
     section.write("BENCHMARKS.md", "measured", measured)
+    programs.publish({name: turns.ratio(programs.ENGINE, name).fastest for name in turns.speeds})
     return 0
 
 

@@ -92,9 +92,16 @@ def simulate(
     """Runs every replicate of every point that is not in `finished`.
 
     Hands runs that have ended to `take`. Returns `{"complete": bool, "keys": [(int, int)],
-    "tables": {name: {column: array}}, "stopped": …}`: `keys` and `tables` of the ended runs that
-    were not handed over, and under `stopped` the tables of interrupted runs. Raises `LackingError`,
-    before any run, if the simulation needs more than `memory` bytes.
+    "tables": {name: {column: array}}, "stopped": …, "data_packets": int}`: `keys` and `tables` of
+    the ended runs that were not handed over, under `stopped` the tables of interrupted runs, and
+    the data packets that arrived. Raises `LackingError`, before any run, if the simulation needs
+    more than `memory` bytes.
+    """
+
+def floor(flows: int, packets: int) -> tuple[int, int]:
+    """Does what any engine must for so many data packets of the benchmark dumbbell.
+
+    Returns the data packets delivered and the events handled.
     """
 
 def serve_host() -> int:

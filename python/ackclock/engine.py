@@ -26,6 +26,7 @@ Columns = dict[str, tuple[Any, ...]]
 climbing_chain_with_channel = _native.climbing_chain_with_channel
 climbing_chains = _native.climbing_chains
 epoch_chain = _native.epoch_chain
+floor = _native.floor
 is_checking = _native.is_checking
 jumping_chain = _native.jumping_chain
 kernel_control = _native.kernel_control
@@ -125,8 +126,9 @@ def simulate(
         progress: Called with the share of the work that is done.
 
     Returns:
-        `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`;
-        `stopped`, the tables of the runs that an interrupt stopped.
+        `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`.
+        Under `stopped`, the tables of the runs that an interrupt stopped. Under `data_packets`, the
+        number of those that arrived at a receiver.
 
     Raises:
         LackingError: It needs more than `memory` bytes; no run has begun.

@@ -24,7 +24,7 @@
 # lines `flow PORT MOMENT name value ...` and `link 0 MOMENT name value ...`, MOMENT being `warmup` or `end`.
 
 set here [file dirname [info script]]
-source [file join $here ns2-tcp.tcl]
+source [file join $here .. .. python ackclock benchmark ns2-tcp.tcl]
 
 array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 red {} loss 0 losses {} duration 100 warmup 10
     start 0 overhead 0 seed 1 settings {} windows 1 packets {} onoff {}}

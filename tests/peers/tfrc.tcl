@@ -18,7 +18,7 @@
 # `link arrivals N drops N`.
 
 set here [file dirname [info script]]
-source [file join $here ns2-tcp.tcl]
+source [file join $here .. .. python ackclock benchmark ns2-tcp.tcl]
 
 array set option {tfrc 1 tcp 0 rate 100e6 delay 0.035 limit 1000 loss {} duration 200 start 0 minrto 0
     interval 0.5 seed 1}

@@ -126,6 +126,11 @@ fn is_checking() -> bool {
 }
 
 #[pyfunction]
+fn floor(py: Python<'_>, flows: usize, packets: u64) -> (u64, u64) {
+    py.detach(|| ackclock_sim::floor::run(flows, packets))
+}
+
+#[pyfunction]
 fn parse_scenario(text: &str) -> PyResult<String> {
     text::read(text)
         .map(|tree| tree.to_string())
@@ -251,6 +256,7 @@ fn registry() -> String {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(is_checking, module)?)?;
+    module.add_function(wrap_pyfunction!(floor, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::limits, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::cut, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::read_file, module)?)?;

@@ -132,6 +132,7 @@ fn result_of<'py>(
     result.set_item("keys", keys)?;
     result.set_item("tables", by_name(py, &tables)?)?;
     result.set_item("stopped", by_name(py, &stopped)?)?;
+    result.set_item("data_packets", ended.lock().data_packets)?;
     Ok(result)
 }
 
@@ -174,6 +175,8 @@ struct Ended(Mutex<EndedRuns>);
 struct EndedRuns {
     /// Number of runs that reached their end.
     count: usize,
+    /// Data packets that arrived in all runs.
+    data_packets: u64,
     /// Runs that reached their end.
     whole: BTreeMap<usize, Tables>,
     /// Runs that were stopped.
@@ -226,6 +229,7 @@ impl Ended {
     ) {
         let packets = packets(outcome.trace);
         let mut ended = self.lock();
+        ended.data_packets += outcome.statistics.data_packets;
         match packets {
             Ok(packets) => {
                 let packets = packets.map(|table| ("packets", table));

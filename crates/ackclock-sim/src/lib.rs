@@ -9,6 +9,7 @@ pub mod batch;
 mod counters;
 mod counting_sort;
 pub mod events;
+pub mod floor;
 pub mod flow;
 pub mod hop_slot;
 pub mod ledger;

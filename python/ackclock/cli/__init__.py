@@ -22,7 +22,7 @@ TASKS = {
     "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate"),
     "Advise": ("advise",),
     "Look": ("table", "plot", "report", "lab"),
-    "Machine": ("doctor", "completion"),
+    "Machine": ("doctor", "bench", "completion"),
 }
 VERBS = tuple(verb for verbs in TASKS.values() for verb in verbs)
 

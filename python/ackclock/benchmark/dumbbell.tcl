@@ -21,7 +21,7 @@ if {$headers eq "needed"} {
     remove-all-packet-headers
     add-packet-header IP TCP Flags
 }
-source [file join [file dirname [info script]] .. .. tests peers ns2-tcp.tcl]
+source [file join [file dirname [info script]] ns2-tcp.tcl]
 
 set ns [new Simulator]
 $ns use-scheduler $scheduler
