@@ -203,6 +203,11 @@ DOCUMENT = Document(
             "abr-figure-23",
         ),
         row(
+            "Section 8, buffers",
+            "a large buffer makes up for what frequent losses cost between psi of 0.5 and 20",
+            "abr-figure-12",
+        ),
+        row(
             "Section 3, the source",
             "the rate of a true ABR source rises by RIF and falls by RDF; the document "
             "assumes a jump",
