@@ -158,7 +158,8 @@ impl Endpoint for Sender {
             rtt: notes.rtt.map(span),
             smoothed_rtt: notes.rtt.map(|_| span(connection.rtt())),
             round_trips: notes.round_trips,
-            allowed_rate: metrics.pacing_rate.map(|bits| bits as f64 / 8.0),
+            // Not the pacing rate of BBR: quinn does not keep to it, and it depends on a draw of
+            // the system's randomness.
             ..Progress::default()
         }
     }
