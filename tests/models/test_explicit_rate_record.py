@@ -247,6 +247,10 @@ def test_a_scenario_with_a_host_that_follows_the_link(two_rates: dict) -> None:
         ),
         ({"target_utilisation": "95 %"}, "the source may use 0.95 of the rate"),
         ({"sessions": 2}, "the source may use 0.5 of the rate"),
+        (
+            {"source": {"peak_rate": "1 Gbit/s"}},
+            "the source's rate follows by what its own packets bring back",
+        ),
     ],
 )
 def test_feedback_of_another_kind_violates_an_assumption(
