@@ -224,6 +224,7 @@ fn linux() -> TcpParameters {
     tcp.timer.rto_floor = RtoFloor::PeakVariance;
     tcp.timer.linear_syn_timeouts = 4; // tcp_syn_linear_timeouts
     tcp.timer.timer_tick = Span::from_millis(4); // CONFIG_HZ=250, the kernel's default
+    tcp.sending.unpaced_segments = Segments(10); // tcp_update_skb_after_send
     tcp.sending.segmentation_offload = true;
     tcp
 }
