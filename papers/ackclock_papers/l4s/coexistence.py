@@ -210,10 +210,6 @@ EDGE = (
     "knife's edge: the threshold, 5 ms, is 41.3 packets, and the buffer 42; with a threshold of "
     "5.2 ms all four pairs are within their bands (8.6 to 33 Mbit/s)"
 )
-BURSTS = (
-    "bursts: with segments that leave one by one Prague has 25 Mbit/s at 1 BDP, and with those of "
-    "segmentation offload, which the kernel makes even where the device has none, 48"
-)
 LONG_START = "not known; the first mark's share, α from 0, leaves 7.9 Mbit/s"
 IGNORES = (
     "not known: Prague keeps 26 to 34 Mbit/s beside a flow that ignores drops, also if segments "
@@ -235,26 +231,26 @@ SMALL = "0.5 Mbit/s beyond the band; four packets less of buffer change nothing"
 #: of other settings was measured with one or two runs of 60 s.
 WHY: Sequence[tuple[str, str, tuple[float, ...], str]] = (
     ("bbr1", "droptail", (2, 4), DEEP),
+    ("bbr3", "droptail", (4,), FEW_RUNS),
     ("bbr3 ecn", "droptail", (4,), FEW_RUNS),
     ("cubic", "step", (0.5,), EDGE),
     ("cubic", "step", (1,), LONG_START),
     ("bbr1", "step", (0.5,), EDGE),
     ("bbr3", "step", (0.5,), EDGE),
     ("bbr3 ecn", "step", (0.5,), EDGE),
-    ("cubic", "pie", (4,), FEW_RUNS),
-    ("bbr3", "codel", (1,), FEW_RUNS),
+    ("bbr1", "pie", (4,), FEW_RUNS),
+    ("bbr3", "codel", (1, 4), FEW_RUNS),
     ("cubic", "codel that marks", (0.5,), FEW_RUNS),
     ("cubic", "codel that marks", (1,), MARKS_ONE),
+    ("bbr1", "codel that marks", (1,), FEW_RUNS),
     ("bbr1", "codel that marks", (2, 4, 8), MARKS_ONE),
     ("bbr3", "codel that marks", (1,), FEW_RUNS),
     ("bbr3 ecn", "codel that marks", (1,), FEW_RUNS),
     ("bbr3", "fq", (0.5,), FEW_RUNS),
-    ("bbr3", "fq", (1,), BURSTS),
-    ("bbr3 ecn", "fq", (1,), FEW_RUNS),
     ("bbr3", "fq_codel for L4S", (0.5,), SMALL),
-    ("bbr3 ecn", "fq_codel for L4S", (0.5,), SMALL),
     ("cubic", "dualpi2", BUFFERS, FEW_RUNS),
     ("bbr1", "dualpi2", BUFFERS, IGNORES),
+    ("bbr3", "dualpi2", (0.5, 8), FEW_RUNS),
 )  # fmt: skip
 
 
