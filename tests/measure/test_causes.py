@@ -198,10 +198,11 @@ def test_a_transfer_of_linux_has_its_cause(
     assert row["cause"] == cause, row["answer"]
 
 
+#: Prague's first ten segments are marked and end its slow start. It grows for some seconds.
 L4S = """
 schema = 1
 name = "marks"
-duration = "8 s"
+duration = "30 s"
 replicates = 1
 
 [[hops]]
