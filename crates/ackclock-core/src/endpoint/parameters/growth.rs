@@ -62,8 +62,7 @@ pub enum WindowValidation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SsthreshFrom {
-    /// Data in flight, excluding segments sent by limited transmit (RFC 5681 equation 4); at most
-    /// the congestion window.
+    /// Data in flight, excluding segments sent by limited transmit (RFC 5681 equation 4).
     FlightSize,
     /// The smaller of congestion window and receive window (ns-2); the congestion window (Linux).
     Window,
