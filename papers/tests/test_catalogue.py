@@ -153,7 +153,7 @@ VERDICTS = {
     "hstcp-figure-15": Kind.READING,
     "hstcp-figure-16": Kind.PARTLY,
     "hstcp-figure-17": Kind.PARTLY,
-    "bbr-figure-8": Kind.PARTLY,
+    "bbr-figure-8": Kind.READING,
     "bbr-round-trips": Kind.PARTLY,
     "codel-section-3.2": Kind.PARTLY,
     "pie-round-trips": Kind.PARTLY,

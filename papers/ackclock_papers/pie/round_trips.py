@@ -120,14 +120,12 @@ KINDS: Mapping[str, Kind] = {
     }),
 }  # fmt: skip
 #: What is not met, and why.
-CHANCE = "one in twenty numbers may lie outside of a range of 95 %"
 STAND_IN = (
     "Prague reacts less than Reno until it has found that the queue is not an L4S one: on Linux it "
     "got more than Reno gets here, or the queue was longer"
 )
 PING, OF_CUBIC, OF_PRAGUE = "mean ping, ms", "CUBIC, Mbit/s", "Prague, Mbit/s"
 EXCEPTED = {
-    (DROPS, 80, OF_PRAGUE): CHANCE,
     **dict.fromkeys(
         [
             (MARKS, 20, OF_CUBIC), (MARKS, 20, OF_PRAGUE), (MARKS, 80, PING), (MARKS, 160, PING),
