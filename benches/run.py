@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Measures the speed of the engine, and compares it with ns-2 and with the floor.
 
-The floor is the work that any such engine must do. The first command takes a few minutes and
-writes the table in BENCHMARKS.md. The second runs only the dumbbell with 10 flows and writes
-nothing.
+The floor is the work that any such engine must do. The table of BENCHMARKS.md is written, which
+takes minutes. `ackclock bench` measures the dumbbell with 10 flows alone. The engine of tests
+checks as it runs: make build.
 
     .venv/bin/python benches/run.py
-    .venv/bin/python benches/run.py --repeats 3 --quick
 
 Programs take turns, so that other load of the machine affects all of them. Of several repeats the
 fastest counts, because disturbances only make a run slower. Start-up is a run of almost no
@@ -16,6 +15,7 @@ other load.
 
 import argparse
 import json
+import math
 import os
 import platform
 import resource
@@ -29,7 +29,8 @@ from pathlib import Path
 
 import section
 
-from ackclock.benchmark import Turns, ns2, programs, take_turns
+from ackclock import engine as extension
+from ackclock.benchmark import Turns, compare_programs, programs, take_turns
 from ackclock.benchmark.network import DUMBBELL, SECONDS, START_UP_S
 from ackclock.benchmark.network import dumbbell as changes
 
@@ -193,19 +194,6 @@ def speed(flows: int, seconds: float, more: list[str]) -> float:
         engine([*dumbbell(flows, length), *more]) for length in (seconds, START_UP_S)
     )
     return packets_per_cpu_s(arguments, start_up)
-
-
-def race(repeats: int) -> Turns:
-    """Runs the dumbbell with 10 flows in engine, floor and ns-2, in turn."""
-    floor = [str(TARGET / "floor"), "10"]
-    raced = {
-        programs.ENGINE: partial(speed, 10, SECONDS[10], []),
-        "floor": partial(packets_per_cpu_s, [*floor, "1200000"], [*floor, "1"]),
-    }
-    if ns2.installed():
-        for headers in ns2.HEADERS:
-            raced[f"ns-2, headers: {headers}"] = partial(ns2.speed, 10, SECONDS[10], headers)
-    return take_turns(raced, repeats)
 
 
 def scaling(repeats: int) -> dict[int, float]:
@@ -436,21 +424,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument(
-        "--quick", action="store_true", help="the dumbbell with 10 flows only; write nothing"
-    )
     arguments = parser.parse_args()
+    if extension.is_checking():
+        raise SystemExit("the engine checks as it runs, and is slow: make build")
     subprocess.run(
         ["cargo", "build", "--release", "--quiet", "-p", "ackclock-bench"], cwd=ROOT, check=True
     )
-    turns = race(arguments.repeats)
-    for name in turns.speeds:
-        print(
-            f"{name:24} {turns.fastest(name):12,.0f} data packets per CPU second; "
-            f"engine is faster by {turns.ratio(programs.ENGINE, name).fastest:.2f}"
-        )
-    if arguments.quick:
-        return 0
+    turns = compare_programs(10, arguments.repeats, math.inf)
     few = min(arguments.repeats, 3)
     with tempfile.TemporaryDirectory() as folder:
         counts = instruction_counts(Path(folder)) if shutil.which("valgrind") else {}

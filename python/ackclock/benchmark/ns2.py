@@ -36,33 +36,6 @@ def run(
     return counted, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def measure(
-    flows: int, seconds: float, seed: int, repeats: int, scheduler: str, headers: str
-) -> dict[str, object]:
-    """Returns the record of the fastest of `repeats` runs, start-up subtracted."""
-    start_up = min(run(flows, 0, seed, scheduler, headers)[1] for _ in range(repeats))
-    runs = [run(flows, seconds, seed, scheduler, headers) for _ in range(repeats)]
-    counted, total = min(runs, key=lambda pair: pair[1])
-    cpu = total - start_up
-    return {
-        "flows": flows,
-        "simulated_s": seconds,
-        "seed": seed,
-        "scheduler": scheduler,
-        "headers": headers,
-        "sent_packets": counted["sent"],
-        "retransmitted_packets": counted["resent"],
-        "delivered_packets": counted["delivered"],
-        "events": counted["events"],
-        "start_up_cpu_s": round(start_up, 4),
-        "cpu_s": round(cpu, 4),
-        "cpu_s_of_each_repeat": [round(pair[1] - start_up, 4) for pair in runs],
-        "packets_per_cpu_s": round(counted["sent"] / cpu),
-        "delivered_packets_per_cpu_s": round(counted["delivered"] / cpu),
-        "events_per_packet": round(counted["events"] / counted["sent"], 2),
-    }
-
-
 def speed(flows: int, seconds: float, headers: str) -> float:
     """Returns the data packets per CPU second of one run, start-up subtracted."""
     (_, idle_s), (counted, whole_s) = (
