@@ -27,6 +27,7 @@ use ackclock_scenario::{Scenario, schema, text, tree};
 use ackclock_sim::topology;
 use ackclock_spec::error;
 use ackclock_spec::unit_spelling::{self, Dimension};
+use ackclock_stacks::Bringing;
 use pyo3::PyErrArguments;
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -108,7 +109,8 @@ impl From<Place> for Folder {
 }
 
 fn scenario_in(text: &str, folder: Folder) -> PyResult<Scenario> {
-    Scenario::from_tree(&tree_of(text)?, &Scripts(folder)).map_err(refuse)
+    let files = Bringing(Scripts(folder));
+    Scenario::from_tree(&tree_of(text)?, &files).map_err(refuse)
 }
 
 fn scenario_of(text: &str, folder: &str) -> PyResult<Scenario> {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Files relative to a folder, classes in them, and stacks.
+/// Files relative to a folder, and classes in them.
 pub struct Scripts(pub Folder);
 
 impl Files for Scripts {
@@ -31,12 +31,6 @@ impl Files for Scripts {
             name: class.into(),
         });
         Ok(Box::new(class))
-    }
-    fn stacks(&self) -> &[&str] {
-        ackclock_stacks::NAMES
-    }
-    fn stack(&self, name: &str) -> Option<Box<dyn Any>> {
-        Some(Box::new(ackclock_stacks::stack(name)?))
     }
 }
 

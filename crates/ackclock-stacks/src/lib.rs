@@ -1,9 +1,9 @@
 //! Transports that others wrote, in virtual time: each is an
 //! [`Endpoint`](ackclock_core::transport::endpoint::Endpoint), as it is.
 //!
-//! [`stack`] finds one by its name. [`Bringing`] adds them to the files of a scenario, which is how
-//! an element of kind `quic` gets its implementation. [`guard`] protects the engine from an
-//! implementation that panics or never ends. The cargo feature `quinn` is for the one in Rust.
+//! [`Bringing`] adds them to the files of a scenario, which is how an element of kind `quic` gets
+//! its implementation. [`guard`] protects the engine from one that panics or never ends. The cargo
+//! feature `quinn` is for the one in Rust.
 
 use ackclock_core::transport::stack::Stack;
 use ackclock_spec::files::Files;
@@ -15,13 +15,13 @@ pub mod guard;
 pub mod quinn;
 
 /// Names of the stacks of this build.
-pub const NAMES: &[&str] = &[
+const NAMES: &[&str] = &[
     #[cfg(feature = "quinn")]
     "quinn",
 ];
 
 /// Returns the stack of that name, if it is in this build.
-pub fn stack(name: &str) -> Option<Arc<dyn Stack>> {
+fn stack(name: &str) -> Option<Arc<dyn Stack>> {
     match name {
         #[cfg(feature = "quinn")]
         "quinn" => Some(quinn::stack()),

@@ -532,7 +532,7 @@ def needs_tcp(path: FlowPath) -> str:
     """Returns the reason why a model of TCP does not apply; empty if it does."""
     transport, control = path.sender.transport, path.control.name
     if transport != "tcp":
-        name = f"the rate control {control}" if transport == "udp" else f"{transport} as {control}"
+        name = f"the rate control {control}" if transport == "udp" else control
         return f"not TCP, but {name}" if control else "not TCP"
     return unless(path.round_trip.base_s > 0, "no round-trip time without queueing")
 

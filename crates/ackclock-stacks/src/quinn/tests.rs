@@ -469,3 +469,15 @@ fn column<'a>(table: &'a Table, name: &str) -> &'a Column {
         .unwrap()
         .1
 }
+
+/// The version is part of a result's address: it must be the one that is compiled.
+#[test]
+fn the_version_is_that_of_the_workspace() {
+    let pinned = format!("version = \"={}\"", VERSION.split_once(' ').unwrap().1);
+    let manifest = include_str!("../../../../Cargo.toml");
+    let line = manifest
+        .lines()
+        .find(|line| line.starts_with("quinn-proto"))
+        .unwrap();
+    assert!(line.contains(&pinned), "{line}");
+}
