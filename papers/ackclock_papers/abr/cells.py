@@ -11,7 +11,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import Result, plot
+from ackclock import Result
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -25,9 +25,10 @@ from ackclock.reproduction import (
     words,
 )
 from ackclock.scenario import Scenario
+from ackclock_papers.abr import over_psi
 from ackclock_papers.abr.efficiency import gain, loss, rates
 from ackclock_papers.abr.loop import BOTTLENECK, INSTCAP, SESSION, Point, alone
-from ackclock_papers.abr.over_psi import BUFFER, X_LABEL, Y_FROM, Efficiencies
+from ackclock_papers.abr.over_psi import BUFFER, Efficiencies
 from ackclock_papers.abr.paper import (
     GROUP,
     HEADER_BYTES,
@@ -38,7 +39,7 @@ from ackclock_papers.abr.paper import (
     basis,
     settings,
 )
-from ackclock_papers.replicates import Rows, curve, measured
+from ackclock_papers.replicates import Rows, measured
 
 #: Cells of a packet, with trailer and padding, and their bytes.
 PACKET_CELLS = -(-(PACKET_BYTES + 8) // 48)
@@ -172,14 +173,7 @@ def _table(efficiencies: ByLabel) -> Table:
 
 
 def _draw(efficiencies: ByLabel) -> Figure:
-    curves = [
-        curve(label, PSIS, [interval(by_psi[psi]) for psi in PSIS])
-        for label, by_psi in efficiencies.items()
-    ]
-    title = "INSTCAP in cells, by what is lost with a cell"
-    return plot.curves(
-        curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM
-    )
+    return over_psi.draw(efficiencies, "INSTCAP in cells, by what is lost with a cell")
 
 
 EXPERIMENT = Experiment(

@@ -5,7 +5,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import Result, plot
+from ackclock import Result
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -24,15 +24,13 @@ from ackclock_papers.abr.loop import INSTCAP, effcap_of
 from ackclock_papers.abr.over_psi import (
     BUFFER,
     STANDARD_ERROR,
-    X_LABEL,
-    Y_FROM,
     Efficiencies,
     Part,
     Scheme,
     beside,
 )
 from ackclock_papers.abr.paper import PROTOCOL, ROUND_TRIP_S, basis, entry, settings
-from ackclock_papers.replicates import Rows, curve, measured
+from ackclock_papers.replicates import Rows, measured
 
 #: k: EFFCAP's memory in round trips. That 4, 8 and 12 are among the paper's values is inferred; the
 #: others are guessed.
@@ -186,14 +184,8 @@ def _table(efficiencies: ByMemory) -> Table:
 
 
 def _draw(efficiencies: ByMemory) -> Figure:
-    curves = [
-        curve(_legend(k), list(by_psi), [interval(values) for values in by_psi.values()])
-        for k, by_psi in efficiencies.items()
-    ]
-    title = "EFFCAP: how much to remember, by how fast the link changes"
-    return plot.curves(
-        curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM
-    )
+    by_label = {_legend(k): by_psi for k, by_psi in efficiencies.items()}
+    return over_psi.draw(by_label, "EFFCAP: how much to remember, by how fast the link changes")
 
 
 def _legend(memory: int | None) -> str:

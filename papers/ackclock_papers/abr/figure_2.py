@@ -14,16 +14,17 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import Result, plot
+from ackclock import Result
 from ackclock.metrics import interval
 from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting, Table, words
 from ackclock.scenario import Scenario
+from ackclock_papers.abr import over_psi
 from ackclock_papers.abr.efficiency import efficiencies
 from ackclock_papers.abr.loop import BOTTLENECK, INSTCAP, NONE, Loop, Point, alone
-from ackclock_papers.abr.over_psi import BUFFER, X_LABEL, Y_FROM, Efficiencies, Part, lengths
+from ackclock_papers.abr.over_psi import BUFFER, Efficiencies, Part, lengths
 from ackclock_papers.abr.paper import PACKET_BYTES, ROUND_TRIP_S, basis, entry, settings
 from ackclock_papers.abr.two_sessions import FAR, NEAR, ROUND_TRIPS_S, WITH_INSTCAP
-from ackclock_papers.replicates import Rows, curve, measured, of_replicates, quotient
+from ackclock_papers.replicates import Rows, measured, of_replicates, quotient
 from ackclock_papers.scenarios import Tree, constant, hop, packets
 
 #: Packets of data that fit into an edge: half of what the high rate sends in a round trip.
@@ -283,14 +284,7 @@ def _shares(ratios: Mapping[str, Efficiencies]) -> Table:
 
 
 def _draw(by_label: Mapping[str, Efficiencies]) -> Figure:
-    curves = [
-        curve(label, PART.psis, [interval(by_psi[psi]) for psi in PART.psis])
-        for label, by_psi in by_label.items()
-    ]
-    return plot.curves(
-        curves, X_LABEL, "efficiency (of the mean capacity)", "Edge to edge and end to end",
-        log_x=True, y_from=Y_FROM,
-    )  # fmt: skip
+    return over_psi.draw(by_label, "Edge to edge and end to end")
 
 
 EXPERIMENT = entry(

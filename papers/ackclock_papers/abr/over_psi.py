@@ -5,8 +5,9 @@ from math import hypot, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from ackclock import Result, units
+from ackclock import Result, plot, units
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Cell, Comparison, Origin, Run, Table
 from ackclock_papers.abr.efficiency import (
@@ -26,7 +27,7 @@ from ackclock_papers.abr.loop import (
     effcap,
 )
 from ackclock_papers.abr.paper import ROUND_TRIP_S
-from ackclock_papers.replicates import Rows, measured
+from ackclock_papers.replicates import Rows, curve, measured
 
 X_LABEL = "psi: mean time at a rate (round trips)"
 
@@ -127,6 +128,17 @@ def simulated(
             part.psis, at_points(results[scheme.run_of(part)], share), strict=True
         )
     }
+
+
+def draw(efficiencies: Mapping[str, Efficiencies], title: str) -> Figure:
+    """Draws efficiencies over psi, a curve for each label."""
+    curves = [
+        curve(label, list(by_psi), [interval(values) for values in by_psi.values()])
+        for label, by_psi in efficiencies.items()
+    ]
+    return plot.curves(
+        curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM
+    )
 
 
 def timeouts(results: Mapping[str, Result], scheme: Scheme, *parts: Part) -> Efficiencies:

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import Result, plot
+from ackclock import Result
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
@@ -38,8 +38,6 @@ from ackclock_papers.abr.loop import BOTTLENECK, INSTCAP, NONE, Feedback
 from ackclock_papers.abr.over_psi import (
     BUFFER,
     EFFCAP,
-    X_LABEL,
-    Y_FROM,
     Efficiencies,
     Part,
     Scheme,
@@ -54,7 +52,7 @@ from ackclock_papers.abr.paper import (
     basis,
     settings,
 )
-from ackclock_papers.replicates import Rows, curve, measured
+from ackclock_papers.replicates import Rows, measured
 from ackclock_papers.scenarios import Tree, hop
 
 SMALL = Part("small psi, sources", (0.3, 1.0, 2.0), 600.0)
@@ -383,18 +381,8 @@ def _table_of_steps(results: Results) -> Table:
 
 
 def _draw(efficiencies: ByLabel) -> Figure:
-    curves = [
-        curve(
-            feedback.label,
-            list(efficiencies[feedback.label]),
-            [interval(values) for values in efficiencies[feedback.label].values()],
-        )
-        for feedback in DRAWN
-    ]
-    title = "A source that jumps to the rate fed back, and sources of ABR"
-    return plot.curves(
-        curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM
-    )
+    drawn = {feedback.label: efficiencies[feedback.label] for feedback in DRAWN}
+    return over_psi.draw(drawn, "A source that jumps to the rate fed back, and sources of ABR")
 
 
 EXPERIMENT = Experiment(
