@@ -35,26 +35,17 @@ pytestmark = [
 #: Tolerance of the shares, which are 0 to 1.
 WITHIN = 0.1
 
-#: Transfers whose shares are sometimes further off, and why.
-OFF = {
-    "slow way back beside reno": "11 to 15 points: cwnd and the receiver's window are nearly equal",
-    "buffer of 60 kB": "up to 12 points: the kernel counts a full buffer from its own wake-ups",
-}
+#: Tolerances of transfers that were further off, by 15 and 12 points, of which the cause is not
+#: known: twice the tolerance of the others.
+WIDE = {"slow way back beside reno": 0.2, "buffer of 60 kB": 0.2}
 
 
-def _transfer(name: str) -> object:
-    """Returns the parameter of a transfer, with a mark if it may be off."""
-    if name not in OFF:
-        return name
-    return pytest.param(name, marks=pytest.mark.xfail(reason=OFF[name], strict=False))
-
-
-@pytest.mark.parametrize("name", [_transfer(name) for name in (*TRANSFERS, *EMULATED)])
+@pytest.mark.parametrize("name", [*TRANSFERS, *EMULATED])
 def test_shares_are_the_kernels_or_unknown_and_the_first_cause_is_right(
     name: str, tmp_path: Path
 ) -> None:
     theirs, row, ours = captured(name, tmp_path)
     off = differences(theirs, ours)
-    assert max(off.values()) <= WITHIN, f"the kernel {theirs}, we {ours}"
+    assert max(off.values()) <= WIDE.get(name, WITHIN), f"the kernel {theirs}, we {ours}"
     assert is_first(row["limit"], theirs), f"the kernel {theirs}, we {row['answer']}"
     assert "mark" in row["answer"] or not name.startswith("marks"), row["answer"]
