@@ -10,7 +10,9 @@ import pytest
 from ackclock import Result, Scenario, emulate, predict, simulate
 from ackclock.elements import facts
 from ackclock.models import MODELS
+from ackclock.report.certainty import of_result
 from ackclock.result.flows import control_of
+from ackclock.validity.stationarity import judge
 
 from ..refusals import refused
 from .paths import Tree, flow, path, scenario, tcp
@@ -78,6 +80,17 @@ def test_nothing_is_known_but_its_name_and_that_all_data_arrives(result: Result)
     transport, stated = facts.transport(described)
     assert (transport, stated["reliable"], stated["handshake"]) == ("quic", True, True)
     assert (stated["congestion_window"], stated["mss_bytes"], stated["sent_ecn"]) == (None,) * 3
+
+
+def test_whether_its_mean_has_settled_is_not_known() -> None:
+    run = simulate(beside().replace({"duration": "60 s", "warmup": "10 s"}))
+    judged = judge(run)
+    verdict = judged.verdicts[0, "quic"]
+    assert verdict.settled is None
+    assert verdict.reason == "whether and when it reacts to congestion is not known"
+    assert judged.verdicts[0, "tcp"].settled is True
+    [statement] = [sure for sure in of_result(run, judged) if "settled" in sure.lead]
+    assert statement.rest == "as far as it can be judged."
 
 
 def test_no_model_applies_and_each_says_why() -> None:

@@ -80,9 +80,9 @@ def of_result(result: Result, judged: Stationarity) -> list[Sure]:
         if judged.warning:
             statements.append(Sure(False, "Not settled:", f"{_sentence(judged.warning)}"))
         elif any(verdict.settled for verdict in judged.verdicts.values()):
-            statements.append(
-                Sure(True, "Means have settled:", "enough congestion epochs, no drift.")
-            )
+            is_all = all(verdict.settled for verdict in judged.verdicts.values())
+            words = "enough congestion epochs, no drift" if is_all else "as far as it can be judged"
+            statements.append(Sure(True, "Means have settled:", f"{words}."))
     statements += [
         Sure(False, "Note:", _sentence(warning))
         for warning in result.run["warnings"]

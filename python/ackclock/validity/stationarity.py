@@ -369,11 +369,14 @@ def _grows(window: NDArray[np.float64]) -> bool:
 
 def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_Instance]) -> Verdict:
     changes = _changes(instances)
+    unknown = Verdict(None, "whether and when it reacts to congestion is not known")
+    if facts.transport(flow)[1]["congestion_window"] is None:
+        return Verdict(False, changes) if changes else unknown
     if _has_epochs(flow, instances):
         stated = facts.control(flow)[1]
         epochs = _mean(instance.epochs for instance in instances)
         if None in (stated["reacts_to_loss"], stated["reacts_to_delay"]) or math.isnan(epochs):
-            return Verdict(None, "whether and when it reacts to congestion is not known")
+            return unknown
         return _recurring(
             scenario, instances, epochs, EPOCHS, "congestion epoch",
             changes or "", partial(_from_facts, scenario, flow),
