@@ -247,10 +247,7 @@ impl Sampler {
 
     fn write_events(&mut self, flow: &mut Flow) {
         let (group, instance) = (flow.group as usize, flow.instance);
-        let Some(sender) = flow.sender_mut() else {
-            return;
-        };
-        for event in sender.take_events() {
+        let mut write = |event: SenderEvent| {
             let SenderEvent {
                 at,
                 kind,
@@ -269,9 +266,13 @@ impl Sampler {
                 cwnd_before_bytes: cwnd_before.as_f64(),
                 cwnd_after_bytes: cwnd_after.as_f64(),
                 ssthresh_after_bytes: bytes(ssthresh_after),
-                in_flight_bytes: in_flight.as_f64(),
+                in_flight_bytes: bytes(in_flight),
             }
             .push(&mut self.events);
+        };
+        match &mut flow.protocol {
+            Protocol::Tcp { sender, .. } => sender.take_events().for_each(&mut write),
+            Protocol::Other(other) => other.take_events().into_iter().for_each(&mut write),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Keeps an implementation that panics, or that never comes to an end, from taking the run with it.
 
+use ackclock_core::endpoint::SenderEvent;
 use ackclock_core::traffic::Write;
 use ackclock_core::transport::endpoint::{Arrived, Endpoint, Progress, Transmit};
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -120,6 +121,9 @@ impl<E: Endpoint> Endpoint for Guarded<E> {
     }
     fn progress(&self) -> Progress {
         self.ask(Progress::default(), E::progress)
+    }
+    fn take_events(&mut self) -> Vec<SenderEvent> {
+        self.call(self.now, E::take_events)
     }
     fn may_fail(&self) -> bool {
         true

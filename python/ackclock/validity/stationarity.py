@@ -71,7 +71,7 @@ NOTE = (
     "still changes"
 )
 
-_LOSSES = ("fast_retransmit", "timeout")
+_LOSSES = ("fast_retransmit", "timeout", "reduction")
 _KEYS = ("point", "replicate", "flow", "instance")
 
 #: Columns read of each table, besides the keys. Kernels do not report events.

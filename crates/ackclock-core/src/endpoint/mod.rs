@@ -116,8 +116,8 @@ pub struct SenderEvent {
     pub cwnd_after: Bytes,
     /// ssthresh after the reaction.
     pub ssthresh_after: Option<Bytes>,
-    /// Data in flight.
-    pub in_flight: Bytes,
+    /// Data in flight, if it is known.
+    pub in_flight: Option<Bytes>,
 }
 
 /// The kinds of [`SenderEvent`].
@@ -137,6 +137,8 @@ pub enum SenderEventKind {
     ProbeRecovery,
     /// A reduction proved unnecessary and was undone.
     Undo,
+    /// An implementation that others wrote reduced its congestion window. It does not say why.
+    Reduction,
 }
 
 impl SenderEventKind {
@@ -150,6 +152,7 @@ impl SenderEventKind {
             SenderEventKind::IdleRestart => "idle_restart",
             SenderEventKind::ProbeRecovery => "probe_recovery",
             SenderEventKind::Undo => "undo",
+            SenderEventKind::Reduction => "reduction",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One side of a flow, whatever its protocol.
 
+use crate::endpoint::SenderEvent;
 use crate::packet::{Ecn, Options, Packet};
 use crate::traffic::Write;
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -45,6 +46,10 @@ pub trait Endpoint: Debug + Send {
     /// Returns the state and the counts of the sending side.
     fn progress(&self) -> Progress {
         Progress::default()
+    }
+    /// Returns the reactions of the sending side to congestion since the last call.
+    fn take_events(&mut self) -> Vec<SenderEvent> {
+        Vec::new()
     }
     /// True if [`Endpoint::fault`] may ever return a reason.
     fn may_fail(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The two sides of a flow: TCP, or any other transport.
 
-use ackclock_core::endpoint::{Receiver, Sender};
+use ackclock_core::endpoint::{Receiver, Sender, SenderEvent};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::transport::Endpoints;
 use ackclock_core::transport::endpoint::{Arrived, Endpoint, Progress};
@@ -165,6 +165,11 @@ impl Other {
     /// Returns the state and the counts of the sending side.
     pub fn progress(&self) -> Progress {
         self.sender.endpoint.progress()
+    }
+
+    /// Returns the reactions of the sending side to congestion since the last call.
+    pub fn take_events(&mut self) -> Vec<SenderEvent> {
+        self.sender.endpoint.take_events()
     }
 
     fn sides(&self) -> [&dyn Endpoint; 2] {

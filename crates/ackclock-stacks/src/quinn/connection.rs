@@ -85,6 +85,12 @@ impl Machine {
         self.base + Duration::from_nanos(now.as_nanos())
     }
 
+    /// Returns the time of the run at an instant.
+    pub fn time(&self, instant: Instant) -> Time {
+        let nanos = instant.saturating_duration_since(self.base).as_nanos();
+        Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     /// Begins a connection.
     pub fn connect(&mut self, now: Time, client: ClientConfig) {
         let (now, name) = (self.instant(now), super::tls::SERVER_NAME);
@@ -216,12 +222,8 @@ impl Machine {
                 break;
             }
         }
-        let base = self.base;
         let wake = self.connection()?.poll_timeout();
-        self.wake = wake.map_or(Time::NEVER, |wake| {
-            let nanos = wake.saturating_duration_since(base).as_nanos();
-            Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-        });
+        self.wake = wake.map_or(Time::NEVER, |wake| self.time(wake));
         None
     }
 }

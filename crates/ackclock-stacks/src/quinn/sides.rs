@@ -2,6 +2,7 @@
 
 use super::connection::Machine;
 use super::watch::Seen;
+use ackclock_core::endpoint::SenderEvent;
 use ackclock_core::traffic::Write;
 use ackclock_core::transport::endpoint::{Arrived, Endpoint, Progress, Transmit};
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -162,6 +163,18 @@ impl Endpoint for Sender {
             // the system's randomness.
             ..Progress::default()
         }
+    }
+    fn take_events(&mut self) -> Vec<SenderEvent> {
+        let reductions = self.seen.take_reductions();
+        let events = reductions.into_iter().map(|reduction| SenderEvent {
+            at: self.machine.time(reduction.at),
+            kind: reduction.kind,
+            cwnd_before: Bytes(reduction.windows.0),
+            cwnd_after: Bytes(reduction.windows.1),
+            ssthresh_after: reduction.ssthresh.map(Bytes),
+            in_flight: None,
+        });
+        events.collect()
     }
     fn fault(&self) -> Option<String> {
         self.machine.fault.clone()

@@ -1,5 +1,6 @@
 //! Notes beside a control of quinn: events that it is told of.
 
+use ackclock_core::endpoint::SenderEventKind;
 use ackclock_core::transport::endpoint::RoundTrips;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 pub struct Seen(Arc<Mutex<Notes>>);
 
 /// The notes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Notes {
     /// Round-trip times: of the packet sent last among those that one ACK acknowledges (RFC 9002
     /// section 5.1), the receiver's delay included.
@@ -24,12 +25,30 @@ pub struct Notes {
     pub persistent_congestions: u64,
     /// Round-trip time of the packet sent last that the ACK in progress acknowledges.
     shortest: Option<Duration>,
+    /// Reductions of the window that have not been taken.
+    reductions: Vec<Reduction>,
+}
+
+/// A reduction of the window.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    pub at: Instant,
+    /// A loss is a reduction without a reason, since quinn calls all losses the same.
+    pub kind: SenderEventKind,
+    /// Window before and after, in bytes.
+    pub windows: (u64, u64),
+    pub ssthresh: Option<u64>,
 }
 
 impl Seen {
     /// Returns what has been noted.
     pub fn notes(&self) -> Notes {
-        *self.lock()
+        self.lock().clone()
+    }
+
+    /// Takes the reductions since the last call.
+    pub fn take_reductions(&self) -> Vec<Reduction> {
+        std::mem::take(&mut self.lock().reductions)
     }
 
     fn lock(&self) -> MutexGuard<'_, Notes> {
@@ -108,10 +127,24 @@ impl Controller for Watched {
         is_persistent_congestion: bool,
         lost_bytes: u64,
     ) {
-        self.seen.lock().persistent_congestions += u64::from(is_persistent_congestion);
-        let persistent = is_persistent_congestion;
+        let (persistent, before) = (is_persistent_congestion, self.control.window());
         self.control
             .on_congestion_event(now, sent, persistent, lost_bytes);
+        let mut notes = self.seen.lock();
+        notes.persistent_congestions += u64::from(persistent);
+        let (after, ssthresh) = (self.control.window(), self.control.metrics().ssthresh);
+        if after < before {
+            notes.reductions.push(Reduction {
+                at: now,
+                kind: match (persistent, lost_bytes) {
+                    (true, _) => SenderEventKind::Timeout,
+                    (false, 0) => SenderEventKind::EcnEcho,
+                    (false, _) => SenderEventKind::Reduction,
+                },
+                windows: (before, after),
+                ssthresh: ssthresh.filter(|threshold| *threshold < u64::MAX),
+            });
+        }
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {

@@ -42,7 +42,7 @@ _DELAY_QUANTILE, _COMPLETION_QUANTILE = 0.99, 0.95
 #: With fewer samples the 99 % quantile is just the largest of them.
 FEWEST_SAMPLES = 100
 
-_REDUCTIONS = ("fast_retransmit", "timeout", "ecn_echo")
+_REDUCTIONS = ("fast_retransmit", "timeout", "ecn_echo", "reduction")
 
 # Rounding of sums of times: a link that is always busy may miss one by 1e-16.
 _ROUNDING = 1e-9

@@ -105,6 +105,7 @@ const CAUSES = {
   ecn_echo: "mark",
   fast_retransmit: "loss",
   probe_recovery: "loss",
+  reduction: "loss",
   timeout: "timeout",
 };
 

@@ -275,7 +275,7 @@ impl Connection {
             cwnd_before,
             cwnd_after: self.control.cwnd(),
             ssthresh_after: self.control.get().state().ssthresh,
-            in_flight,
+            in_flight: Some(in_flight),
         });
     }
 }
