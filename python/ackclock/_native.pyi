@@ -104,6 +104,19 @@ def floor(flows: int, packets: int) -> tuple[int, int]:
     Returns the data packets delivered and the events handled.
     """
 
+def bring_stack(
+    name: str, origin: int | list[str] | str, digest: str
+) -> tuple[str, str, list[str], bool]:
+    """Brings a stack under a name.
+
+    `origin` is a library, a program that calls `serve_stack`, or the address of a table of
+    functions. Returns what the stack says of itself: its name, version and controls, and whether
+    its objects share state.
+    """
+
+def serve_stack(library: str) -> None:
+    """Becomes the process of a stack if standard input is a socket to the engine."""
+
 def serve_host() -> int:
     """Becomes a host of an emulation if standard input is a supervisor; returns the exit status."""
 

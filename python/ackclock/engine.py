@@ -23,6 +23,7 @@ Place = Path | tuple[Path, frozenset[str]]
 Columns = dict[str, tuple[Any, ...]]
 
 # Functions whose arguments and results are the engine's own; `_native` describes them.
+bring_stack = _native.bring_stack
 climbing_chain_with_channel = _native.climbing_chain_with_channel
 climbing_chains = _native.climbing_chains
 epoch_chain = _native.epoch_chain

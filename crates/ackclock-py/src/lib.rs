@@ -13,6 +13,7 @@ mod measure;
 mod python_control;
 mod replay;
 mod simulate;
+mod stacks;
 mod tables;
 mod traces;
 #[cfg(target_os = "linux")]
@@ -275,6 +276,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(json_schema, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(stacks::bring_stack, module)?)?;
+    module.add_function(wrap_pyfunction!(stacks::serve_stack, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::serve_host, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::doctor_l4s, module)?)?;

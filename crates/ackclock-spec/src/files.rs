@@ -30,8 +30,8 @@ pub trait Files {
 
     /// Returns the names of the implementations of transports that are here. They are not names of
     /// files: a scenario chooses among those that its caller brings.
-    fn stacks(&self) -> &[&str] {
-        &[]
+    fn stacks(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Returns the implementation of a transport of that name, if it is here. Only the element that
@@ -100,7 +100,7 @@ impl Files for Rationed<'_> {
         self.files.class(name, class)
     }
 
-    fn stacks(&self) -> &[&str] {
+    fn stacks(&self) -> Vec<String> {
         self.files.stacks()
     }
 

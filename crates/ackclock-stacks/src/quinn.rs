@@ -134,8 +134,12 @@ impl Stack for Quinn {
     fn version(&self) -> String {
         VERSION.into()
     }
-    fn controls(&self) -> &[&str] {
-        CONTROLS
+    fn controls(&self) -> Vec<&str> {
+        CONTROLS.to_vec()
+    }
+    fn refusal(&self, quic: &Quic) -> Option<String> {
+        let option = quic.options.keys().next()?;
+        Some(format!("quinn has no options, so no \"{option}\""))
     }
     fn connection_bytes(&self) -> usize {
         CONNECTION_BYTES

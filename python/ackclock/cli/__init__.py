@@ -17,7 +17,7 @@ from ackclock.cli.errors import Commands
 #: Every verb by task, in the order of `ackclock --help`. A verb's file is imported when it is
 #: called: what is heavy (pyarrow, matplotlib, scipy, rich) costs only the command that needs it.
 TASKS = {
-    "Describe": ("new", "check", "show", "controls"),
+    "Describe": ("new", "check", "show", "controls", "stacks"),
     "Run": ("simulate", "emulate", "predict", "sweep", "replay", "send", "receive"),
     "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate"),
     "Advise": ("advise",),

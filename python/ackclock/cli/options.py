@@ -24,8 +24,42 @@ def scenario_options(command: _Command) -> _Command:
     )(changed_scenario(command))
 
 
+def _bring(apart: bool) -> Callable[..., None]:
+    """Returns a callback that brings stacks before a scenario is read."""
+
+    def bring(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> None:
+        if not given:
+            return
+        from ackclock import stacks
+
+        for text in given:
+            name, sign, library = text.partition("=")
+            if not sign or not library:
+                words = f'"{text}" is not NAME=LIBRARY; for example mine=./mine.so'
+                raise InputError("syntax", option.opts[0], words, text)
+            stacks.bring(name, library, apart=apart)
+
+    return bring
+
+
+def stack_options(command: _Command) -> _Command:
+    """Adds options that bring transports in shared libraries."""
+    for option, apart, where in (
+        ("--stack-apart", True, "in a process of its own, so that a crash ends only its run"),
+        ("--stack", False, "in this process"),
+    ):
+        command = click.option(
+            option, multiple=True, metavar="NAME=LIBRARY", expose_value=False,
+            callback=_bring(apart), is_eager=True,
+            help="Bring the transport in a shared library for scenarios with stack = NAME, "
+            f"{where}; may be repeated.",
+        )(command)  # fmt: skip
+    return command
+
+
 def changed_scenario(command: _Command) -> _Command:
     """Adds a scenario and options that change it, without the number of replicates."""
+    command = stack_options(command)
     for option in (
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all randomness."),
         click.option(

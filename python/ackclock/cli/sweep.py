@@ -19,6 +19,7 @@ from ackclock.cli.options import (
     paper_options,
     read_scenario,
     side_by_side_option,
+    stack_options,
 )
 from ackclock.cli.output import counted, print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, claim_file, claim_table, force_option
@@ -228,6 +229,7 @@ def _naming(option: str) -> Iterator[None]:
 @folder_argument
 @_shard_option
 @side_by_side_option
+@stack_options
 @_place_options
 def resume(
     folder: Path, place: str, shard: "Shard", side_by_side: int, time_limit: str | None,
@@ -253,6 +255,7 @@ def resume(
 @click.option("--point", "points", multiple=True, type=click.IntRange(0), help="Number of a point.")
 @_shard_option
 @side_by_side_option
+@stack_options
 @_place_options
 def retry(
     folder: Path, failed: bool, points: tuple[int, ...], place: str, shard: "Shard",

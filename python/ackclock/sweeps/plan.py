@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ackclock import engine
+from ackclock import engine, stacks
 from ackclock.errors import InputError, ScenarioError, suggestion
 from ackclock.metrics import METRICS, Metric, metric
 from ackclock.metrics.metric import unknown_subject
@@ -23,7 +23,7 @@ from ackclock.sweeps import designs, parameters
 from ackclock.sweeps.precision import Precision
 
 # Version of `sweep.json`.
-_SCHEMA = 2
+_SCHEMA = 3
 
 #: Methods of a sweep in execution order, the most expensive last.
 METHODS = ("predict", "simulate", "emulate")
@@ -105,6 +105,7 @@ class Plan:
         until: Half width and kind of the wanted interval; None for `least` replicates.
         independent: True if each point has its own random numbers.
         engine: Address of the engine.
+        stacks: Digest of each stack that was brought, by name.
         version: Version of ackclock.
         schema: Version of this format.
     """
@@ -122,6 +123,7 @@ class Plan:
     until: dict[str, Any] | None
     independent: bool
     engine: str
+    stacks: dict[str, str]
     version: str
     schema: int = _SCHEMA
 
@@ -178,10 +180,25 @@ class Plan:
             else {"half_width": until.half_width, "relative": until.relative, "base": until.base},
             independent=independent,
             engine=address.engine(),
+            stacks=stacks.digests(),
             version=engine.version(),
         )
         plan._check(base)
         return plan
+
+    def check_stacks(self) -> None:
+        """Refuses a process that has not the stacks with which the sweep was begun.
+
+        Raises:
+            InputError: A stack is absent, or another.
+        """
+        for name, digest in self.stacks.items():
+            if stacks.digests().get(name) != digest:
+                raise InputError(
+                    "contradiction", "--stack",
+                    f"the sweep was begun with {name}=LIBRARY, whose SHA-256 is {digest[:16]}…; "
+                    "bring the same library", name,
+                )  # fmt: skip
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> "Plan":

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ackclock import stacks
 from ackclock.errors import InputError, LackingError
 from ackclock.sweeps import driver
 from ackclock.sweeps.driver import Progress
@@ -122,14 +123,24 @@ def _submit(options: dict[str, str], store: Store, run_limit_s: float | None) ->
     with executor.batch():
         return [
             executor.submit(
-                _shard, str(store.folder.absolute()), number, count, processes, run_limit_s
+                _shard,
+                str(store.folder.absolute()),
+                number,
+                count,
+                processes,
+                run_limit_s,
+                stacks.brought(),
             )
             for number in range(count)
         ]
 
 
-def _shard(folder: str, number: int, count: int, processes: int, run_limit_s: float | None) -> None:
+def _shard(
+    folder: str, number: int, count: int, processes: int, run_limit_s: float | None,
+    brought: tuple[stacks.Stack, ...],
+) -> None:  # fmt: skip
     """Runs one shard, in a job."""
+    stacks.bring_again(brought)
     store = Store(Path(folder))
     part = Shard(number, count)
     driver.go_on(store, lambda plan, _method: Here(plan, processes), part, run_limit_s=run_limit_s)

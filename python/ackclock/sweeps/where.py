@@ -30,6 +30,7 @@ def parse(text: str, plan: Plan, side_by_side: int = 1) -> GoOn:
         LackingError: A package is not installed, or this machine cannot emulate.
     """
     kind, _, rest = text.partition(":")
+    plan.check_stacks()
     if "emulate" in plan.methods:
         _check_emulation(kind, text, plan)
     if kind == "slurm":

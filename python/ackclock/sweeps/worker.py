@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ackclock import stacks
 from ackclock.errors import InputError, LackingError
 from ackclock.metrics import Value
 from ackclock.result.result import Result
@@ -93,13 +94,14 @@ def execute(
         last_words: Takes the report of a process that ends because a simulation takes too long.
 
     Raises:
-        InputError: This machine has another engine than the sweep was begun with.
+        InputError: This machine has another engine than the sweep was begun with, or other stacks.
     """
     if address.engine() != plan.engine:
         raise InputError(
             "contradiction", "", "a worker has another engine than the sweep was begun with; "
             "install the same build of ackclock everywhere",
         )  # fmt: skip
+    plan.check_stacks()
     free = free_bytes()
     memory = None if free is None else int(free * share_of_memory)
     began = time.monotonic()
@@ -300,12 +302,13 @@ def _joined(reports: list[Report]) -> Report:
 def serve(channel: "Connection[Any, Any]") -> None:
     """Executes batches that arrive on a channel, until the other end closes.
 
-    The first message is the plan as JSON and the share of memory.
+    The first message is the plan as JSON, the share of memory, and the stacks to bring.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The driver decides what an interrupt means.
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        tree, share = channel.recv()
+        tree, share, brought = channel.recv()
         plan = Plan.from_json(tree)
+        stacks.bring_again(brought)
         while True:
             batch = channel.recv()
             try:

@@ -6,7 +6,7 @@ use super::{EndpointContext, Endpoints, LARGEST_PACKET, TransportKind};
 use ackclock_spec::error::{Code, Error};
 use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::Segments;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Parameters.
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quic {
-    /// Implementation: `quinn`.
+    /// Implementation: `quinn`, or one that the command brings (`--stack NAME=LIBRARY`).
     #[schemars(extend("examples" = ["quinn"]))]
     pub stack: String,
     /// Congestion control of the implementation. That of quinn: `cubic`, `new_reno` or `bbr`.
@@ -39,6 +39,9 @@ pub struct Quic {
     /// IP and UDP headers on the wire, per packet.
     #[serde(default = "header")]
     pub header: Bytes,
+    /// Options of the implementation. quinn has none.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub options: Map<String, Value>,
     /// Version of the implementation, which is filled in. If given, it must be that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -46,6 +49,10 @@ pub struct Quic {
     #[serde(skip)]
     #[schemars(skip)]
     implementation: Option<Arc<dyn Stack>>,
+    /// Names of the implementations that are here.
+    #[serde(skip)]
+    #[schemars(skip)]
+    here: Vec<String>,
 }
 
 /// Protection of packets.
@@ -135,35 +142,40 @@ impl Factory<TransportKind> for Quic {
         if self.implementation.is_some() {
             return None;
         }
-        let remedy = "does not run here; use ackclock simulate";
-        Some(Error::new("stack", &json!(self.stack), remedy).coded(Code::Unsupported))
+        let remedy = match self.here.as_slice() {
+            [] => "does not run here; use ackclock simulate".into(),
+            names => format!(
+                "is not here; choose {}, or bring your own with --stack NAME=LIBRARY",
+                names.join(" or ")
+            ),
+        };
+        Some(Error::new("stack", &json!(self.stack), &remedy).coded(Code::Unsupported))
     }
 }
 
 impl Quic {
-    /// Finds the implementation. Refuses an unknown name, a control that it lacks, and another
-    /// version than its own.
+    /// Finds the implementation. Refuses a control that it lacks, another version than its own, and
+    /// parameters with which it cannot make a connection. One that is not here is refused only when
+    /// a connection is to be made, so that results with it can be read anywhere.
     fn find(&mut self, files: &dyn Files) -> Result<()> {
-        let names = files.stacks();
-        if names.is_empty() {
-            return Ok(());
-        }
+        self.here = files.stacks();
         let stack = files.stack(&self.stack);
-        let stack = stack.and_then(|stack| stack.downcast::<Arc<dyn Stack>>().ok());
-        let Some(stack) = stack else {
-            let names = names.iter().copied();
-            return Err(Error::unknown_name(
-                "stack",
-                &json!(self.stack),
-                "stack",
-                names,
-            ));
+        let Some(stack) = stack.and_then(|stack| stack.downcast::<Arc<dyn Stack>>().ok()) else {
+            return Ok(());
         };
         let controls = stack.controls();
         if !controls.contains(&self.control.as_str()) {
             let (control, noun) = (json!(self.control), format!("control of {}", self.stack));
-            let names = controls.iter().copied();
-            return Err(Error::unknown_name("control", &control, &noun, names));
+            return Err(Error::unknown_name(
+                "control",
+                &control,
+                &noun,
+                controls.into_iter(),
+            ));
+        }
+        if let Some(reason) = stack.refusal(self) {
+            let remedy = format!("makes no connection with these parameters: {reason}");
+            return Err(Error::new("stack", &json!(self.stack), &remedy).coded(Code::Unsupported));
         }
         let actual = stack.version();
         if let Some(expected) = &self.version

@@ -11,9 +11,11 @@ pub trait Stack: Debug + Send + Sync {
     /// Returns its name and version.
     fn version(&self) -> String;
     /// Returns the names of its own congestion controls.
-    fn controls(&self) -> &[&str];
+    fn controls(&self) -> Vec<&str>;
     /// Returns the bytes of memory that both sides of a connection take at least.
     fn connection_bytes(&self) -> usize;
+    /// Returns the reason why it cannot make a connection with these parameters, in one line.
+    fn refusal(&self, quic: &Quic) -> Option<String>;
     /// Makes both sides of a connection, the sender first. They draw from streams of `place` alone.
     fn connect(&self, quic: &Quic, place: StreamScope<'_>) -> [Box<dyn Endpoint>; 2];
 }

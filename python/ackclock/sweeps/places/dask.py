@@ -7,6 +7,7 @@ scenario names must be where they are on the driver's machine.
 import contextlib
 from typing import Any
 
+from ackclock import stacks
 from ackclock.errors import LackingError
 from ackclock.sweeps import worker
 from ackclock.sweeps.places import Lost
@@ -73,7 +74,9 @@ class Cluster:
     def submit(self, batch: Batch) -> None:
         """Begins a batch on any worker."""
         # A function of the package: workers import it. Equal batches are different tasks.
-        future = self._client.submit(_execute, self._tree, batch, pure=False, retries=0)
+        future = self._client.submit(
+            _execute, self._tree, batch, stacks.brought(), pure=False, retries=0
+        )
         self._batches[future.key] = batch
         self._completed.add(future)
 
@@ -97,9 +100,10 @@ class Cluster:
         self._close.close()
 
 
-def _execute(tree: dict[str, Any], batch: Batch) -> Report:
+def _execute(tree: dict[str, Any], batch: Batch, brought: tuple[stacks.Stack, ...]) -> Report:
     """Executes a batch in a worker."""
     from distributed import get_worker
 
+    stacks.bring_again(brought)
     threads: int = get_worker().state.nthreads
     return worker.execute(Plan.from_json(tree), batch, 1 / threads)

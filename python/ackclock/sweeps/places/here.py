@@ -16,6 +16,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import IO, Any
 
+from ackclock import stacks
 from ackclock.run.simulation import cores
 from ackclock.sweeps.places import Lost
 from ackclock.sweeps.plan import Batch, Plan
@@ -116,7 +117,7 @@ class Here:
         worker = _Worker(process, ours, errors)
         self._workers.append(worker)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            ours.send((self._plan.to_json(), 1 / self._processes))
+            ours.send((self._plan.to_json(), 1 / self._processes, stacks.brought()))
         return worker
 
     def _bury(self, worker: _Worker, batch: Batch) -> Lost:

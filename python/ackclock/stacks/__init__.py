@@ -1,0 +1,107 @@
+"""Transports that others wrote, brought into simulations by a name.
+
+A scenario names a stack and never a file. So native code runs only if whoever runs the scenario
+brings it: with `--stack NAME=LIBRARY`, or with `bring`. `ackclock_stack.h` is the border that a
+library keeps.
+"""
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock import engine
+from ackclock.errors import InputError
+
+#: The name of the stack in the engine itself.
+BUILT_IN = ("quinn",)
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+
+# The process of a stack needs nothing else of the package, whose imports would take most of the
+# time in which it starts.
+_SERVE = (
+    "import sys; sys.path.append(sys.argv[1]); import _native; _native.serve_stack(sys.argv[2])"
+)
+_PROCESS = [sys.executable, "-ISc", _SERVE, str(Path(engine.__file__).parent)]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack that has been brought.
+
+    Attributes:
+        name: The name in scenarios.
+        library: File of the shared library.
+        apart: True if it runs in a process of its own.
+        digest: SHA-256 of the library, which is part of the version in results.
+        implementation: What the stack calls itself, with its version.
+        controls: Names of its congestion controls.
+        shares_state: True if its objects share state, so that each thread has a copy.
+    """
+
+    name: str
+    library: Path
+    apart: bool
+    digest: str
+    implementation: str
+    controls: tuple[str, ...]
+    shares_state: bool
+
+
+_brought: dict[str, Stack] = {}
+
+
+def bring(name: str, library: str | Path, *, apart: bool = False) -> Stack:
+    """Brings a stack from a shared library, in place of one that had this name.
+
+    Args:
+        name: The name that scenarios use: `transport = { kind = "quic", stack = NAME }`.
+        library: File of the library. It is loaded, so its code runs.
+        apart: Runs it in a process of its own. A crash is then a fault of its run alone; each call
+            costs about 10 microseconds more.
+
+    Raises:
+        InputError: The name does not fit or is that of a stack in the engine; or the library cannot
+            be loaded, or keeps not to the border.
+    """
+    if _NAME.fullmatch(name) is None or name in BUILT_IN:
+        words = (
+            "is the engine's own"
+            if name in BUILT_IN
+            else "is not of small letters, digits, - and _"
+        )
+        raise InputError(
+            "out-of-range", "--stack", f'the name "{name}" {words}; for example mine', name
+        )
+    path = Path(library).absolute()
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError("file", f"{library}", f"cannot be read: {error.strerror}") from None
+    origin: list[str] | str = [*_PROCESS, str(path)] if apart else str(path)
+    try:
+        called, version, controls, shares_state = engine.bring_stack(name, origin, digest[:16])
+    except InputError as error:
+        raise InputError("file", f"{library}", f"is no stack: {error.message}") from None
+    stack = Stack(name, path, apart, digest, f"{called} {version}", tuple(controls), shares_state)
+    _brought[name] = stack
+    return stack
+
+
+def brought() -> tuple[Stack, ...]:
+    """Returns all stacks that have been brought."""
+    return tuple(_brought.values())
+
+
+def bring_again(stacks: Iterable[Stack]) -> None:
+    """Brings the stacks of another process."""
+    for stack in stacks:
+        bring(stack.name, stack.library, apart=stack.apart)
+
+
+def digests() -> dict[str, str]:
+    """Returns the digest of each stack that has been brought, by name."""
+    return {name: stack.digest for name, stack in sorted(_brought.items())}

@@ -1,0 +1,31 @@
+"""Sources that the library of a new stack begins with."""
+
+import re
+from importlib import resources
+
+from ackclock.errors import InputError
+
+#: The border, which a source includes.
+HEADER = "ackclock_stack.h"
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+
+
+def template(name: str, kind: str = "own") -> dict[str, str]:
+    """Returns the files of a new stack by name: C source with comments, and the header.
+
+    Args:
+        name: Name of the stack, as in the name of its file.
+        kind: `own`, a small transport; or `ngtcp2`, the calls of that implementation.
+
+    Raises:
+        InputError: The name does not fit a file.
+    """
+    if _NAME.fullmatch(name) is None:
+        words = f'"{name}" is not a name of small letters, digits, - and _; for example mine'
+        raise InputError("out-of-range", "NAME", words, name)
+    files = resources.files(__name__.rpartition(".")[0])
+    source = (files / "templates" / f"{kind}.c").read_text("utf-8")
+    header = (files / HEADER).read_text("utf-8")
+    return {f"{name}.c": source.replace("NAME", name), HEADER: header}
