@@ -8,7 +8,7 @@ import click
 
 from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
-from ackclock.cli.options import json_option, output_option
+from ackclock.cli.options import json_option, output_option, stack_options
 from ackclock.cli.output import counted, print_json, print_table, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
@@ -36,6 +36,7 @@ _SEEDS = 5
     "--full", is_flag=True,
     help="Run the cases on the corners of the suite too: the ends of its ranges, and with bursts.",
 )  # fmt: skip
+@stack_options
 @output_option(
     "Folder of the evaluation. Unchanged cases in it are not run again.",
     "out/evaluate-CONTROL",
@@ -48,13 +49,15 @@ def evaluate(
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
 
-    CONTROL is a name, or a table in TOML. Prints a verdict for each case, and writes a page with
-    the evidence and evaluation.json. The exit code is 4 if a case fails.
+    CONTROL is a name, quic:STACK/CONTROL, or a table in TOML of either. Prints a verdict for each
+    case, and writes a page with the evidence and evaluation.json. The exit code is 4 if a case
+    fails.
 
     \b
     Example:
       ackclock evaluate bbr1
       ackclock evaluate cubic --only policer,rate-up
+      ackclock evaluate quic:quinn/cubic
     """
     from ackclock.controls import evaluation
 
@@ -68,14 +71,14 @@ def evaluate(
     plan = evaluation.Plan(
         suite,
         cases,
-        evaluation.control_of(control),
+        evaluation.Candidate.read(control),
         (suite.path, *(suite.corners if full else ())),
         tuple(range(1, seeds + 1)),
         _command(control, named, only, seeds, full=full),
     )
     folder = claim(
         output,
-        Path("out") / f"evaluate-{plan.control['kind']}",
+        Path("out") / f"evaluate-{plan.candidate.kind.replace('/', '-')}",
         force=force,
         may_hold=evaluation.EVALUATION,
         goes_on=lambda place: evaluation.continues(plan, place),
@@ -96,7 +99,7 @@ def _run(plan: "Plan", folder: Path, as_json: bool) -> int:
     from ackclock.cli.progress import progress
     from ackclock.controls import evaluation
 
-    with progress(f"evaluate {plan.control['kind']}") as tell:
+    with progress(f"evaluate {plan.candidate.kind}") as tell:
         verdicts, complete = evaluation.evaluate(plan, folder, tell)
     _print(verdicts, folder, as_json)
     if not complete:

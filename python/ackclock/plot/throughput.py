@@ -36,7 +36,7 @@ def mean_rates(time_s: Values, delivered_bytes: Values, every: int) -> tuple[Val
     return (time[1:] + time[:-1]) / 2, np.diff(delivered) * trace.scale / np.diff(time)
 
 
-def _throughput(
+def throughput(
     result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
 ) -> FigureSpec:
     """Shows the rate of payload delivered in order or acknowledged, in about 200 intervals.
@@ -83,7 +83,7 @@ THROUGHPUT = FigureKind(
     "throughput",
     "Rate of payload delivered in order, or acknowledged, over time; for a flow under a rate "
     "control also the allowed rate.",
-    ("simulate", "emulate", "measure", "send", "receive"), _throughput, TAKES,
+    ("simulate", "emulate", "measure", "send", "receive"), throughput, TAKES,
     ("samples", "flows"),
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result as Outcome
 
 from ackclock import __version__
-from ackclock.controls.evaluation import Plan, load, runner
+from ackclock.controls.evaluation import Candidate, Plan, load, runner
 from ackclock.controls.evaluation.page import page
 from ackclock.report.section import Live
 from tests.test_report import Checker
@@ -192,6 +192,14 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Mon
         ('{ kind = "bbr9" }', "unknown-name", "CONTROL.kind"),
         ('{ kind = "bbr1", bandwidth_round = 5 }', "unknown-field", "CONTROL.bandwidth_round"),
         ("{ kind =", "syntax", "CONTROL"),
+        ("quic:quinn", "syntax", "CONTROL"),
+        ("quic:quinn/reno", "unknown-name", "CONTROL"),
+        ("quic:mine/reno", "unsupported", "CONTROL"),
+        (
+            '{ kind = "quic", stack = "quinn", control = "bbr", mtu = 1 }',
+            "unknown-field",
+            "CONTROL.mtu",
+        ),
     ],
 )
 def test_a_control_that_is_none_is_refused(control: str, code: str, field: str) -> None:
@@ -227,11 +235,30 @@ def test_a_control_of_ones_own_is_named(tmp_path: Path) -> None:
     assert "Does bpf:aimd do " in (folder / "index.html").read_text()
 
 
+@pytest.mark.slow
+def test_an_implementation_of_quic_is_judged_by_what_any_control_shows(tmp_path: Path) -> None:
+    folder = tmp_path / "quinn"
+    outcome = ackclock(
+        "evaluate", "quic:quinn/cubic", "--only", "startup-plateau,policer", "--seeds", 1,
+        "-o", folder,
+    )  # fmt: skip
+    assert outcome.exit_code == 0, outcome.stderr
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    verdicts = {case["id"]: case["verdict"] for case in evaluation["cases"]}
+    assert verdicts == {"startup-plateau": "does not apply", "policer": "pass"}
+    control = evaluation["control"]
+    assert (control["kind"], control["label"]) == ("quinn/cubic", "quinn/cubic")
+    assert control["reference"].startswith("quinn-proto ")
+    assert control["parameters"]["stack"] == "quinn"
+    policer = next(case for case in evaluation["cases"] if case["id"] == "policer")
+    assert policer["runs"][0]["figure"]
+
+
 def test_the_second_run_enters_the_state_at_the_same_time() -> None:
     suite = load("bbr-draft")
-    plan = Plan(suite, suite.cases, {"kind": "bbr1"}, (suite.path,), (1,))
+    plan = Plan(suite, suite.cases, Candidate.of_tcp({"kind": "bbr1"}), (suite.path,), (1,))
     setup = suite.chosen("drain-time")[0].setups[1]
-    cell = runner.Cell("drain-time", setup, setup.on(suite.path), plan.control, 1)
+    cell = runner.Cell("drain-time", setup, setup.on(suite.path), plan.candidate, 1)
     ran = runner._ran(cell, plan.dialect)
     (entered,) = setup.events[0].moment.times_s(ran.trace)
     assert entered == pytest.approx(ran.times["slower"], abs=1e-9)
@@ -243,7 +270,7 @@ def test_a_path_that_holds_too_little_is_told_so() -> None:
     suite = load("bbr-draft")
     (case,) = suite.chosen("startup-plateau")
     corner = next(corner for corner in suite.corners if corner.name == "slow and near")
-    cell = runner.Cell(case.id, case.setups[0], corner, {"kind": "bbr1"}, 1)
+    cell = runner.Cell(case.id, case.setups[0], corner, Candidate.of_tcp({"kind": "bbr1"}), 1)
     assert runner._left_out(case, cell) == (
         "the path holds 0.417 packets, and the case needs 10 at least"
     )
@@ -251,7 +278,9 @@ def test_a_path_that_holds_too_little_is_told_so() -> None:
 
 def test_a_path_with_bursts_has_all_cases_and_a_distant_one_not() -> None:
     suite = load("bbr-draft")
-    plan = Plan(suite, suite.cases, {"kind": "bbr3"}, (suite.path, *suite.corners), (1,))
+    plan = Plan(
+        suite, suite.cases, Candidate.of_tcp({"kind": "bbr3"}), (suite.path, *suite.corners), (1,)
+    )
     cases: dict[str, set[str]] = {}
     for case, path in plan.parts():
         cases.setdefault(path.name, set()).add(case.id)
@@ -260,7 +289,7 @@ def test_a_path_with_bursts_has_all_cases_and_a_distant_one_not() -> None:
     own_rate = {"sub-packet", "rate-up", "rate-down", "policer"}
     assert cases["slow and far"] == everything - own_rate
     for path in (suite.path, *suite.corners):
-        cell = runner.Cell("startup-plateau", suite.cases[0].setups[0], path, plan.control, 1)
+        cell = runner.Cell("startup-plateau", suite.cases[0].setups[0], path, plan.candidate, 1)
         [flow] = cell.scenario({}).tree["flows"]
         bursts = path.name == "P0 with bursts"
         assert flow["transport"]["segmentation_offload"] is bursts, path.name

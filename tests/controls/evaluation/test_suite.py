@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.controls.evaluation import load, names
+from ackclock.controls.evaluation import Candidate, load, names
 from ackclock.controls.evaluation.setup import Cell
 from ackclock.controls.evaluation.suite import Origin
 from tests.refusals import refused
@@ -86,9 +86,8 @@ def test_every_case_makes_a_scenario_that_is_valid() -> None:
     for case in suite.cases:
         for setup in case.setups:
             for path in (suite.path, *suite.corners):
-                cell = Cell(
-                    case.id, setup, setup.on(path), {"kind": "bbr1"}, 3, suite.least_round_trips
-                )
+                own, candidate = setup.on(path), Candidate.of_tcp({"kind": "bbr1"})
+                cell = Cell(case.id, setup, own, candidate, 3, suite.least_round_trips)
                 times = {event.name: 1.0 + n for n, event in enumerate(setup.events)}
                 cell.scenario(times).resolve()
                 cell.scenario({}).resolve()
@@ -97,7 +96,7 @@ def test_every_case_makes_a_scenario_that_is_valid() -> None:
 def test_events_without_a_time_change_nothing_before_the_end() -> None:
     suite = load("bbr-draft")
     setup = suite.chosen("drain-time")[0].setups[0]
-    cell = Cell("drain", setup, setup.on(suite.path), {"kind": "bbr1"}, 1)
+    cell = Cell("drain", setup, setup.on(suite.path), Candidate.of_tcp({"kind": "bbr1"}), 1)
     steps = cell.scenario({}).tree["hops"][0]["link"]["steps"]
     assert steps[1]["from"] == f"{round(cell.duration_s * 1e9)} ns"
 

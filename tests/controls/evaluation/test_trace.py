@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ackclock.controls.evaluation import PathValues
-from ackclock.controls.evaluation.trace import DERIVED, VARIABLES, of_rows
+from ackclock.controls.evaluation.trace import DERIVED, VARIABLES, of_rows, of_samples
 
 PATH = PathValues(((0.0, 10e6),), 0.04, 1000, {"start": 0.0, "end": 1.0})
 NAN = float("nan")
@@ -91,3 +91,20 @@ def test_every_variable_is_described() -> None:
     for unit, meaning in (*VARIABLES.values(), *DERIVED.values()):
         assert unit in ("", "s", "bit/s", "bytes")
         assert meaning.endswith(".")
+
+
+def test_samples_make_a_trace_without_states() -> None:
+    samples = {
+        "time_s": [0.0, 0.1, 0.2, 0.3],
+        "cwnd_bytes": [14720.0, 20000.0, np.nan, 10000.0],
+        "in_flight_bytes": [np.nan] * 4,
+        "delivered_bytes": [0.0, 5000.0, 12000.0, 20000.0],
+        "smoothed_rtt_s": [np.nan, 0.04, 0.05, 0.05],
+        "allowed_rate_bit_per_s": [np.nan] * 4,
+    }
+    events = {"time_s": [0.25, 0.9], "kind": ["reduction", "timeout"]}
+    made = of_samples(samples, events, PATH)
+    assert set(made.variables) == {"cwnd", "delivered", "rtt"}
+    assert made.values("cwnd").tolist() == [14720.0, 20000.0, 20000.0, 10000.0]
+    assert made.events.tolist() == ["sample", "sample", "sample", "loss"]
+    assert made.known_states == [""]

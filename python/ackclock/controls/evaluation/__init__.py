@@ -3,9 +3,10 @@
 A suite is a file that any implementation can be tested by. Here its runs are simulated.
 """
 
+from ackclock.controls.evaluation.candidate import Candidate
 from ackclock.controls.evaluation.checks import KINDS, Finding
 from ackclock.controls.evaluation.moments import Moment, Span
-from ackclock.controls.evaluation.runner import EVALUATION, Plan, continues, control_of, evaluate
+from ackclock.controls.evaluation.runner import EVALUATION, Plan, continues, evaluate
 from ackclock.controls.evaluation.suite import Suite, load, names
 from ackclock.controls.evaluation.trace import DERIVED, VARIABLES, PathValues, Trace
 from ackclock.controls.evaluation.verdict import RunVerdict, Verdict, judge
@@ -15,6 +16,7 @@ __all__ = [
     "EVALUATION",
     "KINDS",
     "VARIABLES",
+    "Candidate",
     "Finding",
     "Moment",
     "PathValues",
@@ -25,7 +27,6 @@ __all__ = [
     "Trace",
     "Verdict",
     "continues",
-    "control_of",
     "evaluate",
     "judge",
     "load",

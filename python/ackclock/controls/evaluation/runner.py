@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
-from ackclock.controls.evaluation.setup import Cell, trace_of
+from ackclock.controls.evaluation.candidate import Candidate
+from ackclock.controls.evaluation.setup import Cell
 from ackclock.controls.evaluation.suite import Case, Dialect, Setup, Suite, TestPath
 from ackclock.controls.evaluation.trace import Trace
 from ackclock.controls.evaluation.verdict import (
@@ -25,14 +26,9 @@ from ackclock.controls.evaluation.verdict import (
     judge,
     together,
 )
-from ackclock.elements import facts
-from ackclock.elements.registry import registry
-from ackclock.errors import InputError
-from ackclock.plot.states import states
 from ackclock.report.live import live
 from ackclock.report.section import Live
 from ackclock.result.folder import Contents, staged, write_whole
-from ackclock.result.labels import control_label
 from ackclock.result.manifest import Entry, described, entries, read_sealed, write_sealed
 from ackclock.result.result import Result
 from ackclock.run import address
@@ -69,7 +65,7 @@ class Plan:
     Attributes:
         suite: The suite.
         cases: Cases of it.
-        control: The control with its parameters, as in a scenario.
+        candidate: The control.
         paths: Paths, the suite's own first.
         seeds: Seeds of the runs of each case.
         command: The command that evaluates so.
@@ -77,7 +73,7 @@ class Plan:
 
     suite: Suite
     cases: tuple[Case, ...]
-    control: Mapping[str, Any]
+    candidate: Candidate
     paths: tuple[TestPath, ...]
     seeds: tuple[int, ...]
     command: str = ""
@@ -85,7 +81,7 @@ class Plan:
     @property
     def dialect(self) -> Dialect:
         """The dialect of the control; one without names if the suite does not know it."""
-        kind = str(self.control["kind"])
+        kind = self.candidate.kind
         return self.suite.dialects.get(kind, Dialect(kind, kind, {}))
 
     def parts(self) -> Iterator[tuple[Case, TestPath]]:
@@ -100,51 +96,11 @@ class Plan:
                     yield case, path
 
 
-def control_of(written: str) -> dict[str, Any]:
-    """Reads a control: a name, or a table in TOML.
-
-    Raises:
-        ScenarioError: It is unknown, or its parameters are invalid.
-    """
-    text = written.strip()
-    tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
-    try:
-        control: dict[str, Any] = engine.parse_scenario(f"control = {tree}")["control"]
-        scenario = _stand_in(control)
-        resolved = facts.whole(scenario.resolve().tree["flows"][0], "transport", "control")
-        engine.check_simulation(scenario.tree, scenario.folder)
-    except InputError as error:
-        # A table's own field, without the path of the scenario that it stands in.
-        within = error.field.partition("transport.control")[2] if text.startswith("{") else ""
-        field = f"CONTROL{within}"
-        raise type(error)(error.code, field, error.message, error.value) from None
-    resolved.pop("facts", None)
-    return {str(name): value for name, value in resolved.items()}
-
-
-def _stand_in(control: Mapping[str, Any]) -> Scenario:
-    """Returns a scenario whose only flow has a control; its path does not matter."""
-    hop = {
-        "name": "hop",
-        "link": {"kind": "constant", "rate": "10 Mbit/s"},
-        "queue": {"kind": "droptail", "limit": "50 packets"},
-    }
-    transport = {"kind": "tcp", "control": dict(control)}
-    flow = {"name": "flow", "route": ["hop"], "return": ["hop"], "transport": transport}
-    return Scenario({"schema": 1, "duration": "1 s", "hops": [hop], "flows": [flow]})
-
-
-def _label(control: Mapping[str, Any]) -> str:
-    """Returns the name of a control for people; `python:Idea` for a class Idea of one's own."""
-    flow = _stand_in(control).resolve().tree["flows"][0]
-    return control_label(facts.control(flow)[0])
-
-
 def continues(plan: Plan, folder: Path) -> bool:
     """Returns true if a folder holds an evaluation of the same kind of control by the suite."""
     held = read_sealed(folder / EVALUATION.mark)
     kinds = (held.get("suite", {}).get("name"), held.get("control", {}).get("kind"))
-    return kinds == (plan.suite.name, plan.control["kind"])
+    return kinds == (plan.suite.name, plan.candidate.kind)
 
 
 def evaluate(
@@ -187,8 +143,7 @@ def _figures(folder: Path, records: Sequence[Record]) -> dict[str, list[Live]]:
 
 
 def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
-    suite, kind = plan.suite, plan.control["kind"]
-    entry = next(element for element in registry()["controls"] if element["name"] == kind)
+    suite, candidate = plan.suite, plan.candidate
     first = [record for record in records if record["path"]["name"] == plan.paths[0].name]
     counts = {verdict.value: 0 for verdict in Verdict}
     for record in first:
@@ -201,10 +156,10 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
             for name in ("name", "title", "source", "revision", "date", "url", "notes", "digest")
         },
         "control": {
-            "kind": kind,
-            "label": _label(plan.control),
-            "reference": entry["reference"],
-            "parameters": {name: value for name, value in plan.control.items() if name != "kind"},
+            "kind": candidate.kind,
+            "label": candidate.label,
+            "reference": candidate.reference,
+            "parameters": candidate.parameters,
         },
         "command": plan.command,
         "version": engine.version(),
@@ -228,7 +183,7 @@ def _record(plan: Plan, case: Case, path: TestPath, folder: Path) -> Record:
             "suite": plan.suite.digest,
             "case": case.id,
             "path": path.name,
-            "control": dict(plan.control),
+            "transport": dict(plan.candidate.transport),
             "seeds": list(plan.seeds),
             "package": address.package(),
         }
@@ -280,7 +235,7 @@ def _run(
     """Returns the record of a run of a case: all its seeds."""
     own = setup.on(path)
     cells = [
-        Cell(case.id, setup, own, plan.control, seed, plan.suite.least_round_trips)
+        Cell(case.id, setup, own, plan.candidate, seed, plan.suite.least_round_trips)
         for seed in plan.seeds
     ]
     made: Record = {"name": setup.name, "path": str(own), "checks": [], "figure": ""}
@@ -372,7 +327,7 @@ def _ran(cell: Cell, dialect: Dialect) -> _Ran:
 def _simulated(cell: Cell, dialect: Dialect, times: Mapping[str, float]) -> _Ran:
     scenario = cell.scenario(times)
     result = simulate(scenario, threads=1)
-    trace = trace_of(result, dialect, cell.values(times))
+    trace = cell.candidate.trace(result, dialect, cell.values(times))
     return _Ran(cell, times, scenario, result, trace, judge(cell.setup, dialect, trace))
 
 
@@ -419,5 +374,5 @@ def _drawn(ran: _Ran, dialect: Dialect) -> list[Live]:
     marks = [(at_s, name) for name, at_s in ran.times.items()]
     if len(marks) > _MOST_MARKS:
         marks = []
-    spec = states(ran.result, span=(low, high), names=dialect.states, marks=marks)
+    spec = ran.cell.candidate.drawn(ran.result, dialect, (low, high), marks)
     return live(spec, "time-states")

@@ -1,4 +1,4 @@
-"""Turns a run of a suite into a scenario, and the result of its simulation into a trace."""
+"""Turns a run of a suite into a scenario."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ackclock.controls.evaluation.suite import Dialect, Event, Setup, Share, TestPath
-from ackclock.controls.evaluation.trace import PathValues, Trace, of_rows
-from ackclock.metrics.tables import column
-from ackclock.result.result import Result
+from ackclock.controls.evaluation.candidate import Candidate
+from ackclock.controls.evaluation.suite import Event, Setup, Share, TestPath
+from ackclock.controls.evaluation.trace import PathValues
 from ackclock.scenario import Scenario
 
 FLOW = "flow"
@@ -27,7 +26,7 @@ class Cell:
         name: Name of the case, for titles.
         setup: The run.
         path: The path, with the changes of the run.
-        control: The control with its parameters, as in a scenario.
+        candidate: The control.
         seed: The seed.
         least_round_trips: Least length of the run in round trips.
     """
@@ -35,7 +34,7 @@ class Cell:
     name: str
     setup: Setup
     path: TestPath
-    control: Mapping[str, Any]
+    candidate: Candidate
     seed: int
     least_round_trips: float = 0.0
 
@@ -58,7 +57,7 @@ class Cell:
 
     def values(self, times: Mapping[str, float]) -> PathValues:
         """Returns the path as checks know it, with the events at these times."""
-        payload = self.path.payload_share
+        payload = self.candidate.payload_share(self.path)
         steps = [(at_s, rate * payload) for at_s, rate in self._rate_steps(times)]
         policer = self.path.policer
         if policer is not None:
@@ -83,6 +82,7 @@ class Cell:
                 "duration": _time(self.duration_s),
                 "seed": self.seed,
                 "replicates": 1,
+                **self.candidate.records(self.path),
                 "hops": [self._bottleneck(times), self._return(times)],
                 "flows": [self._flow(times)],
             }
@@ -175,23 +175,15 @@ class Cell:
             "name": FLOW,
             "route": [_BOTTLENECK],
             "return": [_RETURN],
-            "transport": {
-                "kind": "tcp",
-                "preset": "linux",
-                "segmentation_offload": self.path.segmentation_offload,
-                "mss": f"{self.path.segment_bytes} bytes",
-                "header": f"{self.path.header_bytes} bytes",
-                "control": dict(self.control),
-            },
+            **self.candidate.flow(self.path),
             "traffic": self._traffic(times),
             "start": _time(self.start_s),
-            "control_states": True,
         }
 
     def _traffic(self, times: Mapping[str, float]) -> dict[str, Any]:
         if self.setup.application is None:
             return {"kind": "bulk"}
-        payload = self.path.rate_bit_per_s * self.path.payload_share
+        payload = self.path.rate_bit_per_s * self.candidate.payload_share(self.path)
         first = [(0.0, self.setup.application)]
         changes = [
             (at_s - self.start_s, event.to) for at_s, event in self._of_kind("application", times)
@@ -211,10 +203,3 @@ def _time(seconds: float) -> str:
 
 def _rate(bit_per_s: float) -> str:
     return f"{round(bit_per_s)} bit/s"
-
-
-def trace_of(result: Result, dialect: Dialect, values: PathValues) -> Trace:
-    """Returns the trace of the flow of a run."""
-    table = result.tables["control_states"]
-    columns = {name: column(table, name) for name in table.column_names}
-    return of_rows(columns, dialect.states, dialect.unbounded, values)

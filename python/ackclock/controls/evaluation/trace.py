@@ -239,6 +239,43 @@ def of_rows(
     )
 
 
+# Variables that samples have, and their columns.
+_SAMPLED = {
+    "cwnd": "cwnd_bytes",
+    "in_flight": "in_flight_bytes",
+    "delivered": "delivered_bytes",
+    "rtt": "smoothed_rtt_s",
+    "pacing_rate": "allowed_rate_bit_per_s",
+}
+# Names of reactions in suites.
+_REACTIONS = {"reduction": "loss", "ecn_echo": "ecn", "timeout": "timeout"}
+
+
+def of_samples(columns: Mapping[str, Any], events: Mapping[str, Any], path: PathValues) -> Trace:
+    """Makes a trace of samples of one flow, whose control reports no states.
+
+    Its round-trip time is the smoothed one. A reaction belongs to the next sample.
+
+    Args:
+        columns: Columns of the table `samples`, in order of time.
+        events: Columns of the table `events`.
+        path: The path.
+    """
+    time_s = _numbers(columns["time_s"])
+    variables = {}
+    for name, column in _SAMPLED.items():
+        values = _numbers(columns[column])
+        if not np.isnan(values).all():
+            variables[name] = _held(values)
+    happened = np.full(len(time_s), "sample", dtype=object)
+    for at_s, kind in zip(events["time_s"], events["kind"], strict=True):
+        row = int(np.searchsorted(time_s, at_s))
+        if row < len(time_s):
+            happened[row] = _REACTIONS.get(str(kind), str(kind))
+    states = np.full(len(time_s), "", dtype=str)
+    return Trace(time_s, states, happened.astype(str), variables, path)
+
+
 def _numbers(values: Sequence[Any] | Array) -> Array:
     return np.asarray(values, float)
 

@@ -1,0 +1,172 @@
+"""The control that is evaluated, with the transport around it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock import engine, units
+from ackclock.controls.evaluation.suite import Dialect, TestPath
+from ackclock.controls.evaluation.trace import PathValues, Trace, of_rows, of_samples
+from ackclock.elements import facts
+from ackclock.elements.registry import registry
+from ackclock.errors import InputError
+from ackclock.metrics.tables import column
+from ackclock.plot.spec import FigureSpec
+from ackclock.plot.states import states
+from ackclock.plot.throughput import throughput
+from ackclock.result.labels import control_label
+from ackclock.result.result import Result
+from ackclock.scenario import Scenario
+
+_QUIC = "quic:"
+# The reference of an implementation is its version.
+_RFC = "RFC 9000"
+# Payload of the smallest full datagram of QUIC (RFC 9000 section 14): 1200 bytes less a short
+# header with an ID of 8 bytes, a tag of 16, and the header of a STREAM frame. So no stack fails
+# because it sends smaller datagrams than another.
+_DATAGRAM, _OVERHEAD = 1200, 37
+# Samples of a round trip of a transport that gives no row for each ACK.
+_SAMPLES = 20
+_LEAST_INTERVAL_NS = 100_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The control that is evaluated.
+
+    Attributes:
+        transport: Its transport, as in a scenario. That of TCP has what is not the path's.
+    """
+
+    transport: Mapping[str, Any]
+
+    @classmethod
+    def of_tcp(cls, control: Mapping[str, Any]) -> "Candidate":
+        """Makes one of a control of the engine's TCP, which else is that of Linux."""
+        return cls({"kind": "tcp", "preset": "linux", "control": dict(control)})
+
+    @classmethod
+    def read(cls, text: str) -> "Candidate":
+        """Reads a control: a name, `quic:STACK/CONTROL`, or a table in TOML of either.
+
+        Raises:
+            ScenarioError: It is unknown, or its parameters are invalid.
+        """
+        text = text.strip()
+        try:
+            table = _table(text)
+            made = cls(table) if table.get("kind") == "quic" else cls.of_tcp(table)
+            scenario = _stand_in(made.transport)
+            flow = scenario.resolve().tree["flows"][0]
+            engine.check_simulation(scenario.tree, scenario.folder)
+        except InputError as error:
+            # A table's own field, without the path of the scenario that it stands in.
+            path = error.field.partition("transport")[2].removeprefix(".control")
+            within = path if text.startswith("{") else ""
+            raise type(error)(error.code, f"CONTROL{within}", error.message, error.value) from None
+        parts = ("transport",) if made.is_quic else ("transport", "control")
+        resolved = facts.whole(flow, *parts)
+        resolved.pop("facts", None)
+        return cls(resolved) if made.is_quic else cls.of_tcp(resolved)
+
+    @property
+    def is_quic(self) -> bool:
+        """True if it is an implementation that others wrote."""
+        return str(self.transport["kind"]) == "quic"
+
+    @property
+    def kind(self) -> str:
+        """Its name in suites: the kind of the control, or `quinn/cubic`."""
+        if self.is_quic:
+            return f"{self.transport['stack']}/{self.transport['control']}"
+        return str(self.transport["control"]["kind"])
+
+    @property
+    def label(self) -> str:
+        """Its name for people; `python:Idea` for a class Idea of one's own."""
+        flow = _stand_in(self.transport).resolve().tree["flows"][0]
+        return control_label(facts.control(flow)[0])
+
+    @property
+    def reference(self) -> str:
+        """Its source: of an implementation, its version."""
+        if self.is_quic:
+            return str(self.transport.get("version", _RFC))
+        every = registry()["controls"]
+        return str(next(element for element in every if element["name"] == self.kind)["reference"])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Its parameters."""
+        tree = self.transport if self.is_quic else self.transport["control"]
+        return {name: value for name, value in tree.items() if name != "kind"}
+
+    def flow(self, path: TestPath) -> dict[str, Any]:
+        """Returns what a flow over a path has of it."""
+        if self.is_quic:
+            return {"transport": dict(self.transport)}
+        of_path = {
+            "segmentation_offload": path.segmentation_offload,
+            "mss": f"{path.segment_bytes} bytes",
+            "header": f"{path.header_bytes} bytes",
+        }
+        return {"transport": {**self.transport, **of_path}, "control_states": True}
+
+    def payload_share(self, path: TestPath) -> float:
+        """Returns the share of a path's rate that payload can have."""
+        if not self.is_quic:
+            return path.payload_share
+        header = units.data_bytes(self.transport["header"])
+        return (_DATAGRAM - _OVERHEAD) / (_DATAGRAM + header)
+
+    def records(self, path: TestPath) -> dict[str, Any]:
+        """Returns what its scenario says of records: an implementation is sampled."""
+        if not self.is_quic:
+            return {}
+        interval_ns = max(round(path.round_trip_s * 1e9 / _SAMPLES), _LEAST_INTERVAL_NS)
+        return {"sample_interval": f"{interval_ns} ns"}
+
+    def trace(self, result: Result, dialect: Dialect, values: PathValues) -> Trace:
+        """Returns the trace of the flow of a run."""
+        if self.is_quic:
+            samples, events = (_columns(result, name) for name in ("samples", "events"))
+            return of_samples(samples, events, values)
+        rows = _columns(result, "control_states")
+        return of_rows(rows, dialect.states, dialect.unbounded, values)
+
+    def drawn(
+        self, result: Result, dialect: Dialect, span: tuple[float, float],
+        marks: list[tuple[float, str]],
+    ) -> FigureSpec:  # fmt: skip
+        """Returns the figure of a run: its states, or its throughput if it states none."""
+        if self.is_quic:
+            return throughput(result, span=span)
+        return states(result, span=span, names=dialect.states, marks=marks)
+
+
+def _table(text: str) -> dict[str, Any]:
+    """Reads the text of a control into a table."""
+    if text.startswith(_QUIC):
+        stack, slash, control = text.removeprefix(_QUIC).partition("/")
+        if not slash:
+            words = f'"{text}" does not name a control; for example quic:quinn/cubic'
+            raise InputError("syntax", "transport", words, text)
+        return {"kind": "quic", "stack": stack, "control": control}
+    tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
+    return dict(engine.parse_scenario(f"control = {tree}")["control"])
+
+
+def _stand_in(transport: Mapping[str, Any]) -> Scenario:
+    """Returns a scenario whose only flow has a transport; its path does not matter."""
+    hop = {
+        "name": "hop",
+        "link": {"kind": "constant", "rate": "10 Mbit/s"},
+        "queue": {"kind": "droptail", "limit": "50 packets"},
+    }
+    flow = {"name": "flow", "route": ["hop"], "return": ["hop"], "transport": dict(transport)}
+    return Scenario({"schema": 1, "duration": "1 s", "hops": [hop], "flows": [flow]})
+
+
+def _columns(result: Result, name: str) -> dict[str, Any]:
+    table = result.tables[name]
+    return {each: column(table, each) for each in table.column_names}
