@@ -11,12 +11,23 @@ from click.testing import CliRunner
 from ackclock.cli import cli
 from ackclock.reproduction import experiments
 from ackclock.scenario import load
-from ackclock_papers.seeds import DOCUMENTS, Document, Row, page
+from ackclock_papers.seeds import DOCUMENTS, Document, Row, Sentence, page
 
 ROOT = Path(__file__).parents[2]
 
 ROWS = [(document, row) for document in DOCUMENTS for row in document.rows]
-COMMANDS = sorted({command for _, row in ROWS for command in row.commands})
+SENTENCES = [sentence for document in DOCUMENTS for sentence in document.sentences]
+COMMANDS = sorted(
+    {command for _, row in ROWS for command in row.commands}
+    | {command for sentence in SENTENCES for command in sentence.commands}
+)
+
+#: Experiments of which no sentence is judged: they judge those of other figures again.
+AGAIN = {"westwood-readings", "markov-validation-simulated"}
+#: Those of real time, which tests do not conclude.
+IN_REAL_TIME = {
+    "abr-on-linux", "markov-validation", "tfrcp-on-linux", "westwood-validation"
+}  # fmt: skip
 
 every_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda each: each.groups[0])
 
@@ -48,6 +59,38 @@ def test_a_row_has_an_answer_or_a_reason(row: Row) -> None:
     for words in (row.describes, row.lacking):
         assert "|" not in words
         assert not words.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "sentence", SENTENCES, ids=[f"{each.section}: {each.states:.40}" for each in SENTENCES]
+)
+def test_a_sentence_has_an_answer_or_a_reason(sentence: Sentence) -> None:
+    assert sentence.claims or sentence.commands or sentence.lacking
+    assert not sentence.lacking or len(sentence.lacking.split()) >= 6
+    for words in (sentence.section, sentence.states, sentence.lacking):
+        assert "|" not in words
+        assert not words.endswith(".")
+    # Restated: the words of a document are its authors'.
+    assert len(sentence.states.split()) <= 35
+    # No claim begins with so few words by accident.
+    assert all(len(claim.begins.split()) >= 2 for claim in sentence.claims)
+    # test_catalogue.py looks for the claims in what these experiments conclude.
+    assert set(sentence.experiments) <= {each.name for each in experiments()} - IN_REAL_TIME
+
+
+@every_document
+def test_a_sentence_is_listed_once(document: Document) -> None:
+    listed = Counter((sentence.section, sentence.states) for sentence in document.sentences)
+    assert max(listed.values()) == 1
+
+
+@every_document
+def test_each_experiment_of_a_document_answers_a_sentence(document: Document) -> None:
+    ours = {each.name for each in experiments() if each.group in document.groups}
+    answering = {name for sentence in document.sentences for name in sentence.experiments}
+    reasons = " ".join(sentence.lacking for sentence in document.sentences)
+    named = {name for name in ours if f"`{name}`" in reasons}
+    assert ours - AGAIN - IN_REAL_TIME == (answering & ours) | (named - IN_REAL_TIME)
 
 
 @pytest.mark.slow

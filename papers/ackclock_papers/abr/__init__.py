@@ -14,6 +14,7 @@ from ackclock_papers.abr import (
     figures_16_17,
     figures_18_19,
     figures_20_23,
+    no_delay,
     on_linux,
     reserved_rate,
     section_4,
@@ -21,6 +22,7 @@ from ackclock_papers.abr import (
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
+    no_delay.EXPERIMENT,
     figure_2.EXPERIMENT,
     figures_8_9.FIGURE_8,
     figures_8_9.FIGURE_9,

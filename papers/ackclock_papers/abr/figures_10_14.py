@@ -7,6 +7,7 @@ them a timeout, and their feedback has no cells.
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from ackclock import Result, plot
@@ -188,6 +189,11 @@ def conclude_11(results: Results) -> Outcome:
             )
             for psi in (50.0, 60.0, 100.0)
         ),
+        Claim.of(
+            "Where the link changes slowly EFFCAP behaves like INSTCAP (section 4.1): below it by, "
+            f"at psi = {LARGE.psis[-1]:g}",
+            loss(gains[LARGE.psis[-1]]), words.SAME_PERCENT, "%",
+        ),
         *(
             Claim.of(
                 f"It is 1 to 6 % with any timer: {name}, at psi = {psi:g}", loss(by_psi[psi]),
@@ -232,6 +238,26 @@ def conclude_12(results: Results) -> Outcome:
         ),
         *(
             Claim.of(
+                "Where the link changes fast the source sends at its mean (sections 4.1 and 5.1): "
+                f"{feedback.label}, over what cells leave, at psi = {FASTEST:g}",
+                interval(np.divide(efficiencies[feedback.label, BUFFER][FASTEST], CELLS)),
+                words.about("1"),
+            )
+            for feedback in (INSTCAP, EFFCAP)
+        ),
+        *(
+            Claim.of(
+                "Between, throughput drops substantially (section 6.1): "
+                f"{feedback.label}, psi = {psi:g} below {FASTEST:g}",
+                loss(gain(efficiencies[feedback.label, BUFFER][psi],
+                          efficiencies[feedback.label, BUFFER][FASTEST])),
+                words.STRONG_PERCENT, "%", than=0.0,
+            )
+            for feedback in (INSTCAP, EFFCAP)
+            for psi in (0.5, 1.0, 2.0)
+        ),
+        *(
+            Claim.of(
                 f"At least 8 % from psi = 0.3 to 2: at {psi:g}", gains[psi], Band(8), "%",
                 origin=Origin.INFERRED
             )
@@ -249,6 +275,8 @@ def conclude_12(results: Results) -> Outcome:
     return _outcome(results, rests, claims, efficiencies, SMALL, "Small psi: INSTCAP and EFFCAP")
 
 
+#: Psi at which every scheme gets nearly the link's mean rate.
+FASTEST = SMALL.psis[0]
 #: Psi between where every scheme gets the link's mean rate and where every scheme can follow it.
 MIDDLE = (0.3, 0.5, 1.0, 2.0)
 #: With this buffer INSTCAP is no worse than TCP alone, even at its worst psi.

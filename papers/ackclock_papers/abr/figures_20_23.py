@@ -89,7 +89,7 @@ SLIGHTLY_LESS = (0.3, 1.0, 2.0, 3.0, 20.0)
 
 
 def _claims_of_20(by_pair: ByPair) -> tuple[Claim, ...]:
-    case_1 = by_pair[CASE_1.label]
+    case_1, instcap = by_pair[CASE_1.label], by_pair[WITH_INSTCAP.label]
     return (
         *(
             Claim.of(
@@ -113,6 +113,14 @@ def _claims_of_20(by_pair: ByPair) -> tuple[Claim, ...]:
             )
             for psi in LARGE
         ),
+        *(
+            Claim.of(
+                "EFFCAP is fairer than INSTCAP (section 8): 1 over 2 with INSTCAP, less that with "
+                f"EFFCAP, at psi = {psi:g}",
+                interval(np.subtract(instcap[psi].ratios, case_1[psi].ratios)), Band(0), than=0.0,
+            )
+            for psi in MIDDLE
+        ),
         *_hardly_more(case_1),
     )  # fmt: skip
 
@@ -134,6 +142,14 @@ def _claims_of_21(by_pair: ByPair) -> tuple[Claim, ...]:
                 "There the throughput of session 1 is reduced: it had more in case 1 by, at psi = "
                 f"{psi:g}",
                 gain(case_1[psi].near, case_2[psi].near), Band(0), "%", than=0.0,
+            )
+            for psi in MIDDLE
+        ),
+        *(
+            Claim.of(
+                "Even in the intermediate range it is fair (section 8): 1 over 2, at psi = "
+                f"{psi:g}",
+                case_2[psi].ratio, words.SAME, documented=psi <= ONE_TO_THREE[-1],
             )
             for psi in MIDDLE
         ),

@@ -131,6 +131,12 @@ def _claims(
             why="at p_1 windows are 38 segments; ten flows that fill the link need windows of more "
             "than a thousand, and so less loss",
         ),
+        Claim(
+            "with a small buffer HighSpeed TCP may be no more than standard TCP, which is its law "
+            f"from p_1 on: the loss rate with {100 * SMALL:g} % of the buffer",
+            f"{means[SMALL]:.1e}", means[SMALL] >= P_1.least,
+            accepted=f"at least {P_1.least:.1e}",
+        ),
         Claim.of(
             "a tenth of the product sustains more than 90 %", interval(trains[TENTH]), MORE_THAN,
             "%",

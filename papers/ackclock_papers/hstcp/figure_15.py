@@ -62,6 +62,15 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         f"packets, over that with {least}",
         quotient(ratios[most], ratios[least]), Band(most=1), "times", than=1.0,
     )  # fmt: skip
+    unfair = tuple(
+        Claim.of(
+            "as their round-trip times differ the flows share unfairly: near over far with "
+            f"{buffer} packets",
+            interval(ratios[buffer]), Band(1), "times", than=1.0, documented=False,
+            why="the ratio differs more from one replicate to the next than it differs from 1",
+        )
+        for buffer in (least, most)
+    )  # fmt: skip
     rows: Rows = {
         (str(buffer),): {
             "near over far": interval(ratios[buffer]),
@@ -80,7 +89,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     draw = partial(_draw, {buffer: interval(values) for buffer, values in ratios.items()})
     return Outcome(
-        basis(), (), draw, (fairer,), went_in, (measured("Shares", ("buffer, packets",), rows),)
+        basis(),
+        (),
+        draw,
+        (*unfair, fairer),
+        went_in,
+        (measured("Shares", ("buffer, packets",), rows),),
     )
 
 

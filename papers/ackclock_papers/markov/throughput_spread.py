@@ -19,6 +19,7 @@ from ackclock.reproduction import (
 from ackclock_papers.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
 from ackclock_papers.markov.sweep import (
     BY_SEGMENT,
+    GRID,
     NEGATIVE,
     NORMAL_RTT,
     Case,
@@ -29,6 +30,7 @@ from ackclock_papers.markov.sweep import (
     sweep,
     throughput,
 )
+from ackclock_papers.markov.throughput_level import BELOW_P, SLIGHT
 
 SD = "standard deviation of the throughput (segments/s)"
 
@@ -89,6 +91,9 @@ PEAKS_BY_WINDOW = tuple(
     Seen(height, "0.0082", UNKNOWN_GRID) for height in ("154.5", "155.2", "155.2")
 )
 
+# Guessed: the text says in words when the deviation is monotonous.
+MONOTONOUS = Case("window ≤ 10, round trips of 200 ms ± 100 ms", 10, TEXT_L, 0.200, 0.100)
+
 # Guessed: the paper gives no values.
 SPREADS = tuple(Case(f"sd of RTT {ms} ms", 30, 300, 0.120, ms / 1000) for ms in (5, 15, 30, 45))
 BY_SPREAD = {
@@ -114,6 +119,20 @@ def links() -> Outcome:
     peaks = {case: peak(case, sd) for case in LINKS}
     compared = _peaks(peaks, PEAKS)
     ratios = [top.value / mean(case, top.p) for case, top in peaks.items()]
+    slight = {case: max(_change(case, p) for p in GRID if p * SLIGHT < BELOW_P) for case in LINKS}
+    like_the_window = Claim(
+        "Text: like that of the window it may have a maximum between p = 0 and 0.05",
+        ", ".join(f"at p = {top.p:.2g} with {case.label}" for case, top in peaks.items()),
+        any(0 < top.p < BELOW_P for top in peaks.values()),
+        accepted="with one of the links",
+    )
+    sensitive = Claim(
+        f"Text: for p below {BELOW_P:g} slight changes of p change it significantly: a tenth more "
+        "of p, by at most",
+        ", ".join(f"{percent:.1f} % with {case.label}" for case, percent in slight.items()),
+        any(words.STRONG_PERCENT.holds(percent) for percent in slight.values()),
+        accepted=f"{words.STRONG_PERCENT} % with one of the links",
+    )
     claim = Claim(
         "Text: at its largest the standard deviation is about one third of the mean",
         f"it is {min(ratios):.2f} to {max(ratios):.2f} of it; a third needs a narrower law of the "
@@ -130,7 +149,13 @@ def links() -> Outcome:
         Setting("link rates", "100, 200, 300 segments/s", Origin.PRINTED),
     )
     basis = Basis(NO_DRAWING)
-    return Outcome(basis, (swept.comparison, compared), swept.draw, (claim,), settings)
+    claims = (claim, like_the_window, sensitive)
+    return Outcome(basis, (swept.comparison, compared), swept.draw, claims, settings)
+
+
+def _change(case: Case, p: float) -> float:
+    """Returns by how much a slight rise of p changes the deviation, in percent of it."""
+    return 100 * abs(sd(case, p * SLIGHT) / sd(case, p) - 1)
 
 
 def _peaks(peaks: dict[Case, Peak], inferred: tuple[Seen, ...]) -> Comparison:
@@ -165,6 +190,9 @@ def window_limits() -> Outcome:
     by_caption = [case._replace(rate=CAPTION_L) for case in cases]
     peaks = {case: peak(case, sd) for case in cases}
     remaining = sd(cases[0], 1e-5)
+    falling = all(
+        sd(MONOTONOUS, later) <= sd(MONOTONOUS, earlier) for earlier, later in pairwise(GRID)
+    )
     ratios = [top.value / mean(case, top.p) for case, top in peaks.items()]
     claims = (
         Claim(
@@ -180,6 +208,13 @@ def window_limits() -> Outcome:
             f"at p = 1e-5 the standard deviation is {remaining:.0f} with 30 segments, "
             f"{sd(cases[2], 1e-5):.0f} with 70",
             remaining > 100 > 5 * sd(cases[2], 1e-5),
+        ),
+        Claim(
+            "Text: or it may be monotonous, where round trips are long and vary much, and the "
+            "window is small and cannot use the link",
+            f"with {MONOTONOUS.label} it {'only falls' if falling else 'also rises'} as p grows, "
+            f"from {sd(MONOTONOUS, GRID[0]):.0f} to {sd(MONOTONOUS, GRID[-1]):.0f} segments/s",
+            falling,
         ),
         Claim(
             f"Caption: L is {CAPTION_L}; text: {TEXT_L}",

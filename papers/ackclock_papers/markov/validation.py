@@ -386,6 +386,17 @@ def _claims_about_rates(data_set: Set, printed: list[Row]) -> list[Claim]:
             )
         )
     distinct = [row for row in printed if not row["id"].endswith("*")]
+    if data_set.number in WITH_OUTLIERS:
+        claims += _with_outliers(data_set, printed)
+    if data_set.number == 2:
+        highest = max(float(row[name]) for row in printed for name in ("FF", "PFTK"))
+        claims.append(
+            Claim(
+                "Text: in set 2 FF and PFTK are below the link's capacity",
+                f"at most {highest:g} of {data_set.rate:g} segments/s",
+                highest <= data_set.rate,
+            )
+        )
     if data_set.number in (1, 3, 4):
         above = sum(min(float(row["FF"]), float(row["PFTK"])) > data_set.rate for row in distinct)
         evidence = f"in {above} of {len(distinct)} connections"
@@ -411,6 +422,69 @@ def _claims_about_rates(data_set: Set, printed: list[Row]) -> list[Claim]:
             )
         )
     return claims
+
+
+def _of_all_rows() -> tuple[Claim, ...]:
+    """Claims what the text says of all connections together."""
+    every = rows()
+    nearest = sum(
+        float(row["error_NoTOTput"]) <= min(float(row[f"error_{name}"]) for name in METRICS)
+        for row in every
+    )
+    worse = max(
+        off["ET"] - min(off["FF"], off["PFTK"])
+        for off in (
+            {name: abs(float(row[name]) / float(row["NoTOTput"]) - 1) for name in PREDICTIONS}
+            for row in every
+        )
+    )
+    return (
+        Claim(
+            "Text: of the three metrics ET accords best with NoTOTput",
+            f"in {nearest} of {len(every)} rows",
+            2 * nearest > len(every),
+            accepted="in more than half of them",
+        ),
+        Claim(
+            "Text: ET is never significantly worse than FF and PFTK",
+            f"its error against NoTOTput is at most {100 * worse:.1f} % of it larger",
+            worse <= words.ABOUT,
+            accepted=f"at most {100 * words.ABOUT:g} %",
+        ),
+    )
+
+
+#: First rows of sets 3 to 5, whose round-trip times have large outliers.
+WITH_OUTLIERS = (3, 4, 5)
+
+
+def _with_outliers(data_set: Set, printed: list[Row]) -> list[Claim]:
+    """Claims what the text says of the first row, beside the others of the set."""
+    first = f"{data_set.number}.1"
+    others = [row for row in printed if not row["id"].startswith(first)]
+
+    def over_the_others(name: str, row: Row) -> float:
+        return float(row[name]) / (sum(float(other[name]) for other in others) / len(others))
+
+    [row] = [row for row in printed if row["id"] == first]
+    best = next((row for row in printed if row["id"] == f"{first}*"), row)
+    reduced = {name: over_the_others(name, row) for name in ("FF", "PFTK")}
+    stable = over_the_others("ET", best)
+    return [
+        Claim(
+            f"Text: outliers of the round-trip time reduce FF and PFTK of connection {first}: over "
+            "those of the others",
+            ", ".join(f"{name} {ratio:.2f} times" for name, ratio in reduced.items()),
+            all(words.MUCH_LESS.holds(ratio) for ratio in reduced.values()),
+            accepted=f"{words.MUCH_LESS} times",
+        ),
+        Claim(
+            f"Text: ET of connection {first} stays stable: over that of the others",
+            f"{stable:.2f} times",
+            words.about("1").holds(stable),
+            accepted=f"{words.about('1')} times",
+        ),
+    ]
 
 
 def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Claim:
@@ -472,6 +546,7 @@ def _claims_about_all() -> list[Claim]:
             f"{below[0]}, {below[1]} and {below[2]} of {len(errors)}",
             below == [22, 10, 3],
         ),
+        *_of_all_rows(),
         Claim(
             "The gap between ET and ATp grows with the loss probability: timeouts are outside the "
             "model",

@@ -98,6 +98,7 @@ def compute() -> Outcome:
     apart = max(sd for _, sd in largest.values()) / min(sd for _, sd in largest.values())
     large_p = [moments(0.02, w_max)[1] for w_max in LARGEST_SD]
     near_zero = moments(1e-7)[0]
+    at_ends = {p: moments(p)[1] / largest[W_MAX][1] for p in (1e-7, 0.999)}
     small = float(law_at_large_p(LARGER_LIMITS[-1])[: SMALL_W - 2].sum())
     moved = max(_moved(SMALL_W + 1, limit) for limit in LARGER_LIMITS)
     claims = (
@@ -110,6 +111,12 @@ def compute() -> Outcome:
             "Text: the standard deviation has a maximum between p = 0 and 0.05",
             f"at p = {largest[W_MAX][0]:.2g}",
             0 < largest[W_MAX][0] < 0.05,
+        ),
+        Claim(
+            "Text: it is zero for p near 0 and near 1: over the largest",
+            ", ".join(f"{share:.3f} at p = {p:g}" for p, share in at_ends.items()),
+            max(at_ends.values()) <= words.THE_SAME,
+            accepted=f"at most {words.THE_SAME:g}",
         ),
         Claim(
             "Text: the standard deviation hardly depends on the window limit",

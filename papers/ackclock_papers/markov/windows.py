@@ -126,6 +126,8 @@ def compute(reference: Law) -> Outcome:
         for mode, w in reference.peaks.items()
     ]
     claims = [*_claims(reference, segment)]
+    if reference.figure == "8.3":
+        claims.append(_the_larger_the_limit())
     if reference.figure == "8.2":
         claims.append(_by_round(laws["round"]))
         cells += [
@@ -211,14 +213,28 @@ def _by_round(law: Any) -> Claim:
     )
 
 
-def turning(mode: str) -> float:
+#: Window limits whose turning points are compared, and the p between which these lie.
+LIMITS, TURNS_WITHIN = (60, W_MAX, 240), (1e-5, 1e-2)
+
+
+def _the_larger_the_limit() -> Claim:
+    turns = {limit: turning("segment", limit) for limit in LIMITS}
+    return Claim(
+        "Text: the larger the limit, the smaller p must be for the window to stay there: largest "
+        "p at which the peak at the limit is the highest",
+        ", ".join(f"{p:.2g} with {limit} segments" for limit, p in turns.items()),
+        list(turns.values()) == sorted(turns.values(), reverse=True),
+    )
+
+
+def turning(mode: str, limit: int = W_MAX) -> float:
     """Returns the p above which the peak at the limit is no longer the highest."""
 
     def above(p: float) -> float:
-        law = aimd_chain.solve(aimd_chain.Bernoulli(p), W_MAX).law(mode)
+        law = aimd_chain.solve(aimd_chain.Bernoulli(p), limit).law(mode)
         return float(law[-1] - max(law[:-1]))
 
-    return float(brentq(above, 3e-4, 1e-3, xtol=1e-9))
+    return float(brentq(above, *TURNS_WITHIN, xtol=1e-9))
 
 
 def _draw(reference: Law, windows: Any, laws: dict[str, Any]) -> Any:

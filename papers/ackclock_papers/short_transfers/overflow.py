@@ -21,10 +21,12 @@ from ackclock.reproduction import (
     Table,
     words,
 )
-from ackclock_papers.short_transfers.paper import ACKS, PIPE, basis, entry, settings
+from ackclock_papers.short_transfers.paper import ACKS, PIPE, RATE, basis, entry, settings
 from ackclock_papers.short_transfers.transfers import FLOW, LINK, RENO, modelled, scenario
 
 BUFFERS = (5, 10, 15, 20, 25, 30, 40, 50, 63, 70, 100)
+#: Buffers below mu T/2, the pipe being mu T/2 or more at the rate and above it.
+SMALL_BUFFERS = BUFFERS[:3]
 #: More segments than are sent before the loss is detected, for any buffer.
 SIZE = 5000
 DURATION_S, SAMPLE_S = 40.0, 0.02
@@ -182,6 +184,10 @@ def conclude_windows(results: Mapping[str, Result]) -> Outcome:
         simulated[buffer, d + 1].window / simulated[buffer, d].window
         for d in ACKS[:-1] for buffer in BUFFERS if buffer < PIPE / (d + 1)
     ]  # fmt: skip
+    by_rate = {
+        factor: modelled("overflow_window", size=1, buffer=SMALL_BUFFERS, rate=factor * RATE)
+        for factor in (1, 2, 4)
+    }
     claims = (
         Claim(
             "A buffer of mu T/d or more overflows at W_B = B + mu T",
@@ -191,6 +197,16 @@ def conclude_windows(results: Mapping[str, Result]) -> Outcome:
         Claim(
             "With a small buffer a more aggressive sender overflows at a smaller window",
             f"{min(small):.2f} to {max(small):.2f} times as large with d + 1", min(small) >= 1,
+        ),
+        Claim(
+            "With a small buffer the window at the overflow does not depend on the bandwidth: by "
+            f"equation 4, {', '.join(map(str, SMALL_BUFFERS))} packets, d = 1",
+            "; ".join(
+                f"{', '.join(f'{window:g}' for window in windows)} packets at "
+                f"{factor:g} times the rate"
+                for factor, windows in by_rate.items()
+            ),
+            all(windows == by_rate[1] for windows in by_rate.values()),
         ),
     )  # fmt: skip
     table = _table(

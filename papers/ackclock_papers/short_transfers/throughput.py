@@ -190,6 +190,63 @@ def _comparisons(curves: Curves) -> tuple[Comparison, ...]:
     )  # fmt: skip
 
 
+def _jumps(curves: Curves) -> list[Claim]:
+    """Claims that throughput falls where losses appear, and that it rises on either side."""
+    claims = []
+    for line in curves.lines:
+        jump = line.jump(curves.buffer)
+        before, after = (
+            [place for place, size in enumerate(SIZES) if low <= size <= high]
+            for low, high in ((0, AROUND[0] * jump), (AROUND[1] * jump, np.inf))
+        )
+        both = {"engine": curves.engine[line.label], "model": curves.model[line.label]}
+        falls = {name: rate[after[0]] / rate[before[-1]] for name, rate in both.items()}
+        claims.append(
+            Claim(
+                f"Throughput jumps down at the size at which losses appear: {line.label}",
+                ", ".join(f"{name} to {share:.2f} times" for name, share in falls.items()),
+                max(falls.values()) < 1,
+            )
+        )
+        rises = all(
+            rate[places[-1]] > rate[places[0]]
+            for rate in both.values()
+            for places in (before, after)
+        )
+        claims.append(
+            Claim(
+                f"It rises with the size before and after: {line.label}",
+                "; ".join(
+                    f"{name} from {rate[before[0]]:.1f} to {rate[before[-1]]:.1f}, then from "
+                    f"{rate[after[0]]:.1f} to {rate[after[-1]]:.1f} packets/s"
+                    for name, rate in both.items()
+                ),
+                rises,
+            )
+        )
+    return claims
+
+
+def _first_faster(curves: Curves, line: Line, next_: Line) -> Claim:
+    """Claims that the less aggressive of two that lose is ahead at some sizes, and then behind."""
+    places = [
+        place for place, size in enumerate(SIZES) if size >= AROUND[1] * next_.jump(curves.buffer)
+    ]
+    ratios = {
+        name: rates_of[next_.label][places] / rates_of[line.label][places]
+        for name, rates_of in (("engine", curves.engine), ("model", curves.model))
+    }
+    return Claim(
+        f"Where both lose, {next_.label} is first faster than {line.label} with a small buffer, "
+        "and slower in the end",
+        ", ".join(
+            f"{name} {ratio.max():.2f} times at most, {ratio[-1]:.2f} with {SIZES[-1]} segments"
+            for name, ratio in ratios.items()
+        ),
+        all(ratio.max() > 1 > ratio[-1] for ratio in ratios.values()),
+    )
+
+
 def _by_receiver(buffer: int, results: Mapping[str, Result]) -> Outcome:
     curves = Curves(buffer, BY_RECEIVER, results)
     claims = []
@@ -204,6 +261,9 @@ def _by_receiver(buffer: int, results: Mapping[str, Result]) -> Outcome:
         claims.append(
             Claim(f"Where {line.label} loses and {next_.label} not, that is faster", *between)
         )
+    claims += _jumps(curves)
+    if buffer == min(BUFFERS):
+        claims += [_first_faster(curves, *lines) for lines in pairwise(BY_RECEIVER)]
     if buffer == max(BUFFERS):
         for line, next_ in pairwise(BY_RECEIVER):
             both = curves.faster(line, next_, AROUND[1] * next_.jump(buffer), np.inf)

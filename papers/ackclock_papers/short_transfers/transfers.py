@@ -127,7 +127,7 @@ def rates(result: Result, sizes: Sequence[int]) -> list[float]:
 def modelled(output: str, **inputs: float | Sequence[float]) -> list[float]:
     """Returns an output of the model for the paper's network."""
     answered = model("short_transfer").answer(
-        rate=RATE, rtt=ROUND_TRIP_S, **({"initial_window": 1, "handshake": 0} | inputs)
+        **({"rate": RATE, "rtt": ROUND_TRIP_S, "initial_window": 1, "handshake": 0} | inputs)
     )  # fmt: skip
     return [float(value) for value in answered[output].reshape(-1)]
 

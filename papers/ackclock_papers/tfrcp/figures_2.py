@@ -1,7 +1,10 @@
 """Figures 2a to 2c: friendliness of TFRCP to TCP, by the rule for the length of its rounds."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from ackclock import Result
 from ackclock.metrics import interval
@@ -10,8 +13,20 @@ from ackclock_papers.replicates import quotient
 from ackclock_papers.tfrcp import friendliness
 from ackclock_papers.tfrcp.causes import causes
 from ackclock_papers.tfrcp.friendliness import CLOSENESS, FRIENDLINESS, ByLoad, Study
-from ackclock_papers.tfrcp.paper import basis, entry
-from ackclock_papers.tfrcp.senders import LOADS, TOGETHER, one_path, s1, s2, s3, settings
+from ackclock_papers.tfrcp.paper import CLOSE, basis, entry
+from ackclock_papers.tfrcp.path import CENTRAL, Path
+from ackclock_papers.tfrcp.senders import (
+    FEW_LOADS,
+    LOADS,
+    TCP,
+    TFRC,
+    TOGETHER,
+    one_path,
+    s1,
+    s2,
+    s3,
+    settings,
+)
 
 CONSTANT = tuple(s1(m) for m in (2, 3, 4, 5, 6))
 ROUND_TRIPS = tuple(s2(k) for k in (10, 20, 30, 60))
@@ -25,6 +40,16 @@ S3 = Study(RANDOM, (RANDOM[0], RANDOM[-1]), starts=TOGETHER)
 #: End of the axis of Figure 2b. The curves are lost; that F comes near this end is our inference.
 AXIS, NEAR_AXIS = 7, Band(4, 10)
 Claims = Callable[[Mapping[str, ByLoad]], tuple[Claim, ...]]
+
+
+def _conclude_2a(rests: Basis, claims: Claims, results: Mapping[str, Result]) -> Outcome:
+    """Concludes as the others do, and judges what is said besides of constant rounds."""
+    outcome = _conclude("Rounds of constant length (S1)", S1, rests, claims, results)
+    more = (
+        *_alike_at_other_delays(S1.guessed(results, FRIENDLINESS)),
+        *_more_timeouts(S1.results(results)),
+    )
+    return replace(outcome, claims=(*outcome.claims, *more))
 
 
 def _conclude(
@@ -81,6 +106,55 @@ def _of_2b(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
+def _alike_at_other_delays(
+    guessed: Mapping[Path, Mapping[str, ByLoad]],
+) -> tuple[Claim, ...]:
+    """Claims that F is similar with other delays of the bottleneck; F is by path and sender."""
+
+    def mean(values: ByLoad) -> list[float]:
+        return list(np.mean([values[load] for load in FEW_LOADS], axis=0))
+
+    return tuple(
+        Claim.of(
+            "With other delays of the bottleneck results are similar: mean F over that with "
+            f"{CENTRAL.label[1]}, {label}, {path.label[1]}",
+            quotient(mean(values), mean(guessed[CENTRAL][label])), CLOSE, "times",
+            documented=False,
+            why="where delays are short Reno has no room for a window, and gets little",
+        )
+        for path, by_sender in guessed.items()
+        if path != CENTRAL and replace(path, delay_s=CENTRAL.delay_s) == CENTRAL
+        for label, values in by_sender.items()
+        if label != TFRC.label
+    )  # fmt: skip
+
+
+def _timeouts_per_packet(result: Result, point: int) -> list[float]:
+    """Returns the timeouts of TCP per packet that it sent, by replicate."""
+    shares = []
+    for replicate in range(result.run["replicates"]):
+        rows = result.rows("flows", point=point, flow=TCP, replicate=replicate)
+        timeouts, sent = (
+            float(np.nansum(rows[name].to_numpy())) for name in ("timeouts", "sent_packets")
+        )
+        shares.append(timeouts / sent)
+    return shares
+
+
+def _more_timeouts(results: Mapping[str, Result]) -> tuple[Claim, ...]:
+    """Claims that timeouts of TCP get more likely as the number of senders grows."""
+    few, many = 0, len(LOADS) - 1
+    return tuple(
+        Claim.of(
+            "As the number of senders grows timeouts of TCP get more likely: per packet with N = "
+            f"{LOADS[many]} over N = {LOADS[few]}, beside {label}",
+            quotient(_timeouts_per_packet(result, many), _timeouts_per_packet(result, few)),
+            Band(1.0), "times", than=1.0,
+        )
+        for label, result in results.items()
+    )  # fmt: skip
+
+
 def _why(elsewhere: str) -> str:
     """Returns why F is above 1 here, by the table of causes, and its values elsewhere."""
     return (
@@ -97,7 +171,7 @@ FIGURE_2A = entry(
     "F, TFRCP's goodput over TCP's, by the number of senders, in rounds of 2 to 6 s: 1.2 to 1.5.",
     65.0,
     partial(
-        _conclude, "Rounds of constant length (S1)", S1,
+        _conclude_2a,
         basis("b = 1", _why("1.2 to 2.4")),
         partial(friendliness.claims, S1, failing=("TFRCP, M = 3 s mean", "TFRCP, M = 4 s mean")),
     ),

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ackclock import Result, plot
 from ackclock.metrics import Interval, interval
-from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting
+from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting, words
 from ackclock.scenario import Scenario
 from ackclock_papers.replicates import Rows, curve, measured, of_replicates, quotient
 from ackclock_papers.westwood.over_parameter import BOTTLENECK
@@ -59,7 +59,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for control in CONTROLS
         for packets in BUFFERS
     }
-    claims = tuple(
+    used = {
+        name: interval(of_replicates(results[f"{name}, {PRINTED}"], "utilisation", BOTTLENECK))
+        for name in ("ABSE", "NewReno")
+    }
+    lower = tuple(
         Claim.of(
             f"ABSE's queueing time is below NewReno's with a very large buffer: over it, {packets} "
             "packets",
@@ -67,6 +71,13 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
             than=1.0, origin=Origin.PRINTED if packets == PRINTED else Origin.INFERRED,
         )
         for packets in BUFFERS if packets >= PRINTED
+    )  # fmt: skip
+    full = tuple(
+        Claim.of(
+            f"With a very large buffer both use the link fully: {name}, {PRINTED} packets",
+            percent, words.about("100", whole=100), "%",
+        )
+        for name, percent in used.items()
     )  # fmt: skip
     rows: Rows = {
         (control.label, str(packets)): {
@@ -88,7 +99,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         basis(),
         (),
         partial(_draw, {key: interval(values) for key, values in waits.items()}),
-        claims,
+        (*lower, *full),
         went_in,
         (measured("The bottleneck", ("control", "buffer"), rows),),
     )

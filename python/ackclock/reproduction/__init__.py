@@ -7,6 +7,7 @@ announce experiments through the entry-point group `ackclock.reproductions`; see
 from ackclock.reproduction.catalogue import chosen, experiments
 from ackclock.reproduction.experiment import Experiment, Run, analytic, figure, measured
 from ackclock.reproduction.outcome import (
+    PUBLISHED,
     Band,
     Basis,
     Cell,
@@ -23,6 +24,7 @@ from ackclock.reproduction.outcome import (
 from ackclock.reproduction.runner import prepare, recorded, reproduce, reproduce_all, write_gallery
 
 __all__ = [
+    "PUBLISHED",
     "Band",
     "Basis",
     "Cell",

@@ -14,6 +14,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -172,12 +173,20 @@ def outcome_digest(experiment: Experiment) -> str:
 
     Words do not count, only the numbers in them, the curves of the figure, and what holds.
     """
+    outcome = brief_outcome(experiment)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        numbers = [*_numbers(plain(outcome)), *_drawn(outcome)]
+    return _hex(json.dumps(numbers).encode())
+
+
+@lru_cache(maxsize=1)
+def brief_outcome(experiment: Experiment) -> "Outcome":
+    """Concludes from brief runs, which must be simulated; keeps the last outcome."""
     results = {name: simulate(brief(run.scenario)) for name, run in experiment.runs().items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Some means of so short a time are of nothing.
-        outcome = experiment.outcome(results)
-        numbers = [*_numbers(plain(outcome)), *_drawn(outcome)]
-    return _hex(json.dumps(numbers).encode())
+        return experiment.outcome(results)
 
 
 def _numbers(part: object) -> Iterator[str]:
