@@ -250,6 +250,46 @@ def test_the_template_passes_its_checks(tmp_path: Path) -> None:
     assert checked.stack.implementation == "mine 0.1"
 
 
+@pytest.fixture
+def in_python(tmp_path: Path) -> Path:
+    """The template in Python."""
+    [(name, text)] = template("mine", "python").items()
+    (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path / name
+
+
+@pytest.mark.slow
+def test_the_template_in_python_passes_its_checks(in_python: Path) -> None:
+    checked = check(in_python)
+    assert checked.complaints == ()
+    assert checked.stack.implementation == "mine 0.1"
+
+
+def test_a_stack_in_python_shares_a_line_and_its_exception_is_a_fault(
+    in_python: Path, file: Path
+) -> None:
+    result = _run(in_python, file, apart=False)
+    assert _same(result, _run(in_python, file, apart=False, threads=3))
+    mine = [row for row in result.tables["flows"].to_pylist() if row["flow"] == "mine"]
+    assert all(row["delivered_bytes"] > 10_000 and row["lost_packets"] > 0 for row in mine)
+    text = in_python.read_text("utf-8")
+    wrong = text.replace("        self.rto = max(", "        self.rto = undefined(")
+    in_python.write_text(wrong, "utf-8")
+    with pytest.raises(InputError, match="NameError: name 'undefined' is not defined"):
+        _run(in_python, file, apart=False)
+    with pytest.raises(InputError, match="ValueError: it has no options"):
+        _run(in_python, file, {"a": 1}, apart=False)
+
+
+def test_a_file_of_python_without_a_stack_is_refused(in_python: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="bring it with --stack"):
+        stacks.bring("mine", in_python, apart=True)
+    for text, reason in (("", "it has no class Stack"), ("x = ", "SyntaxError")):
+        (tmp_path / "other.py").write_text(text, "utf-8")
+        with pytest.raises(InputError, match=reason):
+            stacks.bring("other", tmp_path / "other.py")
+
+
 @pytest.mark.parametrize(
     ("fault", "complaint"),
     [

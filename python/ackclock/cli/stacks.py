@@ -37,14 +37,15 @@ def stacks() -> None:
 @stacks.command()
 @click.argument("name")
 @click.option(
-    "--of", "kind", type=click.Choice(["own", "ngtcp2"]), default="own", show_default=True,
-    help="What to begin from: own, a small transport that works; or ngtcp2, an implementation of "
-    "QUIC that must be installed.",
+    "--of", "kind", type=click.Choice(["own", "python", "ngtcp2"]), default="own",
+    show_default=True,
+    help="What to begin from: own, a small transport in C; python, one in Python; or ngtcp2, an "
+    "implementation of QUIC that must be installed.",
 )  # fmt: skip
 @output_option("Folder to write to.", "this folder")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 def new(name: str, kind: str, output: Path | None, *, force: bool) -> None:
-    """Write the source of a stack in C, with comments, and the header.
+    """Write the source of a stack in C or Python, with comments.
 
     \b
     Example:
@@ -63,9 +64,12 @@ def new(name: str, kind: str, output: Path | None, *, force: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
         write_whole(path, text)
-    source = folder / f"{name}.c"
-    library = source.with_suffix(".so")
+    source, *_ = files
     say(f"stack     {source}")
+    if kind == "python":
+        say(f"next      ackclock stacks check {source}")
+        return
+    library = source.with_suffix(".so")
     say(f"header    {folder / HEADER}")
     say(f"next      cc -O2 -shared -fPIC -o {library} {source}{_LIBRARIES[kind]}")
     say(f"          ackclock stacks check {library}")
@@ -115,4 +119,5 @@ def _print(library: Path, checked: "Checked") -> None:
     for control, path, goodput in checked.runs:
         say(f"  {control}  {path.ljust(width)}  {goodput / 1e6:5.2f} Mbit/s")
     if not checked.complaints:
-        say("  the same in a process of its own and on several threads")
+        apart = "twice" if library.suffix == ".py" else "in a process of its own"
+        say(f"  the same {apart} and on several threads")

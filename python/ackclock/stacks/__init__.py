@@ -34,7 +34,7 @@ class Stack:
 
     Attributes:
         name: The name in scenarios.
-        library: File of the shared library.
+        library: The shared library, or file of Python.
         apart: True if it runs in a process of its own.
         digest: SHA-256 of the library, which is part of the version in results.
         implementation: What the stack calls itself, with its version.
@@ -55,11 +55,12 @@ _brought: dict[str, Stack] = {}
 
 
 def bring(name: str, library: str | Path, *, apart: bool = False) -> Stack:
-    """Brings a stack from a shared library, in place of one that had this name.
+    """Brings a stack from a file, in place of one that had this name.
 
     Args:
         name: The name that scenarios use: `transport = { kind = "quic", stack = NAME }`.
-        library: File of the library. It is loaded, so its code runs.
+        library: A shared library, or a file of Python (`ackclock.stacks.python`). It is loaded, so
+            its code runs.
         apart: Runs it in a process of its own. A crash is then a fault of its run alone; each call
             costs about 10 microseconds more.
 
@@ -81,14 +82,29 @@ def bring(name: str, library: str | Path, *, apart: bool = False) -> Stack:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise InputError("file", f"{library}", f"cannot be read: {error.strerror}") from None
-    origin: list[str] | str = [*_PROCESS, str(path)] if apart else str(path)
     try:
+        origin = _origin(path, apart=apart)
         called, version, controls, shares_state = engine.bring_stack(name, origin, digest[:16])
     except InputError as error:
         raise InputError("file", f"{library}", f"is no stack: {error.message}") from None
     stack = Stack(name, path, apart, digest, f"{called} {version}", tuple(controls), shares_state)
     _brought[name] = stack
     return stack
+
+
+def _origin(path: Path, *, apart: bool) -> int | list[str] | str:
+    """Returns the source of a stack, as the engine takes it: a table, a program or a library."""
+    if path.suffix == ".py":
+        if apart:
+            words = "is Python, whose exceptions are faults already; bring it with --stack"
+            raise InputError("unsupported", "", words)
+        from ackclock.stacks.python import table_of
+
+        try:
+            return table_of(path)
+        except ValueError as error:
+            raise InputError("file", "", str(error)) from None
+    return [*_PROCESS, str(path)] if apart else str(path)
 
 
 def brought() -> tuple[Stack, ...]:

@@ -72,7 +72,7 @@ def check(library: str | Path) -> Checked:
     Raises:
         InputError: The library cannot be loaded, or keeps not to the border.
     """
-    stack = stacks.bring(_NAME, library, apart=True)
+    stack = stacks.bring(_NAME, library, apart=Path(library).suffix != ".py")
     runs: list[tuple[str, str, float]] = []
     complaints: list[str] = []
     for control in stack.controls:

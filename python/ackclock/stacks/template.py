@@ -13,11 +13,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 
 def template(name: str, kind: str = "own") -> dict[str, str]:
-    """Returns the files of a new stack by name: C source with comments, and the header.
+    """Returns the files of a new stack by name: its source, and the header if that is C.
 
     Args:
         name: Name of the stack, as in the name of its file.
-        kind: `own`, a small transport; or `ngtcp2`, the calls of that implementation.
+        kind: `own`, a small transport in C; `python`, one in Python; or `ngtcp2`, the calls of that
+            implementation.
 
     Raises:
         InputError: The name does not fit a file.
@@ -26,6 +27,8 @@ def template(name: str, kind: str = "own") -> dict[str, str]:
         words = f'"{name}" is not a name of small letters, digits, - and _; for example mine'
         raise InputError("out-of-range", "NAME", words, name)
     files = resources.files(__name__.rpartition(".")[0])
-    source = (files / "templates" / f"{kind}.c").read_text("utf-8")
-    header = (files / HEADER).read_text("utf-8")
-    return {f"{name}.c": source.replace("NAME", name), HEADER: header}
+    ending = "txt" if kind == "python" else "c"
+    source = (files / "templates" / f"{kind}.{ending}").read_text("utf-8").replace("NAME", name)
+    if kind == "python":
+        return {f"{name}.py": source}
+    return {f"{name}.c": source, HEADER: (files / HEADER).read_text("utf-8")}
