@@ -229,7 +229,8 @@ def steps(p: float) -> Steps:
         avoiding, sent = run.phase == rounds.AVOIDANCE, run.sent
         changes = np.flatnonzero(np.diff(avoiding))
         ends, starts = changes[avoiding[changes]], changes[~avoiding[changes]] + 1
-        starts = starts[np.searchsorted(starts, ends[0]) :]
+        # The first round may be one between two reactions: its start is not what follows its end.
+        starts = starts[np.searchsorted(starts, ends[0], side="right") :]
         pairs = min(len(ends), len(starts))
         ends, starts = ends[:pairs], starts[:pairs]
         start = sent[starts] - np.maximum(sent[ends] // 2, 2)

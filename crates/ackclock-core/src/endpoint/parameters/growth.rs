@@ -62,7 +62,8 @@ pub enum WindowValidation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SsthreshFrom {
-    /// Data in flight, excluding segments sent by limited transmit (RFC 5681 equation 4).
+    /// Data in flight, excluding segments sent by limited transmit (RFC 5681 equation 4); at most
+    /// the congestion window while data in flight is SACKED.
     FlightSize,
     /// The smaller of congestion window and receive window (ns-2); the congestion window (Linux).
     Window,

@@ -185,12 +185,14 @@ impl Connection {
             SsthreshFrom::FlightSize => {
                 let flight = self.scoreboard.flight() + acked;
                 let flight = flight.saturating_sub(extra);
-                // SACKed data accumulates behind a lost retransmission. RFC 5681's FlightSize
-                // counts it although it has left the network. A timeout during a recovery starts
-                // from the window in use (docs/deviations.md).
-                match self.episode.phase() {
-                    RecoveryPhase::Recovery => flight.min(self.control.cwnd().0),
-                    _ => flight,
+                // SACKed data accumulates behind a loss that is not repaired. RFC 5681's FlightSize
+                // counts it although it has left the network (docs/deviations.md). A timeout during
+                // a recovery starts from the window in use.
+                let recovers = self.episode.phase() == RecoveryPhase::Recovery;
+                if recovers || self.scoreboard.sacked_segments() > 0 {
+                    flight.min(self.control.cwnd().0)
+                } else {
+                    flight
                 }
             }
         }

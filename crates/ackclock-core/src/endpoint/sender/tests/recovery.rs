@@ -360,3 +360,20 @@ fn a_probe_of_a_single_segment_waits_for_a_delayed_ack() {
     assert_eq!(d.timeout(), [1]);
     assert_eq!(d.now - sent_at, Span::from_millis(2 * 100 + 200));
 }
+
+/// Segment 10 is lost in a recovery that waits for the retransmission of segment 0. What is SACKED
+/// behind it has left the network: the next decrease starts from the window.
+#[test]
+fn what_is_sacked_behind_a_loss_is_no_base_of_a_decrease() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 10);
+    d.wait(100);
+    (2..=10).for_each(|end| drop(d.sack(0, &[(1, end)])));
+    (12..=25).for_each(|end| drop(d.sack(0, &[(1, 10), (11, end)])));
+    assert_eq!((d.cwnd(), d.last_base()), (5, 10));
+    d.sack(10, &[(11, 25)]);
+    d.sack(10, &[(11, 26)]);
+    let outstanding = d.sender.connection.scoreboard.flight() / MSS;
+    assert!(outstanding > 10, "{outstanding}");
+    assert_eq!(d.log.lock().unwrap().congestions.len(), 2);
+    assert_eq!(d.last_base(), 5);
+}
