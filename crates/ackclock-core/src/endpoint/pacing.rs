@@ -16,6 +16,7 @@ pub(super) const AVOIDANCE_GAIN: f64 = 1.2;
 pub(super) struct Pacer {
     next: Time,
     /// Fraction of a nanosecond by which `next` is too early, so that high rates do not drift.
+    /// Below zero, the nanoseconds by which gaps may still be shorter.
     fraction: f64,
 }
 
@@ -25,6 +26,22 @@ impl Pacer {
         self.next
     }
 
+    /// Records that a segment leaves now which pacing does not delay.
+    pub fn on_unpaced(&mut self, now: Time) {
+        self.next = self.next.max(now);
+    }
+
+    /// Lets the gaps after the segments of this moment be shorter by as much as they are late, each
+    /// at most by half. Call it before [`Pacer::on_sent`].
+    pub fn give_credit(&mut self, now: Time) {
+        if self.next < now {
+            self.fraction = -(now.since(self.next).as_nanos() as f64);
+            self.next = now;
+        } else if self.next == now {
+            self.fraction = self.fraction.max(0.0); // credit is not kept
+        }
+    }
+
     /// Records that a segment of `length` bytes leaves now at `bytes_per_s`. The gap is at most
     /// `longest`: even at rate zero, the retransmission timer can send its segment.
     pub fn on_sent(&mut self, now: Time, length: u64, bytes_per_s: f64, longest: Span) {
@@ -32,14 +49,16 @@ impl Pacer {
             self.next = now;
             self.fraction = 0.0;
         }
-        let nanos = length as f64 * 1e9 / bytes_per_s + self.fraction;
+        let gap = length as f64 * 1e9 / bytes_per_s;
+        let carried = self.fraction.max(-gap / 2.0);
+        let nanos = gap + carried;
         if !nanos.is_finite() || nanos >= longest.as_nanos() as f64 {
             self.next = self.next + longest;
             self.fraction = 0.0;
         } else {
             let whole = libm::floor(nanos.max(0.0));
             self.next = self.next + Span::from_nanos(whole as u64);
-            self.fraction = nanos.max(0.0) - whole;
+            self.fraction = nanos.max(0.0) - whole + (self.fraction - carried);
         }
     }
 
@@ -162,6 +181,22 @@ mod tests {
         pacer.on_sent(Time::ZERO, 1000, 1e6, Span::FOREVER);
         pacer.on_sent(late, 1000, 1e6, Span::FOREVER);
         assert_eq!(pacer.next(), late + Span::from_millis(1));
+    }
+
+    /// A burst of two, 10 µs late and then 5 ms: each gap would be 1 ms.
+    #[test]
+    fn a_late_burst_shortens_its_gaps_by_half_at_most() {
+        let mut pacer = Pacer::default();
+        let mut send = |at_us: u64| {
+            let now = Time::ZERO + Span::from_micros(at_us);
+            pacer.give_credit(now);
+            pacer.on_sent(now, 1000, 1e6, Span::FOREVER);
+            pacer.next().as_nanos() / 1000
+        };
+        assert_eq!((send(0), send(0)), (1_000, 2_000));
+        assert_eq!((send(2_010), send(2_010)), (3_000, 4_000));
+        assert_eq!((send(9_000), send(9_000)), (9_500, 10_000));
+        assert_eq!(send(10_000), 11_000, "the credit is not kept");
     }
 
     #[test]

@@ -181,6 +181,16 @@ impl RttEstimator {
         self.backed_off
     }
 
+    /// Returns the retransmission timeout with back-off if it is kept in whole ticks
+    /// (`icsk_rto` of Linux): rounded up first, then doubled.
+    pub fn rto_in_ticks(&self, tick: Span) -> Span {
+        if tick == Span::ZERO {
+            return self.backed_off;
+        }
+        let doublings = self.backed_off.as_nanos() / self.base.as_nanos();
+        (round_up(self.base, tick) * doublings.max(1)).min(self.rto_maximum.max(self.backed_off))
+    }
+
     /// Doubles the timeout after the timer expired, up to `rto_maximum` (RFC 6298 (5.5)).
     pub fn back_off(&mut self) {
         self.backed_off = (self.backed_off * 2)
@@ -194,6 +204,14 @@ impl RttEstimator {
         if self.latest.is_none() && self.base < AFTER_LOST_SYN {
             self.base = self.bounded(AFTER_LOST_SYN);
             self.backed_off = self.base;
+        }
+    }
+
+    /// Moves SRTT into these bounds if there was a sample. The timeout changes with the next one.
+    pub fn bound_smoothed(&mut self, least: Span, most: Span) {
+        if self.latest.is_some() {
+            let scaled = |bound: Span| 8 * bound.as_nanos().min(LONGEST);
+            self.scaled_srtt = self.scaled_srtt.clamp(scaled(least), scaled(most));
         }
     }
 
@@ -233,6 +251,31 @@ mod tests {
         rtt.sample(MS * 100);
         assert_eq!(rtt.smoothed(), Some(MS * 100));
         assert_eq!(rtt.rto(), MS * 300); // R + 4 R/2
+    }
+
+    /// 60.2 ms and 200 ms are 260.2 ms, which Linux keeps as 66 ticks of 4 ms and doubles.
+    #[test]
+    fn a_timeout_in_ticks_is_rounded_before_it_is_doubled() {
+        let mut rtt = RttEstimator::new(&Preset::Linux.parameters().timer);
+        rtt.sample(Span::from_micros(60_200));
+        assert_eq!(rtt.rto(), Span::from_micros(260_200));
+        assert_eq!(rtt.rto_in_ticks(Span::ZERO), rtt.rto());
+        assert_eq!(rtt.rto_in_ticks(MS * 4), MS * 264);
+        rtt.back_off();
+        assert_eq!(rtt.rto_in_ticks(MS * 4), MS * 528);
+    }
+
+    #[test]
+    fn smoothed_moves_into_bounds() {
+        let mut rtt = RttEstimator::new(&exact());
+        rtt.bound_smoothed(MS, MS);
+        assert_eq!(rtt.smoothed(), None);
+        rtt.sample(MS * 100);
+        for (least, most, moved) in [(90, 110, 100), (101, 102, 101), (97, 99, 99)] {
+            rtt.bound_smoothed(MS * least, MS * most);
+            assert_eq!(rtt.smoothed(), Some(MS * moved));
+        }
+        assert_eq!(rtt.rto(), MS * 300);
     }
 
     #[test]

@@ -35,7 +35,7 @@ mod transmit;
 
 use connection::Connection;
 use recovery::{Algorithm, Recovery};
-use timer::{Purpose, tick_after};
+use timer::Purpose;
 
 /// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +207,7 @@ impl Sender {
         }
         self.state = State::Established;
         let connection = &mut self.connection;
-        connection.timer.deadline = Time::NEVER;
+        connection.timer.set(Purpose::Retransmission, Time::NEVER);
         let sampling = connection.parameters.timer.rtt_sampling;
         if sampling == RttSampling::Timestamps && !ack.echo.is_never() {
             connection.meter.sample(now.since(ack.echo));
@@ -233,11 +233,12 @@ impl Sender {
         if now < deadline || deadline.is_never() {
             return;
         }
-        let tick = self.connection.parameters.timer.timer_tick;
-        if tick > Span::ZERO {
-            let expiry = tick_after(deadline, self.connection.timeout(), tick);
+        if self.connection.parameters.timer.timer_tick > Span::ZERO
+            && !self.connection.timer.is_at_tick()
+        {
+            let expiry = self.connection.expiry();
             if expiry > now {
-                self.connection.timer.deadline = expiry;
+                self.connection.put_off_timer(expiry);
                 return;
             }
         }
@@ -254,7 +255,7 @@ impl Sender {
             return self.recovery.on_other_timer(connection, now);
         }
         connection.meter.statistics.timeouts += 1;
-        connection.timer.deadline = Time::NEVER;
+        connection.timer.set(Purpose::Retransmission, Time::NEVER);
         connection.transmission.begin_event();
         if let State::Opening { due, tries, .. } = &mut self.state {
             *due = true;

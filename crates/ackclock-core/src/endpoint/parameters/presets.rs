@@ -122,6 +122,7 @@ fn rfc() -> TcpParameters {
         sending: SendingParameters {
             pacing: Pacing::Control,
             unpaced_segments: Segments(0),
+            pacing_credit: false,
             send_jitter: Span::ZERO,
             max_burst: Segments(0),
             segmentation_offload: false,

@@ -14,6 +14,10 @@ pub struct SendingParameters {
     /// Segments at the start of a connection that pacing does not delay. Linux has ten
     /// (`tcp_update_skb_after_send`); the presets have none (`docs/deviations.md`).
     pub unpaced_segments: Segments,
+    /// True if a segment that leaves later than pacing allows shortens the gap after it by as much,
+    /// at most by half. So Linux has it (`tcp_update_skb_after_send`); the presets do not
+    /// (`docs/deviations.md`).
+    pub pacing_credit: bool,
     /// Largest random delay of a segment before it leaves (uniform, order is kept): breaks phase
     /// effects.
     pub send_jitter: Span,

@@ -30,6 +30,10 @@ pub struct TimerParameters {
     /// Tick of the clock that timers wait for (Linux: 1/HZ). A timer expires at a tick, and one of
     /// 63 ticks or more at every eighth (`timer.c`). Zero for exact timers.
     pub timer_tick: Span,
+    /// True if timeouts are kept in whole ticks: rounded up, doubled by the back-off, and counted
+    /// from the tick before, with one more (`usecs_to_jiffies`, `calc_index`). Linux has this; the
+    /// presets do not (`docs/deviations.md`). Only with `recovery = "rack"`.
+    pub timeouts_in_ticks: bool,
 }
 
 impl TimerParameters {
@@ -44,6 +48,7 @@ impl TimerParameters {
         linear_syn_timeouts: 0,                 // (5.5)
         rto_adaptive: true,
         timer_tick: Span::ZERO,
+        timeouts_in_ticks: false,
     };
 }
 

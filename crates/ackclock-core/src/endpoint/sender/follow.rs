@@ -10,6 +10,8 @@ use ackclock_spec::units::{Span, Time};
 /// Longest time between segments of one burst, which a host sends without a gap.
 const WITHIN_BURST: Span = Span::from_micros(200);
 
+const ONE_MICROSECOND: Span = Span::from_micros(1);
+
 impl Sender {
     /// Returns the segment that it would send now; `None` if it first needs an ACK, a timer or
     /// data. Pacing and send jitter do not count.
@@ -87,6 +89,18 @@ impl Sender {
     /// window, which may find nothing to send.
     pub fn timer_sends(&self) -> bool {
         self.connection.timer.purpose != Purpose::Reordering
+    }
+
+    /// True if pacing or jitter lets a segment leave at `due`, rather than that a timer expires.
+    pub fn is_paced_until(&self, due: Time) -> bool {
+        self.connection.transmission.release_at == due
+    }
+
+    /// Takes over the other stack's smoothed round-trip time, which that tells in whole
+    /// microseconds. The timeout stays.
+    pub fn follow_round_trip(&mut self, smoothed: Span) {
+        let estimate = &mut self.connection.meter.rtt;
+        estimate.bound_smoothed(smoothed, smoothed + (ONE_MICROSECOND - Span::from_nanos(1)));
     }
 
     fn number_of(&self, choice: Choice) -> u64 {

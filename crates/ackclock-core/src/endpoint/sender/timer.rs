@@ -24,6 +24,8 @@ pub(super) struct Timer {
     /// Time at which it expires; never if it is not set.
     pub deadline: Time,
     pub purpose: Purpose,
+    /// True if the deadline is a tick at which the timer can expire.
+    at_tick: bool,
 }
 
 impl Timer {
@@ -31,20 +33,42 @@ impl Timer {
     pub const STOPPED: Timer = Timer {
         deadline: Time::NEVER,
         purpose: Purpose::Retransmission,
+        at_tick: false,
     };
 
     /// Sets the timer for this purpose.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     pub fn set(&mut self, purpose: Purpose, deadline: Time) {
-        (self.purpose, self.deadline) = (purpose, deadline);
+        (self.purpose, self.at_tick, self.deadline) = (purpose, false, deadline);
+    }
+
+    /// Puts the deadline off to a tick at which the timer can expire.
+    pub fn put_off(&mut self, tick: Time) {
+        (self.deadline, self.at_tick) = (tick, true);
+    }
+
+    /// True if the deadline is a tick at which the timer can expire.
+    pub const fn is_at_tick(&self) -> bool {
+        self.at_tick
     }
 }
 
 /// Returns the first tick at or after `deadline` at which a timer of that `timeout` can expire.
 pub(super) fn tick_after(deadline: Time, timeout: Span, tick: Span) -> Time {
+    Time::from_nanos(deadline.as_nanos().next_multiple_of(granule(timeout, tick)))
+}
+
+/// Returns the first such tick after `deadline`: a timer of Linux never expires at the tick for
+/// which it was set (`calc_index`).
+pub(super) fn tick_beyond(deadline: Time, timeout: Span, tick: Span) -> Time {
+    let granule = granule(timeout, tick);
+    Time::from_nanos((deadline.as_nanos() / granule + 1).saturating_mul(granule))
+}
+
+/// Returns the nanoseconds between the ticks at which a timer of that `timeout` can expire.
+fn granule(timeout: Span, tick: Span) -> u64 {
     let coarse = timeout >= tick * EXACT_TICKS;
-    let granule = tick.as_nanos() * if coarse { COARSE_TICKS } else { 1 };
-    Time::from_nanos(deadline.as_nanos().next_multiple_of(granule))
+    tick.as_nanos() * if coarse { COARSE_TICKS } else { 1 }
 }
 
 /// Returns a timeout in whole ticks (`usecs_to_jiffies`).

@@ -383,10 +383,14 @@ impl Connection {
     #[inline(never)] // few flows are paced
     fn pace(&mut self, now: Time, length: u64) {
         let (sending, rtt) = (&self.parameters.sending, &self.meter.rtt);
-        let unpaced = u64::from(sending.unpaced_segments.0);
-        let rate = pacing::rate(sending.pacing, self.control.get(), rtt.smoothed());
-        if let Some(rate) = rate.filter(|_| self.meter.statistics.sent_segments >= unpaced) {
-            let pacer = &mut self.transmission.pacer;
+        let pacer = &mut self.transmission.pacer;
+        if self.meter.statistics.sent_segments < u64::from(sending.unpaced_segments.0) {
+            return pacer.on_unpaced(now);
+        }
+        if let Some(rate) = pacing::rate(sending.pacing, self.control.get(), rtt.smoothed()) {
+            if sending.pacing_credit {
+                pacer.give_credit(now);
+            }
             pacer.on_sent(now, length, rate, rtt.rto());
         }
     }

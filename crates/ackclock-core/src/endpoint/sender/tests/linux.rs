@@ -524,3 +524,26 @@ fn timers_expire_at_ticks() {
     d.now = tick;
     assert_eq!(d.timeout(), [3], "the tail loss probe");
 }
+
+/// A timeout is rounded up to ticks, counted from the tick before, and one tick is added
+/// (`usecs_to_jiffies`, `calc_index`).
+#[test]
+fn timeouts_are_kept_in_ticks() {
+    let mut d = connection(51);
+    let mut parameters = *d.sender.parameters();
+    let tick_ns = 4_000_000;
+    parameters.timer.timer_tick = Span::from_nanos(tick_ns);
+    parameters.timer.timeouts_in_ticks = true;
+    d.sender.connection.parameters = Arc::new(parameters);
+    d.now = d.now + Span::from_micros(500);
+    d.sender.write(Write::Bytes(Bytes(4 * MSS)));
+    assert_eq!(d.send(), [0, 1, 2, 3]);
+    let due = d.sender.poll_timeout();
+    let ticks = d.now.as_nanos() / tick_ns + due.since(d.now).as_nanos().div_ceil(tick_ns) + 1;
+    d.now = due;
+    d.sender.handle_timeout(due);
+    let tick = d.sender.poll_timeout();
+    assert_eq!(tick.as_nanos(), ticks * tick_ns);
+    d.now = tick;
+    assert_eq!(d.timeout(), [3], "the tail loss probe");
+}

@@ -2,10 +2,11 @@
 //! `tcp_schedule_loss_probe`, `tcp_rearm_rto` of Linux).
 
 use super::super::super::connection::Connection;
-use super::super::super::timer::Purpose;
+use super::super::super::timer::{Purpose, in_ticks, tick_after, tick_beyond};
 use super::{ByTime, Probe, Retransmit, TIMER_SLACK};
 use crate::congestion::{CongestionKind, RecoveryPhase};
 use crate::endpoint::SenderEventKind;
+use crate::endpoint::parameters::LossRecovery;
 use ackclock_spec::units::{Span, Time};
 
 impl ByTime {
@@ -122,7 +123,8 @@ impl Connection {
                 now + self.probe_timeout().min(self.meter.rtt.rto()),
             );
         } else if self.timer.purpose == Purpose::Retransmission {
-            self.timer.deadline = now + self.meter.rtt.rto();
+            self.timer
+                .set(Purpose::Retransmission, now + self.meter.rtt.rto());
         } else {
             self.rearm_from_head(now);
         }
@@ -134,9 +136,9 @@ impl Connection {
         if self.may_probe() {
             let head = self.scoreboard.head().map_or(now, |(sent_at, _)| sent_at);
             let rto = (head + self.meter.rtt.rto()).since(now);
-            let mut timeout = self.probe_timeout();
-            if rto > Span::ZERO {
-                timeout = timeout.min(rto);
+            let timeout = self.probe_timeout();
+            if rto > Span::ZERO && rto < timeout {
+                return self.probe_at_timeout(now, head);
             }
             self.timer.set(Purpose::Probe, now + timeout);
         } else if self.timer.purpose == Purpose::Probe {
@@ -144,14 +146,51 @@ impl Connection {
         }
     }
 
+    /// Sets the timer of a probe to where the timeout would strike, which is earlier.
+    #[cold]
+    fn probe_at_timeout(&mut self, now: Time, head: Time) {
+        let rto = (head + self.meter.rtt.rto_in_ticks(self.whole_ticks())).since(now);
+        self.timer.purpose = Purpose::Probe;
+        self.set_from_now(now, rto.min(self.probe_timeout()));
+    }
+
     /// Starts the retransmission timer, counted from the last transmission of the first segment in
     /// flight.
     fn rearm_from_head(&mut self, now: Time) {
-        let deadline = match self.scoreboard.head() {
-            Some((sent_at, _)) => (sent_at + self.meter.rtt.rto()).max(now + Span::from_nanos(1)),
-            None => Time::NEVER,
-        };
-        self.timer.set(Purpose::Retransmission, deadline);
+        self.timer.set(Purpose::Retransmission, Time::NEVER);
+        if let Some((sent_at, _)) = self.scoreboard.head() {
+            let rto = self.meter.rtt.rto_in_ticks(self.whole_ticks());
+            let left = (sent_at + rto).since(now);
+            self.set_from_now(now, left.max(Span::from_nanos(1)));
+        }
+    }
+
+    /// Sets the deadline so far from now. Linux has what is left in whole ticks.
+    fn set_from_now(&mut self, now: Time, left: Span) {
+        let tick = self.whole_ticks();
+        let left = in_ticks(left, tick);
+        if tick == Span::ZERO {
+            self.timer.deadline = now + left;
+        } else {
+            self.timer.put_off(tick_beyond(now + left, left, tick));
+        }
+    }
+
+    /// Returns the tick in which timeouts are kept; zero if they are exact.
+    fn whole_ticks(&self) -> Span {
+        let by_time = self.parameters.recovery.algorithm == LossRecovery::Rack;
+        match self.parameters.timer.timeouts_in_ticks && by_time {
+            true => self.parameters.timer.timer_tick,
+            false => Span::ZERO,
+        }
+    }
+
+    /// Puts the timer off to a tick at which it can expire.
+    pub fn put_off_timer(&mut self, tick: Time) {
+        match self.whole_ticks() {
+            Span::ZERO => self.timer.deadline = tick,
+            _ => self.timer.put_off(tick),
+        }
     }
 
     /// True if the timer may be that of a probe.
@@ -178,12 +217,26 @@ impl Connection {
         smoothed * 2 + slack
     }
 
-    /// Returns the timeout for which the timer is set now.
-    pub fn timeout(&self) -> Span {
-        match self.timer.purpose {
-            Purpose::Retransmission => self.meter.rtt.rto(),
-            Purpose::Probe => self.probe_timeout(),
-            Purpose::Reordering => Span::ZERO,
+    /// Returns the tick at which the timer expires.
+    pub fn expiry(&self) -> Time {
+        let (deadline, tick) = (self.timer.deadline, self.parameters.timer.timer_tick);
+        let rtt = &self.meter.rtt;
+        if self.whole_ticks() == Span::ZERO {
+            let timeout = match self.timer.purpose {
+                Purpose::Retransmission => rtt.rto(),
+                Purpose::Probe => self.probe_timeout(),
+                Purpose::Reordering => Span::ZERO,
+            };
+            return tick_after(deadline, timeout, tick);
         }
+        let (timeout, whole) = match self.timer.purpose {
+            Purpose::Retransmission => (rtt.rto(), rtt.rto_in_ticks(tick)),
+            Purpose::Probe => {
+                let timeout = self.probe_timeout().min(rtt.rto());
+                (timeout, in_ticks(timeout, tick))
+            }
+            Purpose::Reordering => (Span::ZERO, Span::ZERO),
+        };
+        tick_beyond(deadline + (whole - timeout), whole, tick)
     }
 }
