@@ -5,16 +5,24 @@
 //! times to a [`Sender`], whose timers run on their own. After each event it compares the segments
 //! that left and the state. Nothing is tolerated; but the open phase is both Open and Disorder.
 //!
-//! The sender takes no time. The kernel takes some to send, and timers expire a little after their
-//! tick. So a duel is played with each of `TO_SEND` and `LATE`, and the longest one counts.
+//! The sender takes no time, and microseconds decide where a burst ends. So it is given the time
+//! that the kernel takes, as far as it is in the record:
+//!
+//! * Its smoothed round-trip time becomes the kernel's after every ACK, which has to be close.
+//! * A timer that expired just before is acted on when the kernel acts.
+//! * The kernel takes some time to send, and its timers expire a little after their tick. A duel is
+//!   played with each of `TO_SEND` and `LATE`.
+//! * What a control draws at random is not known. A duel is played with each outcome.
+//!
+//! The longest one counts.
 
-use ackclock_core::congestion::RecoveryPhase;
+use ackclock_core::congestion::{ControlKind, RecoveryPhase};
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Sender, TcpInfo};
 use ackclock_core::packet::{SackBlock, SackBlocks};
 use ackclock_core::traffic::Write;
 use ackclock_core::transport::{EndpointContext, Recording, Tcp, TransportKind};
 use ackclock_spec::files::NoFiles;
-use ackclock_spec::registry::{StreamScope, choose};
+use ackclock_spec::registry::{Kind, StreamScope, choose};
 use ackclock_spec::streams::Streams;
 use ackclock_spec::units::{Bytes, Span, Time};
 use serde_json::{Value, json};
@@ -35,6 +43,15 @@ const LATE: [Span; 4] = [
     Span::from_micros(90),
     Span::from_micros(150),
 ];
+
+/// Longest time by which pacing of the kernel may be late, and any other timer. Where another
+/// processor counts the ticks, timers come a tick later.
+const LATEST: Span = Span::from_micros(150);
+const LATEST_TIMER: Span = Span::from_micros(4150);
+
+/// Largest difference of the smoothed round-trip times after an ACK. A timestamp of Linux is in
+/// whole milliseconds. The rest is the host's.
+const CLOSE: Span = Span::from_micros(1200);
 
 /// Time between the ticks at which long timers may expire. Records begin after one.
 const GRANULE: Span = Span::from_millis(32);
@@ -57,22 +74,95 @@ pub struct Difference {
 /// # Errors
 /// The record is none: one sentence with the line.
 pub fn replay(record: &str) -> Result<Option<Difference>, String> {
+    let settings = Settings::read(record)?;
     let mut furthest = None;
-    let times = TO_SEND
-        .into_iter()
-        .flat_map(|to_send| LATE.map(|late| (to_send, late)));
-    for (to_send, late) in times {
-        let Some(difference) = Duel::new(record, to_send, late)?.play(record)? else {
-            return Ok(None);
-        };
-        if furthest
-            .as_ref()
-            .is_none_or(|last: &Difference| last.line < difference.line)
+    for transport in settings.transports()? {
+        for (to_send, late) in TO_SEND
+            .into_iter()
+            .flat_map(|to_send| LATE.map(|late| (to_send, late)))
         {
-            furthest = Some(difference);
+            let duel = Duel::new(&transport, settings.mss, to_send, late)?;
+            let Some(difference) = duel.play(record)? else {
+                return Ok(None);
+            };
+            if furthest
+                .as_ref()
+                .is_none_or(|last: &Difference| last.line < difference.line)
+            {
+                furthest = Some(difference);
+            }
         }
     }
     Ok(furthest)
+}
+
+/// The first line of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Payload of a segment, in bytes.
+    pub mss: u64,
+    /// True if segments have timestamps.
+    pub timestamps: bool,
+    /// Name of the kernel's control.
+    pub control: String,
+    /// Longest time for which the machine kept the writer of the record from running.
+    pub stopped: Span,
+}
+
+impl Settings {
+    /// Reads the first line of a record.
+    ///
+    /// # Errors
+    /// It is none: one sentence.
+    pub fn read(record: &str) -> Result<Self, String> {
+        let tree: Value = serde_json::from_str(record.lines().next().unwrap_or(""))
+            .map_err(|error| format!("line 1: {error}"))?;
+        Ok(Settings {
+            mss: tree["mss"].as_u64().ok_or("line 1: mss is missing")?,
+            timestamps: tree["timestamps"].as_bool().unwrap_or(true),
+            control: tree["control"]
+                .as_str()
+                .ok_or("line 1: control is missing")?
+                .to_owned(),
+            stopped: Span::from_micros(tree["stopped_us"].as_u64().unwrap_or(0)),
+        })
+    }
+
+    /// Returns a transport for each outcome of the draws of its control.
+    fn transports(&self) -> Result<Vec<Value>, String> {
+        let transport = |control: Value| {
+            json!({
+                "kind": "tcp",
+                "preset": "linux",
+                "control": control,
+                "mss": format!("{} bytes", self.mss),
+                "pacing_credit": true,
+                "timeouts_in_ticks": true,
+                "rtt_sampling": if self.timestamps { "timestamps" } else { "every_ack" },
+            })
+        };
+        let (kind, facts) = ControlKind::ENTRIES
+            .iter()
+            .filter_map(|entry| {
+                choose::<ControlKind>(&json!({ "kind": entry.name }), &NoFiles).ok()
+            })
+            .map(|control| (control.name, control.facts))
+            .find(|(_, facts)| {
+                let linux = facts.linux.some();
+                linux.is_some_and(|linux| linux.name == self.control)
+            })
+            .ok_or_else(|| format!("line 1: the engine has no control {:?}", self.control))?;
+        Ok(match facts.draws.some() {
+            None => vec![transport(json!({ "kind": kind }))],
+            Some(draws) => (0..draws.outcomes)
+                .map(|outcome| {
+                    let mut control = json!({ "kind": kind });
+                    control[&*draws.parameter] = json!([outcome]);
+                    transport(control)
+                })
+                .collect(),
+        })
+    }
 }
 
 struct Duel {
@@ -96,15 +186,14 @@ struct Happening<'a> {
     words: Vec<&'a str>,
     segments: Vec<u64>,
     info: Option<TcpInfo>,
+    /// The kernel's smoothed round-trip time.
+    round_trip: Option<Span>,
 }
 
 impl Duel {
-    fn new(record: &str, to_send: Span, late: Span) -> Result<Self, String> {
-        let settings: Value = serde_json::from_str(record.lines().next().unwrap_or(""))
-            .map_err(|error| format!("line 1: {error}"))?;
-        let mss = settings["mss"].as_u64().ok_or("line 1: mss is missing")?;
+    fn new(transport: &Value, mss: u64, to_send: Span, late: Span) -> Result<Self, String> {
         Ok(Duel {
-            sender: sender(&settings, mss)?,
+            sender: sender(transport)?,
             mss,
             to_send,
             late,
@@ -134,16 +223,14 @@ impl Duel {
 
     /// Gives an event to the sender. Returns what differs then, the kernel's and ours.
     fn handle(&mut self, happening: &Happening<'_>) -> Option<(&'static str, String, String)> {
-        if happening.kind == "timer" {
-            self.theirs.extend(&happening.segments);
-            return None;
-        }
         let now = happening.at + (GRANULE - self.late);
-        while self.sender.poll_timeout() <= now {
-            let due = self.sender.poll_timeout();
-            self.sender.handle_timeout(due);
-            let sent = self.send(due);
-            self.by_timer.extend(sent);
+        let by_timer = happening.kind == "timer";
+        if by_timer {
+            self.theirs.extend(&happening.segments);
+        }
+        self.expire(now, by_timer);
+        if by_timer {
+            return None;
         }
         let timers = (
             std::mem::take(&mut self.theirs),
@@ -167,6 +254,9 @@ impl Duel {
                 self.sender.write(Write::Bytes(Bytes(segments * self.mss)));
             }
             _ => self.acknowledge(now, AcknowledgementKind::Ack, happening),
+        }
+        if let Some(difference) = self.follow_round_trip(happening.round_trip) {
+            return Some(difference);
         }
         let sent = self.send(now + self.to_send);
         if sent != happening.segments {
@@ -199,6 +289,41 @@ impl Duel {
         self.sender.handle_acknowledgement(now, &acknowledgement);
     }
 
+    /// Lets timers expire that are due by now. If the kernel acts on one of its own now, what was
+    /// due just before sends now. Otherwise that waits if the kernel has sent nothing more: its own
+    /// is late, and the event came before.
+    fn expire(&mut self, now: Time, kernel_acts: bool) {
+        loop {
+            let due = self.sender.poll_timeout();
+            if due > now {
+                return;
+            }
+            let paced = self.sender.is_paced_until(due);
+            let just = now.since(due) <= if paced { LATEST } else { LATEST_TIMER };
+            let sends = paced || self.sender.timer_sends();
+            if just && !kernel_acts && sends && self.theirs == self.by_timer {
+                return;
+            }
+            self.sender.handle_timeout(due);
+            let sent = self.send(if just && kernel_acts { now } else { due });
+            self.by_timer.extend(sent);
+        }
+    }
+
+    /// Takes over the kernel's smoothed round-trip time, unless that is another one.
+    fn follow_round_trip(
+        &mut self,
+        kernel: Option<Span>,
+    ) -> Option<(&'static str, String, String)> {
+        let (kernel, ours) = (kernel?, self.sender.rtt().smoothed()?);
+        if (ours - kernel).max(kernel - ours) > CLOSE {
+            let micros = |span: Span| (span.as_nanos() / 1000).to_string();
+            return Some(("rtt", micros(kernel), micros(ours)));
+        }
+        self.sender.follow_round_trip(kernel);
+        None
+    }
+
     /// Takes what the sender sends now.
     fn send(&mut self, now: Time) -> Vec<u64> {
         let mut sent = Vec::new();
@@ -212,16 +337,8 @@ impl Duel {
     }
 }
 
-fn sender(settings: &Value, mss: u64) -> Result<Sender, String> {
-    let stamps = settings["timestamps"].as_bool().unwrap_or(true);
-    let tree = json!({
-        "kind": "tcp",
-        "preset": "linux",
-        "control": { "kind": settings["control"] },
-        "mss": format!("{mss} bytes"),
-        "rtt_sampling": if stamps { "timestamps" } else { "every_ack" },
-    });
-    let transport = choose::<TransportKind>(&tree, &NoFiles)
+fn sender(tree: &Value) -> Result<Sender, String> {
+    let transport = choose::<TransportKind>(tree, &NoFiles)
         .map_err(|error| format!("line 1: {}", error.sentence()))?;
     let tcp: &Tcp = transport.parameters().ok_or("line 1: not TCP")?;
     Ok(tcp.sender(EndpointContext {
@@ -246,9 +363,12 @@ impl<'a> Happening<'a> {
             "-" => Vec::new(),
             segments => numbers(segments.split(','))?,
         };
-        let info = match info {
-            Some(info) => Some(kernel_info(info)?),
-            None => None,
+        let (info, round_trip) = match info {
+            Some(info) => {
+                let (info, round_trip) = kernel_info(info)?;
+                (Some(info), Some(round_trip))
+            }
+            None => (None, None),
         };
         Some(Happening {
             at: Time::ZERO + Span::from_micros(at),
@@ -256,6 +376,7 @@ impl<'a> Happening<'a> {
             words: words.collect(),
             segments,
             info,
+            round_trip,
         })
     }
 }
@@ -264,11 +385,12 @@ fn numbers<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<u64>> {
     words.map(|word| u64::from_str(word).ok()).collect()
 }
 
-fn kernel_info(words: &str) -> Option<TcpInfo> {
+/// Reads the kernel's state and its smoothed round-trip time.
+fn kernel_info(words: &str) -> Option<(TcpInfo, Span)> {
     let words: Vec<&str> = words.split(' ').collect();
     let number = |index: usize| words[index].parse::<u64>().ok();
     (words.len() == 9).then_some(())?;
-    Some(TcpInfo {
+    let info = TcpInfo {
         cwnd: number(0)?,
         ssthresh: number(1),
         phase: match number(2)? {
@@ -282,7 +404,8 @@ fn kernel_info(words: &str) -> Option<TcpInfo> {
         lost: number(5)?,
         retrans: number(6)?,
         reordering: number(7),
-    })
+    };
+    Some((info, Span::from_micros(number(8)?)))
 }
 
 fn blocks(word: &str) -> Option<SackBlocks> {

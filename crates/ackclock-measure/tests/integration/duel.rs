@@ -1,6 +1,7 @@
 //! Records of Linux that our sender repeats, ACK by ACK.
 
-use ackclock_measure::duel::replay;
+use ackclock_measure::duel::{Settings, replay};
+use ackclock_spec::units::Span;
 use std::path::Path;
 
 /// Each record was made by `tests/peers/duel.py`, on Linux 6.18 with a tick of 4 ms. Its name says
@@ -51,8 +52,54 @@ fn a_difference_is_named_with_its_line() {
         differing("0 3 40000", "0 4 40000"),
         other("reordering", "Some(4)", "Some(3)")
     );
+    assert_eq!(
+        differing("3 40000", "3 42000"),
+        other("rtt", "42000", "40000")
+    );
     let timer = "70000 timer > 0\n80000 ack";
     assert_eq!(differing("80000 ack", timer).1, "timer");
+}
+
+/// Both probes are due at a tick, at 128 and at 388 ms. The first has left when the kernel gets an
+/// ACK 100 µs later. The second has not 60 µs later: that timer was late.
+const PROBES: &str = r#"{"mss": 1448, "control": "reno", "timestamps": true}
+0 syn
+40000 synack
+41000 write 2 > 0,1
+128030 timer > 1
+128100 ack 1 0 - > - : 10 - 0 1 0 0 0 3 45887
+168100 ack 2 2 1-2* > - : 10 - 0 0 0 0 0 3 45887
+301000 write 2 > 2,3
+388060 ack 4 3 - > - : 10 - 0 0 0 0 0 3 51033
+"#;
+
+#[test]
+fn a_timer_that_is_due_waits_for_the_kernels() {
+    assert_eq!(replay(PROBES), Ok(None));
+    let missing = PROBES.replace("128030 timer > 1\n", "");
+    let difference = replay(&missing).unwrap().unwrap();
+    assert_eq!((difference.line, difference.field), (6, "rtt"), "no probe");
+}
+
+#[test]
+fn the_settings_of_a_record_are_read() {
+    let settings = Settings::read(RECORD).unwrap();
+    assert_eq!((settings.mss, &*settings.control), (1448, "reno"));
+    let stopped = RECORD.replacen('{', r#"{"stopped_us": 2500, "#, 1);
+    let settings = Settings::read(&stopped).unwrap();
+    assert_eq!(settings.stopped, Span::from_micros(2500));
+}
+
+/// The kernel draws where the cycle of its BBR begins.
+#[test]
+fn controls_are_found_by_their_names_in_linux() {
+    for control in ["reno", "cubic", "bbr"] {
+        assert_eq!(
+            replay(&RECORD.replace("reno", control)),
+            Ok(None),
+            "{control}"
+        );
+    }
 }
 
 #[test]
