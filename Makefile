@@ -146,7 +146,7 @@ test-papers: $(QUICK) $(PAPERS) ## run the tests of the published experiments
 
 test-oracle: $(QUICK) ## compare limits and controls with the kernel's (root, quiet machine)
 	$(BIN)/python -m pytest -m oracle
-	$(MAKE) --no-print-directory duel LEAST=0.9
+	$(MAKE) --no-print-directory duel
 
 # What the kernel does is recorded, and then given to the engine. Seeds: the first and the last.
 SEEDS := 1-120

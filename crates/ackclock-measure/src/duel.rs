@@ -3,7 +3,7 @@
 //! A record (`tests/peers/duel.py` writes it) has every write, ACK and segment of a connection of
 //! Linux, and its `tcp_info` after every ACK. [`replay`] gives the same writes and ACKs at the same
 //! times to a [`Sender`], whose timers run on their own. After each event it compares the segments
-//! that left and the state. Nothing is tolerated; but the open phase is both Open and Disorder.
+//! that left and the state. They have to be equal; but the open phase is both Open and Disorder.
 //!
 //! The sender takes no time, and microseconds decide where a burst ends. So it is given the time
 //! that the kernel takes, as far as it is in the record:
