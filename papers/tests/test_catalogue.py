@@ -501,7 +501,8 @@ def test_what_concludes_from_tables_that_are_not_stored_did_not_change(
     experiment: Experiment,
 ) -> None:
     changed = changes(experiment, RECORDED)
-    assert_claims_what_sentences_cite(experiment.name, digests.brief_outcome(experiment))
+    if any(cited.experiment == experiment.name for cited in CITED):
+        assert_claims_what_sentences_cite(experiment.name, digests.brief_outcome(experiment))
     if changed:
         pytest.fail(f"{experiment.name}: {changed}; make reproduce-check", pytrace=False)
 

@@ -14,7 +14,6 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,9 +179,8 @@ def outcome_digest(experiment: Experiment) -> str:
     return _hex(json.dumps(numbers).encode())
 
 
-@lru_cache(maxsize=1)
 def brief_outcome(experiment: Experiment) -> "Outcome":
-    """Concludes from brief runs, which must be simulated; keeps the last outcome."""
+    """Concludes from brief runs, which must be simulated."""
     results = {name: simulate(brief(run.scenario)) for name, run in experiment.runs().items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Some means of so short a time are of nothing.

@@ -35,15 +35,20 @@ class Candidate:
     """The control that is evaluated.
 
     Attributes:
-        transport: Its transport, as in a scenario. That of TCP has what is not the path's.
+        kind: Its name in suites: the kind of the control, or `quinn/cubic`.
+        tree: The control with its parameters, as in a scenario; of an implementation of QUIC, the
+            transport.
+        is_quic: True if it is an implementation that others wrote.
     """
 
-    transport: Mapping[str, Any]
+    kind: str
+    tree: Mapping[str, Any]
+    is_quic: bool = False
 
     @classmethod
     def of_tcp(cls, control: Mapping[str, Any]) -> "Candidate":
         """Makes one of a control of the engine's TCP, which else is that of Linux."""
-        return cls({"kind": "tcp", "preset": "linux", "control": dict(control)})
+        return cls(str(control["kind"]), control)
 
     @classmethod
     def read(cls, text: str) -> "Candidate":
@@ -54,9 +59,9 @@ class Candidate:
         """
         text = text.strip()
         try:
-            table = _table(text)
-            made = cls(table) if table.get("kind") == "quic" else cls.of_tcp(table)
-            scenario = _stand_in(made.transport)
+            tree = _table(text)
+            is_quic = tree.get("kind") == "quic"
+            scenario = _stand_in(tree if is_quic else _tcp(tree))
             flow = scenario.resolve().tree["flows"][0]
             engine.check_simulation(scenario.tree, scenario.folder)
         except InputError as error:
@@ -64,22 +69,17 @@ class Candidate:
             path = error.field.partition("transport")[2].removeprefix(".control")
             within = path if text.startswith("{") else ""
             raise type(error)(error.code, f"CONTROL{within}", error.message, error.value) from None
-        parts = ("transport",) if made.is_quic else ("transport", "control")
-        resolved = facts.whole(flow, *parts)
-        resolved.pop("facts", None)
-        return cls(resolved) if made.is_quic else cls.of_tcp(resolved)
+        parts = ("transport",) if is_quic else ("transport", "control")
+        whole = facts.whole(flow, *parts)
+        resolved = {str(name): value for name, value in whole.items() if name != "facts"}
+        if not is_quic:
+            return cls.of_tcp(resolved)
+        return cls(facts.control(flow)[0], resolved, is_quic=True)
 
     @property
-    def is_quic(self) -> bool:
-        """True if it is an implementation that others wrote."""
-        return str(self.transport["kind"]) == "quic"
-
-    @property
-    def kind(self) -> str:
-        """Its name in suites: the kind of the control, or `quinn/cubic`."""
-        if self.is_quic:
-            return f"{self.transport['stack']}/{self.transport['control']}"
-        return str(self.transport["control"]["kind"])
+    def transport(self) -> dict[str, Any]:
+        """Its transport, without what a path decides."""
+        return dict(self.tree) if self.is_quic else _tcp(self.tree)
 
     @property
     def label(self) -> str:
@@ -91,20 +91,19 @@ class Candidate:
     def reference(self) -> str:
         """Its source: of an implementation, its version."""
         if self.is_quic:
-            return str(self.transport.get("version", _RFC))
+            return str(self.tree.get("version", _RFC))
         every = registry()["controls"]
         return str(next(element for element in every if element["name"] == self.kind)["reference"])
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Its parameters."""
-        tree = self.transport if self.is_quic else self.transport["control"]
-        return {name: value for name, value in tree.items() if name != "kind"}
+        return {name: value for name, value in self.tree.items() if name != "kind"}
 
     def flow(self, path: TestPath) -> dict[str, Any]:
         """Returns what a flow over a path has of it."""
         if self.is_quic:
-            return {"transport": dict(self.transport)}
+            return {"transport": self.transport}
         of_path = {
             "segmentation_offload": path.segmentation_offload,
             "mss": f"{path.segment_bytes} bytes",
@@ -116,7 +115,7 @@ class Candidate:
         """Returns the share of a path's rate that payload can have."""
         if not self.is_quic:
             return path.payload_share
-        header = units.data_bytes(self.transport["header"])
+        header = units.data_bytes(self.tree["header"])
         return (_DATAGRAM - _OVERHEAD) / (_DATAGRAM + header)
 
     def records(self, path: TestPath) -> dict[str, Any]:
@@ -154,6 +153,11 @@ def _table(text: str) -> dict[str, Any]:
         return {"kind": "quic", "stack": stack, "control": control}
     tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
     return dict(engine.parse_scenario(f"control = {tree}")["control"])
+
+
+def _tcp(control: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns TCP of Linux with a control."""
+    return {"kind": "tcp", "preset": "linux", "control": dict(control)}
 
 
 def _stand_in(transport: Mapping[str, Any]) -> Scenario:

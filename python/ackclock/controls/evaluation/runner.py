@@ -183,7 +183,7 @@ def _record(plan: Plan, case: Case, path: TestPath, folder: Path) -> Record:
             "suite": plan.suite.digest,
             "case": case.id,
             "path": path.name,
-            "transport": dict(plan.candidate.transport),
+            "transport": plan.candidate.transport,
             "seeds": list(plan.seeds),
             "package": address.package(),
         }
