@@ -114,6 +114,9 @@ def bring_stack(
     its objects share state.
     """
 
+def built_in_stacks() -> list[str]:
+    """Returns the names of the stacks in the engine."""
+
 def serve_stack(library: str) -> None:
     """Becomes the process of a stack if standard input is a socket to the engine."""
 

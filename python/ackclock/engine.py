@@ -24,6 +24,7 @@ Columns = dict[str, tuple[Any, ...]]
 
 # Functions whose arguments and results are the engine's own; `_native` describes them.
 bring_stack = _native.bring_stack
+built_in_stacks = _native.built_in_stacks
 climbing_chain_with_channel = _native.climbing_chain_with_channel
 climbing_chains = _native.climbing_chains
 epoch_chain = _native.epoch_chain

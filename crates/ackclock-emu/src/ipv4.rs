@@ -12,7 +12,6 @@ const UDP: u8 = 17;
 const SYN: u8 = 0b0000_0010;
 const ACK: u8 = 0b0001_0000;
 const ECN_MASK: u8 = 0b11;
-const CONGESTION_EXPERIENCED: u8 = 0b11;
 
 /// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,12 +95,7 @@ fn header_length(packet: &[u8]) -> usize {
 
 /// Returns the ECN field of a packet's header; bytes without a header count as not ECN-capable.
 pub fn ecn(packet: &[u8]) -> Ecn {
-    match packet.get(1).map_or(0, |service| service & ECN_MASK) {
-        0b10 => Ecn::Capable,
-        0b01 => Ecn::CapableL4s,
-        CONGESTION_EXPERIENCED => Ecn::Marked,
-        _ => Ecn::NotCapable,
-    }
+    Ecn::from_bits(packet.get(1).copied().unwrap_or(0))
 }
 
 /// Returns the kind that the hops take a packet for.
@@ -126,17 +120,11 @@ pub fn kind(packet: &[u8], direction: Direction) -> PacketKind {
 /// Sets the ECN field and corrects the header's checksum (RFC 1624, equation 3). Bytes without a
 /// header stay unchanged.
 pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
-    let field = match ecn {
-        Ecn::NotCapable => 0b00,
-        Ecn::Capable => 0b10,
-        Ecn::CapableL4s => 0b01,
-        Ecn::Marked => CONGESTION_EXPERIENCED,
-    };
     let Some(header) = packet.first_chunk_mut::<SHORTEST_HEADER>() else {
         return;
     };
     let before = u16::from_be_bytes([header[0], header[1]]);
-    header[1] = (header[1] & !ECN_MASK) | field;
+    header[1] = (header[1] & !ECN_MASK) | ecn.bits();
     let after = u16::from_be_bytes([header[0], header[1]]);
     let checksum = u16::from_be_bytes([header[10], header[11]]);
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);

@@ -277,6 +277,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::bring_stack, module)?)?;
+    module.add_function(wrap_pyfunction!(stacks::built_in_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::serve_stack, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::serve_host, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::doctor, module)?)?;

@@ -44,6 +44,12 @@ pub fn bring_stack(
     ))
 }
 
+/// Returns the names of the stacks in the engine.
+#[pyfunction]
+pub fn built_in_stacks() -> &'static [&'static str] {
+    ackclock_stacks::NAMES
+}
+
 /// Serves the stack of a library on standard input.
 #[pyfunction]
 pub fn serve_stack(py: Python<'_>, library: PathBuf) -> PyResult<()> {

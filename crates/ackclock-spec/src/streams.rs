@@ -45,6 +45,14 @@ impl Stream {
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
+    /// Draws random bytes, eight at a time.
+    pub fn bytes<const BYTES: usize>(&mut self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.bits().to_le_bytes()[..chunk.len()]);
+        }
+        bytes
+    }
     /// Draws uniformly from [0, 1), 53 bits.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)

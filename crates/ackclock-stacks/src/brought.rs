@@ -159,11 +159,7 @@ impl Stack for Brought {
     fn connect(&self, quic: &Quic, place: StreamScope<'_>) -> [Box<dyn Endpoint>; 2] {
         let StreamScope { streams, name } = place;
         [("sender", true), ("receiver", false)].map(|(side, sends)| {
-            let mut stream = streams.stream(&format!("{name}/{side}"));
-            let mut seed = [0; 32];
-            for chunk in seed.chunks_mut(8) {
-                chunk.copy_from_slice(&stream.bits().to_le_bytes());
-            }
+            let seed = streams.stream(&format!("{name}/{side}")).bytes();
             self.make(quic, seed, sends)
                 .unwrap_or_else(|reason| Box::new(Unmade(format!("{}: {reason}", self.name))))
         })

@@ -23,7 +23,7 @@ pub mod quinn;
 mod side;
 
 /// Names of the stacks of this build.
-const NAMES: &[&str] = &[
+pub const NAMES: &[&str] = &[
     #[cfg(feature = "quinn")]
     "quinn",
 ];

@@ -135,7 +135,7 @@ impl<O: Object> Endpoint for Side<O> {
         self.stopped = true;
     }
     fn handle_packet(&mut self, now: Time, arrived: &Arrived<'_>) {
-        let ecn = field(arrived.packet.ecn());
+        let ecn = arrived.packet.ecn().bits();
         self.call(now, Call::Datagram(arrived.payload, ecn));
         self.count_round_trip();
     }
@@ -156,7 +156,7 @@ impl<O: Object> Endpoint for Side<O> {
             number,
             size: payload.len() as u16 + self.header,
             stamp: now,
-            ecn: codepoint(ecn),
+            ecn: Ecn::from_bits(ecn),
             options: None,
         })
     }
@@ -198,25 +198,6 @@ impl<O: Object> Endpoint for Side<O> {
     fn fault(&self) -> Option<String> {
         let reason = self.outcome.fault.as_ref()?;
         Some(format!("{}: {reason}", self.name))
-    }
-}
-
-/// Returns the ECN field of a header.
-const fn field(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotCapable => 0,
-        Ecn::CapableL4s => 1,
-        Ecn::Capable => 2,
-        Ecn::Marked => 3,
-    }
-}
-
-const fn codepoint(field: u8) -> Ecn {
-    match field {
-        0 => Ecn::NotCapable,
-        1 => Ecn::CapableL4s,
-        2 => Ecn::Capable,
-        _ => Ecn::Marked,
     }
 }
 

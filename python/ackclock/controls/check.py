@@ -14,7 +14,7 @@ from ackclock.errors import InputError
 from ackclock.result.result import Result
 from ackclock.run.host import loader
 from ackclock.run.simulation import simulate
-from ackclock.scenario import Scenario
+from ackclock.scenario import Scenario, one_flow
 
 #: Paths over which the engine runs a control, and what differs from the first.
 PATHS: Final[dict[str, dict[str, Any]]] = {
@@ -108,20 +108,8 @@ class _about:  # noqa: N801 - it reads as a word
 
 
 def _scenario(file: Path) -> Scenario:
-    """Returns a flow of twenty seconds over 10 Mbit/s and 40 ms."""
-    hop = {"name": "there", "link": {"kind": "constant", "rate": "10 Mbit/s"}, "delay": "20 ms"}
-    queue = {"kind": "droptail", "limit": "100 packets"}
     control = {"kind": "kernel", "file": file.name}
-    transport = {"kind": "tcp", "preset": "linux", "control": control}
-    flow = {"name": "flow", "route": ["there"], "return": ["back"], "transport": transport}
-    tree = {
-        "schema": 1,
-        "duration": "20 s",
-        "replicates": 1,
-        "hops": [{**hop, "queue": queue}, {**hop, "name": "back", "queue": queue}],
-        "flows": [flow],
-    }
-    return Scenario(tree, file.parent)
+    return one_flow({"kind": "tcp", "preset": "linux", "control": control}, "20 s", file.parent)
 
 
 def _complaints(path: str, result: Result) -> list[str]:

@@ -17,7 +17,7 @@ from ackclock.errors import InputError, ScenarioError, suggestion
 from ackclock.limits import MISTAKES, SCENARIO_BYTES, read_file
 from ackclock.table import table
 
-__all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load"]
+__all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load", "one_flow"]
 
 
 def load(path: str | Path) -> "Scenario":
@@ -39,6 +39,32 @@ def load(path: str | Path) -> "Scenario":
             lambda mistake: f"{path}:{mistake.place}" if mistake.place else f"{path}"
         ) from None
     return Scenario(tree, path.parent, Source(str(path), text))
+
+
+def one_flow(transport: Mapping[str, Any], duration: str, folder: Path = Path()) -> "Scenario":
+    """Returns a flow over 10 Mbit/s and 40 ms, between two hops `there` and `back`.
+
+    Args:
+        transport: The transport, as in a scenario.
+        duration: The duration with its unit.
+        folder: Folder of the files that the transport names.
+    """
+    hop = {
+        "link": {"kind": "constant", "rate": "10 Mbit/s"},
+        "queue": {"kind": "droptail", "limit": "100 packets"},
+        "delay": "20 ms",
+    }
+    flow = {"name": "flow", "route": ["there"], "return": ["back"], "transport": dict(transport)}
+    return Scenario(
+        {
+            "schema": 1,
+            "duration": duration,
+            "replicates": 1,
+            "hops": [{"name": "there", **hop}, {"name": "back", **hop}],
+            "flows": [flow],
+        },
+        folder,
+    )
 
 
 def _text(path: Path) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 from ackclock import engine
 from ackclock.errors import InputError
 
-#: The name of the stack in the engine itself.
-BUILT_IN = ("quinn",)
+#: Names of the stacks in the engine itself.
+BUILT_IN = frozenset(engine.built_in_stacks())
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
@@ -54,6 +54,21 @@ class Stack:
 _brought: dict[str, Stack] = {}
 
 
+def check_name(name: str, field: str) -> None:
+    """Refuses a name that no stack of a user can have; `field` says where it was given.
+
+    Raises:
+        InputError: It is that of a stack in the engine, or not of small letters, digits, - and _.
+    """
+    if name in BUILT_IN:
+        words = "is the engine's own"
+    elif _NAME.fullmatch(name) is None:
+        words = "is not of small letters, digits, - and _"
+    else:
+        return
+    raise InputError("out-of-range", field, f'the name "{name}" {words}; for example mine', name)
+
+
 def bring(name: str, library: str | Path, *, apart: bool = False) -> Stack:
     """Brings a stack from a file, in place of one that had this name.
 
@@ -68,15 +83,7 @@ def bring(name: str, library: str | Path, *, apart: bool = False) -> Stack:
         InputError: The name does not fit or is that of a stack in the engine; or the library cannot
             be loaded, or keeps not to the border.
     """
-    if _NAME.fullmatch(name) is None or name in BUILT_IN:
-        words = (
-            "is the engine's own"
-            if name in BUILT_IN
-            else "is not of small letters, digits, - and _"
-        )
-        raise InputError(
-            "out-of-range", "--stack", f'the name "{name}" {words}; for example mine', name
-        )
+    check_name(name, "--stack")
     path = Path(library).absolute()
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()

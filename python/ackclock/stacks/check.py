@@ -12,7 +12,7 @@ from ackclock import stacks
 from ackclock.errors import InputError
 from ackclock.result.result import Result
 from ackclock.run.simulation import simulate
-from ackclock.scenario import Scenario
+from ackclock.scenario import Scenario, one_flow
 from ackclock.stacks import Stack
 
 _LATE: Final = {"kind": "exponential", "mean": "2 ms"}
@@ -125,19 +125,7 @@ def _same(first: Result, second: Result) -> bool:
 
 
 def _scenario(control: str) -> Scenario:
-    """Returns a flow of ten seconds over 10 Mbit/s and 40 ms."""
-    hop = {"name": "there", "link": {"kind": "constant", "rate": "10 Mbit/s"}, "delay": "20 ms"}
-    queue = {"kind": "droptail", "limit": "100 packets"}
-    transport = {"kind": "quic", "stack": _NAME, "control": control}
-    flow = {"name": "flow", "route": ["there"], "return": ["back"], "transport": transport}
-    tree = {
-        "schema": 1,
-        "duration": "10 s",
-        "replicates": 1,
-        "hops": [{**hop, "queue": queue}, {**hop, "name": "back", "queue": queue}],
-        "flows": [flow],
-    }
-    return Scenario(tree, Path())
+    return one_flow({"kind": "quic", "stack": _NAME, "control": control}, "10 s")
 
 
 def _judged(path: str, result: Result) -> tuple[float, list[str]]:

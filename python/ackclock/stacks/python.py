@@ -8,6 +8,7 @@ import ctypes
 import importlib.util
 import itertools
 import json
+from abc import ABC, abstractmethod
 from ctypes import (
     CFUNCTYPE,
     POINTER,
@@ -86,7 +87,7 @@ class Statistics:
     timeouts: int | None = None
 
 
-class Stack:
+class Stack(ABC):
     """One side of a connection. Times are nanoseconds since the run began; nothing reads a clock.
 
     Attributes:
@@ -103,24 +104,27 @@ class Stack:
         """Makes a side; `ValueError` refuses parameters that it does not have."""
         self.config = config
 
+    @abstractmethod
     def open(self, now: int) -> None:
         """Opens the connection; only the side that sends is asked to."""
 
+    @abstractmethod
     def handle_datagram(self, now: int, datagram: bytes, ecn: int) -> None:
         """Handles a datagram that has arrived with this ECN field."""
-        raise NotImplementedError
 
+    @abstractmethod
     def handle_timeout(self, now: int) -> None:
         """Handles what is due by `now`."""
 
+    @abstractmethod
     def poll_transmit(self, now: int) -> tuple[bytes, int] | None:
         """Returns a datagram that leaves now and its ECN field; None if there is none."""
-        raise NotImplementedError
 
     def poll_timeout(self) -> int | None:
         """Returns when to call `handle_timeout`; None if never."""
         return None
 
+    @abstractmethod
     def write(self, now: int, count: int | None, *, fin: bool) -> None:
         """Adds bytes of the application, None for bytes without end; `fin` if no more will come."""
 

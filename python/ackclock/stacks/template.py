@@ -1,15 +1,11 @@
 """Sources that the library of a new stack begins with."""
 
-import re
 from importlib import resources
 
-from ackclock.errors import InputError
+from ackclock.stacks import check_name
 
 #: The border, which a source includes.
 HEADER = "ackclock_stack.h"
-
-
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 
 def template(name: str, kind: str = "own") -> dict[str, str]:
@@ -23,9 +19,7 @@ def template(name: str, kind: str = "own") -> dict[str, str]:
     Raises:
         InputError: The name does not fit a file.
     """
-    if _NAME.fullmatch(name) is None:
-        words = f'"{name}" is not a name of small letters, digits, - and _; for example mine'
-        raise InputError("out-of-range", "NAME", words, name)
+    check_name(name, "NAME")
     files = resources.files(__name__.rpartition(".")[0])
     ending = "txt" if kind == "python" else "c"
     source = (files / "templates" / f"{kind}.{ending}").read_text("utf-8").replace("NAME", name)

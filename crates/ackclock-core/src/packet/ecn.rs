@@ -15,6 +15,28 @@ pub enum Ecn {
     Marked,
 }
 
+impl Ecn {
+    /// Returns the bits in the IP header.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Ecn::NotCapable => 0b00,
+            Ecn::CapableL4s => 0b01,
+            Ecn::Capable => 0b10,
+            Ecn::Marked => 0b11,
+        }
+    }
+
+    /// Returns the codepoint of the two lower bits of a byte.
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 0b11 {
+            0b00 => Ecn::NotCapable,
+            0b01 => Ecn::CapableL4s,
+            0b10 => Ecn::Capable,
+            _ => Ecn::Marked,
+        }
+    }
+}
+
 /// Counters of payload bytes by the codepoint with which they arrived, each modulo 2^24 (RFC 9768
 /// section 3.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

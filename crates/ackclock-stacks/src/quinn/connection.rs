@@ -1,5 +1,6 @@
 //! A connection of quinn and its endpoint, driven by calls with the time of the run.
 
+use crate::object::Datagrams;
 use ackclock_core::packet::Ecn;
 use ackclock_core::transport::endpoint::{Arrived, Transmit};
 use ackclock_core::transport::quic::Quic;
@@ -7,9 +8,7 @@ use ackclock_spec::units::Time;
 use bytes::BytesMut;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event,
-    Transmit as QuinnTransmit,
 };
-use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -21,10 +20,8 @@ pub struct Machine {
     base: Instant,
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
-    /// Datagrams that leave without a connection, or beside it.
-    apart: VecDeque<Vec<u8>>,
-    /// The rest of a train that has begun to leave.
-    train: Train,
+    /// Datagrams that leave next: beside a connection, or the rest of a train.
+    waiting: Datagrams,
     most_datagrams: usize,
     header: u16,
     sent: u64,
@@ -33,46 +30,13 @@ pub struct Machine {
     pub fault: Option<String>,
 }
 
-/// Datagrams of one size, but for the last.
-#[derive(Default)]
-struct Train {
-    bytes: Vec<u8>,
-    begin: usize,
-    segment: usize,
-    ecn: Option<EcnCodepoint>,
-}
-
-impl Train {
-    /// Keeps what follows the first datagram, and cuts `payload` after it.
-    fn keep_rest(&mut self, payload: &mut Vec<u8>, transmit: &QuinnTransmit) {
-        let segment = transmit.segment_size.unwrap_or(payload.len());
-        if payload.len() <= segment {
-            return;
-        }
-        self.bytes.clear();
-        self.bytes.extend_from_slice(&payload[segment..]);
-        payload.truncate(segment);
-        (self.begin, self.segment, self.ecn) = (0, segment, transmit.ecn);
-    }
-
-    /// Puts the next datagram into `payload`; false if there is none.
-    fn next(&mut self, payload: &mut Vec<u8>) -> bool {
-        let rest = &self.bytes[self.begin..];
-        let length = rest.len().min(self.segment);
-        payload.extend_from_slice(&rest[..length]);
-        self.begin += length;
-        length > 0
-    }
-}
-
 impl Machine {
     pub fn new(base: Instant, endpoint: Endpoint, quic: &Quic) -> Self {
         Machine {
             base,
             endpoint,
             connection: None,
-            apart: VecDeque::new(),
-            train: Train::default(),
+            waiting: Datagrams::default(),
             most_datagrams: quic.trains.0 as usize,
             header: quic.header.0 as u16,
             sent: 0,
@@ -125,7 +89,7 @@ impl Machine {
 
     pub fn handle_packet(&mut self, now: Time, arrived: &Arrived<'_>) {
         let (now, mut answer) = (self.instant(now), Vec::new());
-        let ecn = codepoint(arrived.packet.ecn());
+        let ecn = EcnCodepoint::from_bits(arrived.packet.ecn().bits());
         let datagram = BytesMut::from(arrived.payload);
         let event = self
             .endpoint
@@ -138,7 +102,9 @@ impl Machine {
                 match self.endpoint.accept(incoming, now, &mut answer, None) {
                     Ok(connection) => self.connection = Some(connection),
                     Err(error) => {
-                        self.apart.extend(error.response.map(|_| answer));
+                        if error.response.is_some() {
+                            self.waiting.push(&answer, answer.len(), 0);
+                        }
                         self.fail(&error.cause.to_string());
                     }
                 }
@@ -146,7 +112,9 @@ impl Machine {
             (Some(DatagramEvent::NewConnection(incoming)), Some(_)) => {
                 self.endpoint.ignore(incoming); // a copy of the packet that opened it
             }
-            (Some(DatagramEvent::Response(_)), _) => self.apart.push_back(answer),
+            (Some(DatagramEvent::Response(_)), _) => {
+                self.waiting.push(&answer, answer.len(), 0);
+            }
             (Some(DatagramEvent::ConnectionEvent(..)) | None, _) => {}
         }
     }
@@ -193,30 +161,27 @@ impl Machine {
             number,
             size: payload.len() as u16 + self.header,
             stamp: now,
-            ecn: field(ecn),
+            ecn: Ecn::from_bits(ecn),
             options: None,
         })
     }
 
-    /// Puts the next datagram into `payload` and returns its codepoint. Without one, notes when to
+    /// Puts the next datagram into `payload` and returns its ECN field. Without one, notes when to
     /// be woken: the timer of the pacer is set by the last call.
-    fn poll_datagram(
-        &mut self,
-        now: Instant,
-        payload: &mut Vec<u8>,
-    ) -> Option<Option<EcnCodepoint>> {
-        if self.train.next(payload) {
-            return Some(self.train.ecn);
-        }
-        if let Some(datagram) = self.apart.pop_front() {
-            payload.extend_from_slice(&datagram);
-            return Some(None);
+    fn poll_datagram(&mut self, now: Instant, payload: &mut Vec<u8>) -> Option<u8> {
+        if let Some(ecn) = self.waiting.next(payload) {
+            return Some(ecn);
         }
         loop {
             let (_, connection) = self.connection.as_mut()?;
             if let Some(transmit) = connection.poll_transmit(now, self.most_datagrams, payload) {
-                self.train.keep_rest(payload, &transmit);
-                return Some(transmit.ecn);
+                let ecn = transmit.ecn.map_or(0, |codepoint| codepoint as u8);
+                let segment = transmit.segment_size.unwrap_or(payload.len());
+                if payload.len() > segment {
+                    self.waiting.push(&payload[segment..], segment, ecn);
+                    payload.truncate(segment);
+                }
+                return Some(ecn);
             }
             if !self.exchange() {
                 break;
@@ -225,23 +190,5 @@ impl Machine {
         let wake = self.connection()?.poll_timeout();
         self.wake = wake.map_or(Time::NEVER, |wake| self.time(wake));
         None
-    }
-}
-
-const fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotCapable => None,
-        Ecn::Capable => Some(EcnCodepoint::Ect0),
-        Ecn::CapableL4s => Some(EcnCodepoint::Ect1),
-        Ecn::Marked => Some(EcnCodepoint::Ce),
-    }
-}
-
-const fn field(ecn: Option<EcnCodepoint>) -> Ecn {
-    match ecn {
-        None => Ecn::NotCapable,
-        Some(EcnCodepoint::Ect0) => Ecn::Capable,
-        Some(EcnCodepoint::Ect1) => Ecn::CapableL4s,
-        Some(EcnCodepoint::Ce) => Ecn::Marked,
     }
 }

@@ -24,7 +24,7 @@ impl Seeds {
 
     /// Draws a seed.
     pub fn bytes<const BYTES: usize>(&mut self) -> [u8; BYTES] {
-        drawn(&mut self.0)
+        self.0.bytes()
     }
 
     /// Returns the key of the tokens of stateless resets.
@@ -59,7 +59,7 @@ struct Ids(Stream);
 
 impl ConnectionIdGenerator for Ids {
     fn generate_cid(&mut self) -> ConnectionId {
-        ConnectionId::new(&drawn::<ID_BYTES>(&mut self.0))
+        ConnectionId::new(&self.0.bytes::<ID_BYTES>())
     }
     fn cid_len(&self) -> usize {
         ID_BYTES
@@ -67,12 +67,4 @@ impl ConnectionIdGenerator for Ids {
     fn cid_lifetime(&self) -> Option<Duration> {
         None
     }
-}
-
-fn drawn<const BYTES: usize>(stream: &mut Stream) -> [u8; BYTES] {
-    let mut bytes = [0; BYTES];
-    for chunk in bytes.chunks_mut(8) {
-        chunk.copy_from_slice(&stream.bits().to_le_bytes()[..chunk.len()]);
-    }
-    bytes
 }

@@ -16,7 +16,7 @@ from ackclock.plot.states import states
 from ackclock.plot.throughput import throughput
 from ackclock.result.labels import control_label
 from ackclock.result.result import Result
-from ackclock.scenario import Scenario
+from ackclock.scenario import one_flow
 
 _QUIC = "quic:"
 # The reference of an implementation is its version.
@@ -61,7 +61,7 @@ class Candidate:
         try:
             tree = _table(text)
             is_quic = tree.get("kind") == "quic"
-            scenario = _stand_in(tree if is_quic else _tcp(tree))
+            scenario = one_flow(tree if is_quic else _tcp(tree), "1 s")
             flow = scenario.resolve().tree["flows"][0]
             engine.check_simulation(scenario.tree, scenario.folder)
         except InputError as error:
@@ -84,7 +84,7 @@ class Candidate:
     @property
     def label(self) -> str:
         """Its name for people; `python:Idea` for a class Idea of one's own."""
-        flow = _stand_in(self.transport).resolve().tree["flows"][0]
+        flow = one_flow(self.transport, "1 s").resolve().tree["flows"][0]
         return control_label(facts.control(flow)[0])
 
     @property
@@ -158,17 +158,6 @@ def _table(text: str) -> dict[str, Any]:
 def _tcp(control: Mapping[str, Any]) -> dict[str, Any]:
     """Returns TCP of Linux with a control."""
     return {"kind": "tcp", "preset": "linux", "control": dict(control)}
-
-
-def _stand_in(transport: Mapping[str, Any]) -> Scenario:
-    """Returns a scenario whose only flow has a transport; its path does not matter."""
-    hop = {
-        "name": "hop",
-        "link": {"kind": "constant", "rate": "10 Mbit/s"},
-        "queue": {"kind": "droptail", "limit": "50 packets"},
-    }
-    flow = {"name": "flow", "route": ["hop"], "return": ["hop"], "transport": dict(transport)}
-    return Scenario({"schema": 1, "duration": "1 s", "hops": [hop], "flows": [flow]})
 
 
 def _columns(result: Result, name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ pub struct SendingParameters {
     /// Pacing of segments over the round trip.
     pub pacing: Pacing,
     /// Segments at the start of a connection that pacing does not delay. Linux has ten
-    /// (`tcp_update_skb_after_send`); the presets have none (`docs/deviations.md`).
+    /// (`tcp_update_skb_after_send`), and so have `linux` and `l4s`.
     pub unpaced_segments: Segments,
     /// True if a segment that leaves later than pacing allows shortens the gap after it by as much,
     /// at most by half. So Linux has it (`tcp_update_skb_after_send`); the presets do not
