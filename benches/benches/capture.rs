@@ -2,7 +2,7 @@
 //! blocks, cut at 96 bytes.
 
 use ackclock_core::endpoint::parameters::Preset;
-use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
+use ackclock_core::packet::{Content, FlowId, Packet, PacketKind, SackBlock};
 use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
 use ackclock_spec::units::Time;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -29,10 +29,15 @@ fn capture(criterion: &mut Criterion) {
             let (sent, received) = (labels.sent(at, &data), labels.received(at, &ack));
             labels.received(at, &data);
             capture
-                .write(at, black_box(&data), &[], sent)
+                .write(at, black_box(&data), Content::Nothing, sent)
                 .expect("a sink takes all");
             capture
-                .write(at, black_box(&ack), black_box(&sacks), received)
+                .write(
+                    at,
+                    black_box(&ack),
+                    black_box(Content::Sacks(&sacks)),
+                    received,
+                )
                 .expect("a sink takes all");
         });
     });

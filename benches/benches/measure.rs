@@ -2,7 +2,7 @@
 //! from a file.
 
 use ackclock_core::endpoint::parameters::Preset;
-use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
+use ackclock_core::packet::{Content, Ecn, FlowId, Packet, PacketKind};
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::packet::{Flags, Segment, Transport};
 use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Labels, PacketEncoder, Reader};
@@ -137,7 +137,7 @@ fn file(connections: u32) -> Vec<u8> {
         let label = labels.sent(at, &packet);
         labels.received(at, &packet);
         capture
-            .write(at, &packet, &[], label)
+            .write(at, &packet, Content::Nothing, label)
             .expect("memory takes all");
     }
     capture.finish().expect("memory takes all")

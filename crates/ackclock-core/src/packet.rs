@@ -15,7 +15,7 @@ mod sack;
 pub use dscp::Dscp;
 pub use ecn::{Ecn, EcnCounters};
 pub use lists::{Backlog, Fifo, FifoList, TimedFifo, Timeline};
-pub use pool::{Options, PacketPool};
+pub use pool::{Content, Options, PacketPool};
 pub use sack::{SackBlock, SackBlocks};
 
 /// Index of a packet in its [`PacketPool`].

@@ -1,7 +1,7 @@
 //! Capture of simulated packets: one call per packet.
 
 use crate::{Label, PacketEncoder, PcapWriter};
-use ackclock_core::packet::{Packet, SackBlock};
+use ackclock_core::packet::{Content, Packet};
 use ackclock_spec::units::Time;
 use std::io::{self, Write};
 
@@ -31,8 +31,8 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes a packet seen at `at`, with its label and, for an ACK, its SACK blocks. Calls must
-    /// come in order of time.
+    /// Writes a packet seen at `at`, with its label and what it carries. Calls must come in order
+    /// of time.
     ///
     /// # Errors
     /// Errors of the output; [`io::ErrorKind::InvalidInput`] for a flow without an encoder.
@@ -40,7 +40,7 @@ impl<W: Write> Capture<W> {
         &mut self,
         at: Time,
         packet: &Packet,
-        sacks: &[SackBlock],
+        content: Content<'_>,
         label: Label,
     ) -> io::Result<()> {
         let Some(encoder) = self.encoders.get(packet.flow.0 as usize) else {
@@ -48,7 +48,7 @@ impl<W: Write> Capture<W> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         };
         let snap_length = self.writer.snap_length();
-        let whole = encoder.encode(packet, sacks, label, snap_length, &mut self.buffer);
+        let whole = encoder.encode(packet, content, label, snap_length, &mut self.buffer);
         self.writer.write(at, &self.buffer, whole)
     }
 
@@ -75,7 +75,7 @@ mod tests {
         let mut write = |flow| {
             let packet = Packet::new(PacketKind::Datagram, FlowId(flow), 0, 50, Time::ZERO);
             let label = Labels::default().sent(Time::ZERO, &packet);
-            capture.write(Time::ZERO, &packet, &[], label)
+            capture.write(Time::ZERO, &packet, Content::Nothing, label)
         };
         (0..2).for_each(|flow| write(flow).unwrap());
         let error = write(2).unwrap_err();

@@ -8,8 +8,8 @@
 //! * Every SYN has the window scale option. Without a handshake a tool cannot know the scale, as
 //!   with any capture that began late, and shows the field as it is.
 //! * The payload is zeros. A datagram begins with its number, 8 bytes big-endian, if it is long
-//!   enough. The last segment of a finite transfer has PSH. There is no FIN: simulated connections
-//!   do not close.
+//!   enough. One that an implementation of QUIC made has its bytes, encrypted as they are. The last
+//!   segment of a finite transfer has PSH. There is no FIN: simulated connections do not close.
 //!
 //! # Where simulated sizes and real headers differ
 //! All simulated packets have headers of one size, `TcpParameters::header`. Real headers are as
@@ -31,7 +31,7 @@ use crate::FlowAddresses;
 use crate::labels::Label;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{EcnFeedback, RttSampling};
-use ackclock_core::packet::{Dscp, Ecn, Packet, PacketKind, SackBlock};
+use ackclock_core::packet::{Content, Dscp, Ecn, Packet, PacketKind, SackBlock};
 use ackclock_spec::units::Bytes;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::tcp_option::{
@@ -94,12 +94,12 @@ impl PacketEncoder {
     }
 
     /// Replaces the content of `buffer` by at most the first `snap_length` bytes of `packet`.
-    /// `sacks` are the SACK blocks of an ACK, `label` the fields that the packet lacks. Returns the
-    /// length of the whole packet in bytes.
+    /// `content` is what it carries, `label` the fields that it lacks. Returns the length of the
+    /// whole packet in bytes.
     pub fn encode(
         &self,
         packet: &Packet,
-        sacks: &[SackBlock],
+        content: Content<'_>,
         label: Label,
         snap_length: u32,
         buffer: &mut Vec<u8>,
@@ -122,6 +122,10 @@ impl PacketEncoder {
         };
         match &self.transport {
             Transport::Tcp(connection) if packet.kind() != PacketKind::Datagram => {
+                let sacks = match content {
+                    Content::Sacks(blocks) => blocks,
+                    _ => &[],
+                };
                 let (mut tcp, payload) = connection.header(packet, sacks, label);
                 (tcp.source_port, tcp.destination_port) = (from.port(), to.port());
                 ip.protocol = IpNumber::TCP;
@@ -131,7 +135,14 @@ impl PacketEncoder {
             _ => {
                 ip.protocol = IpNumber::UDP;
                 ip.total_len = packet.size.max(IP_LENGTH + UdpHeader::LEN_U16);
-                put_udp(ip.clone(), from, to, packet.sequence, buffer);
+                let number = packet.sequence.to_be_bytes();
+                let room = usize::from(ip.total_len - IP_LENGTH) - UdpHeader::LEN;
+                let payload = match content {
+                    Content::Bytes(bytes) => &bytes[..bytes.len().min(room)],
+                    _ if room >= number.len() => &number,
+                    _ => &[],
+                };
+                put_udp(ip.clone(), from, to, payload, buffer);
             }
         }
         let whole = u32::from(ip.total_len);
@@ -172,25 +183,22 @@ fn put_tcp(ip: Ipv4Header, tcp: &TcpHeader, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&bytes);
 }
 
+/// Appends IP and UDP headers, and a payload that may be shorter than the packet.
 fn put_udp(
     ip: Ipv4Header,
     from: SocketAddrV4,
     to: SocketAddrV4,
-    number: u64,
+    payload: &[u8],
     buffer: &mut Vec<u8>,
 ) {
-    let number = number.to_be_bytes();
     let length = ip.total_len - IP_LENGTH;
-    let fits = usize::from(length) >= UdpHeader::LEN + number.len();
-    let payload = if fits { &number[..] } else { &[] };
     let mut udp = UdpHeader {
         source_port: from.port(),
         destination_port: to.port(),
         length,
         checksum: 0,
     };
-    // Fails only for payloads longer than a datagram; this one has 8 bytes. The zeros after it do
-    // not change the sum.
+    // Fails only for payloads longer than a datagram. The zeros after it do not change the sum.
     udp.checksum = udp.calc_checksum_ipv4(&ip, payload).unwrap_or(0);
     put_ip(ip, buffer);
     buffer.extend_from_slice(&udp.to_bytes());

@@ -1,7 +1,7 @@
 //! The trace of a run: the `packets` table and two captures, as if taken at the senders and at the
 //! receivers.
 
-use ackclock_core::packet::{Packet, SackBlock};
+use ackclock_core::packet::{Content, Packet};
 use ackclock_core::result::Table;
 use ackclock_core::transport::Tcp;
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
@@ -97,10 +97,10 @@ impl Trace for Listener {
         step: Step,
         hop: Option<usize>,
         packet: &Packet,
-        sacks: &[SackBlock],
+        content: Content<'_>,
     ) {
         if let Some(log) = &mut self.log {
-            log.record(at, step, hop, packet, sacks);
+            log.record(at, step, hop, packet, content);
         }
         let Some(labels) = self.labels.get_mut(packet.flow.0 as usize) else {
             return;
@@ -117,7 +117,7 @@ impl Trace for Listener {
             &mut self.at_receivers
         };
         if let Some(open) = capture
-            && let Err(error) = open.write(at, packet, sacks, label)
+            && let Err(error) = open.write(at, packet, content, label)
         {
             // The run continues; the error is reported at its end.
             *capture = None;

@@ -2,7 +2,7 @@
 
 use crate::trace::{Step, Trace};
 use ackclock_core::observe::{DropReason, FlowLosses, HopLosses, Observer};
-use ackclock_core::packet::Packet;
+use ackclock_core::packet::{Content, Packet};
 use ackclock_spec::units::Time;
 
 /// The observer of all hops of a run.
@@ -44,11 +44,11 @@ impl<T: Trace> Observer for Ledger<T> {
         self.losses.hops[self.hop].count(reason);
         self.losses.flows[packet.flow.0 as usize].count(packet);
         self.trace
-            .record(now, Step::Drop, Some(self.hop), packet, &[]);
+            .record(now, Step::Drop, Some(self.hop), packet, Content::Nothing);
     }
     fn marked(&mut self, now: Time, packet: &Packet) {
         self.losses.hops[self.hop].marks += 1;
         self.trace
-            .record(now, Step::Mark, Some(self.hop), packet, &[]);
+            .record(now, Step::Mark, Some(self.hop), packet, Content::Nothing);
     }
 }

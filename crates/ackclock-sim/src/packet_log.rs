@@ -2,7 +2,7 @@
 
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
-use ackclock_core::packet::{Packet, PacketKind, SackBlock};
+use ackclock_core::packet::{Content, Packet, PacketKind};
 use ackclock_core::result::{PacketRow, Table};
 use ackclock_scenario::job::Job;
 use ackclock_spec::units::Time;
@@ -64,7 +64,7 @@ impl Trace for PacketLog {
         step: Step,
         hop: Option<usize>,
         packet: &Packet,
-        _: &[SackBlock],
+        _: Content<'_>,
     ) {
         let (group, instance) = self.flows[packet.flow.0 as usize];
         let hop = hop.map_or("", |hop| {

@@ -21,7 +21,7 @@ use crate::trace::{Step, Trace};
 use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::medium::Completion;
 use ackclock_core::observe::Context;
-use ackclock_core::packet::{PacketId, PacketPool, SackBlocks};
+use ackclock_core::packet::{Content, PacketId, PacketPool};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_scenario::job::Job;
@@ -355,9 +355,13 @@ impl<T: Trace> Run<T> {
         release: bool,
     ) -> Option<Time> {
         if T::ON {
-            self.ledger
-                .trace
-                .record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
+            self.ledger.trace.record(
+                at,
+                Step::Arrive,
+                Some(hop),
+                &self.packets[id],
+                Content::Nothing,
+            );
         }
         let slot = &mut self.slots[hop];
         let until = self.clock.until(&slot.hop);
@@ -450,13 +454,8 @@ impl<T: Trace> Run<T> {
     #[inline]
     fn record_endpoint(&mut self, at: Time, step: Step, id: PacketId) {
         if T::ON {
-            let sacks = self
-                .packets
-                .sack_blocks(id)
-                .map_or(&[][..], SackBlocks::as_slice);
-            self.ledger
-                .trace
-                .record(at, step, None, &self.packets[id], sacks);
+            let (packet, content) = (&self.packets[id], self.packets.content(id));
+            self.ledger.trace.record(at, step, None, packet, content);
         }
     }
 

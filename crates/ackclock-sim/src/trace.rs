@@ -1,7 +1,7 @@
 //! Per-packet tracing, on request. The engine is compiled once for [`NoTrace`] and once for any
 //! other trace, so that tracing costs nothing when it is off.
 
-use ackclock_core::packet::{Packet, SackBlock};
+use ackclock_core::packet::{Content, Packet};
 use ackclock_spec::units::Time;
 
 /// A step of a packet.
@@ -45,7 +45,7 @@ pub trait Trace: Send {
         step: Step,
         hop: Option<usize>,
         packet: &Packet,
-        sacks: &[SackBlock],
+        content: Content<'_>,
     );
 }
 
@@ -56,5 +56,5 @@ pub struct NoTrace;
 impl Trace for NoTrace {
     const ON: bool = false;
     #[inline(always)]
-    fn record(&mut self, _: Time, _: Step, _: Option<usize>, _: &Packet, _: &[SackBlock]) {}
+    fn record(&mut self, _: Time, _: Step, _: Option<usize>, _: &Packet, _: Content<'_>) {}
 }

@@ -1,6 +1,6 @@
 //! The pool that stores all packets of a run.
 
-use super::{EcnCounters, FlowId, Packet, PacketId, PacketKind, SackBlocks};
+use super::{EcnCounters, FlowId, Packet, PacketId, PacketKind, SackBlock, SackBlocks};
 use crate::rate_control::Feedback;
 use ackclock_spec::units::{Span, Time};
 
@@ -17,6 +17,18 @@ pub enum Options {
     RoundTrip(Span),
     /// Bytes ([`PacketPool::payload`]).
     Payload,
+}
+
+/// The content of a packet besides its header, for a record of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Content<'a> {
+    /// Nothing, or what is not recorded.
+    #[default]
+    Nothing,
+    /// SACK blocks of an ACK.
+    Sacks(&'a [SackBlock]),
+    /// Bytes that an implementation made.
+    Bytes(&'a [u8]),
 }
 
 /// Owns every packet of a run. Reuses freed slots, the last freed first.
@@ -148,6 +160,15 @@ impl PacketPool {
             Some(Options::Sack(blocks)) => Some(blocks),
             Some(Options::Counters(_, blocks)) => (!blocks.is_empty()).then_some(blocks),
             _ => None,
+        }
+    }
+
+    /// Returns what a packet carries besides its header.
+    pub fn content(&self, id: PacketId) -> Content<'_> {
+        match (self.options(id), self.sack_blocks(id)) {
+            (Some(Options::Payload), _) => Content::Bytes(self.payload(id)),
+            (_, Some(blocks)) => Content::Sacks(blocks.as_slice()),
+            _ => Content::Nothing,
         }
     }
 

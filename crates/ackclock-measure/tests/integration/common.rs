@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use ackclock_core::endpoint::TcpParameters;
-use ackclock_core::packet::{Packet, PacketKind, SackBlock};
+use ackclock_core::packet::{Content, Packet, PacketKind};
 use ackclock_core::result::{Column, Table};
 use ackclock_core::transport::Tcp;
 use ackclock_measure::measurement::Naming;
@@ -130,7 +130,7 @@ impl Trace for Tap {
         step: Step,
         _: Option<usize>,
         packet: &Packet,
-        sacks: &[SackBlock],
+        content: Content<'_>,
     ) {
         let flow = packet.flow.0 as usize;
         let labels = &mut self.labels[flow];
@@ -151,7 +151,7 @@ impl Trace for Tap {
         } else {
             &mut self.at_receivers
         };
-        capture.write(at, packet, sacks, label).unwrap();
+        capture.write(at, packet, content, label).unwrap();
     }
 }
 

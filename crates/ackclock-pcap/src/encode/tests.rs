@@ -1,7 +1,7 @@
 use super::*;
 use crate::Labels;
 use ackclock_core::endpoint::parameters::{EcnFeedback, Preset};
-use ackclock_core::packet::{Dscp, FlowId};
+use ackclock_core::packet::{Content, Dscp, FlowId};
 use ackclock_spec::quantity::OptionalWindow;
 use ackclock_spec::units::Time;
 use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
@@ -24,7 +24,8 @@ fn encode(encoder: &PacketEncoder, at_us: u64, packet: &Packet, sacks: &[SackBlo
     let mut buffer = vec![0xff; 7];
     let at = Time::from_nanos(at_us * MICROSECOND);
     let label = Labels::default().sent(at, packet);
-    let whole = encoder.encode(packet, sacks, label, WHOLE, &mut buffer);
+    let content = Content::Sacks(sacks);
+    let whole = encoder.encode(packet, content, label, WHOLE, &mut buffer);
     assert_eq!(whole as usize, buffer.len());
     check(&buffer);
     buffer
@@ -444,7 +445,13 @@ fn a_label_reaches_the_headers() {
     for kind in [PacketKind::Data, PacketKind::Ack] {
         let mut bytes = Vec::new();
         let encoder = encoder(&Preset::Linux.parameters());
-        encoder.encode(&packet(kind, 0, 100, 9), &[], label, WHOLE, &mut bytes);
+        encoder.encode(
+            &packet(kind, 0, 100, 9),
+            Content::Nothing,
+            label,
+            WHOLE,
+            &mut bytes,
+        );
         check(&bytes);
         assert_eq!(bytes[4..6], [7, 8]);
         assert_eq!(
@@ -484,7 +491,7 @@ fn snapped_packets_are_beginnings_of_whole_ones() {
             let mut buffer = Vec::new();
             let length = encoder(&parameters).encode(
                 &packet(kind, 77, 1500, 0),
-                &[],
+                Content::Nothing,
                 Labels::default().sent(Time::ZERO, &packet(kind, 77, 1500, 0)),
                 snap_length,
                 &mut buffer,
@@ -526,5 +533,25 @@ fn degenerate_packets_are_still_packets() {
                 }
             }
         }
+    }
+}
+
+/// A datagram that an implementation made has its bytes, and zeros up to its simulated size.
+#[test]
+fn bytes_of_a_datagram_are_kept() {
+    let bytes: Vec<u8> = (1..=200).collect();
+    for (size, kept) in [(228, 200), (248, 200), (128, 100)] {
+        let mut buffer = Vec::new();
+        let datagram = packet(PacketKind::Datagram, 3, size, 0);
+        let label = Labels::default().sent(Time::ZERO, &datagram);
+        let (encoder, content) = (
+            PacketEncoder::udp(FlowAddresses::of(0)),
+            Content::Bytes(&bytes),
+        );
+        let whole = encoder.encode(&datagram, content, label, WHOLE, &mut buffer);
+        check(&buffer);
+        assert_eq!((whole, buffer.len()), (u32::from(size), usize::from(size)));
+        assert_eq!(buffer[28..28 + kept], bytes[..kept]);
+        assert!(buffer[28 + kept..].iter().all(|byte| *byte == 0));
     }
 }

@@ -2,7 +2,7 @@
 //! truncated file as far as possible.
 
 use ackclock_core::endpoint::parameters::{Preset, RttSampling};
-use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
+use ackclock_core::packet::{Content, Ecn, FlowId, Packet, PacketKind, SackBlock};
 use ackclock_pcap::packet::Transport;
 use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Label, PacketEncoder, Reader};
 use ackclock_spec::units::Time;
@@ -69,7 +69,7 @@ fn written(packets: &[Seen], preset: Preset, snap_length: u32) -> Vec<u8> {
     let mut capture = Capture::new(Vec::new(), snap_length, encoders).unwrap();
     for (at, packet, sacks, label) in packets {
         capture
-            .write(Time::from_nanos(*at), packet, sacks, *label)
+            .write(Time::from_nanos(*at), packet, Content::Sacks(sacks), *label)
             .unwrap();
     }
     capture.finish().unwrap()

@@ -4,7 +4,7 @@
 
 use crate::peer::{Scratch, tshark, tshark_is_missing};
 use ackclock_core::endpoint::parameters::{Preset, TcpParameters};
-use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
+use ackclock_core::packet::{Content, Ecn, FlowId, Packet, PacketKind, SackBlock};
 use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
 use ackclock_spec::units::{Bytes, Time};
 use std::fs::File;
@@ -89,7 +89,9 @@ fn capture(file: &Path, connections: &[TcpParameters], snap_length: u32) {
             if !packet.is_forward() {
                 label = labels.received(at, &packet);
             }
-            capture.write(at, &packet, sacks, label).unwrap();
+            capture
+                .write(at, &packet, Content::Sacks(sacks), label)
+                .unwrap();
         }
     }
     capture.finish().unwrap();

@@ -2,7 +2,7 @@
 //! one executes in advance the steps that only one flow can observe. Both fill the same tables.
 
 use crate::common::{CELL, DUMBBELL, cells, scenario};
-use ackclock_core::packet::{Packet, SackBlock};
+use ackclock_core::packet::{Content, Packet};
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::Job;
 use ackclock_sim::run::{Run, Simulation, Supervisor, Unattended};
@@ -23,7 +23,7 @@ fn first(scenario: &Scenario) -> Job<'_> {
 struct Watching;
 
 impl Trace for Watching {
-    fn record(&mut self, _: Time, _: Step, _: Option<usize>, _: &Packet, _: &[SackBlock]) {}
+    fn record(&mut self, _: Time, _: Step, _: Option<usize>, _: &Packet, _: Content<'_>) {}
 }
 
 /// Asserts that both runs of a scenario agree. Returns the number of data packets, so that a test

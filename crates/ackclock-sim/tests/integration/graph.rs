@@ -2,7 +2,7 @@
 //! engine leaves the graph at the same times, and the same packets are lost.
 
 use crate::common::scenario;
-use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId, PacketKind, SackBlock};
+use ackclock_core::packet::{Content, Ecn, FlowId, Packet, PacketId, PacketKind};
 use ackclock_scenario::job::Job;
 use ackclock_scenario::network::decision::Decision;
 use ackclock_scenario::network::graph::{Graph, Listener};
@@ -62,7 +62,7 @@ struct Ends {
 }
 
 impl Trace for Ends {
-    fn record(&mut self, at: Time, step: Step, _: Option<usize>, packet: &Packet, _: &[SackBlock]) {
+    fn record(&mut self, at: Time, step: Step, _: Option<usize>, packet: &Packet, _: Content<'_>) {
         let seen = (at, packet.flow.0, packet.size);
         match step {
             Step::Send => self.sent.push(seen),
