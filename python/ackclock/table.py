@@ -359,8 +359,15 @@ def assigned(assignments: Mapping[str, Any]) -> list[str]:
     """Returns the swept values of a point with their names, a value that several have once."""
     names: dict[str, list[str]] = {}
     for name, value in zip(short(assignments), assignments.values(), strict=True):
-        names.setdefault(str(value), []).append(name)
+        names.setdefault(as_written(value), []).append(name)
     return [f"{' and '.join(having)} {value}" for value, having in names.items()]
+
+
+def as_written(value: Any) -> str:
+    """Returns a value of a scenario as text; a table that has only a kind as that kind."""
+    if isinstance(value, dict) and set(value) == {"kind"}:
+        return str(value["kind"])
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def short(paths: Iterable[str]) -> list[str]:

@@ -4,7 +4,6 @@ They are Arrow tables, which pandas (`table.to_pandas()`) and polars (`polars.fr
 take as they are.
 """
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from ackclock.errors import InputError
 from ackclock.metrics import METRICS, by_replicate, interval, metric
 from ackclock.metrics.metric import unknown_subject
 from ackclock.result.result import Result
+from ackclock.table import as_written
 
 #: Column with the name of the flow or hop that a row is about.
 SUBJECT = "subject"
@@ -60,9 +60,9 @@ def _swept(path: str, written: list[Any]) -> Swept:
     try:
         read = [units.parse(text) for text in written]
     except ValueError:
-        return Swept(path, name, "", [_text(value) for value in written])
+        return Swept(path, name, "", [as_written(value) for value in written])
     if len({quantity.base for quantity in read}) > 1:
-        return Swept(path, name, "", [_text(value) for value in written])
+        return Swept(path, name, "", [as_written(value) for value in written])
     written_units = {quantity.unit for quantity in read}
     if len(written_units) == 1:
         unit, values = read[0].unit, [quantity.number for quantity in read]
@@ -73,13 +73,6 @@ def _swept(path: str, written: list[Any]) -> Swept:
         return Swept(path, name, "", written if plain else [quantity.amount for quantity in read])
     words = _UNIT_WORDS.get(unit, unit).replace("/", "_per_")
     return Swept(path, f"{name}_{words}", unit, values)
-
-
-def _text(written: Any) -> str:
-    """Returns a choice as text; a table that has only a kind as that kind."""
-    if isinstance(written, dict) and set(written) == {"kind"}:
-        return str(written["kind"])
-    return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False)
 
 
 def frame(

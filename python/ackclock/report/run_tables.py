@@ -17,6 +17,7 @@ from ackclock.table import (
     Rows,
     Table,
     Written,
+    as_written,
     named,
     scaled,
     short,
@@ -336,7 +337,7 @@ def _noted(note: str, marked: bool) -> str:
 
 def _assigned(row: dict[str, Any], swept: Iterable[str]) -> list[str]:
     """Returns the swept values of a row, as they were written."""
-    return [str(row["assignments"][path]) for path in swept]
+    return [as_written(row["assignments"][path]) for path in swept]
 
 
 def _by_subject(result: Result, name: str) -> dict[tuple[int, str], Interval]:

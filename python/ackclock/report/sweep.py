@@ -20,7 +20,7 @@ from ackclock.report.certainty import identical
 from ackclock.report.environment import render_page
 from ackclock.report.question import asked
 from ackclock.report.section import Asked, HeatMap, Live, Made, Section, Sure
-from ackclock.table import Table, assigned, capital, number
+from ackclock.table import Table, as_written, assigned, capital, number
 
 # Metrics that the answer names.
 _SAID = 3
@@ -213,7 +213,7 @@ def _over_an_axis(
 
 
 def _others(assignments: dict[str, Any], settled: frozenset[str]) -> list[str]:
-    return [str(value) for path, value in assignments.items() if path not in settled]
+    return [as_written(value) for path, value in assignments.items() if path not in settled]
 
 
 def _scattered(swept: Swept) -> list[Live | HeatMap]:
