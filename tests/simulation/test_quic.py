@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,15 @@ pytestmark = pytest.mark.slow
 VERSION = "quinn-proto 0.11.19"
 
 
-def quic(control: str = "cubic", **parameters: object) -> Tree:
+#: A control of TCP inside quinn.
+OURS = {"kind": "cubic"}
+
+
+def quic(control: str | Tree = "cubic", **parameters: object) -> Tree:
     return {"kind": "quic", "stack": "quinn", "control": control} | parameters
 
 
-def beside(control: str = "cubic", **more: object) -> Scenario:
+def beside(control: str | Tree = "cubic", **more: object) -> Scenario:
     """Returns a scenario of one flow of quinn and one of TCP on 10 Mbit/s and 40 ms."""
     flows = [flow(quic(control), "quic", **more), flow(tcp("cubic", "linux"), "tcp")]
     return scenario(path("10 Mbit/s", "20 ms", "33 packets"), flows, "4 s", replicates=2)
@@ -63,8 +68,8 @@ def test_the_version_is_part_of_the_result(result: Result) -> None:
     assert point["scenario"]["flows"][0]["transport"]["version"] == VERSION
 
 
-@pytest.mark.parametrize("control", ["cubic", "new_reno", "bbr"])
-def test_tables_are_the_same_whatever_the_threads(control: str) -> None:
+@pytest.mark.parametrize("control", ["cubic", "new_reno", "bbr", OURS, {"kind": "bbr3"}])
+def test_tables_are_the_same_whatever_the_threads(control: str | Tree) -> None:
     """BBR of quinn draws an offset of its cycle from the system; no cell may depend on it."""
     alone, together = (simulate(beside(control), threads=threads) for threads in (1, 2))
     for name, table in alone.tables.items():
@@ -80,6 +85,77 @@ def test_nothing_is_known_but_its_name_and_that_all_data_arrives(result: Result)
     transport, stated = facts.transport(described)
     assert (transport, stated["reliable"], stated["handshake"]) == ("quic", True, True)
     assert (stated["congestion_window"], stated["mss_bytes"], stated["sent_ecn"]) == (None,) * 3
+
+
+def test_a_control_of_tcp_inside_it_has_a_name_and_states_nothing() -> None:
+    result = simulate(beside(OURS))
+    [point] = result.points
+    described = point["scenario"]["flows"][0]
+    assert facts.control(described) == ("quinn/ackclock:cubic", {})
+    assert {row["control"] for row in rows(result, "flows")} == {"quinn/ackclock:cubic"}
+
+
+def reductions(control: str | Tree) -> tuple[float, float]:
+    """Returns how often a flow alone reduces its window a minute, and the mean window after it."""
+    flows = [flow(quic(control), start=["0 s", "3 s"])]
+    line = path("10 Mbit/s", "20 ms", {"kind": "droptail", "limit": "50 kB"})
+    result = simulate(scenario(line, flows, "65 s", replicates=8))
+    events = [row for row in result.tables["events"].to_pylist() if row["time_s"] > 5]
+    assert {row["kind"] for row in events} == {"reduction"}
+    windows = [row["cwnd_after_bytes"] for row in events]
+    return len(events) / 8, sum(windows) / len(windows)
+
+
+@pytest.mark.parametrize(
+    ("own", "ours"),
+    # CUBIC of quinn is that of RFC 8312.
+    [("cubic", {"kind": "cubic", "friendly_speedup": False}), ("new_reno", {"kind": "reno"})],
+)
+def test_a_control_of_tcp_inside_it_reduces_as_its_own_does(own: str, ours: Tree) -> None:
+    """Bands were chosen before looking: 2 % for windows, 20 % for how often they are reduced."""
+    (often, window), (ours_often, ours_window) = reductions(own), reductions(ours)
+    assert ours_window == pytest.approx(window, rel=0.02)
+    assert ours_often == pytest.approx(often, rel=0.2)
+
+
+def test_controls_that_cannot_run_inside_it_are_refused() -> None:
+    for control, code, field in (
+        ({"kind": "prague"}, "unsupported", "control.kind"),
+        ({"kind": "cubic", "beta": 2}, "out-of-range", "control.beta"),
+        ({"kind": "kernel", "name": "bbr"}, "unsupported", "control.name"),
+    ):
+        with refused(code, f"flows.quic.transport.{field}"):
+            simulate(beside(control))
+
+
+def datagrams(capture: Path) -> list[tuple[int, bytes]]:
+    """Returns length and payload, as far as it is kept, of the UDP datagrams in a capture."""
+    content, payloads = capture.read_bytes(), []
+    record = 24
+    while record < len(content):
+        kept, whole = struct.unpack_from("<II", content, record + 8)
+        packet = content[record + 16 : record + 16 + kept]
+        if packet[9] == 17:  # UDP
+            payloads.append((whole - 28, packet[28:]))
+        record += 16 + kept
+    return payloads
+
+
+def test_a_capture_has_its_datagrams(tmp_path: Path) -> None:
+    run = beside().replace({"replicates": 1})
+    result = simulate(run, pcap=tmp_path)
+    sent = datagrams(next(tmp_path.glob("*senders.pcap")))
+    [row] = rows(result, "flows")
+    length, first = sent[0]
+    # An Initial of version 1 in at least 1200 bytes (RFC 9000 sections 14.1 and 17.2.2).
+    assert length >= 1200
+    assert first[0] & 0xF0 == 0xC0
+    assert first[1:5] == bytes([0, 0, 0, 1])
+    # After the handshake, short headers (section 17.3.1); the second bit is greased (RFC 9287).
+    data = [payload for length, payload in sent if length > 1300]
+    assert len(data) > 1000
+    assert all(payload[0] & 0x80 == 0 for payload in data)
+    assert len(sent) > row["sent_packets"]  # and acknowledgements of the receiver
 
 
 def test_whether_its_mean_has_settled_is_not_known() -> None:

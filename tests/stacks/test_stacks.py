@@ -180,6 +180,14 @@ def test_options_that_a_stack_lacks_are_refused_before_the_run(folder: Path, fil
     assert raised.value.field == "flows.mine.transport.stack"
 
 
+def test_a_control_of_tcp_runs_inside_none_of_them(folder: Path, file: Path) -> None:
+    stacks.bring("mine", _built(folder))
+    changed = load(file).replace({"flows.mine.transport.control": {"kind": "cubic"}})
+    with pytest.raises(InputError, match="cannot take in; choose") as raised:
+        simulate(changed)
+    assert raised.value.field == "flows.mine.transport.control"
+
+
 @pytest.mark.parametrize(
     ("defines", "reason"),
     [(("ABI=2",), "its table has ABI 2"), (("LACKS_WRITE",), "a function is missing")],

@@ -176,7 +176,7 @@ fn recipe(quic: &Quic, seed: [u8; 32], sends: bool) -> Recipe {
         header: quic.header.0 as u32,
         receive_window: quic.receive_window.0,
         seed,
-        control: quic.control.clone(),
+        control: quic.own_control().into(),
         options: serde_json::Value::Object(quic.options.clone()).to_string(),
     }
 }

@@ -1,5 +1,5 @@
 //! quinn-proto, the state machine of quinn, as it is: MTU discovery, pacing and controls are its
-//! own, its defaults stay.
+//! own, its defaults stay. Instead of one of its controls, one of the engine's can run inside it.
 //!
 //! It wants a wall clock and randomness. Time is that of the run, added to an instant that nobody
 //! sees. Randomness comes from streams of the flow (`seeds.rs`) as far as it can be given: the keys
@@ -10,10 +10,13 @@
 //! for a later connection (NEW_TOKEN), whose content would come from the system.
 
 use crate::guard::Guarded;
+use ackclock_core::congestion::ControlKind;
 use ackclock_core::transport::endpoint::Endpoint;
 use ackclock_core::transport::quic::{Crypto, Quic};
 use ackclock_core::transport::stack::Stack;
-use ackclock_spec::registry::StreamScope;
+use ackclock_quinn::Control;
+use ackclock_spec::error::Result;
+use ackclock_spec::registry::{Selection, StreamScope};
 use connection::Machine;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{
@@ -73,14 +76,14 @@ impl Quinn {
         }
     }
 
-    fn client(&self, quic: &Quic, seeds: &mut Seeds, seen: &Seen) -> ClientConfig {
+    fn client(&self, quic: &Quic, seeds: &mut Seeds, control: Controls) -> ClientConfig {
         let crypto: Arc<dyn crypto::ClientConfig> = match quic.crypto {
             Crypto::Tls => Arc::clone(&self.tls.client) as _,
             Crypto::Null => Arc::new(null::Null),
         };
         let mut client = ClientConfig::new(crypto);
         client
-            .transport_config(Arc::new(transport(quic, seen)))
+            .transport_config(Arc::new(transport(quic, control)))
             .token_store(Arc::new(quinn_proto::NoneTokenStore))
             .initial_dst_cid_provider(seeds.first_destination());
         client
@@ -93,7 +96,10 @@ impl Quinn {
         };
         let mut server = ServerConfig::new(crypto, seeds.token_key());
         server
-            .transport_config(Arc::new(transport(quic, &Seen::default())))
+            .transport_config(Arc::new(transport(
+                quic,
+                Arc::new(NewRenoConfig::default()),
+            )))
             .time_source(Arc::new(tls::Fixed));
         server.validation_token.sent(0);
         server
@@ -119,9 +125,11 @@ impl Quinn {
         };
         let (seen, mut of_sender, mut of_receiver) =
             (Seen::default(), seeds("sender"), seeds("receiver"));
-        let client = self.client(quic, &mut of_sender, &seen);
+        let ours = quic.ours.as_ref().map(|chosen| ours(chosen, place));
+        let control = control(quic, ours.as_ref(), &seen);
+        let client = self.client(quic, &mut of_sender, control);
         let server = self.server(quic, &mut of_receiver);
-        let sender = sides::Sender::new(machine(of_sender, None), client, seen);
+        let sender = sides::Sender::new(machine(of_sender, None), client, seen, ours);
         let receiver = sides::Receiver::new(machine(of_receiver, Some(Arc::new(server))));
         [
             Box::new(Guarded::new(sender)),
@@ -137,6 +145,9 @@ impl Stack for Quinn {
     fn controls(&self) -> Vec<&str> {
         CONTROLS.to_vec()
     }
+    fn check_control(&self, chosen: &Selection<ControlKind>) -> Result<()> {
+        Control::chosen(chosen.clone()).map(|_| ())
+    }
     fn refusal(&self, quic: &Quic) -> Option<String> {
         let option = quic.options.keys().next()?;
         Some(format!("quinn has no options, so no \"{option}\""))
@@ -149,13 +160,30 @@ impl Stack for Quinn {
     }
 }
 
-fn transport(quic: &Quic, seen: &Seen) -> TransportConfig {
-    let window = VarInt::from_u64(quic.receive_window.0).unwrap_or(VarInt::MAX);
-    let control: Arc<dyn ControllerFactory + Send + Sync> = match quic.control.as_str() {
+/// A factory of the controls of a connection.
+type Controls = Arc<dyn ControllerFactory + Send + Sync>;
+
+/// Returns one of the engine's controls for a connection. What cannot run has been refused.
+fn ours(chosen: &Selection<ControlKind>, place: StreamScope<'_>) -> Arc<Control> {
+    let control = Control::chosen(chosen.clone()).expect("the check has made it");
+    let name = &format!("{}/control", place.name);
+    Arc::new(control.drawing_from(StreamScope { name, ..place }))
+}
+
+/// Returns the control of the sender, which is watched.
+fn control(quic: &Quic, ours: Option<&Arc<Control>>, seen: &Seen) -> Controls {
+    if let Some(ours) = ours {
+        return Arc::new(Watching(Arc::clone(ours), seen.clone()));
+    }
+    match quic.own_control() {
         "new_reno" => Arc::new(Watching(Arc::new(NewRenoConfig::default()), seen.clone())),
         "bbr" => Arc::new(Watching(Arc::new(BbrConfig::default()), seen.clone())),
         _ => Arc::new(Watching(Arc::new(CubicConfig::default()), seen.clone())),
-    };
+    }
+}
+
+fn transport(quic: &Quic, control: Controls) -> TransportConfig {
+    let window = VarInt::from_u64(quic.receive_window.0).unwrap_or(VarInt::MAX);
     let mut config = TransportConfig::default();
     config
         .max_idle_timeout(None)

@@ -84,12 +84,14 @@ def control(flow: Tree) -> tuple[str, Facts]:
     """Returns name and facts of a flow's congestion or rate control; without one, no name.
 
     The name is the one in tables: `kernel:bbr` for the kernel's control of that name, `quinn/cubic`
-    for the one of an implementation of QUIC, which states nothing.
+    for the one of an implementation of QUIC. That states nothing, and neither does a control of
+    TCP inside it, `quinn/ackclock:cubic`.
     """
-    if not isinstance((flow.get("transport") or {}).get("control"), Mapping):
-        return str(transport(flow)[1]["control_name"] or ""), Facts()
-    name, stated = _named_element(flow.get("transport") or {}, "control")
-    return stated["title"] or name, stated
+    tree, in_tables = flow.get("transport") or {}, transport(flow)[1]["control_name"]
+    is_table = isinstance(tree.get("control"), Mapping)
+    name, stated = _named_element(tree, "control") if is_table else ("", Facts())
+    own = stated["title"] or name
+    return (in_tables, Facts()) if in_tables and in_tables != own else (own, stated)
 
 
 def only_in_kernel(stated: Facts) -> bool:

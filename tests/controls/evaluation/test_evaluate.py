@@ -194,7 +194,8 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Mon
         ("{ kind =", "syntax", "CONTROL"),
         ("quic:quinn", "syntax", "CONTROL"),
         ("quic:quinn/reno", "unknown-name", "CONTROL"),
-        ("quic:mine/reno", "unsupported", "CONTROL"),
+        ("quic:quinn/ackclock:dctcp", "unsupported", "CONTROL"),
+        ("quic:absent/reno", "unsupported", "CONTROL"),
         (
             '{ kind = "quic", stack = "quinn", control = "bbr", mtu = 1 }',
             "unknown-field",

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 /// A segment that is sent or retransmitted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sending {
+pub struct Sending {
+    /// When it is sent.
     pub now: Time,
     /// Bytes delivered so far.
     pub delivered: u64,
@@ -21,11 +22,12 @@ pub(super) struct Sending {
 
 /// Counts of the connection at an ACK.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub struct Counts {
     /// Bytes delivered so far.
     pub delivered: u64,
     /// Segments found lost so far.
     pub lost: u64,
+    /// Bytes of a segment, by which counts in segments are multiplied.
     pub mss: u64,
 }
 
@@ -46,7 +48,7 @@ impl Snapshot {
     fn tx_in_flight(&self, mss: u64) -> Bytes {
         Bytes(u64::from(self.in_flight) * mss)
     }
-    fn lost_since(&self, counts: &Known) -> Bytes {
+    fn lost_since(&self, counts: &Counts) -> Bytes {
         Bytes(u64::from((counts.lost as u32).wrapping_sub(self.lost)) * counts.mss)
     }
     const fn limited(&self) -> SendLimit {
@@ -66,9 +68,9 @@ struct Latest {
     sequence: u64,
 }
 
-/// State of the connection (the draft's C), with a [`Snapshot`] for each segment of the scoreboard.
+/// State of the connection (the draft's C), with a snapshot for each segment of the scoreboard.
 #[derive(Debug, Default)]
-pub(super) struct DeliveryRate {
+pub struct DeliveryRate {
     snapshots: VecDeque<Snapshot>,
     /// Sequence number of the first snapshot.
     first: u64,
@@ -142,7 +144,7 @@ impl DeliveryRate {
 
     /// Returns what a control is told of a lost segment of `length` bytes, which `counts` has as
     /// lost.
-    pub fn loss(&self, sequence: u64, length: Bytes, counts: &Known) -> Option<SegmentLost> {
+    pub fn loss(&self, sequence: u64, length: Bytes, counts: &Counts) -> Option<SegmentLost> {
         let index = sequence.checked_sub(self.first)?;
         let snapshot = self.snapshots.get(usize::try_from(index).ok()?)?;
         Some(SegmentLost {
@@ -184,7 +186,7 @@ impl DeliveryRate {
     pub fn sample(
         &mut self,
         now: Time,
-        counts: &Known,
+        counts: &Counts,
         min_rtt: Option<Span>,
     ) -> Option<RateSample> {
         if self.limited_until != 0 && counts.delivered > self.limited_until {
@@ -235,8 +237,8 @@ mod tests {
             idle,
         }
     }
-    fn counts(delivered: u64) -> Known {
-        Known {
+    fn counts(delivered: u64) -> Counts {
+        Counts {
             delivered,
             lost: 0,
             mss: MSS,
@@ -350,7 +352,7 @@ mod tests {
         }
         rate.on_delivered(0, at(0));
         rate.on_delivered(1, at(4));
-        let counts = Known {
+        let counts = Counts {
             lost: 12,
             ..counts(2 * MSS)
         };

@@ -12,7 +12,7 @@ use ackclock_spec::units::{Bytes, Time};
 
 pub mod accurate_ecn;
 mod control_states;
-mod delivery_rate;
+pub mod delivery_rate;
 mod pacing;
 pub mod parameters;
 pub mod receiver;

@@ -3,9 +3,13 @@
 use super::facts::TransportFacts;
 use super::stack::Stack;
 use super::{EndpointContext, Endpoints, LARGEST_PACKET, TransportKind};
+use crate::congestion::ControlKind;
 use ackclock_spec::error::{Code, Error};
 use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::Segments;
+use ackclock_spec::registry::{Selection, choose_within};
+use ackclock_spec::schema;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -20,9 +24,13 @@ pub struct Quic {
     /// Implementation: `quinn`, or one that the command brings (`--stack NAME=LIBRARY`).
     #[schemars(extend("examples" = ["quinn"]))]
     pub stack: String,
-    /// Congestion control of the implementation. That of quinn: `cubic`, `new_reno` or `bbr`.
-    #[schemars(extend("examples" = ["cubic"]))]
-    pub control: String,
+    /// Congestion control: a word for one of the implementation's own, which are `cubic`,
+    /// `new_reno` and `bbr` for quinn; or a table for a control of TCP inside it.
+    #[schemars(
+        schema_with = "control_schema",
+        extend("examples" = ["cubic", { "kind": "westwood_abse" }])
+    )]
+    pub control: Value,
     /// Protection of packets.
     #[serde(default)]
     pub crypto: Crypto,
@@ -45,6 +53,10 @@ pub struct Quic {
     /// Version of the implementation, which is filled in. If given, it must be that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The control of a table.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub ours: Option<Selection<ControlKind>>,
     /// None in a build without implementations, which runs none.
     #[serde(skip)]
     #[schemars(skip)]
@@ -68,6 +80,12 @@ pub enum Crypto {
     Null,
 }
 
+fn control_schema(generator: &mut SchemaGenerator) -> Schema {
+    let own = generator.subschema_for::<String>();
+    let ours = schema::one_of::<ControlKind>(generator);
+    json_schema!({ "anyOf": [own, ours] })
+}
+
 const fn yes() -> bool {
     true
 }
@@ -81,6 +99,8 @@ const fn header() -> Bytes {
     Bytes(28) // IPv4 20, UDP 8
 }
 
+/// Prefix of a name in tables: the control is one of the engine's.
+const OURS: &str = "ackclock:";
 /// Most packets in a train: what Linux accepts in one call (`UDP_MAX_SEGMENTS`).
 const LONGEST_TRAIN: u32 = 64;
 /// The largest number that QUIC writes (RFC 9000 section 16).
@@ -101,6 +121,7 @@ impl Element<TransportKind> for Quic {
         let most = LARGEST_PACKET - LONGEST_DATAGRAM;
         let header = format!("is not at most {most} bytes; for example \"28 bytes\"");
         every([
+            self.choose_control(files),
             self.find(files),
             in_range(
                 (1..=LONGEST_TRAIN).contains(&self.trains.0),
@@ -120,8 +141,15 @@ impl Element<TransportKind> for Quic {
 
     /// They do not depend on whether the implementation is there.
     fn facts(&self) -> TransportFacts {
+        let name = match &self.ours {
+            Some(ours) => format!(
+                "{OURS}{}",
+                ours.facts.title.some().map_or(ours.name, |title| title)
+            ),
+            None => self.own_control().into(),
+        };
         TransportFacts {
-            control_name: Stated::Some(format!("{}/{}", self.stack, self.control)),
+            control_name: Stated::Some(format!("{}/{name}", self.stack)),
             reliable: Some(true),
             handshake: Some(true),
             ..TransportFacts::default() // unknown
@@ -154,6 +182,22 @@ impl Factory<TransportKind> for Quic {
 }
 
 impl Quic {
+    /// Returns the word for a control of the implementation's own; empty if it is given as a table.
+    pub fn own_control(&self) -> &str {
+        self.control.as_str().unwrap_or_default()
+    }
+
+    /// Reads the control of a table.
+    fn choose_control(&mut self, files: &dyn Files) -> Result<()> {
+        if self.control.is_string() {
+            return Ok(());
+        }
+        let chosen = choose_within::<ControlKind>("control", &self.control, files)?;
+        self.control = chosen.resolved.clone();
+        self.ours = Some(chosen);
+        Ok(())
+    }
+
     /// Finds the implementation. Refuses a control that it lacks, another version than its own, and
     /// parameters with which it cannot make a connection. One that is not here is refused only when
     /// a connection is to be made, so that results with it can be read anywhere.
@@ -164,14 +208,15 @@ impl Quic {
             return Ok(());
         };
         let controls = stack.controls();
-        if !controls.contains(&self.control.as_str()) {
-            let (control, noun) = (json!(self.control), format!("control of {}", self.stack));
-            return Err(Error::unknown_name(
-                "control",
-                &control,
-                &noun,
-                controls.into_iter(),
-            ));
+        if self.control.is_string() && !controls.contains(&self.own_control()) {
+            let noun = format!("control of {}", self.stack);
+            let names = controls.into_iter();
+            return Err(Error::unknown_name("control", &self.control, &noun, names));
+        }
+        if let Some(ours) = &self.ours {
+            stack
+                .check_control(ours)
+                .map_err(|error| error.within("control"))?;
         }
         if let Some(reason) = stack.refusal(self) {
             let remedy = format!("makes no connection with these parameters: {reason}");

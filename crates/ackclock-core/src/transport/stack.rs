@@ -2,7 +2,10 @@
 
 use super::endpoint::Endpoint;
 use super::quic::Quic;
-use ackclock_spec::registry::StreamScope;
+use crate::congestion::ControlKind;
+use ackclock_spec::error::{Code, Error, Result};
+use ackclock_spec::registry::{Selection, StreamScope};
+use serde_json::json;
 use std::fmt::Debug;
 
 /// An implementation of a transport. [`Files::stack`](ackclock_spec::files::Files::stack) returns
@@ -12,6 +15,18 @@ pub trait Stack: Debug + Send + Sync {
     fn version(&self) -> String;
     /// Returns the names of its own congestion controls.
     fn controls(&self) -> Vec<&str>;
+    /// Refuses a control of the engine that cannot run inside it; none can, unless it says so.
+    ///
+    /// # Errors
+    /// The reason, relative to the control.
+    fn check_control(&self, control: &Selection<ControlKind>) -> Result<()> {
+        let remedy = format!(
+            "is a control of TCP, which this transport cannot take in; choose {}",
+            self.controls().join(" or ")
+        );
+        let error = Error::new("", &json!(control.name), &remedy);
+        Err(error.coded(Code::Unsupported))
+    }
     /// Returns the bytes of memory that both sides of a connection take at least.
     fn connection_bytes(&self) -> usize;
     /// Returns the reason why it cannot make a connection with these parameters, in one line.

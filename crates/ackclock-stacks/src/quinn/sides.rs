@@ -5,9 +5,11 @@ use super::watch::Seen;
 use ackclock_core::endpoint::SenderEvent;
 use ackclock_core::traffic::Write;
 use ackclock_core::transport::endpoint::{Arrived, Endpoint, Progress, Transmit};
+use ackclock_quinn::Control;
 use ackclock_spec::units::{Bytes, Span, Time};
 use bytes::Bytes as Chunk;
 use quinn_proto::{ClientConfig, Dir, Event, ReadError, StreamEvent, StreamId, WriteError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The data of applications, zeros.
@@ -23,6 +25,8 @@ pub struct Sender {
     /// Taken when it opens the connection.
     client: Option<ClientConfig>,
     seen: Seen,
+    /// The control, if it is one of the engine's.
+    ours: Option<Arc<Control>>,
     stream: Option<StreamId>,
     /// Bytes that the application has written and the stream has not taken; none if there is no end
     /// of them.
@@ -42,11 +46,17 @@ impl std::fmt::Debug for Sender {
 }
 
 impl Sender {
-    pub fn new(machine: Machine, client: ClientConfig, seen: Seen) -> Self {
+    pub fn new(
+        machine: Machine,
+        client: ClientConfig,
+        seen: Seen,
+        ours: Option<Arc<Control>>,
+    ) -> Self {
         Sender {
             machine,
             client: Some(client),
             seen,
+            ours,
             stream: None,
             waiting: Some(0),
             closing: false,
@@ -177,7 +187,8 @@ impl Endpoint for Sender {
         events.collect()
     }
     fn fault(&self) -> Option<String> {
-        self.machine.fault.clone()
+        let of_control = || self.ours.as_ref().and_then(|control| control.fault());
+        self.machine.fault.clone().or_else(of_control)
     }
 }
 

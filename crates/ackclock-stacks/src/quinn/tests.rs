@@ -16,6 +16,7 @@ use ackclock_spec::registry::{Element, Factory, Selection};
 use ackclock_spec::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -216,8 +217,16 @@ fn reported_marks(datagram: &[u8]) -> Option<u64> {
     Some(marked)
 }
 
-fn quinn(control: &str, crypto: Crypto) -> Quic {
-    let tree = serde_json::json!({ "kind": "quic", "stack": "quinn", "control": control,
+/// Controls of quinn, and some of the engine's inside it.
+fn controls() -> Vec<Value> {
+    let own = CONTROLS.iter().map(|name| json!(name));
+    let ours = ["cubic", "westwood_abse", "bbr3"].map(|name| json!({ "kind": name }));
+    own.chain(ours).collect()
+}
+
+fn quinn(control: impl Into<Value>, crypto: Crypto) -> Quic {
+    let control: Value = control.into();
+    let tree = json!({ "kind": "quic", "stack": "quinn", "control": control,
         "crypto": crypto });
     let files = crate::Bringing(NoFiles);
     let chosen = ackclock_spec::registry::choose::<TransportKind>(&tree, &files).unwrap();
@@ -277,8 +286,8 @@ fn shapes(heard: &[Heard]) -> BTreeSet<(u64, u64, u64)> {
 
 #[test]
 fn times_and_sizes_are_the_same_in_every_run_on_any_number_of_threads() {
-    for control in CONTROLS {
-        let quic = quinn(control, Crypto::Tls);
+    for control in controls() {
+        let quic = quinn(control.clone(), Crypto::Tls);
         let mut heard = listen(&bulk(), quic.clone(), false, (0, 8, 8));
         heard.extend(listen(&bulk(), quic.clone(), false, (0, 2, 1)));
         assert_eq!((heard.len(), shapes(&heard).len()), (10, 1), "{control}");
@@ -293,8 +302,8 @@ fn times_and_sizes_are_the_same_in_every_run_on_any_number_of_threads() {
 
 #[test]
 fn bytes_are_the_same_without_encryption() {
-    for control in CONTROLS {
-        let quic = quinn(control, Crypto::Null);
+    for control in controls() {
+        let quic = quinn(control.clone(), Crypto::Null);
         let mut heard = listen(&bulk(), quic.clone(), false, (0, 8, 8));
         heard.extend(listen(&bulk(), quic, false, (0, 2, 1)));
         assert_eq!(heard, vec![heard[0].clone(); 10], "{control}");
@@ -420,15 +429,17 @@ traffic = { kind = "cbr", rate = "500 kbit/s" }
 #[test]
 fn packets_are_conserved_beside_tcp_and_udp() {
     for (seed, limit, control) in [
-        (1, "100 packets", "cubic"),
-        (2, "10 packets", "bbr"),
-        (3, "20 kB", "new_reno"),
-        (4, "1000 packets", "cubic"),
+        (1, "100 packets", r#""cubic""#),
+        (2, "10 packets", r#""bbr""#),
+        (3, "20 kB", r#""new_reno""#),
+        (4, "1000 packets", r#""cubic""#),
+        (5, "20 packets", r#"{ kind = "cubic" }"#),
+        (6, "10 packets", r#"{ kind = "bbr3" }"#),
     ] {
         let changes = [
             format!("seed={seed}"),
             format!(r#"hops.there.queue.limit="{limit}""#),
-            format!(r#"flows.null.transport.control="{control}""#),
+            format!("flows.null.transport.control={control}"),
         ];
         let files = crate::Bringing(NoFiles);
         let scenario = Scenario::from_toml(TOGETHER, &changes, &files).unwrap();

@@ -19,6 +19,8 @@ from ackclock.result.result import Result
 from ackclock.scenario import one_flow
 
 _QUIC = "quic:"
+# Before the name of a control of the engine's inside an implementation, as in tables.
+_OURS = "ackclock:"
 # The reference of an implementation is its version.
 _RFC = "RFC 9000"
 # Payload of the smallest full datagram of QUIC (RFC 9000 section 14): 1200 bytes less a short
@@ -53,6 +55,8 @@ class Candidate:
     @classmethod
     def read(cls, text: str) -> "Candidate":
         """Reads a control: a name, `quic:STACK/CONTROL`, or a table in TOML of either.
+
+        A control of the engine's inside an implementation is `quic:quinn/ackclock:cubic`.
 
         Raises:
             ScenarioError: It is unknown, or its parameters are invalid.
@@ -150,7 +154,9 @@ def _table(text: str) -> dict[str, Any]:
         if not slash:
             words = f'"{text}" does not name a control; for example quic:quinn/cubic'
             raise InputError("syntax", "transport", words, text)
-        return {"kind": "quic", "stack": stack, "control": control}
+        ours = {"kind": control.removeprefix(_OURS)}
+        is_ours = control.startswith(_OURS)
+        return {"kind": "quic", "stack": stack, "control": ours if is_ours else control}
     tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
     return dict(engine.parse_scenario(f"control = {tree}")["control"])
 

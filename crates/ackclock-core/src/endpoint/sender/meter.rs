@@ -1,6 +1,6 @@
 //! Measurements of the sender: round-trip times, delivered data, delivery rate, rounds and limits.
 
-use super::super::delivery_rate::{DeliveryRate, Known};
+use super::super::delivery_rate::{Counts, DeliveryRate};
 use super::super::parameters::{RttSampling, TcpParameters};
 use super::super::scoreboard::{Advance, Scoreboard};
 use super::super::{Acknowledgement, RttEstimator, SenderStatistics};
@@ -177,8 +177,8 @@ impl Meter {
     }
 
     /// Returns the counts that rate samples need.
-    pub fn counts(&self, mss: u64) -> Known {
-        Known {
+    pub fn counts(&self, mss: u64) -> Counts {
+        Counts {
             delivered: self.delivered,
             lost: self.statistics.lost_segments,
             mss,
