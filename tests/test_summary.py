@@ -112,7 +112,7 @@ def test_an_interrupted_result_counts_the_runs_that_it_holds() -> None:
 
 
 def test_identical_replicates_are_no_evidence() -> None:
-    same = simulate(first(flows__download__start="0 s", replicates=5))
+    same = simulate(first(flows__download__start="0 s", vary="nothing", replicates=5))
     assert same.identical == {0}
     assert "identical" in same.averaging
     assert "±" not in same.averaging

@@ -410,7 +410,12 @@ def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scen
 @pytest.mark.slow
 def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
     fixed = small.replace(
-        {"flows.downloads.start": "0 s", "flows.downloads.access_delay": "5 ms", "replicates": 2}
+        {
+            "flows.downloads.start": "0 s",
+            "flows.downloads.access_delay": "5 ms",
+            "replicates": 2,
+            "vary": "nothing",
+        }
     )
     advice = advise_buffer(fixed.replace({"flows.downloads.count": 1}), utilisation="70 %")
     assert any("all replicates are equal" in line for line in advice.warnings)

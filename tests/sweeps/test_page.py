@@ -81,7 +81,8 @@ def test_two_swept_values_are_a_heat_map(small: Path) -> None:
 
 @pytest.mark.slow
 def test_identical_replicates_are_no_evidence(small: Path) -> None:
-    small.write_text(small.read_text().replace('start = ["0 s", "200 ms"]\n', ""))
+    same = small.read_text().replace('start = ["0 s", "200 ms"]\n', "")
+    small.write_text(f'vary = "nothing"\n{same}')
     text = page(small, "--vary", BUFFER, "--design", "grid:2", "--replicates", 5)
     assert "Identical replicates:" in text
     assert "at 2 of 2 points" in text

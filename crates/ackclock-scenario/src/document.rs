@@ -3,8 +3,8 @@
 //!
 //! Elements (links, queues, …) stay trees here; their registries read them.
 
-use super::Scope;
 use super::lab::LabDocument;
+use super::{Scope, Vary};
 use ackclock_core::arrivals::Arrivals;
 use ackclock_core::link::LinkKind;
 use ackclock_core::packet::Dscp;
@@ -57,6 +57,13 @@ pub(super) struct Document {
     #[serde(default = "replicates")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub replicates: u32,
+    /// Differences of the second and later replicates besides their random numbers. With `phase`,
+    /// each flow starts later by up to its base round-trip time, and each hop's delay is longer by
+    /// up to the time in which its link sends a packet. By default `phase` if nothing in the
+    /// scenario draws random numbers, otherwise `nothing`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vary")]
+    pub vary: Option<Vary>,
     /// Spacing of the time series. By default a thousandth of the duration. With more than 1000
     /// flows it is longer, so that all flows together have at most a million samples, but at most a
     /// tenth of the duration.

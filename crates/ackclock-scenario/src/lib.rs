@@ -58,6 +58,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Number of runs of each point, each with its own random numbers.
     pub replicates: u32,
+    /// Differences of the second and later replicates besides their random numbers.
+    pub vary: Vary,
     /// Spacing of the time series.
     pub sample_interval: Span,
     /// Shared media.
@@ -90,6 +92,17 @@ impl Scenario {
         }
         Scenario::from_tree(&tree, files)
     }
+}
+
+/// Differences of the second and later replicates besides their random numbers. The first is as the
+/// scenario says in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Vary {
+    /// The phases of flows and packets.
+    Phase,
+    /// Nothing.
+    Nothing,
 }
 
 /// A medium for which hops contend.

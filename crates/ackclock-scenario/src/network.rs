@@ -18,12 +18,14 @@ use ackclock_spec::registry::StreamScope;
 use ackclock_spec::stated::Stated;
 use ackclock_spec::streams::{Stream, Streams};
 use ackclock_spec::units::{Span, Time};
+use phase::Phases;
 use routes::RouteBuilder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub mod decision;
 pub mod graph;
+mod phase;
 mod routes;
 
 /// Hops, media, flow instances and routes of one run.
@@ -294,7 +296,15 @@ fn turns(scenario: &Scenario, streams: &Streams) -> Vec<usize> {
 /// Returns the instances of one flow group.
 fn instances_of(scenario: &Scenario, group: usize, streams: &Streams) -> Vec<Instance> {
     let description = &scenario.flows[group];
-    let start = |name: &str| Time::ZERO + uniform(description.start, &mut streams.stream(name));
+    let later = Phases::of(scenario, streams).map(|phases| phases.of_start(description));
+    let start = |place: &str| {
+        let start = uniform(
+            description.start,
+            &mut streams.stream(&format!("{place}/start")),
+        );
+        let later = later.map_or(Span::ZERO, |most| phase::draw(most, place, streams));
+        Time::ZERO + start + later
+    };
     let instance = |(number, start)| Instance {
         group: group as u32,
         number,
@@ -302,19 +312,14 @@ fn instances_of(scenario: &Scenario, group: usize, streams: &Streams) -> Vec<Ins
     };
     match description.instances {
         Instances::Count(count) => (0..count)
-            .map(|number| {
-                (
-                    number,
-                    start(&format!("{}/start", place_of(description, number))),
-                )
-            })
+            .map(|number| (number, start(&place_of(description, number))))
             .map(instance)
             .collect(),
         Instances::Arriving(arrivals) => {
             let place = format!("flow/{}", description.name);
             let end = description.stop.min(Time::ZERO + scenario.duration);
             let mut stream = streams.stream(&format!("{place}/arrivals"));
-            let times = arrivals.times(start(&format!("{place}/start")), end, &mut stream);
+            let times = arrivals.times(start(&place), end, &mut stream);
             (0..).zip(times).map(instance).collect()
         }
     }
@@ -401,7 +406,10 @@ impl HopBuilder<'_> {
                 })
             })
             .collect();
-        let delay = *delay + extra;
+        let later = Phases::of(self.scenario, streams).map_or(Span::ZERO, |phases| {
+            phase::draw(phases.of_hop(self.description), place, streams)
+        });
+        let delay = *delay + extra + later;
         network.hops.push(match id {
             Some(id) => Hop::contending(queue, (id, link), impairments, delay),
             None => Hop::new(queue, link, impairments, delay),

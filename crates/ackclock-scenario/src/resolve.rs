@@ -8,7 +8,9 @@ use super::check::{
 };
 use super::derive::Plain;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
-use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, derive, lab};
+use super::{
+    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Vary, derive, lab,
+};
 use ackclock_core::arrivals::Arrivals;
 use ackclock_spec::error::{Code, Error, Result, all, both, every};
 use ackclock_spec::files::{Files, Rationed};
@@ -114,6 +116,7 @@ impl Scenario {
             warmup: document.warmup,
             seed: document.seed.0,
             replicates: document.replicates,
+            vary: document.vary.unwrap_or(Vary::Nothing),
             sample_interval,
             media,
             hops,
@@ -121,6 +124,9 @@ impl Scenario {
             resolved: Value::Null,
             derived: plain.derived,
         };
+        if document.vary.is_none() && !scenario.draws() {
+            scenario.vary = Vary::Phase;
+        }
         scenario.check()?;
         scenario.resolved = scenario.written();
         Ok(scenario)
@@ -180,6 +186,7 @@ impl Scenario {
             warmup: self.warmup,
             seed: Seed(self.seed),
             replicates: self.replicates,
+            vary: Some(self.vary),
             sample_interval: Some(self.sample_interval),
             shared_media: self.media.iter().map(MediumDescription::written).collect(),
             hops: Vec::new(),

@@ -59,6 +59,11 @@ pub trait Factory<K: Kind>: Any + Debug + Send + Sync {
     fn refusal(&self) -> Option<Error> {
         None
     }
+    /// Returns true if what it makes acts on random numbers, so that replicates differ by it. A
+    /// hash that only spreads flows over queues does not count, and a program is not asked.
+    fn draws(&self) -> bool {
+        false
+    }
 }
 
 /// An element as its parameter struct describes it.
@@ -180,6 +185,11 @@ impl<K: Kind> Selection<K> {
     /// can.
     pub fn refusal(&self) -> Option<Error> {
         self.recipe.refusal()
+    }
+
+    /// True if it may act on random numbers: see [`Factory::draws`].
+    pub fn draws(&self) -> bool {
+        self.recipe.draws()
     }
 }
 

@@ -9,6 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
     root: u64,
+    first: bool,
 }
 
 /// One named sequence of draws.
@@ -20,7 +21,13 @@ impl Streams {
     pub fn new(seed: u64, replicate: u32) -> Self {
         Streams {
             root: mix(mix(seed) ^ u64::from(replicate)),
+            first: replicate == 0,
         }
+    }
+
+    /// True for those of the first replicate.
+    pub fn are_of_the_first(&self) -> bool {
+        self.first
     }
 
     /// Returns the stream with that name, which begins with the same draws at every call.

@@ -234,6 +234,10 @@ impl Probability {
     pub const fn get(self) -> f64 {
         self.0
     }
+    /// True if chance decides: neither 0 nor 1.
+    pub fn is_chance(self) -> bool {
+        self != Probability::ZERO && self != Probability::ONE
+    }
 }
 
 #[cfg(test)]

@@ -145,6 +145,11 @@ def _replicates(results: dict[str, Result]) -> Sure:
         return identical(repeated)
     if fewest < 2:
         return Sure(False, "No interval:", words)
+    if any(result.of_phases for result in results.values()):
+        words += (
+            " Nothing in them is random: they differ by phases, within a round trip at the start "
+            "and within a packet time in the delay."
+        )
     if fewest < _FEW:
         return Sure(False, "Few replicates:", f"{words} Smaller differences cannot be seen.")
     return Sure(True, "Enough replicates:", words)

@@ -155,12 +155,20 @@ class Result:
         return repeated(self.tables["flows"])
 
     @property
+    def of_phases(self) -> bool:
+        """True if replicates differ by their phases alone, as nothing else is random."""
+        return self.replicates[1] > 1 and all(
+            (point.get("scenario") or {}).get("vary") == "phase" for point in self.points
+        )
+
+    @property
     def averaging(self) -> str:
         """The part of a title that says how its numbers were averaged."""
         unreliable = len(self.unreliable)
         sample = "one replicate" if self.run["scenario"] else "one session"
+        phases = " (phases varied)" if self.of_phases else ""
         words = (
-            f"means of {self.counted} replicates{self.cut_short} ± 95 % confidence"
+            f"means of {self.counted} replicates{phases}{self.cut_short} ± 95 % confidence"
             if self.replicates[1] > 1
             else f"{sample}{self.cut_short}, no confidence interval"
         )

@@ -46,6 +46,10 @@ impl Factory<ImpairmentKind> for Duplicate {
             stream: place.stream(),
         })
     }
+
+    fn draws(&self) -> bool {
+        self.probability.is_chance()
+    }
 }
 
 #[cfg(test)]

@@ -111,6 +111,10 @@ impl Factory<ImpairmentKind> for EcnRewrite {
             },
         })
     }
+
+    fn draws(&self) -> bool {
+        self.probability.is_chance()
+    }
 }
 
 #[derive(Debug)]

@@ -70,6 +70,10 @@ impl Factory<ImpairmentKind> for GilbertElliott {
             stream,
         })
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Debug)]

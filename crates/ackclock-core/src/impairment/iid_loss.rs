@@ -44,6 +44,10 @@ impl Factory<ImpairmentKind> for IidLoss {
             stream: place.stream(),
         })
     }
+
+    fn draws(&self) -> bool {
+        self.probability.is_chance()
+    }
 }
 
 #[cfg(test)]

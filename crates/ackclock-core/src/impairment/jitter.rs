@@ -104,6 +104,10 @@ impl Factory<ImpairmentKind> for Jitter {
             last: None,
         })
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 /// A distribution with precomputed constants for its draws.

@@ -87,6 +87,10 @@ impl Factory<ImpairmentKind> for ScheduledLoss {
             stream: place.stream(),
         })
     }
+
+    fn draws(&self) -> bool {
+        self.steps.iter().any(|step| step.probability.is_chance())
+    }
 }
 
 /// Bernoulli trials: each packet independently meets `success` with the probability of its time.

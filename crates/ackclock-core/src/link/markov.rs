@@ -194,6 +194,10 @@ impl Factory<LinkKind> for Markov {
             &mut stream,
         )))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 /// Gaps of at most this many blocks are walked.

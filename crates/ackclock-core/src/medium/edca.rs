@@ -182,6 +182,10 @@ impl Factory<MediumKind> for Edca {
     fn build(&self, _: StreamScope<'_>) -> Box<dyn Medium> {
         Box::new(EdcaCell::new(self))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 /// A cell in operation.

@@ -122,6 +122,10 @@ impl Factory<QueueKind> for AdaptiveRed {
     fn build(&self, context: QueueContext<'_>) -> Discipline {
         Discipline::InOrder(Box::new(self.queue(&context)))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 impl AdaptiveRed {

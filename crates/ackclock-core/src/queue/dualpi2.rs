@@ -135,6 +135,10 @@ impl Factory<QueueKind> for DualPi2 {
     fn build(&self, context: QueueContext<'_>) -> Discipline {
         Discipline::Scheduled(Box::new(DualPi2Queue::new(self, context.place.stream())))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 /// One of the two queues.

@@ -109,6 +109,10 @@ impl Factory<QueueKind> for FqPie {
             Arithmetic::Linux => Box::new(FqPieQueue::<Linux>::new(self, stream)),
         })
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 /// All queues, each with its control.

@@ -89,6 +89,10 @@ impl Factory<QueueKind> for Pi2 {
     fn build(&self, context: QueueContext<'_>) -> Discipline {
         Discipline::Scheduled(Box::new(Pi2Queue::new(self, context.place.stream())))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 /// A first-in first-out buffer under the controller.

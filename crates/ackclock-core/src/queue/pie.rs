@@ -157,6 +157,10 @@ impl Factory<QueueKind> for Pie {
             Arithmetic::Linux => Box::new(PieQueue::<Linux>::new(self, stream)),
         })
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 /// Control of the drop probability for one line of packets.

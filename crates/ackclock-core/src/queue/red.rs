@@ -225,6 +225,10 @@ impl Factory<QueueKind> for Red {
             early_from,
         }))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -115,6 +115,10 @@ impl Factory<QueueKind> for StepMarking {
             not_capable: self.not_capable,
         }))
     }
+
+    fn draws(&self) -> bool {
+        self.ramp.is_some()
+    }
 }
 
 /// A drop-tail buffer that marks above a threshold.

@@ -187,6 +187,10 @@ impl Factory<RateControlKind> for Tfrcp {
             receiver: Box::new(Acknowledging::new(self.vector)),
         }
     }
+
+    fn draws(&self) -> bool {
+        self.strategy == Strategy::Random
+    }
 }
 
 #[cfg(test)]

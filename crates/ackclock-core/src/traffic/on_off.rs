@@ -153,6 +153,11 @@ impl Factory<TrafficKind> for OnOff {
         traffic.find();
         Box::new(traffic)
     }
+
+    fn draws(&self) -> bool {
+        let lengths = [self.on_distribution, self.off_distribution];
+        self.stationary || lengths != [Lengths::Constant; 2]
+    }
 }
 
 #[derive(Debug)]

@@ -79,6 +79,10 @@ impl Factory<TrafficKind> for Transfer {
         };
         Box::new(SingleWrite::of(Write::Bytes(size)))
     }
+
+    fn draws(&self) -> bool {
+        matches!(self.chosen, Some(Size::Law(_)))
+    }
 }
 
 /// A source that writes once, at its start.

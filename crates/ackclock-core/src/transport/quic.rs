@@ -179,6 +179,10 @@ impl Factory<TransportKind> for Quic {
         };
         Some(Error::new("stack", &json!(self.stack), &remedy).coded(Code::Unsupported))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
 
 impl Quic {

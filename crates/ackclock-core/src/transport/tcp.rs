@@ -214,6 +214,10 @@ impl Factory<TransportKind> for Tcp {
         let refusal = self.control.refusal();
         refusal.map(|error| error.within("control"))
     }
+
+    fn draws(&self) -> bool {
+        self.parameters.sending.send_jitter > Span::ZERO || self.control.draws()
+    }
 }
 
 impl Tcp {

@@ -224,6 +224,16 @@ impl Factory<TransportKind> for Udp {
             receiver: Box::new(receiver),
         }
     }
+
+    fn draws(&self) -> bool {
+        match self {
+            Udp::Plain(_) => false,
+            Udp::Controlled {
+                control,
+                parameters,
+            } => parameters.send_jitter > Span::ZERO || control.draws(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -199,6 +199,39 @@ fn traffic(chosen: &Selection<TrafficKind>, seed: u64, mss: Bytes) -> Box<dyn Tr
     at_place(seed, |place| chosen.build(TrafficContext { place, mss }))
 }
 
+/// Queues whose random numbers only spread flows over queues, or matter only under an overload that
+/// does not answer (the BLUE of CAKE).
+const SPREAD: [&str; 4] = ["cake", "drr", "fq", "fq_codel"];
+
+/// An element that differs by the seed says that it draws. An impairment that
+/// leaves nothing to chance, such as a rewrite of all packets, may hold a stream that decides
+/// nothing.
+#[test]
+fn what_depends_on_the_seed_says_that_it_draws() {
+    fn check<K: Kind>(built: impl Fn(&Selection<K>, u64) -> String, excepted: &[&str]) {
+        for chosen in all::<K>() {
+            let differs = built(&chosen, 1) != built(&chosen, 2);
+            let says = chosen.draws() || excepted.contains(&chosen.name);
+            assert!(!differs || says, "{chosen:?}");
+        }
+    }
+    check::<LinkKind>(
+        |chosen, seed| format!("{:?}", link(chosen, seed)),
+        // The link that it measures here is random.
+        &["feedback"],
+    );
+    check::<TrafficKind>(
+        |chosen, seed| format!("{:?}", traffic(chosen, seed, Bytes(1000))),
+        // Constant lengths from the start on.
+        &["on_off"],
+    );
+    check::<ImpairmentKind>(
+        |chosen, seed| format!("{:?}", impairment(chosen, seed)),
+        &["ecn_rewrite"],
+    );
+    check::<QueueKind>(|chosen, seed| Station::new(chosen, seed).state(), &SPREAD);
+}
+
 /// A century.
 const FAR: Time = Time::from_nanos(100 * 365 * 86_400 * 1_000_000_000);
 

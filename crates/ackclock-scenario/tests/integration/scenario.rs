@@ -132,7 +132,7 @@ fn the_resolved_tree_has_everything_in_a_stable_order() {
     };
     assert_eq!(
         keys(&resolved),
-        "schema name duration warmup seed replicates sample_interval hops flows"
+        "schema name duration warmup seed replicates vary sample_interval hops flows"
     );
     let wired = json!({
         "name": "wired",

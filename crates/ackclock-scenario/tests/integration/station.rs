@@ -53,6 +53,11 @@ impl Station {
         chosen.parameters::<Cells>().is_none()
     }
 
+    /// Returns all that the discipline holds, its random numbers included.
+    pub fn state(&self) -> String {
+        format!("{:?}", self.discipline)
+    }
+
     pub fn new(chosen: &Selection<QueueKind>, seed: u64) -> Self {
         let constant = json!({ "kind": "constant", "rate": Self::RATE });
         let constant = choose::<LinkKind>(&constant, &SampleFiles).unwrap();

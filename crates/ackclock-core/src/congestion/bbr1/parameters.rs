@@ -168,4 +168,8 @@ impl Factory<ControlKind> for Bbr1 {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         Box::new(Control::new(self.clone(), &context))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }

@@ -356,4 +356,8 @@ impl Factory<ControlKind> for Bbr3 {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         Box::new(Control::new(self.clone(), &context))
     }
+
+    fn draws(&self) -> bool {
+        true
+    }
 }
