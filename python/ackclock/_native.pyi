@@ -105,13 +105,13 @@ def floor(flows: int, packets: int) -> tuple[int, int]:
     """
 
 def bring_stack(
-    name: str, origin: int | list[str] | str, digest: str
+    name: str, origin: int | tuple[list[str], str] | str, digest: str
 ) -> tuple[str, str, list[str], bool]:
     """Brings a stack under a name.
 
-    `origin` is a library, a program that calls `serve_stack`, or the address of a table of
-    functions. Returns what the stack says of itself: its name, version and controls, and whether
-    its objects share state.
+    `origin` is a library; a program that calls `serve_stack`, and its library; or the address of a
+    table of functions. Returns what the stack says of itself: its name, version and controls, and
+    whether its objects share state.
     """
 
 def built_in_stacks() -> list[str]:
@@ -120,8 +120,11 @@ def built_in_stacks() -> list[str]:
 def serve_stack(library: str) -> None:
     """Becomes the process of a stack if standard input is a socket to the engine."""
 
-def serve_host() -> int:
-    """Becomes a host of an emulation if standard input is a supervisor; returns the exit status."""
+def serve_host(libraries: list[str]) -> int:
+    """Becomes a host of an emulation if standard input is a supervisor; returns the exit status.
+
+    `libraries` has name, path and digest of each stack that it brings.
+    """
 
 def doctor(host_command: list[str], loader: str | None) -> str:
     """Reports, as JSON, what this machine can emulate.

@@ -8,11 +8,12 @@ use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A library, a program with its arguments, or the address of a table.
+/// A library, a program with its arguments and the library that it serves, or the address of a
+/// table.
 #[derive(FromPyObject)]
 pub enum Given {
     Table(usize),
-    Program(Vec<OsString>),
+    Program(Vec<OsString>, PathBuf),
     Library(PathBuf),
 }
 
@@ -20,7 +21,7 @@ impl From<Given> for Origin {
     fn from(given: Given) -> Self {
         match given {
             Given::Library(path) => Origin::Library(path),
-            Given::Program(command) => Origin::Program(command),
+            Given::Program(command, library) => Origin::Program(command, library),
             Given::Table(address) => Origin::Table(address),
         }
     }

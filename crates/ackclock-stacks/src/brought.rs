@@ -27,8 +27,9 @@ const CONNECTION_BYTES: usize = 60_000;
 pub enum Origin {
     /// A shared library, called in this process.
     Library(PathBuf),
-    /// A program that serves a stack (`host::serve`), with its arguments.
-    Program(Vec<OsString>),
+    /// A shared library, in a process of its own: a program that serves it (`host::serve`), whose
+    /// last argument it is.
+    Program(Vec<OsString>, PathBuf),
     /// The address of a table of functions in this process, which must live for ever.
     Table(usize),
 }
@@ -55,6 +56,38 @@ pub fn names() -> Vec<String> {
     stacks.keys().cloned().collect()
 }
 
+/// A library that was brought, as another process can bring it.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// Name in scenarios.
+    pub name: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Digest of its content, as it was given.
+    pub digest: String,
+}
+
+/// Returns all libraries that have been brought. Tables of functions have none.
+pub fn libraries() -> Vec<Library> {
+    let stacks = BROUGHT.read().unwrap_or_else(PoisonError::into_inner);
+    let library = |stack: &Arc<Brought>| {
+        Some(Library {
+            name: stack.name.clone(),
+            path: stack.library.clone()?,
+            digest: stack.digest.clone(),
+        })
+    };
+    stacks.values().filter_map(library).collect()
+}
+
+/// True if a table of functions was brought under that name.
+pub fn is_table(name: &str) -> bool {
+    let stacks = BROUGHT.read().unwrap_or_else(PoisonError::into_inner);
+    stacks
+        .get(name)
+        .is_some_and(|stack| stack.library.is_none())
+}
+
 /// Returns the stack that was brought under a name.
 pub fn stack(name: &str) -> Option<Arc<dyn Stack>> {
     let stacks = BROUGHT.read().unwrap_or_else(PoisonError::into_inner);
@@ -68,6 +101,8 @@ struct Brought {
     name: String,
     identity: Identity,
     digest: String,
+    /// None for one in Python.
+    library: Option<PathBuf>,
     source: Source,
 }
 
@@ -83,32 +118,34 @@ enum Source {
 
 impl Brought {
     fn new(name: &str, origin: Origin, digest: &str) -> Result<Self, String> {
-        let (identity, source) = match origin {
-            Origin::Program(command) => {
+        let (identity, source, library) = match origin {
+            Origin::Program(mut command, library) => {
+                command.push(library.clone().into());
                 let hosts = Pool::default();
                 let host = hosts.take(|| Host::start(&command), Host::is_alive)?;
                 let identity = host.identify()?;
-                (identity, Source::Programs(command, hosts))
+                (identity, Source::Programs(command, hosts), Some(library))
             }
             Origin::Library(path) => {
                 let stack = Loaded::load(&path)?;
                 let identity = stack.identity.clone();
                 let source = match identity.process_state {
-                    true => Source::Copies(path, Pool::default()),
+                    true => Source::Copies(path.clone(), Pool::default()),
                     false => Source::Shared(Arc::new(stack)),
                 };
-                (identity, source)
+                (identity, source, Some(path))
             }
             Origin::Table(address) => {
                 let stack = Loaded::at_address(address)?;
                 let identity = stack.identity.clone();
-                (identity, Source::Shared(Arc::new(stack)))
+                (identity, Source::Shared(Arc::new(stack)), None)
             }
         };
         Ok(Brought {
             name: name.into(),
             identity,
             digest: digest.into(),
+            library,
             source,
         })
     }

@@ -7,6 +7,7 @@ use crate::session::{
 };
 use crate::wait::{Stop, wait};
 use crate::wire::Nonce;
+use ackclock_core::packet::Ecn;
 use ackclock_core::result::Table;
 use ackclock_spec::units::{Span, Time};
 use input::Input;
@@ -141,7 +142,7 @@ pub fn send(
         port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
         port.receive(
             || clock.now(),
-            |port, from, _marked, datagram| {
+            |port, from, _ecn, datagram| {
                 sender.handle_datagram(now, from, datagram, &mut answer);
                 if answer.is_empty() {
                     Ok(())
@@ -205,9 +206,9 @@ pub fn receive(
         // next turn of the loop, which follows at once.
         port.receive(
             || clock.now(),
-            |port, _from, marked, datagram| {
+            |port, _from, ecn, datagram| {
                 let now = clock.now();
-                receiver.handle_datagram(now, datagram, marked, &mut payload);
+                receiver.handle_datagram(now, datagram, ecn == Ecn::Marked, &mut payload);
                 port.gather(now, false, |output| receiver.poll_transmit(now, output))
             },
         )?;

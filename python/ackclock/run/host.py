@@ -8,8 +8,12 @@ from pathlib import Path
 from ackclock import engine
 
 # A host is the installed engine, whatever the current folder holds. It needs nothing else of the
-# package, whose imports would take most of the time in which it starts.
-_HOST = "import sys; sys.path.append(sys.argv[1]); import _native; sys.exit(_native.serve_host())"
+# package, whose imports would take most of the time in which it starts. The engine adds the stacks
+# that have been brought: name, library and digest of each.
+_HOST = (
+    "import sys; sys.path.append(sys.argv[1]); import _native; "
+    "sys.exit(_native.serve_host(sys.argv[2:]))"
+)
 HOST_COMMAND = [sys.executable, "-ISc", _HOST, str(Path(engine.__file__).parent)]
 
 # Needs libelf, and is therefore not part of the engine.

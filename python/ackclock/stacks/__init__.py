@@ -99,7 +99,7 @@ def bring(name: str, library: str | Path, *, apart: bool = False) -> Stack:
     return stack
 
 
-def _origin(path: Path, *, apart: bool) -> int | list[str] | str:
+def _origin(path: Path, *, apart: bool) -> int | tuple[list[str], str] | str:
     """Returns the source of a stack, as the engine takes it: a table, a program or a library."""
     if path.suffix == ".py":
         if apart:
@@ -111,7 +111,7 @@ def _origin(path: Path, *, apart: bool) -> int | list[str] | str:
             return table_of(path)
         except ValueError as error:
             raise InputError("file", "", str(error)) from None
-    return [*_PROCESS, str(path)] if apart else str(path)
+    return (_PROCESS, str(path)) if apart else str(path)
 
 
 def brought() -> tuple[Stack, ...]:

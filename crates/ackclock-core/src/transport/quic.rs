@@ -106,7 +106,7 @@ const LONGEST_TRAIN: u32 = 64;
 /// The largest number that QUIC writes (RFC 9000 section 16).
 const LARGEST_NUMBER: u64 = (1 << 62) - 1;
 /// The longest datagram of QUIC here: no implementation finds a larger one by itself.
-const LONGEST_DATAGRAM: u64 = 1500;
+pub const LONGEST_DATAGRAM: u64 = 1500;
 
 impl Element<TransportKind> for Quic {
     const NAME: &'static str = "quic";

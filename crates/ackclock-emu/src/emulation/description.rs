@@ -6,15 +6,19 @@ use crate::netlink::{Metrics, Route};
 use crate::protocol::Configuration;
 use crate::settings::{EcnSetting, Setting, TcpSettings};
 use crate::workload::{UDP_HEADER_BYTES, header_bytes, sends_timestamps};
+use ackclock_core::congestion::ControlKind;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{
     DelayedAck, EcnFeedback, IdleRestart, LossRecovery, Pacing, Preset, RttSampling,
 };
-use ackclock_core::transport::{Tcp, Udp};
+use ackclock_core::transport::quic::LONGEST_DATAGRAM;
+use ackclock_core::transport::{Quic, Tcp, Udp};
 use ackclock_scenario::network::Instance;
 use ackclock_scenario::{FlowDescription, Scenario};
 use ackclock_spec::error::{Code, Error};
+use ackclock_spec::files::NoFiles;
+use ackclock_spec::registry::choose;
 use ackclock_spec::units::{Bytes, Span};
 use ackclock_transport::wire::{Acknowledgement, Data, LONGEST, LONGEST_PAYLOAD, Report};
 use serde_json::{Value, json};
@@ -75,6 +79,7 @@ impl Description {
         let mut mtu = LEAST_MTU;
         for flow in &scenario.flows {
             check_control(flow)?;
+            check_stack(flow)?;
             mtu = mtu.max(largest_packet(flow)?);
         }
         let settings = settings_of(scenario);
@@ -125,15 +130,43 @@ fn check_control(flow: &FlowDescription) -> Result<(), Error> {
     Err(Error::new(&field, &control.name.into(), remedy).coded(Code::Unsupported))
 }
 
+/// Refuses an implementation of a transport that is not here, and a control inside it that needs a
+/// file, which no host reads.
+fn check_stack(flow: &FlowDescription) -> Result<(), Error> {
+    let Some(quic) = flow.transport.parameters::<Quic>() else {
+        return Ok(());
+    };
+    let field = format!("flows.{}.transport", flow.name);
+    if let Some(error) = flow.transport.refusal() {
+        return Err(error.within(&field));
+    }
+    let reads_no_file = || choose::<ControlKind>(&quic.control, &NoFiles).is_ok();
+    if quic.ours.is_none() || reads_no_file() {
+        return Ok(());
+    }
+    let remedy = "needs a file, which the hosts of an emulation do not read; run ackclock simulate";
+    let error = Error::new("control.kind", &quic.control["kind"], remedy);
+    Err(error.coded(Code::Unsupported).within(&field))
+}
+
 /// Returns the length of the IP packet of a full segment or datagram, in bytes.
 fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
-    let (payload, header) = match (flow.transport.parameters(), flow.transport.parameters()) {
-        (Some(Tcp { parameters, .. }), _) => (parameters.connection.mss, header_bytes(parameters)),
-        (_, Some(Udp::Plain(plain))) => (plain.mss, plain.header.0),
-        (_, Some(Udp::Controlled { parameters, .. })) => {
+    let chosen = &flow.transport;
+    let parameters = (
+        chosen.parameters(),
+        chosen.parameters(),
+        chosen.parameters(),
+    );
+    let (payload, header) = match parameters {
+        (Some(Tcp { parameters, .. }), _, _) => {
+            (parameters.connection.mss, header_bytes(parameters))
+        }
+        (_, Some(Udp::Plain(plain)), _) => (plain.mss, plain.header.0),
+        (_, Some(Udp::Controlled { parameters, .. }), _) => {
             return session_packet(flow, parameters.mss);
         }
-        (None, None) => {
+        (_, _, Some(Quic { .. })) => (Bytes(LONGEST_DATAGRAM), UDP_HEADER_BYTES),
+        (None, None, None) => {
             let remedy = "cannot be emulated; run ackclock simulate";
             let field = format!("flows.{}.transport.kind", flow.name);
             let error = Error::new(&field, &flow.transport.name.into(), remedy);
@@ -320,17 +353,19 @@ fn different(scenario: &Scenario) -> Vec<Different> {
         if let Some(Udp::Controlled { parameters, .. }) = flow.transport.parameters() {
             differences.extend(of_session(&flow.name, parameters));
         }
+        if let Some(quic) = flow.transport.parameters::<Quic>() {
+            let sent = Bytes(UDP_HEADER_BYTES);
+            let reason = format!("the kernel's has {UDP_HEADER_BYTES} bytes");
+            let differs = quic.header != sent;
+            differences.extend(differs.then(|| of_size(&flow.name, "header", quic.header, reason)));
+        }
     }
     differences.into_iter().collect()
 }
 
 /// Returns the differences of a session; its wire format determines the packet lengths.
 fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
-    let note = |name: &str, Bytes(asked): Bytes, reason: String| Different {
-        name: format!("flows.{flow}.transport.{name}"),
-        asked: format!("{asked} bytes"),
-        reason,
-    };
+    let note = |name, asked, reason| of_size(flow, name, asked, reason);
     let header = session_header(parameters.mss);
     let answers =
         [Acknowledgement::LENGTH, Report::LENGTH].map(|length| length as u64 + UDP_HEADER_BYTES);
@@ -348,6 +383,15 @@ fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
         differences.push(note("feedback_size", parameters.feedback_size, reason));
     }
     differences
+}
+
+/// Returns the difference of a number of bytes.
+fn of_size(flow: &str, name: &str, Bytes(asked): Bytes, reason: String) -> Different {
+    Different {
+        name: format!("flows.{flow}.transport.{name}"),
+        asked: format!("{asked} bytes"),
+        reason,
+    }
 }
 
 /// Returns the differences in the parameters of one flow.
@@ -468,7 +512,6 @@ mod tests {
     use super::*;
     use ackclock_scenario::network::instances;
     use ackclock_scenario::tree;
-    use ackclock_spec::files::NoFiles;
     use ackclock_spec::streams::Streams;
 
     fn scenario(flows: &str) -> Scenario {

@@ -16,7 +16,7 @@ use crate::kernel_control::Loaded;
 use crate::real_time::Outputs;
 use crate::record;
 use crate::workload::{LoadedNames, Plan, Readings};
-use ackclock_core::result::{EventRow, Table};
+use ackclock_core::result::Table;
 use ackclock_scenario::job::Job;
 use ackclock_scenario::network::Instance;
 use ackclock_spec::units::Time;
@@ -126,7 +126,7 @@ impl Started {
             outputs(job, options)?,
             &mut recording,
         )?;
-        let (names, summaries, samples) = recording.telemetry.finish();
+        let (names, summaries, [samples, events]) = recording.telemetry.finish();
         let hops = driven.report.driver.take_table();
         let finished = Finished {
             scenario,
@@ -146,7 +146,7 @@ impl Started {
             ("flows", finished.flows(&summaries)),
             ("samples", samples),
             ("hops", hops),
-            ("events", EventRow::table()),
+            ("events", events),
             ("fidelity", fidelity_row),
             ("lateness", finished.lateness()),
             ("settings", finished.settings(&pair, &description.different)),

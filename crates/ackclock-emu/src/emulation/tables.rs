@@ -95,7 +95,7 @@ impl Finished<'_> {
             delivered_bytes: received.received_by_end_bytes.cast_signed(),
             sent_packets: sent_packets(sent),
             retransmitted_packets: match session {
-                Some(_) => 0.0,
+                Some(_) => of_session(|session| session.retransmitted_packets),
                 None => sent.retransmissions.map_or(f64::NAN, f64::from),
             },
             dropped_packets: losses.drops() as f64,
@@ -103,7 +103,7 @@ impl Finished<'_> {
             fast_retransmits: f64::NAN,
             timeouts: match sent.last.as_ref() {
                 Some(info) => info.timeouts.map_or(f64::NAN, f64::from),
-                None => of_session(|session| Some(session.timeouts)),
+                None => of_session(|session| session.timeouts),
             },
             ecn_reactions: f64::NAN,
             rtt_mean_s: summary.rtt_mean_s(),

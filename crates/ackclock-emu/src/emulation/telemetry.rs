@@ -1,7 +1,7 @@
 //! Conversion of readings of connections and rate controls into table rows, as they come.
 
-use crate::workload::{LossState, RateReading, Readings, TcpInfoColumns};
-use ackclock_core::result::{SampleRow, Table, TcpInfoRow};
+use crate::workload::{EventReading, LossState, RateReading, Readings, TcpInfoColumns};
+use ackclock_core::result::{EventRow, SampleRow, Table, TcpInfoRow};
 use ackclock_scenario::Scenario;
 use ackclock_scenario::network::Instance;
 use ackclock_spec::units::{Span, Time};
@@ -89,6 +89,11 @@ pub(super) struct Telemetry {
     interval: Span,
     flows: Vec<Summary>,
     samples: Table,
+    events: Table,
+    /// Bytes that the stack of each flow has delivered: times, in nanoseconds, and sums.
+    delivered: Vec<Vec<(u64, u64)>>,
+    /// Readings for rows of `samples` that lack what was delivered, which the other host says.
+    incomplete: Vec<RateReading>,
 }
 
 fn seconds(micros: Option<impl Into<u64>>) -> f64 {
@@ -124,10 +129,13 @@ impl Telemetry {
         Telemetry {
             labels,
             flows: vec![Summary::default(); names.0.len()],
+            delivered: vec![Vec::new(); names.0.len()],
+            incomplete: Vec::new(),
             names,
             warmup: Time::ZERO + scenario.warmup,
             interval: scenario.sample_interval,
             samples: SampleRow::table(),
+            events: EventRow::table(),
         }
     }
 
@@ -141,6 +149,12 @@ impl Telemetry {
         }
         for reading in &readings.rates {
             self.sum_up_rate(reading);
+        }
+        for reading in &readings.delivered {
+            self.delivered[reading.flow as usize].push((reading.time_ns, reading.bytes));
+        }
+        for event in &readings.events {
+            self.push_event(event);
         }
         rows
     }
@@ -237,19 +251,29 @@ impl Telemetry {
         if !summary.is_sample_due(now, self.interval) {
             return;
         }
-        let (name, instance) = self.names.get(flow);
+        match reading.delivered_bytes {
+            Some(bytes) => self.push_sample(reading, bytes),
+            None => self.incomplete.push(reading.clone()),
+        }
+    }
+
+    fn push_sample(&mut self, reading: &RateReading, delivered_bytes: u64) {
+        let (name, instance) = self.names.get(reading.flow as usize);
         SampleRow {
             point: self.labels.0,
             replicate: self.labels.1,
             flow: name,
             instance,
-            time_s: now.as_seconds(),
+            time_s: Time::from_nanos(reading.time_ns).as_seconds(),
+            cwnd_bytes: number(reading.cwnd_bytes),
+            ssthresh_bytes: number(reading.ssthresh_bytes),
+            in_flight_bytes: number(reading.in_flight_bytes),
             rtt_s: seconds_of(reading.rtt_ns),
             smoothed_rtt_s: seconds_of(reading.smoothed_rtt_ns),
             rto_s: seconds_of(reading.timeout_ns),
-            delivered_bytes: reading.delivered_bytes.cast_signed(),
+            delivered_bytes: delivered_bytes.cast_signed(),
             sent_packets: reading.sent_packets.cast_signed(),
-            retransmitted_packets: 0.0,
+            retransmitted_packets: number(reading.retransmitted_packets),
             mode: &reading.mode,
             allowed_rate_bit_per_s: 8.0 * reading.rate_byte_per_s.unwrap_or(f64::NAN),
             loss_event_rate: reading.loss_event_rate.unwrap_or(f64::NAN),
@@ -258,8 +282,36 @@ impl Telemetry {
         .push(&mut self.samples);
     }
 
-    /// Returns the sums by flow, and the table `samples`.
-    pub(super) fn finish(self) -> (Names, Vec<Summary>, Table) {
-        (self.names, self.flows, self.samples)
+    fn push_event(&mut self, event: &EventReading) {
+        let (flow, instance) = self.names.get(event.flow as usize);
+        EventRow {
+            point: self.labels.0,
+            replicate: self.labels.1,
+            flow,
+            instance,
+            time_s: Time::from_nanos(event.time_ns).as_seconds(),
+            kind: &event.kind,
+            cwnd_before_bytes: event.cwnd_bytes.0 as f64,
+            cwnd_after_bytes: event.cwnd_bytes.1 as f64,
+            ssthresh_after_bytes: number(event.ssthresh_bytes),
+            in_flight_bytes: number(event.in_flight_bytes),
+        }
+        .push(&mut self.events);
+    }
+
+    /// Returns the bytes that a flow's stack had delivered by a time.
+    fn delivered_by(&self, flow: u32, time_ns: u64) -> u64 {
+        let readings = &self.delivered[flow as usize];
+        let later = readings.partition_point(|(at, _)| *at <= time_ns);
+        later.checked_sub(1).map_or(0, |last| readings[last].1)
+    }
+
+    /// Returns the sums by flow, and the tables `samples` and `events`.
+    pub(super) fn finish(mut self) -> (Names, Vec<Summary>, [Table; 2]) {
+        for reading in std::mem::take(&mut self.incomplete) {
+            let delivered = self.delivered_by(reading.flow, reading.time_ns);
+            self.push_sample(&reading, delivered);
+        }
+        (self.names, self.flows, [self.samples, self.events])
     }
 }

@@ -22,6 +22,7 @@ mod schedule;
 mod sending;
 mod service;
 mod settings;
+mod stack;
 mod tcp_info;
 
 pub use counters::Counted;
@@ -32,7 +33,7 @@ pub use plan::{
 };
 pub use punctuality::Punctuality;
 pub(crate) use punctuality::waited_of;
-pub use readings::{RateReading, Readings};
+pub use readings::{DeliveredReading, EventReading, RateReading, Readings};
 pub use receiving::Receiving;
 pub use report::{
     Delays, Ending, ReceivedDatagram, ReceivedDatagrams, ReceivedFlow, ReceivingReport,

@@ -10,9 +10,13 @@ use ackclock_core::packet::Dscp;
 use ackclock_core::rate_control::RateControlKind;
 use ackclock_core::traffic::transfer::Transfer;
 use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
-use ackclock_core::transport::{PlainUdp, Tcp, Udp};
+use ackclock_core::transport::endpoint::Endpoint;
+use ackclock_core::transport::{
+    EndpointContext, Endpoints, PlainUdp, Quic, Recording, Tcp, TransportKind, Udp,
+};
 use ackclock_scenario::{FlowDescription, Scenario};
-use ackclock_spec::files::NoFiles;
+use ackclock_spec::error::Error;
+use ackclock_spec::files::{Files, NoFiles};
 use ackclock_spec::registry::{self, Element, FACTS, Selection, StreamScope};
 use ackclock_spec::streams::Streams;
 use ackclock_spec::units::{Bytes, Span, Time};
@@ -126,6 +130,11 @@ pub enum TransportPlan {
     },
     /// A session of datagrams under rate control.
     Controlled(Session),
+    /// An implementation that others wrote, on UDP sockets.
+    Stack {
+        /// The transport, as in a resolved scenario.
+        transport: Value,
+    },
 }
 
 /// Parameters of a session of datagrams under rate control, for both sides.
@@ -258,15 +267,20 @@ impl Plan {
     ) {
         let description = &scenario.flows[group];
         let chosen = &description.transport;
-        let (transport, mss) = match (chosen.parameters(), chosen.parameters()) {
-            (Some(tcp @ Tcp { parameters, .. }), _) => {
+        let parameters = (
+            chosen.parameters(),
+            chosen.parameters(),
+            chosen.parameters(),
+        );
+        let (transport, mss) = match parameters {
+            (Some(tcp @ Tcp { parameters, .. }), _, _) => {
                 let transport = TransportPlan::Tcp {
                     control: socket_name(&tcp.control, loaded),
                     socket: TcpSocket::of(parameters),
                 };
                 (transport, parameters.connection.mss)
             }
-            (_, Some(Udp::Plain(PlainUdp { mss, header }))) => {
+            (_, Some(Udp::Plain(PlainUdp { mss, header })), _) => {
                 let padding_bytes = header.0.cast_signed() - UDP_HEADER_BYTES.cast_signed();
                 (TransportPlan::Udp { padding_bytes }, *mss)
             }
@@ -276,6 +290,7 @@ impl Plan {
                     control,
                     parameters,
                 }),
+                _,
             ) => {
                 // The receiver asks first, so it must know where the sender waits.
                 sender.set_port(receiver.port());
@@ -285,7 +300,13 @@ impl Plan {
                 };
                 (TransportPlan::Controlled(session), parameters.mss)
             }
-            (None, None) => unreachable!("the description of the hosts refuses others"),
+            (_, _, Some(Quic { .. })) => {
+                sender.set_port(receiver.port()); // each side knows where the other is
+                let transport = chosen.resolved.clone();
+                let stack = TransportPlan::Stack { transport };
+                (stack, chosen.facts.full_write())
+            }
+            (None, None, None) => unreachable!("the description of the hosts refuses others"),
         };
         let place = format!("flow/{}/{instance}", description.name);
         self.flows.push(FlowPlan {
@@ -322,6 +343,30 @@ impl Plan {
             fields.remove(FACTS);
         }
         tree
+    }
+
+    /// Makes both sides of a stack's connection, the sender first, with the streams that they have
+    /// in a simulation. Each host keeps its own side.
+    pub(super) fn sides(
+        &self,
+        flow: &FlowPlan,
+        transport: &Value,
+        files: &dyn Files,
+    ) -> Result<[Box<dyn Endpoint>; 2], Refused> {
+        let refused = |error: Error| Refused::of_plan(flow, &format!("transport.{error}"));
+        let chosen = registry::choose::<TransportKind>(transport, files).map_err(refused)?;
+        if let Some(error) = chosen.refusal() {
+            return Err(refused(error));
+        }
+        let place = StreamScope {
+            streams: &Streams::new(self.seed, self.replicate),
+            name: &flow.place,
+        };
+        let recording = Recording::default();
+        match chosen.build(EndpointContext { place, recording }) {
+            Endpoints::Other { sender, receiver } => Ok([sender, receiver]),
+            Endpoints::Tcp { .. } => Err(Refused::of_plan(flow, "TCP is the kernel's here")),
+        }
     }
 
     /// Returns the end of the run.

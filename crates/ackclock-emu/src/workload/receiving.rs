@@ -3,17 +3,22 @@
 
 mod session;
 mod sink;
+mod stack;
 mod stream;
 
+use super::SampleSink;
 use super::counters::Counters;
 use super::due::Due;
 use super::event_loop::{Ready, Waiting};
 use super::plan::{Plan, Refused, TransportPlan};
+use super::readings::{DeliveredReading, Readings};
 use super::report::{Ending, ReceivedFlow, ReceivingReport};
 use super::settings::allow_descriptors;
+use ackclock_spec::files::Files;
 use ackclock_spec::units::{Bytes, Span, Time};
 use session::SessionSink;
 use sink::DatagramSink;
+use stack::StackSink;
 use std::io;
 use std::os::fd::BorrowedFd;
 use stream::Stream;
@@ -39,6 +44,7 @@ enum Flow {
     Tcp(Box<Stream>),
     Udp(Box<DatagramSink>),
     Controlled(Box<SessionSink>),
+    Stack(Box<StackSink>),
 }
 
 impl Flow {
@@ -47,6 +53,7 @@ impl Flow {
             Flow::Tcp(stream) => stream.watch(index, waiting),
             Flow::Udp(sink) => sink.watch(index, waiting),
             Flow::Controlled(session) => session.watch(index, waiting),
+            Flow::Stack(stack) => stack.watch(index, waiting),
         }
     }
     /// Returns the time of the next [`Flow::handle_timeout`].
@@ -54,6 +61,7 @@ impl Flow {
         match self {
             Flow::Tcp(_) | Flow::Udp(_) => Time::NEVER,
             Flow::Controlled(session) => session.poll_timeout(),
+            Flow::Stack(stack) => stack.poll_timeout(),
         }
     }
     /// Sends everything that is due.
@@ -61,6 +69,10 @@ impl Flow {
         match self {
             Flow::Tcp(_) | Flow::Udp(_) => Ok(()),
             Flow::Controlled(session) => session.handle_timeout(now),
+            Flow::Stack(stack) => {
+                stack.handle_timeout(now);
+                Ok(())
+            }
         }
     }
     fn handle_ready(
@@ -73,13 +85,14 @@ impl Flow {
             Flow::Tcp(stream) => stream.handle_ready(ready.0, waiting, buffer),
             Flow::Udp(sink) => sink.handle_ready(waiting),
             Flow::Controlled(session) => session.handle_ready(waiting),
+            Flow::Stack(stack) => stack.handle_ready(waiting),
         }
     }
     fn has_ended(&self) -> bool {
         match self {
             Flow::Tcp(stream) => stream.has_ended(),
             // Another datagram may always come.
-            Flow::Udp(_) => false,
+            Flow::Udp(_) | Flow::Stack(_) => false,
             Flow::Controlled(session) => session.has_ended(),
         }
     }
@@ -88,6 +101,7 @@ impl Flow {
             Flow::Tcp(stream) => stream.into_report(ending),
             Flow::Udp(sink) => sink.into_report(ending),
             Flow::Controlled(session) => session.into_report(ending),
+            Flow::Stack(stack) => stack.into_report(ending),
         }
     }
 }
@@ -124,12 +138,13 @@ impl Counting {
 }
 
 impl Receiving {
-    /// Creates and configures all sockets, and makes them listen.
+    /// Creates and configures all sockets, and makes them listen. `files` has the implementations
+    /// of transports.
     ///
     /// # Errors
     /// An address or socket that is not available. Socket settings that the kernel refuses are not
     /// errors; they are in the report.
-    pub fn prepare(plan: Plan) -> Result<Self, Refused> {
+    pub fn prepare(plan: Plan, files: &dyn Files) -> Result<Self, Refused> {
         allow_descriptors();
         let mut flows = Vec::with_capacity(plan.flows.len());
         for flow in &plan.flows {
@@ -158,6 +173,12 @@ impl Receiving {
                 TransportPlan::Controlled(session) => Flow::Controlled(Box::new(
                     SessionSink::prepare(&plan, flow, session, counting)?,
                 )),
+                TransportPlan::Stack { transport } => Flow::Stack(Box::new(StackSink::prepare(
+                    &plan,
+                    flow,
+                    (transport, files),
+                    counting,
+                )?)),
             });
         }
         Ok(Receiving { plan, flows })
@@ -171,11 +192,15 @@ impl Receiving {
     /// Runs until every connection has ended, until the deadline (the end of the run and the
     /// draining after it), or until `stop` is readable or its other end is closed. Data that has
     /// arrived by then still counts. Nobody can know which datagram was the last, so with UDP flows
-    /// it runs until the deadline or until told.
+    /// it runs until the deadline or until told. `take` gets what stacks have delivered meanwhile.
     ///
     /// # Errors
-    /// Errors of waiting. Errors of a single flow are in the report.
-    pub fn run(self, stop: Option<BorrowedFd<'_>>) -> io::Result<ReceivingReport> {
+    /// Errors of waiting, and of `take`. Errors of a single flow are in the report.
+    pub fn run(
+        self,
+        stop: Option<BorrowedFd<'_>>,
+        take: SampleSink<'_>,
+    ) -> io::Result<ReceivingReport> {
         let Receiving { plan, mut flows } = self;
         let mut waiting = Waiting::new(&plan, stop)?;
         let mut due = Due::new(flows.len());
@@ -187,9 +212,11 @@ impl Receiving {
         let mut buffer = vec![0; READING];
         waiting.wait_for_begin()?;
         let mut counters = Counters::start(&plan);
+        let mut deliveries = Deliveries::of(&plan, &flows);
         let mut running = 0; // the first flow that has not ended
         loop {
             counters.handle_timeout(waiting.now());
+            deliveries.handle_timeout(waiting.now(), &flows, take)?;
             for _ in 0..flows.len() {
                 let Some(index) = due.pop(waiting.now()) else {
                     break;
@@ -204,7 +231,8 @@ impl Receiving {
             if running == flows.len() || waiting.is_told_to_end() || waiting.now() >= deadline {
                 break;
             }
-            waiting.wait(deadline.min(due.next()).min(counters.poll_timeout()))?;
+            let next_own = counters.poll_timeout().min(deliveries.due);
+            waiting.wait(deadline.min(due.next()).min(next_own))?;
             for ready in waiting.take_ready() {
                 let index = ready.0 as usize;
                 flows[index].handle_ready(ready, &waiting, &mut buffer)?;
@@ -224,6 +252,7 @@ impl Receiving {
                 flows[ready.0 as usize].handle_ready(ready, &waiting, &mut buffer)?;
             }
         }
+        deliveries.read(waiting.now(), &flows, take)?;
         let ending = if waiting.is_told_to_end() {
             Ending::Told
         } else {
@@ -238,6 +267,54 @@ impl Receiving {
                 .into_iter()
                 .map(|flow| flow.into_report(ending.clone()))
                 .collect(),
+        })
+    }
+}
+
+/// Periodic readings of what stacks have delivered.
+#[derive(Debug)]
+struct Deliveries {
+    interval: Span,
+    due: Time,
+}
+
+impl Deliveries {
+    /// Reads at the plan's interval, if there are such flows.
+    fn of(plan: &Plan, flows: &[Flow]) -> Self {
+        let reads =
+            plan.sample_interval_ns > 0 && flows.iter().any(|flow| matches!(flow, Flow::Stack(_)));
+        Deliveries {
+            interval: Span::from_nanos(plan.sample_interval_ns),
+            due: if reads { Time::ZERO } else { Time::NEVER },
+        }
+    }
+
+    fn handle_timeout(
+        &mut self,
+        now: Time,
+        flows: &[Flow],
+        take: SampleSink<'_>,
+    ) -> io::Result<()> {
+        if self.due > now {
+            return Ok(());
+        }
+        let behind = now.since(self.due).as_nanos() / self.interval.as_nanos();
+        self.due = self.due + self.interval * (behind + 1);
+        self.read(now, flows, take)
+    }
+
+    fn read(&self, now: Time, flows: &[Flow], take: SampleSink<'_>) -> io::Result<()> {
+        let readings = flows.iter().filter_map(|flow| match flow {
+            Flow::Stack(stack) => stack.read(now),
+            Flow::Tcp(_) | Flow::Udp(_) | Flow::Controlled(_) => None,
+        });
+        let delivered: Vec<DeliveredReading> = readings.collect();
+        if delivered.is_empty() {
+            return Ok(());
+        }
+        take(Readings {
+            delivered,
+            ..Readings::default()
         })
     }
 }

@@ -3,6 +3,7 @@
 use super::counters::Counted;
 use super::punctuality::Punctuality;
 use super::tcp_info::TcpInfo;
+use ackclock_core::transport::endpoint::Progress;
 use ackclock_spec::units::Span;
 use ackclock_transport::session::{self, SenderReport};
 use ackclock_transport::wire::ErrorCode;
@@ -105,21 +106,23 @@ pub struct SentFlow {
     pub last: Option<TcpInfo>,
     /// Datagrams of a UDP flow.
     pub datagrams: Option<SentDatagrams>,
-    /// Session of a UDP flow under rate control.
+    /// Session of a UDP flow under rate control, or connection of a transport that others wrote.
     pub session: Option<SentSession>,
 }
 
-/// A session as seen by its sender's control.
+/// A session as seen by its sender's control; a connection of a stack as seen by its sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SentSession {
+    /// Packets sent again.
+    pub retransmitted_packets: Option<u64>,
     /// Packets deemed lost; `None` if the receiver measures the loss.
     pub lost_packets: Option<u64>,
     /// Packets deemed lost that turned out to have arrived; `None` if the receiver measures the
     /// loss.
     pub spurious_losses: Option<u64>,
     /// Expirations of its timer for lack of feedback.
-    pub timeouts: u64,
+    pub timeouts: Option<u64>,
     /// Least round-trip time, in nanoseconds.
     pub rtt_min_ns: Option<u64>,
     /// Largest round-trip time, in nanoseconds.
@@ -132,11 +135,25 @@ impl SentSession {
         let nanos =
             |seconds: f64| (counts.rtt_samples > 0).then(|| Span::from_seconds(seconds).as_nanos());
         SentSession {
+            retransmitted_packets: Some(0),
             lost_packets: state.lost,
             spurious_losses: state.spurious_losses,
-            timeouts: state.timeouts,
+            timeouts: Some(state.timeouts),
             rtt_min_ns: nanos(counts.rtt_min_s),
             rtt_max_ns: nanos(counts.rtt_max_s),
+        }
+    }
+
+    pub(super) fn of_stack(progress: &Progress) -> Self {
+        let range = progress.round_trips.range_s;
+        let nanos = |seconds: f64| Span::from_seconds(seconds).as_nanos();
+        SentSession {
+            retransmitted_packets: progress.retransmitted,
+            lost_packets: progress.lost,
+            spurious_losses: progress.spurious_losses,
+            timeouts: progress.timeouts,
+            rtt_min_ns: range.map(|(low, _)| nanos(low)),
+            rtt_max_ns: range.map(|(_, high)| nanos(high)),
         }
     }
 }
@@ -220,7 +237,7 @@ pub struct ReceivedFlow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReceivedDatagrams {
-    /// Number of distinct datagrams that arrived.
+    /// Number of distinct datagrams that arrived; for a stack, of all.
     pub unique: u64,
     /// Number of duplicates that arrived.
     pub duplicate: u64,

@@ -5,6 +5,7 @@ mod connection;
 mod samples;
 mod session;
 mod source;
+mod stack;
 
 use super::SampleSink;
 use super::counters::Counters;
@@ -13,11 +14,13 @@ use super::event_loop::{Ready, Waiting};
 use super::plan::{Plan, Refused, TransportPlan};
 use super::report::{Ending, SendingReport, SentFlow};
 use super::settings::{allow_descriptors, check_controls};
+use ackclock_spec::files::Files;
 use ackclock_spec::units::Time;
 use connection::Connection;
 use samples::{Sampler, Samples};
 use session::SessionSource;
 use source::DatagramSource;
+use stack::StackSource;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -38,6 +41,7 @@ enum Flow {
     Tcp(Box<Connection>),
     Udp(Box<DatagramSource>),
     Controlled(Box<SessionSource>),
+    Stack(Box<StackSource>),
 }
 
 /// Context of a flow's actions.
@@ -52,6 +56,7 @@ impl Flow {
     fn watch(&self, waiting: &Waiting) -> io::Result<()> {
         match self {
             Flow::Controlled(session) => session.watch(waiting),
+            Flow::Stack(stack) => stack.watch(waiting),
             Flow::Tcp(_) | Flow::Udp(_) => Ok(()),
         }
     }
@@ -61,6 +66,7 @@ impl Flow {
             Flow::Tcp(connection) => connection.poll_timeout(),
             Flow::Udp(source) => source.poll_timeout(),
             Flow::Controlled(session) => session.poll_timeout(),
+            Flow::Stack(stack) => stack.poll_timeout(),
         }
     }
     /// Starts, writes and stops as due.
@@ -72,6 +78,7 @@ impl Flow {
                 Ok(())
             }
             Flow::Controlled(session) => session.handle_timeout(context),
+            Flow::Stack(stack) => stack.handle_timeout(context),
         }
     }
     /// Handles a ready socket.
@@ -80,6 +87,7 @@ impl Flow {
             Flow::Tcp(connection) => connection.handle_ready(ready.1, context),
             Flow::Udp(_) => Ok(()),
             Flow::Controlled(session) => session.handle_ready(context),
+            Flow::Stack(stack) => stack.handle_ready(context),
         }
     }
     /// Ends the flow; unsent data is dropped.
@@ -91,6 +99,7 @@ impl Flow {
                 Ok(())
             }
             Flow::Controlled(session) => session.end(ending, context),
+            Flow::Stack(stack) => stack.end(ending, context),
         }
     }
     fn has_ended(&self) -> bool {
@@ -98,41 +107,45 @@ impl Flow {
             Flow::Tcp(connection) => connection.has_ended(),
             Flow::Udp(source) => source.has_ended(),
             Flow::Controlled(session) => session.has_ended(),
+            Flow::Stack(stack) => stack.has_ended(),
         }
     }
     /// Takes a reading; returns false if there is none to take.
     fn take_reading(&self, now: Time, samples: &mut Samples<'_>) -> io::Result<bool> {
-        match self {
+        let taken = match self {
             Flow::Tcp(connection) => {
                 let info = connection.read_info();
-                let taken = info.map(|info| samples.push(now, connection.number(), &info));
-                taken.transpose().map(|taken| taken.is_some())
+                info.map(|info| samples.push(now, connection.number(), &info))
             }
             Flow::Controlled(session) => {
-                let taken = session
-                    .read(now)
-                    .map(|reading| samples.push_rate(now, reading));
-                taken.transpose().map(|taken| taken.is_some())
+                let reading = session.read(now);
+                reading.map(|reading| samples.push_rate(now, reading))
             }
-            Flow::Udp(_) => Ok(false),
-        }
+            Flow::Stack(stack) => {
+                let reading = stack.read(now);
+                reading.map(|reading| samples.push_rate(now, reading))
+            }
+            Flow::Udp(_) => None,
+        };
+        taken.transpose().map(|taken| taken.is_some())
     }
     fn into_report(self) -> SentFlow {
         match self {
             Flow::Tcp(connection) => connection.into_report(),
             Flow::Udp(source) => source.into_report(),
             Flow::Controlled(session) => session.into_report(),
+            Flow::Stack(stack) => stack.into_report(),
         }
     }
 }
 
 impl Sending {
-    /// Creates and configures all sockets.
+    /// Creates and configures all sockets. `files` has the implementations of transports.
     ///
     /// # Errors
     /// A congestion control, address or socket that is not available. Socket settings that the
     /// kernel refuses are not errors; they are in the report.
-    pub fn prepare(plan: Plan) -> Result<Self, Refused> {
+    pub fn prepare(plan: Plan, files: &dyn Files) -> Result<Self, Refused> {
         allow_descriptors();
         let mut controls = BTreeMap::new();
         for flow in &plan.flows {
@@ -160,6 +173,13 @@ impl Sending {
                 TransportPlan::Controlled(session) => Flow::Controlled(Box::new(
                     SessionSource::prepare(index, &plan, flow, session, schedule)?,
                 )),
+                TransportPlan::Stack { transport } => Flow::Stack(Box::new(StackSource::prepare(
+                    index,
+                    &plan,
+                    flow,
+                    (transport, files),
+                    schedule,
+                )?)),
             });
         }
         Ok(Sending { plan, flows })

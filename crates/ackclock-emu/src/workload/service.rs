@@ -6,6 +6,7 @@ use super::readings::Readings;
 use super::receiving::Receiving;
 use super::report::{ReceivingReport, SendingReport};
 use super::sending::Sending;
+use ackclock_spec::files::Files;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, PipeReader, PipeWriter};
@@ -90,15 +91,15 @@ struct Running {
 type Samples = Arc<Mutex<Readings>>;
 
 impl WorkloadService {
-    /// Answers a request.
+    /// Answers a request. `files` has the implementations of transports.
     ///
     /// # Errors
     /// An invalid request, a request out of turn, or a failed run: one sentence.
-    pub fn answer(&mut self, request: Value) -> Result<Value, String> {
+    pub fn answer(&mut self, request: Value, files: &dyn Files) -> Result<Value, String> {
         let request = serde_json::from_value(request)
             .map_err(|error| format!("is not a request: {error}"))?;
         let answer = match request {
-            WorkloadRequest::Prepare(role, plan) => self.prepare(role, plan)?,
+            WorkloadRequest::Prepare(role, plan) => self.prepare(role, plan, files)?,
             WorkloadRequest::Begin(begin_ns) => self.begin(begin_ns)?,
             WorkloadRequest::Poll => self.poll()?,
             WorkloadRequest::End => {
@@ -109,14 +110,19 @@ impl WorkloadService {
         serde_json::to_value(answer).map_err(|error| error.to_string())
     }
 
-    fn prepare(&mut self, role: Role, plan: Plan) -> Result<WorkloadAnswer, String> {
+    fn prepare(
+        &mut self,
+        role: Role,
+        plan: Plan,
+        files: &dyn Files,
+    ) -> Result<WorkloadAnswer, String> {
         if self.running.is_some() {
             return Err("a workload is running".into());
         }
         self.prepared = None; // its sockets may block the new ones
         let prepared = match role {
-            Role::Senders => Sending::prepare(plan).map(Prepared::Sending),
-            Role::Receivers => Receiving::prepare(plan).map(Prepared::Receiving),
+            Role::Senders => Sending::prepare(plan, files).map(Prepared::Sending),
+            Role::Receivers => Receiving::prepare(plan, files).map(Prepared::Receiving),
         };
         Ok(match prepared {
             Ok(prepared) => {
@@ -179,21 +185,23 @@ impl Prepared {
         samples: &Samples,
     ) -> io::Result<WorkloadReport> {
         let stop = Some(until.as_fd());
+        let mut take = |block: Readings| {
+            samples
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .append(block);
+            Ok(())
+        };
         match self {
             Prepared::Sending(mut sending) => {
                 sending.begin_at(begin_ns);
-                let mut take = |block: Readings| {
-                    samples
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .append(block);
-                    Ok(())
-                };
                 sending.run(stop, &mut take).map(WorkloadReport::Sending)
             }
             Prepared::Receiving(mut receiving) => {
                 receiving.begin_at(begin_ns);
-                receiving.run(stop).map(WorkloadReport::Receiving)
+                receiving
+                    .run(stop, &mut take)
+                    .map(WorkloadReport::Receiving)
             }
         }
     }

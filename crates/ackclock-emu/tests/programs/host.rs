@@ -16,6 +16,7 @@ mod linux {
     use ackclock_emu::program::HostProgram;
     use ackclock_emu::protocol::DeviceChoice;
     use ackclock_emu::workload::WorkloadService;
+    use ackclock_spec::files::NoFiles;
     use serde_json::{Value, json};
     use std::io::{self, BufRead, Read, Write};
     use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
@@ -37,7 +38,7 @@ mod linux {
             ["workload"] => {
                 let mut workload = WorkloadService::default();
                 std::process::exit(serve_standard_input(&mut |request| {
-                    workload.answer(request)
+                    workload.answer(request, &NoFiles)
                 }));
             }
             ["supervise", kind] => {

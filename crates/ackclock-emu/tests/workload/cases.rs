@@ -8,14 +8,16 @@ use ackclock_emu::workload::{
     TransportPlan, monotonic_ns,
 };
 use ackclock_scenario::{Scenario, tree};
-use ackclock_spec::files::NoFiles;
+use ackclock_spec::files::{Files, NoFiles};
 use ackclock_spec::registry::StreamScope;
 use ackclock_spec::streams::Streams;
 use ackclock_spec::units::{Bytes, Time};
+use ackclock_stacks::Bringing;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex};
 
 /// All cases by name.
 pub const CASES: &[(&str, fn())] = &[
@@ -69,7 +71,7 @@ link = {{ kind = "constant", rate = "1 Gbit/s" }}
 queue = {{ kind = "droptail", limit = "100 packets" }}
 {flows}"#
     );
-    Scenario::from_tree(&tree::from_toml(&text).unwrap(), &NoFiles).unwrap()
+    Scenario::from_tree(&tree::from_toml(&text).unwrap(), &Bringing(NoFiles)).unwrap()
 }
 
 fn tcp(name: &str, more: &str, traffic: &str) -> String {
@@ -123,19 +125,34 @@ pub(super) fn plan(scenario: &Scenario) -> Plan {
 
 /// Runs both hosts. If `tell`, the receiving host is told to end when the sending one has ended.
 pub(super) fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, Readings) {
-    let receiving = Receiving::prepare(plan.clone()).unwrap();
-    let sending = Sending::prepare(plan.clone()).unwrap();
+    run_with(plan, tell, &NoFiles)
+}
+
+/// Does the same with the implementations of transports in `files`.
+pub(super) fn run_with(
+    plan: &Plan,
+    tell: bool,
+    files: &dyn Files,
+) -> (SendingReport, ReceivingReport, Readings) {
+    let receiving = Receiving::prepare(plan.clone(), files).unwrap();
+    let sending = Sending::prepare(plan.clone(), files).unwrap();
     let (stop, teller) = io::pipe().unwrap();
-    let receiver = std::thread::spawn(move || receiving.run(Some(stop.as_fd())).unwrap());
-    let mut readings = Readings::default();
-    let mut take = |block: Readings| {
-        readings.append(block);
-        Ok(())
+    let readings = Arc::new(Mutex::new(Readings::default()));
+    let gathering = |readings: &Arc<Mutex<Readings>>| {
+        let readings = Arc::clone(readings);
+        move |block| {
+            readings.lock().unwrap().append(block);
+            Ok(())
+        }
     };
-    let sent = sending.run(None, &mut take).unwrap();
+    let mut take = gathering(&readings);
+    let receiver =
+        std::thread::spawn(move || receiving.run(Some(stop.as_fd()), &mut take).unwrap());
+    let sent = sending.run(None, &mut gathering(&readings)).unwrap();
     let teller = (!tell).then_some(teller);
     let received = receiver.join().unwrap();
     drop(teller);
+    let readings = std::mem::take(&mut *readings.lock().unwrap());
     let text = serde_json::to_string(&(&sent, &received, &readings)).unwrap();
     assert_eq!(
         serde_json::from_str::<(SendingReport, ReceivingReport, Readings)>(&text).unwrap(),
@@ -152,11 +169,12 @@ const ENOUGH: usize = 2000;
 /// end.
 fn run_until_enough(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings) {
     plan.sample_interval_ns = 50_000;
-    let receiving = Receiving::prepare(plan.clone()).unwrap();
-    let sending = Sending::prepare(plan.clone()).unwrap();
+    let receiving = Receiving::prepare(plan.clone(), &NoFiles).unwrap();
+    let sending = Sending::prepare(plan.clone(), &NoFiles).unwrap();
     let (stop, teller) = io::pipe().unwrap();
     let again = stop.try_clone().unwrap();
-    let receiver = std::thread::spawn(move || receiving.run(Some(again.as_fd())).unwrap());
+    let receiver =
+        std::thread::spawn(move || receiving.run(Some(again.as_fd()), &mut |_| Ok(())).unwrap());
     let (mut teller, mut readings) = (Some(teller), Readings::default());
     let mut take = |block: Readings| {
         readings.append(block);
@@ -263,7 +281,7 @@ fn an_unknown_control() {
     if let TransportPlan::Tcp { control, .. } = &mut plan.flows[1].transport {
         *control = "no_such_one".into();
     }
-    let refused = Sending::prepare(plan).unwrap_err();
+    let refused = Sending::prepare(plan, &NoFiles).unwrap_err();
     let listed =
         std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
     assert_eq!(refused.flow, Some(1));
@@ -281,12 +299,14 @@ fn a_missing_address() {
     let mut plan = plan(&scenario("1 s", &tcp("bulk", "", BULK)));
     plan.flows[0].sender = SocketAddrV4::new(Ipv4Addr::new(10, 66, 0, 1), 5001);
     plan.flows[0].receiver = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5001);
-    let sending = Sending::prepare(plan.clone()).unwrap_err().to_string();
+    let sending = Sending::prepare(plan.clone(), &NoFiles)
+        .unwrap_err()
+        .to_string();
     assert!(
         sending.starts_with("cannot send from 10.66.0.1:5001 (")
             && sending.ends_with("give the host this address first")
     );
-    let receiving = Receiving::prepare(plan).unwrap_err().to_string();
+    let receiving = Receiving::prepare(plan, &NoFiles).unwrap_err().to_string();
     assert!(
         receiving.starts_with("cannot listen at 10.77.0.1:5001 ("),
         "{receiving}"
@@ -387,7 +407,7 @@ fn duplicates_count_once() {
     let mut plan = plan(&scenario("50 ms", &udp("cbr", cbr)));
     plan.draining_ns = 50 * MILLISECOND;
     plan.logged_datagrams = 4;
-    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let receiving = Receiving::prepare(plan.clone(), &NoFiles).unwrap();
     let socket = UdpSocket::bind((*plan.flows[0].sender.ip(), 0)).unwrap();
     let mut payload = [0; 100];
     for number in [0_u64, 1, 1, 4, 3, 4] {
@@ -395,7 +415,7 @@ fn duplicates_count_once() {
         payload[8..16].copy_from_slice(&plan.begin_ns.to_le_bytes());
         socket.send_to(&payload, plan.flows[0].receiver).unwrap();
     }
-    let report = receiving.run(None).unwrap();
+    let report = receiving.run(None, &mut |_| Ok(())).unwrap();
     let flow = &report.flows[0];
     let counts = flow.datagrams.as_ref().unwrap();
     assert_eq!(
@@ -451,13 +471,13 @@ fn late_readings() {
     let mut plan = plan(&scenario("50 ms", &flows));
     // As if the host got no processor before the deadline.
     plan.begin_ns = monotonic_ns() - 60_000 * MILLISECOND;
-    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let receiving = Receiving::prepare(plan.clone(), &NoFiles).unwrap();
     let socket = UdpSocket::bind((*plan.flows[0].sender.ip(), 0)).unwrap();
     socket.send_to(&[0; 100], plan.flows[0].receiver).unwrap();
     let mut stream = TcpStream::connect(plan.flows[1].receiver).unwrap();
     stream.write_all(b"there").unwrap();
     drop(stream);
-    let report = receiving.run(None).unwrap();
+    let report = receiving.run(None, &mut |_| Ok(())).unwrap();
     let received: Vec<u64> = report
         .flows
         .iter()
@@ -514,9 +534,9 @@ fn the_deadline() {
         &(tcp("stuck", "", BULK) + &tcp("absent", "", BULK)),
     ));
     plan.draining_ns = 100 * MILLISECOND;
-    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let receiving = Receiving::prepare(plan.clone(), &NoFiles).unwrap();
     let stuck = TcpStream::connect(plan.flows[0].receiver).unwrap();
-    let report = receiving.run(None).unwrap();
+    let report = receiving.run(None, &mut |_| Ok(())).unwrap();
     drop(stuck);
     assert_eq!(report.flows[0].ending, Ending::EndOfRun);
     assert_eq!(report.flows[1].ending, Ending::NotStarted);
@@ -525,7 +545,7 @@ fn the_deadline() {
 
 fn nobody_listening() {
     let plan = plan(&scenario("5 s", &tcp("bulk", "", BULK)));
-    let sending = Sending::prepare(plan).unwrap();
+    let sending = Sending::prepare(plan, &NoFiles).unwrap();
     let report = sending.run(None, &mut |_| Ok(())).unwrap();
     let Ending::Failed(reason) = &report.flows[0].ending else {
         panic!("{report:?}")

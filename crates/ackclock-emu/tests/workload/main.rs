@@ -8,6 +8,8 @@ mod cases;
 mod namespace;
 #[cfg(target_os = "linux")]
 mod sessions;
+#[cfg(target_os = "linux")]
+mod stacks;
 
 #[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,7 +75,8 @@ fn passes(name: &str) -> bool {
 /// Yields all cases by name.
 #[cfg(target_os = "linux")]
 fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
-    cases::CASES.iter().chain(sessions::CASES)
+    let all = cases::CASES.iter().chain(sessions::CASES);
+    all.chain(stacks::CASES)
 }
 
 #[cfg(target_os = "linux")]

@@ -4,6 +4,7 @@
 
 use crate::cases::{BULK, MILLISECOND, plan, run, scenario};
 use ackclock_emu::workload::{Ending, Plan, RateReading, Sending, TransportPlan, monotonic_ns};
+use ackclock_spec::files::NoFiles;
 use serde_json::json;
 
 /// All cases by name.
@@ -94,12 +95,13 @@ fn readings() {
     assert!(rates.is_sorted_by_key(|reading| reading.time_ns));
     let grows = |of: fn(&RateReading) -> u64| assert!(rates.is_sorted_by_key(of));
     grows(|reading| reading.sent_packets);
-    grows(|reading| reading.delivered_bytes);
+    grows(|reading| reading.delivered_bytes.unwrap());
     let last = rates.last().unwrap();
     assert_eq!(Some(last.time_ns), sent.ended_ns, "the last row is the end");
-    assert_eq!(Some(last.delivered_bytes), sent.acknowledged_bytes);
+    assert_eq!(last.delivered_bytes, sent.acknowledged_bytes);
     assert_eq!(last.sent_packets, sent.datagrams.as_ref().unwrap().sent);
-    assert!(last.delivered_bytes > 0 && last.delivered_bytes <= received.received_bytes);
+    let delivered = last.delivered_bytes.unwrap();
+    assert!(delivered > 0 && delivered <= received.received_bytes);
     assert!(
         last.rate_byte_per_s > Some(0.0) && last.rtt_ns.is_some() && last.smoothed_rtt_ns.is_some()
     );
@@ -185,7 +187,7 @@ fn nobody_asks() {
         "200 ms",
         &controlled("bulk", CONTROLS[0].1, &bulk()),
     ));
-    let sending = Sending::prepare(plan).unwrap();
+    let sending = Sending::prepare(plan, &NoFiles).unwrap();
     let sent = sending.run(None, &mut |_| Ok(())).unwrap();
     let sent = &sent.flows[0];
     assert_eq!(sent.ending, Ending::EndOfRun, "{sent:?}");
@@ -242,7 +244,7 @@ fn an_unknown_control() {
         panic!("it is under rate control")
     };
     session.control = json!({ "kind": "no_such_one" });
-    let refused = Sending::prepare(plan).unwrap_err().to_string();
+    let refused = Sending::prepare(plan, &NoFiles).unwrap_err().to_string();
     assert!(
         refused.starts_with(
             "flow/bulk/0: transport.control.kind: unknown rate control \"no_such_one\""

@@ -6,13 +6,15 @@ use crate::tables::{Tables, append, by_name, to_python};
 use crate::watch::watch;
 use crate::{LackingError, refuse, scenario_of};
 use ackclock_core::result::Table;
+use ackclock_core::transport::Quic;
 use ackclock_emu::emulation::{self, EmulationOutcome, Failure, Options, Watch};
 use ackclock_emu::files::Folder;
 use ackclock_emu::protocol::DeviceChoice;
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::{Job, jobs};
-use ackclock_spec::error::Error;
+use ackclock_spec::error::{Code, Error};
 use ackclock_spec::units::Time;
+use ackclock_stacks::brought;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,10 +27,25 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 fn scenarios_of(points: &[String], folder: &str) -> PyResult<Vec<Scenario>> {
-    points
-        .iter()
-        .map(|tree| scenario_of(tree, folder))
-        .collect()
+    let scenarios = points.iter().map(|tree| {
+        let scenario = scenario_of(tree, folder)?;
+        check_stacks(&scenario).map_err(refuse)?;
+        Ok(scenario)
+    });
+    scenarios.collect()
+}
+
+/// Refuses stacks in Python: no host has Python, which would be too slow for real time.
+fn check_stacks(scenario: &Scenario) -> Result<(), Error> {
+    for flow in &scenario.flows {
+        let stack = flow.transport.parameters().map(|quic: &Quic| &*quic.stack);
+        if let Some(stack) = stack.filter(|stack| brought::is_table(stack)) {
+            let field = format!("flows.{}.transport.stack", flow.name);
+            let remedy = "is in Python, which is too slow for real time; run ackclock simulate";
+            return Err(Error::new(&field, &json!(stack), remedy).coded(Code::Unsupported));
+        }
+    }
+    Ok(())
 }
 
 fn device_of(name: &str) -> PyResult<DeviceChoice> {

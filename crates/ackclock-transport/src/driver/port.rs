@@ -180,11 +180,11 @@ impl Port {
             .try_for_each(|datagram| self.keep(now, local, to, ecn, datagram))
     }
 
-    /// Passes on all datagrams that have arrived: source, true if marked (CE), bytes.
+    /// Passes on all datagrams that have arrived: source, ECN field, bytes.
     pub fn receive(
         &mut self,
         now: impl Fn() -> Time,
-        mut handle: impl FnMut(&mut Self, SocketAddr, bool, &[u8]) -> io::Result<()>,
+        mut handle: impl FnMut(&mut Self, SocketAddr, Ecn, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut buffers = std::mem::take(&mut self.buffers);
         let result = self.receive_into(&mut buffers, now, &mut handle);
@@ -196,7 +196,7 @@ impl Port {
         &mut self,
         buffers: &mut [Vec<u8>; BATCH_SIZE],
         now: impl Fn() -> Time,
-        handle: &mut impl FnMut(&mut Self, SocketAddr, bool, &[u8]) -> io::Result<()>,
+        handle: &mut impl FnMut(&mut Self, SocketAddr, Ecn, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let count = {
@@ -225,7 +225,7 @@ impl Port {
                 if self.capture.is_some() {
                     self.keep(now(), from, self.local, ecn, datagram)?;
                 }
-                handle(self, from, ecn == Ecn::Marked, datagram)?;
+                handle(self, from, ecn, datagram)?;
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::workload::event_loop::Waiting;
 use crate::workload::plan::{FlowPlan, Plan, Refused, Session};
 use crate::workload::report::{Ending, ReceivedDatagrams, ReceivedFlow};
 use crate::workload::settings::{overflowed, socket_refused};
+use ackclock_core::packet::Ecn;
 use ackclock_spec::streams::Streams;
 use ackclock_spec::units::{BitRate, Time};
 use ackclock_transport::driver::Port;
@@ -99,9 +100,9 @@ impl SessionSink {
             (&mut self.receiver, &mut self.payload, &mut self.counting);
         self.port.receive(
             || waiting.now(),
-            |port, _from, marked, datagram| {
+            |port, _from, ecn, datagram| {
                 let now = waiting.now();
-                receiver.handle_datagram(now, datagram, marked, payload);
+                receiver.handle_datagram(now, datagram, ecn == Ecn::Marked, payload);
                 if !payload.is_empty() {
                     counting.add(now, payload.len() as u64);
                     payload.clear();

@@ -2,7 +2,7 @@
 
 use super::Flow;
 use crate::workload::SampleSink;
-use crate::workload::readings::{RateReading, Readings};
+use crate::workload::readings::{EventReading, RateReading, Readings};
 use crate::workload::tcp_info::TcpInfo;
 use ackclock_spec::units::{Span, Time};
 use std::io;
@@ -36,6 +36,11 @@ impl<'a> Samples<'a> {
     pub(super) fn push_rate(&mut self, now: Time, reading: RateReading) -> io::Result<()> {
         self.begin(now);
         self.block.rates.push(reading);
+        self.flush_if_due(now)
+    }
+    pub(super) fn push_event(&mut self, now: Time, event: EventReading) -> io::Result<()> {
+        self.begin(now);
+        self.block.events.push(event);
         self.flush_if_due(now)
     }
     fn begin(&mut self, now: Time) {

@@ -149,7 +149,7 @@ impl SessionSource {
         if let Some(port) = &mut self.port {
             port.receive(
                 || now,
-                |port, from, _marked, datagram| {
+                |port, from, _ecn, datagram| {
                     sender.handle_datagram(now, from, datagram, answer);
                     if answer.is_empty() {
                         Ok(())
