@@ -56,6 +56,9 @@ pub enum WindowValidation {
     /// It was full in the last round trip; in slow start, more than half of it was in flight
     /// (Linux, `tcp_is_cwnd_limited`).
     Full,
+    /// It grows to twice the most data in flight since its last reduction in slow start, otherwise
+    /// to a segment above that (draft-ietf-ccwg-ratelimited-increase-10 section 3).
+    RateLimitedIncrease,
 }
 
 /// Base of a multiplicative decrease.

@@ -57,10 +57,11 @@ impl Connection {
         };
         let limited = self.meter.round.limit();
         let asks_for_socket = self.control.needs().socket;
+        let credit = self.credit(advance, effect, limited);
         let signal = Ack {
             newly_acked: Bytes(acked),
             newly_delivered: Bytes(effect.newly_delivered),
-            credit: Bytes(self.credit(advance, effect, limited)),
+            credit: Bytes(credit),
             delivered: Bytes(self.meter.delivered),
             rtt: effect.rtt,
             newest_rtt: effect.newest_rtt,
@@ -100,8 +101,12 @@ impl Connection {
 
     /// Returns the bytes of this ACK that count for the growth of the congestion window.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn credit(&self, advance: &Advance, effect: &AckEffect, limited: SendLimit) -> u64 {
-        if !effect.opens || !self.window_was_used(limited) {
+    fn credit(&mut self, advance: &Advance, effect: &AckEffect, limited: SendLimit) -> u64 {
+        if !effect.opens {
+            return 0;
+        }
+        let most = self.most_credit(effect, limited);
+        if most == 0 {
             return 0;
         }
         // After a timeout, data that was SACKED before does not count again. Without SACK all data
@@ -113,20 +118,21 @@ impl Connection {
         } else {
             advance.acked
         };
-        match self.parameters.growth.byte_counting {
+        let counted = match self.parameters.growth.byte_counting {
             ByteCounting::PerAck => advance.acked.min(self.mss),
             ByteCounting::AbcL2 if loss => news.min(self.mss),
             ByteCounting::AbcL2 => news.min(2 * self.mss),
             ByteCounting::All => news,
             ByteCounting::Delivered => effect.newly_delivered + effect.repeated,
-        }
+        };
+        counted.min(most)
     }
 
-    /// True if the congestion window was used, so that it may grow.
+    /// Returns the most bytes that may count, by how the congestion window was used.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn window_was_used(&self, limited: SendLimit) -> bool {
+    fn most_credit(&mut self, effect: &AckEffect, limited: SendLimit) -> u64 {
         let Bytes(cwnd) = self.control.cwnd();
-        match self.parameters.growth.window_validation {
+        let was_used = match self.parameters.growth.window_validation {
             WindowValidation::Off => true,
             WindowValidation::HalfUsed => {
                 limited == SendLimit::CongestionWindow
@@ -136,6 +142,29 @@ impl Connection {
                 let usage = &self.meter.usage;
                 usage.limited || (cwnd < 2 * usage.most && self.in_slow_start())
             }
+            WindowValidation::RateLimitedIncrease => {
+                return self.room_above_flight(effect, limited);
+            }
+        };
+        if was_used { u64::MAX } else { 0 }
+    }
+
+    /// Returns the bytes by which the window may grow above the most data in flight since its last
+    /// reduction (draft-ietf-ccwg-ratelimited-increase-10 section 3). A window that is full counts
+    /// as in flight, though a burst may not fit into the rest of it.
+    #[inline(never)] // only with that validation
+    fn room_above_flight(&mut self, effect: &AckEffect, limited: SendLimit) -> u64 {
+        let Bytes(cwnd) = self.control.cwnd();
+        let before = self.in_flight().0 + effect.newly_delivered + effect.newly_lost;
+        let flight = match limited {
+            SendLimit::CongestionWindow => before.max(cwnd),
+            _ => before,
+        };
+        let most = self.meter.usage.raise(cwnd, flight);
+        match self.in_slow_start() {
+            true => most.saturating_mul(2).saturating_sub(cwnd),
+            false if cwnd < most + self.mss => u64::MAX,
+            false => 0,
         }
     }
 

@@ -61,27 +61,42 @@ impl Round {
     }
 }
 
-/// Data in flight in the last window, for the rule of Linux on its growth (`tcp_cwnd_validate`).
+/// Use of the window, for a rule on its growth: that of the last window for Linux
+/// (`tcp_cwnd_validate`), that since the last reduction for rate-limited increase.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     /// True if the window was full.
     pub limited: bool,
-    /// Most bytes in flight if it was not.
+    /// Most bytes in flight; for Linux if the window was not full.
     pub most: u64,
-    /// First segment not sent when this was recorded.
-    until: u64,
+    /// When this was recorded: the first segment not sent for Linux, the window in bytes for
+    /// rate-limited increase.
+    recorded: u64,
 }
 
 impl Usage {
+    /// Takes the data in flight before an ACK that may open the window, and returns the most since
+    /// the last reduction (maxFS of draft-ietf-ccwg-ratelimited-increase-10 section 3). The flight
+    /// at the reduction itself does not count, nor any in recovery. At first, the window counts.
+    pub fn raise(&mut self, window: u64, flight: u64) -> u64 {
+        self.most = match self.recorded {
+            0 => window.max(flight),
+            recorded if window < recorded => flight,
+            _ => self.most.max(flight),
+        };
+        self.recorded = window;
+        self.most
+    }
+
     /// Records how the window is used after something was sent (`tcp_cwnd_validate` of Linux).
     #[inline(always)] // runs for every packet, where a call costs more than the work
     pub fn note(&mut self, limited: bool, scoreboard: &Scoreboard) {
         let flight = scoreboard.flight();
-        if limited || scoreboard.first() >= self.until || (!self.limited && flight > self.most) {
+        if limited || scoreboard.first() >= self.recorded || (!self.limited && flight > self.most) {
             *self = Usage {
                 limited,
                 most: flight,
-                until: scoreboard.next(),
+                recorded: scoreboard.next(),
             };
         }
     }

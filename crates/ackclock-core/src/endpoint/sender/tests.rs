@@ -6,6 +6,7 @@ mod linux;
 mod marks;
 mod pacing;
 mod properties;
+mod rate_limited;
 mod rate_samples;
 mod recovery;
 mod round_trip;

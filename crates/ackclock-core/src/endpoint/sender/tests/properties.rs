@@ -32,6 +32,7 @@ prop_compose! {
             Just(WindowValidation::Off),
             Just(WindowValidation::HalfUsed),
             Just(WindowValidation::Full),
+            Just(WindowValidation::RateLimitedIncrease),
         ],
         flags in any::<[bool; 8]>(),
         rtt_sampling in select(&RTT_SAMPLINGS),
