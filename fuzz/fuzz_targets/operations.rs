@@ -10,19 +10,20 @@ use ackclock_core::endpoint::parameters::{
 use ackclock_core::endpoint::receiver::Receiver;
 use ackclock_core::endpoint::sender::Sender;
 use ackclock_core::endpoint::{Acknowledgement, Segment, TcpParameters};
-use ackclock_core::packet::{Ecn, EcnCounters, SackBlocks};
+use ackclock_core::packet::{AckOptions, Ecn, SackBlocks};
 use ackclock_spec::registry::{Kind, StreamScope, choose};
 use ackclock_spec::files::NoFiles;
+use ackclock_spec::quantity::OptionalWindow;
 use ackclock_spec::streams::Streams;
 use ackclock_core::traffic::Write;
-use ackclock_spec::units::{Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The fields of an ACK beside its header.
-type Options = (Option<SackBlocks>, Option<EcnCounters>);
+type Options = (Option<SackBlocks>, Option<AckOptions>);
 
 /// Most segments that one call may send; a sender that sends more does not stop.
 const BURST: usize = 100_000;
@@ -38,7 +39,7 @@ struct Connection {
     sender: Sender,
     receiver: Receiver,
     forward: VecDeque<(Segment, bool)>,
-    /// The driver keeps the SACK blocks of an ACK while it is in flight.
+    /// The driver keeps the blocks and options of an ACK while it is in flight.
     back: VecDeque<(Acknowledgement<'static>, Options)>,
     mss: u64,
     written: u64,
@@ -93,7 +94,7 @@ impl Connection {
             self.forward.push_back((segment, false));
         }
         while let Some(ack) = self.receiver.poll_transmit(self.now) {
-            let options = (ack.sacks.copied(), ack.counters.copied());
+            let options = (ack.sacks.copied(), ack.options.copied());
             self.back.push_back((ack.without_options(), options));
         }
         assert!(self.sender.cwnd().0 >= self.mss, "less than one segment");
@@ -107,11 +108,11 @@ impl Connection {
         self.transmit();
     }
 
-    fn acknowledge(&mut self, (ack, (sacks, counters)): (Acknowledgement<'static>, Options)) {
-        let (sacks, counters) = (sacks.as_ref(), counters.as_ref());
+    fn acknowledge(&mut self, (ack, (sacks, options)): (Acknowledgement<'static>, Options)) {
+        let (sacks, options) = (sacks.as_ref(), options.as_ref());
         let ack = Acknowledgement {
             sacks,
-            counters,
+            options,
             ..ack
         };
         self.sender.handle_acknowledgement(self.now, &ack);
@@ -264,6 +265,10 @@ fn parameters(choice: [u8; 4]) -> TcpParameters {
     parameters.connection.handshake ^= choice[1] & 32 != 0;
     parameters.ecn.enabled = choice[1] & 64 != 0;
     parameters.sending.send_jitter = Span::from_millis(u64::from(choice[1] >> 7));
+    if choice[3] & 3 == 3 {
+        parameters.receiver.receive_window = OptionalWindow::Segments(4);
+        parameters.receiver.read_rate = Some(BitRate::from_bit_per_s(100_000));
+    }
     parameters
 }
 

@@ -136,9 +136,10 @@ TCP = st.fixed_dictionaries(
         "send_jitter": SPANS,
         "pacing": st.sampled_from(["control", "always"]),
         "receive_window": st.sampled_from(["unlimited", "9000 bytes", "30 packets"]),
+        "read_rate": st.sampled_from([None, None, "0 bit/s", "200 kbit/s", "1.3 Mbit/s"]),
         "initial_window": st.sampled_from(["1 packet", "10 packets", "100 packets"]),
     }
-).map(lambda parameters: tcp(**parameters) | {"receive_window": _fitting(parameters)})
+).map(lambda parameters: tcp(**parameters) | _receiver(parameters))
 ROUTES = st.sampled_from(
     [(["a"], ["b"]), (["a", "b"], ["b"]), (["b", "a", "b"], ["a"]), (["a", "a"], ["a"])]
 )
@@ -187,8 +188,12 @@ def _known_on_arrival(hop: Tree) -> Tree:
     return hop["queue"] | {"limit": "7 packets"} if is_time else hop["queue"]
 
 
-def _fitting(parameters: Tree) -> str:
-    return "unlimited" if parameters["mss"] == "9000 bytes" else parameters["receive_window"]
+def _receiver(parameters: Tree) -> Tree:
+    """Returns a window in which a segment fits, and a rate only for one that is finite."""
+    fits = parameters["mss"] != "9000 bytes"
+    window = parameters["receive_window"] if fits else "unlimited"
+    rate = None if window == "unlimited" else parameters["read_rate"]
+    return {"receive_window": window, "read_rate": rate}
 
 
 @pytest.mark.slow

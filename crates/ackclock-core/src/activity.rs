@@ -9,7 +9,7 @@ pub struct Activity {
     pub start: Time,
     /// Time at which the flow stops sending; [`Time::NEVER`] if nothing stops it.
     pub stop: Time,
-    /// Arrival of the last byte, for a finite transfer.
+    /// Time at which the application has the last byte, for a finite transfer.
     pub completed: Option<Time>,
 }
 
@@ -22,6 +22,15 @@ impl Activity {
     /// Returns the last moment at which the flow could send, as far as is known.
     pub fn last(&self) -> Time {
         self.stop.min(self.completed.unwrap_or(Time::NEVER))
+    }
+
+    /// Returns it without a completion that lies beyond `end`: a slow reader completes a transfer
+    /// after the last byte has arrived.
+    pub fn known_at(self, end: Time) -> Self {
+        Activity {
+            completed: self.completed.filter(|at| *at <= end),
+            ..self
+        }
     }
 
     /// Returns when the flow ended, if it ended by `end`.
@@ -90,6 +99,8 @@ mod tests {
         assert_eq!(COMPLETED.ended(at(30)), Some(at(8)));
         assert_eq!(STOPPED.completion_time(), None);
         assert_eq!(COMPLETED.completion_time(), Some(Span::from_millis(5000)));
+        assert_eq!(COMPLETED.known_at(at(8)), COMPLETED);
+        assert_eq!(COMPLETED.known_at(at(7)), STOPPED, "read after the end");
     }
 
     #[test]

@@ -6,12 +6,14 @@
 
 use ackclock_spec::units::{Bytes, Time};
 
+mod ack_options;
 mod dscp;
 mod ecn;
 mod lists;
 mod pool;
 mod sack;
 
+pub use ack_options::AckOptions;
 pub use dscp::Dscp;
 pub use ecn::{Ecn, EcnCounters};
 pub use lists::{Backlog, Fifo, FifoList, TimedFifo, Timeline};
@@ -50,6 +52,8 @@ pub enum PacketKind {
     Datagram = 4,
     /// A receiver's feedback to the sender of datagrams under rate control.
     Feedback = 5,
+    /// A TCP segment without data that asks for the receive window.
+    WindowProbe = 6,
 }
 
 /// One packet: the fields that queues and links need and that the simulated endpoints exchange.
@@ -114,7 +118,8 @@ impl Packet {
             2 => PacketKind::Syn,
             3 => PacketKind::SynAck,
             4 => PacketKind::Datagram,
-            _ => PacketKind::Feedback,
+            5 => PacketKind::Feedback,
+            _ => PacketKind::WindowProbe,
         }
     }
     /// True if it travels from the sender of data to the receiver.
@@ -260,10 +265,17 @@ mod tests {
 
     #[test]
     fn the_kinds_that_answer_travel_back() {
-        for kind in [PacketKind::Data, PacketKind::Syn, PacketKind::Datagram] {
+        for kind in [
+            PacketKind::Data,
+            PacketKind::Syn,
+            PacketKind::Datagram,
+            PacketKind::WindowProbe,
+        ] {
+            assert_eq!(Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).kind(), kind);
             assert!(Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).is_forward());
         }
-        for kind in [PacketKind::Ack, PacketKind::SynAck] {
+        for kind in [PacketKind::Ack, PacketKind::SynAck, PacketKind::Feedback] {
+            assert_eq!(Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).kind(), kind);
             assert!(!Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).is_forward());
         }
     }

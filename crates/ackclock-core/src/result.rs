@@ -610,7 +610,7 @@ rows! {
 }
 
 rows! {
-    /// One reaction of a sender to congestion.
+    /// One reaction of a sender to congestion or to a closed receive window.
     EventRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -632,6 +632,35 @@ rows! {
         ssthresh_after_bytes: f64,
         /// Payload in flight.
         in_flight_bytes: f64,
+    }
+}
+
+rows! {
+    /// Flow control of one flow of one replicate. Times and counts are over the whole run.
+    FlowControlRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// Time in which the receive window kept data from leaving that the congestion window
+        /// allowed.
+        receive_window_limited_s: f64,
+        /// Time in which the receive window had no room, nothing was in flight, and data waited.
+        window_closed_s: f64,
+        /// Number of such times.
+        window_closings: i64,
+        /// Probes that the sender sent to ask for a closed window.
+        window_probes: i64,
+        /// ACKs that advertised a window of zero after another.
+        zero_windows: i64,
+        /// ACKs that only the reading application caused.
+        window_updates: i64,
+        /// Most payload that waited for the application.
+        most_unread_bytes: i64,
     }
 }
 
@@ -754,8 +783,14 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "events",
-        "One reaction of a sender to congestion.",
+        "One reaction of a sender to congestion or to a closed receive window.",
         EventRow::COLUMNS,
+    ),
+    (
+        "flow_control",
+        "Flow control of one flow of one replicate; flows with `read_rate` only. Simulations only; \
+        `tcp_info` and `counters` have the same of emulations.",
+        FlowControlRow::COLUMNS,
     ),
     (
         "control_states",

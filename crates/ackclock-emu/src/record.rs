@@ -76,6 +76,7 @@ fn from_traits(traits: u8) -> Option<(PacketKind, Ecn)> {
         3 => PacketKind::SynAck,
         4 => PacketKind::Datagram,
         5 => PacketKind::Feedback,
+        6 => PacketKind::WindowProbe,
         _ => return None,
     };
     let ecn = match traits >> 4 {

@@ -284,7 +284,7 @@ impl Duel {
             echo,
             sacks: sacks.as_ref(),
             ace: 0,
-            counters: None,
+            options: None,
         };
         self.sender.handle_acknowledgement(now, &acknowledgement);
     }

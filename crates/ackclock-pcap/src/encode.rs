@@ -122,11 +122,7 @@ impl PacketEncoder {
         };
         match &self.transport {
             Transport::Tcp(connection) if packet.kind() != PacketKind::Datagram => {
-                let sacks = match content {
-                    Content::Sacks(blocks) => blocks,
-                    _ => &[],
-                };
-                let (mut tcp, payload) = connection.header(packet, sacks, label);
+                let (mut tcp, payload) = connection.header(packet, content, label);
                 (tcp.source_port, tcp.destination_port) = (from.port(), to.port());
                 ip.protocol = IpNumber::TCP;
                 ip.total_len = IP_LENGTH + tcp.header_len_u16() + payload;
@@ -259,7 +255,12 @@ impl Connection {
     }
 
     /// Returns the TCP header without ports and checksum, and the length of the payload in bytes.
-    fn header(&self, packet: &Packet, sacks: &[SackBlock], label: Label) -> (TcpHeader, u16) {
+    fn header(&self, packet: &Packet, content: Content<'_>, label: Label) -> (TcpHeader, u16) {
+        let (sacks, advertised) = match content {
+            Content::Sacks(blocks) => (blocks, None),
+            Content::Window(window, blocks) => (blocks, Some(window)),
+            _ => (&[][..], None),
+        };
         let kind = packet.kind();
         let (is_syn, is_forward) = (
             matches!(kind, PacketKind::Syn | PacketKind::SynAck),
@@ -278,6 +279,7 @@ impl Connection {
             sequence_number: match kind {
                 PacketKind::Syn | PacketKind::SynAck => 0,
                 PacketKind::Data => self.wire_sequence(packet.sequence),
+                PacketKind::WindowProbe => self.wire_sequence(packet.sequence).wrapping_sub(1),
                 _ => 1, // the receiver sends no data
             },
             acknowledgment_number: match kind {
@@ -291,7 +293,7 @@ impl Connection {
             ns: ace & 0b100 != 0, // AE of RFC 9768
             cwr: ace & 0b010 != 0,
             ece: ace & 0b001 != 0,
-            window_size: self.window_field(is_syn, is_forward),
+            window_size: self.window_field(is_syn, is_forward, advertised),
             options: options.finish(),
             ..TcpHeader::default()
         };
@@ -316,13 +318,14 @@ impl Connection {
         }
     }
 
-    fn window_field(&self, is_syn: bool, is_forward: bool) -> u16 {
+    fn window_field(&self, is_syn: bool, is_forward: bool, advertised: Option<Bytes>) -> u16 {
         if is_forward {
             return u16::MAX; // the sender receives no data
         }
         // RFC 7323 section 2.2: the window of a SYN is never scaled.
         let shift = if is_syn { 0 } else { self.window_shift };
-        (self.window >> shift).min(u16::MAX.into()) as u16
+        let window = advertised.map_or(self.window, |Bytes(bytes)| bytes.min(self.window));
+        (window >> shift).min(u16::MAX.into()) as u16
     }
 
     fn options(&self, packet: &Packet, sacks: &[SackBlock], label: Label) -> Options {

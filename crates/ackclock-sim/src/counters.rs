@@ -1,33 +1,39 @@
-//! Counters of loss recovery over all TCP senders of a run, as a kernel keeps them for a host.
+//! Counters of loss recovery and flow control over all TCP flows of a run, as a kernel keeps them
+//! for a host.
 
-use crate::flow::Flow;
-use ackclock_core::endpoint::Sender;
+use crate::flow::{Flow, Protocol};
+use ackclock_core::endpoint::{Receiver, Sender};
 use ackclock_core::result::{CounterRow, Table};
+use ackclock_spec::units::Time;
 
-/// Counters by name, as `nstat` has them. One that the engine does not keep has no row.
-type Counts = [(&'static str, u64); 15];
+const SENDERS: &str = "senders";
+const RECEIVERS: &str = "receivers";
+
+/// A counter: its host, its name as `nstat` has it, its value. One that the engine does not keep
+/// has no row.
+type Count = (&'static str, &'static str, u64);
 
 /// The counters of a run and their values at the end of the warm-up.
 #[derive(Debug, Default)]
 pub struct Counters {
-    warm: Option<Counts>,
+    warm: Option<Vec<Count>>,
 }
 
 impl Counters {
     /// Notes the values at the end of the warm-up.
     pub fn note_warm(&mut self, flows: &[Flow]) {
-        self.warm = total(flows);
+        self.warm = Some(totals(flows));
     }
 
     /// Returns the table `counters`; it has no rows without TCP.
     pub fn finish(&self, (point, replicate): (i64, i64), flows: &[Flow]) -> Table {
         let mut table = CounterRow::table();
-        for (number, (name, value)) in total(flows).into_iter().flatten().enumerate() {
-            let warm = self.warm.map_or(value, |warm| warm[number].1);
+        for (number, (host, name, value)) in totals(flows).into_iter().enumerate() {
+            let warm = self.warm.as_ref().map_or(value, |warm| warm[number].2);
             CounterRow {
                 point,
                 replicate,
-                host: "senders",
+                host,
                 name,
                 value: value.cast_signed(),
                 measured_value: (value - warm).cast_signed(),
@@ -38,18 +44,47 @@ impl Counters {
     }
 }
 
-/// Returns the sums over all TCP senders; `None` if there are none.
-fn total(flows: &[Flow]) -> Option<Counts> {
-    let senders = flows.iter().filter_map(Flow::sender).map(counts);
-    senders.reduce(|mut sums, one| {
-        for (sum, (_, value)) in sums.iter_mut().zip(one) {
-            sum.1 += value;
-        }
-        sums
-    })
+/// Returns the sums over all TCP flows. Counters of flow control are kept only if a receiver reads
+/// slowly.
+fn totals(flows: &[Flow]) -> Vec<Count> {
+    let tcp = || {
+        flows.iter().filter_map(|flow| match &flow.protocol {
+            Protocol::Tcp {
+                sender, receiver, ..
+            } => Some((&**sender, receiver)),
+            Protocol::Other(_) => None,
+        })
+    };
+    let mut totals = sum(tcp().map(|(sender, _)| recovery(sender)));
+    totals.extend(sum(
+        tcp().filter_map(|(sender, receiver)| flow_control(sender, receiver))
+    ));
+    totals
 }
 
-fn counts(sender: &Sender) -> Counts {
+/// Returns the sums of counters that stand in the same order; none if there are none.
+fn sum<const N: usize>(all: impl Iterator<Item = [Count; N]>) -> Vec<Count> {
+    let sums = all.reduce(|mut sums, more| {
+        for (sum, (.., value)) in sums.iter_mut().zip(more) {
+            sum.2 += value;
+        }
+        sums
+    });
+    sums.into_iter().flatten().collect()
+}
+
+fn flow_control(sender: &Sender, receiver: &Receiver) -> Option<[Count; 3]> {
+    // Counts do not depend on the time until which they are asked for.
+    let sent = sender.flow_control_counts(Time::ZERO)?;
+    let advertised = receiver.advertised_counts()?;
+    Some([
+        (SENDERS, "TCPWinProbe", sent.probes),
+        (RECEIVERS, "TCPToZeroWindowAdv", advertised.to_zero),
+        (RECEIVERS, "TCPFromZeroWindowAdv", advertised.from_zero),
+    ])
+}
+
+fn recovery(sender: &Sender) -> [Count; 15] {
     let (sent, by_time) = (sender.statistics(), sender.recovery_counts());
     let syns = u64::from(sender.retransmitted_syns());
     let with_sack = u64::from(sender.parameters().recovery.algorithm.uses_sack());
@@ -73,4 +108,5 @@ fn counts(sender: &Sender) -> Counts {
         ("TCPSACKReorder", by_time.sack_reorderings),
         ("TCPTSReorder", by_time.timestamp_reorderings),
     ]
+    .map(|(name, value)| (SENDERS, name, value))
 }

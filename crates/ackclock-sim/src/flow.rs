@@ -5,7 +5,7 @@ use crate::prefetch::prefetch;
 use ackclock_core::activity::Activity;
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SegmentKind, Sender};
 use ackclock_core::packet::{
-    Ecn, EcnCounters, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
+    AckOptions, Ecn, FlowId, Options, Packet, PacketId, PacketKind, PacketPool, SackBlocks,
 };
 use ackclock_core::traffic::Traffic;
 use ackclock_spec::units::{Bytes, Time};
@@ -248,10 +248,10 @@ impl Flow {
             Protocol::Tcp {
                 receiver, header, ..
             } => {
-                let kind = if packet.kind() == PacketKind::Syn {
-                    SegmentKind::Syn
-                } else {
-                    SegmentKind::Data
+                let kind = match packet.kind() {
+                    PacketKind::Syn => SegmentKind::Syn,
+                    PacketKind::WindowProbe => SegmentKind::WindowProbe,
+                    _ => SegmentKind::Data,
                 };
                 let segment = Segment {
                     kind,
@@ -271,9 +271,18 @@ impl Flow {
             }
         };
         if delivered >= self.total && self.activity.completed.is_none() {
-            self.activity.completed = Some(now);
+            self.complete(now);
         }
         answers_apart
+    }
+
+    /// Notes that the last byte has arrived. The transfer ends when the application has read it.
+    #[cold]
+    fn complete(&mut self, now: Time) {
+        self.activity.completed = Some(match &self.protocol {
+            Protocol::Tcp { receiver, .. } => receiver.read_at(now),
+            Protocol::Other(_) => now,
+        });
     }
 
     /// Returns the receiver's next ACK, for the first hop of the return route. It reuses the slot
@@ -305,8 +314,8 @@ impl Flow {
             packet.set_ecn(ecn);
         }
         let id = packets.answer(arrived, packet);
-        if let Some(counters) = ack.counters {
-            set_counters(packets, id, counters, ack.sacks);
+        if let Some(options) = ack.options {
+            set_options(packets, id, options, ack.sacks);
         } else if let Some(blocks) = ack.sacks {
             packets.set_options(id, Options::Sack(*blocks));
         }
@@ -321,7 +330,7 @@ impl Flow {
             Protocol::Other(other) => return other.sender.handle_packet(now, id, packets),
         };
         let packet = &packets[id];
-        let (sacks, counters) = packets.ack_options(id);
+        let (sacks, options) = packets.ack_options(id);
         let kind = match packet.kind() {
             PacketKind::SynAck => AcknowledgementKind::SynAck,
             _ => AcknowledgementKind::Ack,
@@ -334,7 +343,7 @@ impl Flow {
                 echo: packet.stamp,
                 sacks,
                 ace: packet.ace(),
-                counters,
+                options,
             },
         );
     }
@@ -356,11 +365,11 @@ impl Flow {
         }
     }
 
-    /// Returns the payload handed to the application.
+    /// Returns the payload that the application has read.
     #[inline]
-    pub fn delivered(&self) -> Bytes {
+    pub fn delivered(&self, now: Time) -> Bytes {
         match &self.protocol {
-            Protocol::Tcp { receiver, .. } => receiver.statistics().delivered,
+            Protocol::Tcp { receiver, .. } => receiver.read(now),
             Protocol::Other(other) => other.receiver.endpoint.delivered(),
         }
     }
@@ -371,7 +380,7 @@ impl Flow {
     }
 
     /// Returns the counts up to now.
-    pub fn counts(&self) -> FlowCounts {
+    pub fn counts(&self, now: Time) -> FlowCounts {
         let (rtt_samples, rtt_sum_s) = match &self.protocol {
             Protocol::Tcp { sender, .. } => (
                 sender.statistics().rtt_samples,
@@ -383,7 +392,7 @@ impl Flow {
             }
         };
         FlowCounts {
-            delivered: self.delivered(),
+            delivered: self.delivered(now),
             received_on_wire: self.received_on_wire,
             rtt_samples,
             rtt_sum_s,
@@ -391,17 +400,17 @@ impl Flow {
     }
 }
 
-/// Puts byte counters of accurate ECN into an ACK, beside its SACK blocks.
-#[cold] // few receivers send them
+/// Puts what few ACKs carry into one, beside its SACK blocks.
+#[cold]
 #[inline(never)]
-fn set_counters(
+fn set_options(
     packets: &mut PacketPool,
     id: PacketId,
-    counters: &EcnCounters,
+    options: &AckOptions,
     sacks: Option<&SackBlocks>,
 ) {
     let blocks = sacks.copied().unwrap_or_default();
-    packets.set_options(id, Options::Counters(*counters, blocks));
+    packets.set_options(id, Options::Ack(*options, blocks));
 }
 
 #[inline(always)]
@@ -409,6 +418,7 @@ fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: (Ecn, Ecn)) ->
     let kind = match segment.kind {
         SegmentKind::Syn => PacketKind::Syn,
         SegmentKind::Data => PacketKind::Data,
+        SegmentKind::WindowProbe => PacketKind::WindowProbe,
     };
     let size = segment.length.0 as u16 + header;
     let mut packet = Packet::new(kind, flow, segment.sequence, size, segment.stamp);

@@ -54,6 +54,7 @@ fn kind_name(kind: PacketKind) -> &'static str {
         PacketKind::SynAck => "syn_ack",
         PacketKind::Datagram => "datagram",
         PacketKind::Feedback => "feedback",
+        PacketKind::WindowProbe => "window_probe",
     }
 }
 

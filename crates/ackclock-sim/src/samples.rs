@@ -12,7 +12,9 @@ use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::observe::FlowLosses;
 use ackclock_core::packet::FlowId;
 use ackclock_core::programs::push_calls;
-use ackclock_core::result::{ControlCallRow, ControlStateRow, EventRow, FlowRow, SampleRow, Table};
+use ackclock_core::result::{
+    ControlCallRow, ControlStateRow, EventRow, FlowControlRow, FlowRow, SampleRow, Table,
+};
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_core::transport::control_name;
 use ackclock_core::transport::endpoint::Progress;
@@ -125,7 +127,7 @@ impl Sampler {
         if !self.warm && now >= self.warmup {
             self.warm = true;
             for flow in &mut *run.flows {
-                flow.warm = flow.counts();
+                flow.warm = flow.counts(now);
             }
             self.counters.note_warm(run.flows);
             self.media.note_warm(run.media);
@@ -146,6 +148,7 @@ impl Sampler {
         if self.last != Some(end) {
             self.write_samples(end, &mut run);
         }
+        let flow_control = self.flow_control(end, run.flows);
         let mut flows = FlowRow::table();
         for id in &self.order {
             let number = id.0 as usize;
@@ -170,12 +173,46 @@ impl Sampler {
         let hops = self.hops.names().zip(run.hops.iter().map(|slot| &slot.hop));
         let classes = class_table((self.point, self.replicate), hops);
         tables.extend(classes.map(|classes| ("classes", classes)));
+        tables.extend(flow_control.map(|rows| ("flow_control", rows)));
         let states = self.control_states;
         tables.extend(states.map(|states| ("control_states", states)));
         let calls = self.control_calls;
         tables.extend(calls.map(|calls| ("control_calls", calls)));
         tables.extend(self.media.finish(run.media, run.flows, &self.groups));
         tables
+    }
+
+    /// Returns the table `flow_control`; `None` if no receiver reads slowly.
+    fn flow_control(&self, end: Time, flows: &[Flow]) -> Option<Table> {
+        let mut table = None;
+        for id in &self.order {
+            let flow = &flows[id.0 as usize];
+            let Protocol::Tcp {
+                sender, receiver, ..
+            } = &flow.protocol
+            else {
+                continue;
+            };
+            let counts = sender.flow_control_counts(end);
+            let Some((sent, advertised)) = counts.zip(receiver.advertised_counts()) else {
+                continue;
+            };
+            FlowControlRow {
+                point: self.point,
+                replicate: self.replicate,
+                flow: &self.groups[flow.group as usize].0,
+                instance: flow.instance.into(),
+                receive_window_limited_s: sent.limited.as_seconds(),
+                window_closed_s: sent.closed.as_seconds(),
+                window_closings: sent.closings.cast_signed(),
+                window_probes: sent.probes.cast_signed(),
+                zero_windows: advertised.to_zero.cast_signed(),
+                window_updates: advertised.updates.cast_signed(),
+                most_unread_bytes: advertised.most_unread.0.cast_signed(),
+            }
+            .push(table.get_or_insert_with(FlowControlRow::table));
+        }
+        table
     }
 
     fn write_samples(&mut self, now: Time, run: &mut Snapshot<'_>) {
@@ -224,7 +261,7 @@ impl Sampler {
             rtt_s: f64::NAN,
             smoothed_rtt_s: f64::NAN,
             rto_s: f64::NAN,
-            delivered_bytes: flow.delivered().0 as i64,
+            delivered_bytes: flow.delivered(now).0 as i64,
             sent_packets: 0,
             retransmitted_packets: f64::NAN,
             mode: "",
@@ -298,9 +335,9 @@ impl Sampler {
 
     fn flow_row(&self, flow: &Flow, end: Time, losses: FlowLosses) -> FlowRow<'_> {
         let (name, control) = &self.groups[flow.group as usize];
-        let activity = flow.activity;
+        let activity = flow.activity.known_at(end);
         let measured = activity.measured(self.warmup, end);
-        let (total, warm) = (flow.counts(), flow.warm);
+        let (total, warm) = (flow.counts(end), flow.warm);
         let rate = |now: Bytes, then: Bytes| bit_per_s(now.saturating_sub(then), measured);
         let mut row = FlowRow {
             point: self.point,

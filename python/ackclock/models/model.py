@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,17 @@ SMALLEST, LARGEST = 1e-100, 1e100
 def in_unit(value: float, unit: str) -> str:
     """Formats a value with its unit."""
     return f"{value:.6g} {unit}".rstrip()
+
+
+def _slow_reader(path: FlowPath) -> str:
+    """Returns why no model answers for a receiver whose window may close; empty if it cannot."""
+    rate = path.sender.read_bit_per_s
+    if rate == inf:
+        return ""
+    return (
+        f"the receiver's application reads {rate / 1e6:g} Mbit/s (read_rate), and the receive "
+        "window closes when its buffer is full"
+    )
 
 
 def _cannot_tell(_path: FlowPath) -> str:
@@ -501,7 +513,7 @@ class Model:
 
     def applies(self, path: FlowPath) -> Verdict:
         """Returns whether the model applies to a flow, and which assumptions the flow violates."""
-        why_not = path.loss.unknown or self.refusal(path)
+        why_not = path.loss.unknown or _slow_reader(path) or self.refusal(path)
         if path.instances is None:
             why_not = (
                 "its instances arrive over time, and the rate of each depends on how many are "

@@ -494,6 +494,8 @@ class Sender:
             a variance of zero).
         full_queue_timeout_s: The same while the bottleneck's queue is full; NaN for a capture.
         receive_window_segments: The receive window; infinite for none.
+        read_bit_per_s: Rate at which the receiver's application reads; infinite if it reads at
+            once.
         initial_threshold_segments: Initial slow-start threshold; infinite for none.
         codepoint: ECN codepoint of its packets: `ect0`, `ect1`, or empty without ECN.
         counts_marks: True if the feedback tells how many packets were marked.
@@ -510,6 +512,7 @@ class Sender:
     first_timeout_s: float = inf
     full_queue_timeout_s: float = nan
     receive_window_segments: float = inf
+    read_bit_per_s: float = inf
     initial_threshold_segments: float = inf
     codepoint: str = ""
     counts_marks: bool = False

@@ -59,10 +59,10 @@ impl Counting {
     }
 
     /// Returns ACE and the byte counters for an ACK.
-    pub fn report(&mut self) -> (u8, Option<&EcnCounters>) {
+    pub fn report(&mut self) -> (u8, Option<EcnCounters>) {
         self.pending = 0;
         let ace = (self.ce_packets & ACE_MASK) as u8;
-        (ace, self.option.then_some(&self.bytes))
+        (ace, self.option.then_some(self.bytes))
     }
 }
 
@@ -293,7 +293,7 @@ mod tests {
                 if n.is_multiple_of(12) {
                     let (ace, counters) = counting.report();
                     heard += decoder.decode(&Progress {
-                        counters: counters.copied(),
+                        counters,
                         ..ack(ace, 12)
                     });
                 }

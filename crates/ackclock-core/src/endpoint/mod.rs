@@ -7,8 +7,8 @@
 //! Sequence numbers count segments. Every segment of a connection carries exactly one MSS, except
 //! the last of a finite transfer, and a retransmission has the same boundaries as the original.
 
-use crate::packet::{EcnCounters, SackBlocks};
-use ackclock_spec::units::{Bytes, Time};
+use crate::packet::{AckOptions, SackBlocks};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 pub mod accurate_ecn;
 mod control_states;
@@ -31,9 +31,10 @@ pub use tcp_info::TcpInfo;
 /// A segment from the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// SYN or data.
+    /// SYN, data, or a question for the window.
     pub kind: SegmentKind,
-    /// Segment number; zero for the SYN.
+    /// Segment number; zero for the SYN. For a window probe the first unacknowledged segment, of
+    /// which the header has the byte before.
     pub sequence: u64,
     /// Payload.
     pub length: Bytes,
@@ -54,6 +55,9 @@ pub enum SegmentKind {
     Syn,
     /// Carries data.
     Data,
+    /// Carries nothing: it asks for the receive window (RFC 9293 section 3.8.6.1). As in Linux it
+    /// is an old segment, which the receiver answers with an ACK (`tcp_xmit_probe_skb`).
+    WindowProbe,
 }
 
 /// An acknowledgement from the receiver.
@@ -69,12 +73,12 @@ pub struct Acknowledgement<'a> {
     pub sacks: Option<&'a SackBlocks>,
     /// Flags AE, CWR and ECE as a number ([`Packet::ace`](crate::packet::Packet::ace)).
     pub ace: u8,
-    /// Byte counters of accurate ECN, if the receiver sends them.
-    pub counters: Option<&'a EcnCounters>,
+    /// Fields that few ACKs have: counters of accurate ECN, or a window.
+    pub options: Option<&'a AckOptions>,
 }
 
 impl Acknowledgement<'_> {
-    /// Returns it without SACK blocks and counters, which belong to the receiver.
+    /// Returns it without SACK blocks and options, which belong to the receiver.
     pub fn without_options(self) -> Acknowledgement<'static> {
         let Acknowledgement {
             kind,
@@ -89,7 +93,7 @@ impl Acknowledgement<'_> {
             echo,
             sacks: None,
             ace,
-            counters: None,
+            options: None,
         }
     }
 }
@@ -103,7 +107,7 @@ pub enum AcknowledgementKind {
     Ack,
 }
 
-/// One row of the `events` table: a reaction of the sender to congestion.
+/// One row of the `events` table: a reaction of the sender to congestion or to a closed window.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderEvent {
     /// Time of the reaction.
@@ -137,6 +141,12 @@ pub enum SenderEventKind {
     ProbeRecovery,
     /// A reduction proved unnecessary and was undone.
     Undo,
+    /// The receive window has no room, nothing is in flight, and data waits.
+    WindowClosed,
+    /// The sender asked for the receive window.
+    WindowProbe,
+    /// The receive window has room again.
+    WindowOpened,
     /// An implementation that others wrote reduced its congestion window. It does not say why.
     Reduction,
 }
@@ -152,6 +162,9 @@ impl SenderEventKind {
             SenderEventKind::IdleRestart => "idle_restart",
             SenderEventKind::ProbeRecovery => "probe_recovery",
             SenderEventKind::Undo => "undo",
+            SenderEventKind::WindowClosed => "window_closed",
+            SenderEventKind::WindowProbe => "window_probe",
+            SenderEventKind::WindowOpened => "window_opened",
             SenderEventKind::Reduction => "reduction",
         }
     }
@@ -210,10 +223,38 @@ pub struct RecoveryCounts {
     pub timestamp_reorderings: u64,
 }
 
+/// Counts of a sender whose receiver advertises how much it can take, since its creation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowControlCounts {
+    /// Window probes sent (TCPWinProbe).
+    pub probes: u64,
+    /// Times that the window had no room while nothing was in flight and data waited.
+    pub closings: u64,
+    /// Time for which that lasted.
+    pub closed: Span,
+    /// Time in which the window kept data from leaving that the congestion window allowed.
+    pub limited: Span,
+}
+
+/// Counts of a receiver whose application reads slowly, since its creation. In brackets: the
+/// counter of `nstat`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AdvertisedCounts {
+    /// ACKs that closed the window (TCPToZeroWindowAdv).
+    pub to_zero: u64,
+    /// ACKs that opened it again (TCPFromZeroWindowAdv).
+    pub from_zero: u64,
+    /// Window updates: ACKs that only the reader caused.
+    pub updates: u64,
+    /// Most bytes that waited for the application.
+    pub most_unread: Bytes,
+}
+
 /// Counts of one receiver since its creation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiverStatistics {
-    /// Payload delivered to the application: in order, each byte once.
+    /// Payload that has arrived in order, each byte once. It is the application's, which may not
+    /// have read it yet.
     pub delivered: Bytes,
     /// Data segments that had arrived before.
     pub duplicate_segments: u64,

@@ -5,20 +5,23 @@ use super::{Acknowledgement, AcknowledgementKind, ReceiverStatistics, Segment, S
 use crate::packet::Ecn;
 use ackclock_spec::units::{Bytes, Span, Time};
 
+mod advertised;
 mod beyond;
 mod marks;
+mod more;
 mod timing;
 mod window_growth;
 
 use beyond::{Arrival, Beyond};
-use marks::Marks;
+use more::More;
 use timing::Timing;
 use window_growth::WindowGrowth;
 
 /// The receiving end of one connection.
 ///
-/// The application reads at once, so the advertised window never closes. The sender knows its size
-/// from the [parameters](super::parameters::ReceiverParameters::receive_window).
+/// The application reads at once unless the parameters have a
+/// [rate](super::parameters::ReceiverParameters::read_rate). If it does, the advertised window
+/// never closes, and the sender knows its size from the parameters.
 #[derive(Debug)]
 pub struct Receiver {
     /// Next segment expected, RCV.NXT.
@@ -36,8 +39,8 @@ pub struct Receiver {
     quick: u32,
     delay: Span,
     timing: Option<Box<Timing>>,
-    /// Feedback of marks; none without ECN.
-    marks: Option<Box<Marks>>,
+    /// Feedback of marks and the advertised window; none for most receivers.
+    more: Option<Box<More>>,
     beyond: Beyond,
     statistics: ReceiverStatistics,
     sack: bool,
@@ -58,6 +61,8 @@ impl Owed {
     const EARLIER: Owed = Owed(0b100);
     /// The ACK of what waited beyond a hole before the last segment, which waits now.
     const HELD: Owed = Owed(0b1000);
+    /// A look at the advertised window, which may have to be updated.
+    const WINDOW: Owed = Owed(0b1_0000);
 
     const fn has(self, answer: Owed) -> bool {
         self.0 & answer.0 != 0
@@ -92,7 +97,7 @@ impl Receiver {
             quick: parameters.receiver.delayed_ack.quickack_segments.0,
             delay: parameters.receiver.delayed_ack.timeout,
             timing: Timing::new(parameters).map(Box::new),
-            marks: Marks::new(parameters).map(Box::new),
+            more: More::new(parameters).map(Box::new),
             beyond: Beyond::new(),
             statistics: ReceiverStatistics::default(),
             sack: parameters.recovery.algorithm.uses_sack(),
@@ -113,16 +118,15 @@ impl Receiver {
     ///   marked one and every second.
     #[inline(always)] // so that the driver's segment need not be in memory
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        if segment.kind == SegmentKind::Syn {
-            self.keep_stamp(segment);
-            self.handle_syn(now);
+        if segment.kind != SegmentKind::Data {
+            self.handle_without_data(now, segment.kind, segment.stamp);
             return;
         }
         self.statistics.received_segments += 1;
-        if self.marks.is_some() {
-            self.note_mark(ecn, segment.length, segment.window_reduced);
+        if self.more.is_some() {
+            self.note_segment(now, ecn, segment.length, segment.window_reduced);
         }
-        self.keep_stamp(segment);
+        self.keep_stamp(segment.stamp, segment.sequence);
         if segment.sequence != self.next || !self.beyond.is_empty() {
             self.handle_disorder(
                 now,
@@ -153,15 +157,19 @@ impl Receiver {
     /// Updates TS.Recent by RFC 7323 section 4.3 (2): only segments that begin at or before the
     /// last acknowledgement number sent count. A delayed ACK therefore echoes the first segment it
     /// covers, and an ACK of a filled hole echoes the segment that filled it.
-    fn keep_stamp(&mut self, segment: &Segment) {
-        let newer = self.recent_stamp.is_never() || segment.stamp >= self.recent_stamp;
-        if newer && segment.sequence <= self.last_sent {
-            self.recent_stamp = segment.stamp;
+    fn keep_stamp(&mut self, stamp: Time, sequence: u64) {
+        let newer = self.recent_stamp.is_never() || stamp >= self.recent_stamp;
+        if newer && sequence <= self.last_sent {
+            self.recent_stamp = stamp;
         }
     }
 
     #[cold]
-    fn handle_syn(&mut self, now: Time) {
+    fn handle_without_data(&mut self, now: Time, kind: SegmentKind, stamp: Time) {
+        if kind == SegmentKind::WindowProbe {
+            return self.handle_probe(now);
+        }
+        self.keep_stamp(stamp, 0);
         self.owed.add(Owed::SYN_ACK);
         if let Some(growth) = self.growth() {
             growth.begin(now);
@@ -261,6 +269,12 @@ impl Receiver {
         if self.deadline > now {
             return;
         }
+        if self.more.is_some() {
+            self.handle_window_timeout(now);
+            if self.deadline > now {
+                return;
+            }
+        }
         // What waits beyond a hole has a timer of high resolution.
         let tick = self
             .timing
@@ -287,19 +301,19 @@ impl Receiver {
     /// [owes two](Receiver::owes_two): two segments without a call in between share one ACK.
     // Inlined so that the driver builds its packet without an acknowledgement in memory.
     #[inline(always)]
-    pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement<'_>> {
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Acknowledgement<'_>> {
         if self.owed == Owed::NOTHING {
             return None;
         }
         if self.owed != Owed::ACK {
-            return self.poll_rare();
+            return self.poll_rare(now);
         }
-        Some(self.acknowledge())
+        Some(self.acknowledge(now))
     }
 
     /// Returns an answer that leaves before an ACK, or the ACK after it.
     #[inline(never)] // rare: kept out of the path of every packet
-    fn poll_rare(&mut self) -> Option<Acknowledgement<'_>> {
+    fn poll_rare(&mut self, now: Time) -> Option<Acknowledgement<'_>> {
         if self.owed.take(Owed::EARLIER) {
             return self.acknowledge_earlier();
         }
@@ -310,18 +324,21 @@ impl Receiver {
                 echo: self.recent_stamp,
                 sacks: None,
                 ace: 0, // the handshake's flags are the driver's
-                counters: None,
+                options: None,
             });
         }
         if self.owed.take(Owed::HELD) {
             return Some(self.acknowledge_held());
         }
-        self.owed.has(Owed::ACK).then(|| self.acknowledge())
+        if self.owed.take(Owed::WINDOW) && !self.owed.has(Owed::ACK) {
+            self.wait_for_reader(now);
+        }
+        self.owed.has(Owed::ACK).then(|| self.acknowledge(now))
     }
 
     /// Acknowledges all that has arrived.
     #[inline(always)] // runs for every second packet
-    fn acknowledge(&mut self) -> Acknowledgement<'_> {
+    fn acknowledge(&mut self, now: Time) -> Acknowledgement<'_> {
         self.owed = Owed::NOTHING;
         self.deadline = Time::NEVER;
         self.unacknowledged = 0;
@@ -335,9 +352,17 @@ impl Receiver {
             }
             self.beyond.report();
         }
-        let (ace, counters) = match &mut self.marks {
+        let (ace, options) = match &mut self.more {
             None => (0, None),
-            Some(marks) => marks.report(),
+            Some(more) => {
+                let delivered = self.statistics.delivered;
+                let report = more.report(now, delivered, &self.beyond);
+                self.deadline = report.update_at;
+                if report.ends_quick_acks {
+                    self.quick = 0;
+                }
+                (report.ace, report.options)
+            }
         };
         let reported = self.beyond.reported.as_deref();
         Acknowledgement {
@@ -346,7 +371,7 @@ impl Receiver {
             echo: self.recent_stamp,
             sacks: if holds_more { reported } else { None },
             ace,
-            counters,
+            options,
         }
     }
 
@@ -355,15 +380,15 @@ impl Receiver {
     fn acknowledge_held(&mut self) -> Acknowledgement<'_> {
         self.last_sent = self.next;
         self.statistics.acks += 1;
-        let report = self.marks.as_mut().map(|marks| marks.report());
-        let (ace, counters) = report.unwrap_or((0, None));
+        let report = self.more.as_mut().map(|more| more.report_earlier());
+        let (ace, options) = report.unwrap_or((0, None));
         Acknowledgement {
             kind: AcknowledgementKind::Ack,
             cumulative: self.next,
             echo: self.recent_stamp,
             sacks: self.beyond.reported.as_deref(),
             ace,
-            counters,
+            options,
         }
     }
 

@@ -22,10 +22,12 @@ mod bursts;
 mod connection;
 mod control;
 mod data;
+mod flow_control;
 mod follow;
 mod growth;
 mod marks;
 mod meter;
+mod more;
 mod recovery;
 #[cfg(test)]
 mod tests;
@@ -167,12 +169,15 @@ impl Sender {
             && ack.sacks.is_none()
             && ack.ace == 0
             && self.recovery.is_quiet(connection)
-            && !connection.marks.are_read()
+            && connection.more.is_none()
     }
 
     /// Processes an ACK that is not plain, or gives a delivery-rate sample.
     #[inline(never)] // the copies of the code for all ACKs but the usual ones
     fn process(&mut self, now: Time, ack: &Acknowledgement<'_>) {
+        if self.connection.more.is_some() {
+            self.connection.hear_window(now, ack);
+        }
         if self.connection.meter.rate.is_some() {
             self.check_application_limit();
             if self.is_plain(ack) {
@@ -189,6 +194,9 @@ impl Sender {
     fn process_late(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let sent = ack.cumulative <= self.connection.scoreboard.highest();
         self.connection.transmission.burst.held = false;
+        if self.connection.more.is_some() {
+            self.hear_window_late(now, ack);
+        }
         if self.state == State::Established && sent && ack.sacks.is_some() {
             self.recovery.on_late_ack(&mut self.connection, now, ack);
         }
@@ -251,6 +259,9 @@ impl Sender {
             self.check_application_limit();
         }
         let connection = &mut self.connection;
+        if connection.timer.purpose == Purpose::Window {
+            return connection.ask_for_window(now);
+        }
         if connection.timer.purpose != Purpose::Retransmission {
             return self.recovery.on_other_timer(connection, now);
         }

@@ -1,16 +1,16 @@
 //! The pool that stores all packets of a run.
 
-use super::{EcnCounters, FlowId, Packet, PacketId, PacketKind, SackBlock, SackBlocks};
+use super::{AckOptions, FlowId, Packet, PacketId, PacketKind, SackBlock, SackBlocks};
 use crate::rate_control::Feedback;
-use ackclock_spec::units::{Span, Time};
+use ackclock_spec::units::{Bytes, Span, Time};
 
 /// Data that few packets carry in addition to their header.
 #[derive(Clone, Copy, Debug)]
 pub enum Options {
     /// Segments that the receiver holds beyond the cumulative ACK; at least one block.
     Sack(SackBlocks),
-    /// The byte counters of accurate ECN, and SACK blocks, perhaps none.
-    Counters(EcnCounters, SackBlocks),
+    /// Fields that few ACKs have, and SACK blocks, perhaps none.
+    Ack(AckOptions, SackBlocks),
     /// Feedback of a receiver of datagrams.
     Feedback(Feedback),
     /// The sender's estimate of the round-trip time, for the receiver of a datagram.
@@ -27,6 +27,8 @@ pub enum Content<'a> {
     Nothing,
     /// SACK blocks of an ACK.
     Sacks(&'a [SackBlock]),
+    /// Window that an ACK advertises, and its SACK blocks, perhaps none.
+    Window(Bytes, &'a [SackBlock]),
     /// Bytes that an implementation made.
     Bytes(&'a [u8]),
 }
@@ -158,7 +160,7 @@ impl PacketPool {
     pub fn sack_blocks(&self, id: PacketId) -> Option<&SackBlocks> {
         match self.options(id) {
             Some(Options::Sack(blocks)) => Some(blocks),
-            Some(Options::Counters(_, blocks)) => (!blocks.is_empty()).then_some(blocks),
+            Some(Options::Ack(_, blocks)) => (!blocks.is_empty()).then_some(blocks),
             _ => None,
         }
     }
@@ -167,17 +169,27 @@ impl PacketPool {
     pub fn content(&self, id: PacketId) -> Content<'_> {
         match (self.options(id), self.sack_blocks(id)) {
             (Some(Options::Payload), _) => Content::Bytes(self.payload(id)),
+            (
+                Some(Options::Ack(
+                    AckOptions {
+                        window: Some(window),
+                        ..
+                    },
+                    blocks,
+                )),
+                _,
+            ) => Content::Window(*window, blocks.as_slice()),
             (_, Some(blocks)) => Content::Sacks(blocks.as_slice()),
             _ => Content::Nothing,
         }
     }
 
-    /// Returns the SACK blocks and the byte counters of accurate ECN; most ACKs have neither.
+    /// Returns the SACK blocks and the further options of an ACK; most ACKs have neither.
     #[inline]
-    pub fn ack_options(&self, id: PacketId) -> (Option<&SackBlocks>, Option<&EcnCounters>) {
+    pub fn ack_options(&self, id: PacketId) -> (Option<&SackBlocks>, Option<&AckOptions>) {
         match self.options(id) {
             None => (None, None),
-            Some(Options::Counters(counters, _)) => (self.sack_blocks(id), Some(counters)),
+            Some(Options::Ack(options, _)) => (self.sack_blocks(id), Some(options)),
             Some(_) => (self.sack_blocks(id), None),
         }
     }

@@ -125,6 +125,15 @@ pub const COUNTERS: &[(&str, &str)] = &[
         "TCPDSACKIgnoredDubious",
         "DSACKs ignored because they did not fit what was sent.",
     ),
+    ("TCPWinProbe", "Probes sent for a closed receive window."),
+    (
+        "TCPToZeroWindowAdv",
+        "Times a receiver advertised a window of zero after another.",
+    ),
+    (
+        "TCPFromZeroWindowAdv",
+        "Times a receiver advertised another window after one of zero.",
+    ),
     (
         "TCPHystartTrainDetect",
         "Slow starts that HyStart ended by a train of ACKs.",

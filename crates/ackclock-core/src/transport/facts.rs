@@ -72,6 +72,9 @@ pub struct WindowFacts {
     pub initial_threshold_segments: Stated<u64>,
     /// Most that the receiver permits to be in flight, in whole segments; none without a limit.
     pub receive_segments: Stated<u64>,
+    /// Rate at which the receiver's application reads, in bit/s, so that the window may close; none
+    /// if it reads at once.
+    pub read_bit_per_s: Stated<u64>,
     /// Segments that an ACK acknowledges for each segment that it counts for the growth of the
     /// window; b of the throughput equations.
     pub segments_per_growth: f64,

@@ -139,6 +139,10 @@ impl Element<TransportKind> for Tcp {
                 initial_segments: tcp.growth.initial_window.0,
                 initial_threshold_segments: segments(tcp.growth.initial_ssthresh),
                 receive_segments: segments(tcp.receiver.receive_window),
+                read_bit_per_s: match tcp.receiver.read_rate {
+                    Some(rate) => Stated::Some(rate.as_bit_per_s()),
+                    None => Stated::None,
+                },
                 segments_per_growth: segments_per_growth(tcp),
                 linux_arithmetic: tcp.growth.arithmetic == Arithmetic::Linux,
                 whole_threshold: tcp.growth.ssthresh_in_whole_segments,

@@ -282,11 +282,12 @@ fn acknowledges_each(parameters: &TcpParameters) -> bool {
 }
 
 /// Parameters that a host takes as they are, or that the rules below judge.
-const TAKEN: [&str; 16] = [
+const TAKEN: [&str; 17] = [
     "mss",
     "header",
     "initial_window",
     "receive_window",
+    "read_rate",
     "recovery",
     "tail_loss_probe",
     "longest_ack_delay",

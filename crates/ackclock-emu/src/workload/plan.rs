@@ -19,7 +19,7 @@ use ackclock_spec::error::Error;
 use ackclock_spec::files::{Files, NoFiles};
 use ackclock_spec::registry::{self, Element, FACTS, Selection, StreamScope};
 use ackclock_spec::streams::Streams;
-use ackclock_spec::units::{Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -175,6 +175,9 @@ pub struct TcpSocket {
     /// Largest window to advertise, in bytes: TCP_WINDOW_CLAMP, and an SO_RCVBUF that holds it.
     /// Without the latter the buffer would grow and raise the clamp.
     pub receive_window_bytes: Option<u32>,
+    /// Rate at which the receiving program reads, in bit/s; at once if it is not given. The window
+    /// is then that of the buffer, which fills.
+    pub read_bit_per_s: Option<u64>,
     /// True to acknowledge after every read, by TCP_QUICKACK. One read may take several segments;
     /// only the route metric `quickack` acknowledges each.
     pub acknowledge_at_once: bool,
@@ -230,6 +233,7 @@ impl TcpSocket {
                 .receive_window
                 .bytes(parameters.connection.mss)
                 .map(|window| narrow(window.0)),
+            read_bit_per_s: parameters.receiver.read_rate.map(BitRate::as_bit_per_s),
             acknowledge_at_once: parameters.receiver.delayed_ack.every.0 <= 1,
             ignore_duplicate_acks: parameters.recovery.algorithm == LossRecovery::TimeoutOnly,
             pacing_byte_per_s: (parameters.sending.pacing == Pacing::Always)

@@ -59,18 +59,25 @@ impl Flow {
     /// Returns the time of the next [`Flow::handle_timeout`].
     fn poll_timeout(&self) -> Time {
         match self {
-            Flow::Tcp(_) | Flow::Udp(_) => Time::NEVER,
+            Flow::Tcp(stream) => stream.poll_timeout(),
+            Flow::Udp(_) => Time::NEVER,
             Flow::Controlled(session) => session.poll_timeout(),
             Flow::Stack(stack) => stack.poll_timeout(),
         }
     }
-    /// Sends everything that is due.
-    fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
+    /// Reads or sends everything that is due.
+    fn handle_timeout(
+        &mut self,
+        index: u64,
+        waiting: &Waiting,
+        buffer: &mut [u8],
+    ) -> io::Result<()> {
         match self {
-            Flow::Tcp(_) | Flow::Udp(_) => Ok(()),
-            Flow::Controlled(session) => session.handle_timeout(now),
+            Flow::Tcp(stream) => stream.handle_timeout(index, waiting, buffer),
+            Flow::Udp(_) => Ok(()),
+            Flow::Controlled(session) => session.handle_timeout(waiting.now()),
             Flow::Stack(stack) => {
-                stack.handle_timeout(now);
+                stack.handle_timeout(waiting.now());
                 Ok(())
             }
         }
@@ -221,7 +228,7 @@ impl Receiving {
                 let Some(index) = due.pop(waiting.now()) else {
                     break;
                 };
-                flows[index].handle_timeout(waiting.now())?;
+                flows[index].handle_timeout(index as u64, &waiting, &mut buffer)?;
                 due.set(index, flows[index].poll_timeout());
             }
             running += flows[running..]

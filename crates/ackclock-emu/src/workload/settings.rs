@@ -18,6 +18,8 @@ const MEMORY_WORDS: usize = 9;
 /// while those behind a hole wait. Guessed: as the kernel doubles the buffer, it suffices for
 /// segments of a hundred bytes.
 const MEMORY_PER_WINDOW: usize = 8;
+/// Share of the memory of a received segment that is payload, as a fraction.
+const PAYLOAD_OF_MEMORY: (usize, usize) = (1448, 2304);
 /// Largest buffer: the kernel doubles it in a signed 32-bit number.
 const LARGEST_BUFFER: usize = (i32::MAX / 2) as usize;
 /// Buffer of a datagram sink in bytes: enough for what arrives while the process does not run.
@@ -125,9 +127,7 @@ pub(super) fn set_receiver(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSe
     let mut settings = Settings::default();
     settings.maximum_segment(socket, asked);
     if let Some(bytes) = asked.receive_window_bytes {
-        let size = (bytes as usize)
-            .saturating_mul(MEMORY_PER_WINDOW)
-            .min(LARGEST_BUFFER);
+        let size = receive_buffer(bytes as usize, asked.read_bit_per_s.is_some());
         settings.note("SO_RCVBUF", size as u64, || {
             sockopt::set_socket_recv_buffer_size_force(socket, size)
                 .or_else(|_| sockopt::set_socket_recv_buffer_size(socket, size))?;
@@ -141,6 +141,17 @@ pub(super) fn set_receiver(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSe
         });
     }
     settings.0
+}
+
+/// Returns the receive buffer to ask for, half of what the kernel takes. If the application reads
+/// `slowly`, the buffer holds just the window, so that the kernel closes it when it is full.
+fn receive_buffer(window: usize, slowly: bool) -> usize {
+    let (payload, memory) = PAYLOAD_OF_MEMORY;
+    let size = match slowly {
+        true => window.saturating_mul(memory) / payload / 2,
+        false => window.saturating_mul(MEMORY_PER_WINDOW),
+    };
+    size.min(LARGEST_BUFFER)
 }
 
 /// Limits the window that a socket advertises.

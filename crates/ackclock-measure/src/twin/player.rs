@@ -264,7 +264,7 @@ impl Twin {
             echo: answer.echo,
             sacks: (!answer.sacks.is_empty()).then_some(&answer.sacks),
             ace: answer.ecn_echo.into(),
-            counters: None,
+            options: None,
         };
         if kind == AcknowledgementKind::SynAck {
             self.edge = u64::MAX;

@@ -21,10 +21,18 @@ fn encoder(parameters: &TcpParameters) -> PacketEncoder {
 }
 
 fn encode(encoder: &PacketEncoder, at_us: u64, packet: &Packet, sacks: &[SackBlock]) -> Vec<u8> {
+    encode_with(encoder, at_us, packet, Content::Sacks(sacks))
+}
+
+fn encode_with(
+    encoder: &PacketEncoder,
+    at_us: u64,
+    packet: &Packet,
+    content: Content<'_>,
+) -> Vec<u8> {
     let mut buffer = vec![0xff; 7];
     let at = Time::from_nanos(at_us * MICROSECOND);
     let label = Labels::default().sent(at, packet);
-    let content = Content::Sacks(sacks);
     let whole = encoder.encode(packet, content, label, WHOLE, &mut buffer);
     assert_eq!(whole as usize, buffer.len());
     check(&buffer);
@@ -330,6 +338,24 @@ fn the_advertised_window_is_the_largest_that_fits() {
         ));
         assert_eq!(u64::from(ack.window_size) << shift.unwrap(), wire);
     }
+}
+
+#[test]
+fn a_window_that_closes_and_the_probe_that_asks_for_it_are_in_the_headers() {
+    let mut parameters = Preset::Rfc.parameters();
+    parameters.receiver.receive_window = OptionalWindow::Bytes(Bytes(60_000));
+    let encoder = encoder(&parameters);
+    for window in [0, 1460, 60_000] {
+        let content = Content::Window(Bytes(window), &[]);
+        let ack = packet(PacketKind::Ack, 3, 40, 0);
+        let (header, payload) = tcp(&encode_with(&encoder, 0, &ack, content));
+        assert_eq!((u64::from(header.window_size), payload), (window, 0));
+    }
+    let probe = packet(PacketKind::WindowProbe, 3, 40, 0);
+    let (header, payload) = tcp(&encode(&encoder, 0, &probe, &[]));
+    let last_acknowledged = 3 * 1460; // the byte before SND.UNA, which is 1 + 3 · MSS
+    assert_eq!((header.sequence_number, payload), (last_acknowledged, 0));
+    assert!(header.ack && !header.psh);
 }
 
 #[test]

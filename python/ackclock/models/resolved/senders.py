@@ -40,6 +40,7 @@ def sender(flow: Flow, round_trip_s: float, full_queue_round_trip_s: float) -> S
         first_timeout_s=_first_timeout(timer, round_trip_s),
         full_queue_timeout_s=_first_timeout(timer, full_queue_round_trip_s),
         receive_window_segments=_limit(window["receive_segments"]),
+        read_bit_per_s=_limit(window["read_bit_per_s"]),
         initial_threshold_segments=_limit(window["initial_threshold_segments"]),
         codepoint=codepoint_of(flow),
         counts_marks=counts_marks(flow),
@@ -105,9 +106,9 @@ def _size(size_bytes: Any, mss: float) -> float:
     return inf if size_bytes is facts.NONE else float(ceil(size_bytes / mss))
 
 
-def _limit(segments: Any) -> float:
-    """Returns a window in segments; infinite without a limit or if none is stated."""
-    return inf if segments is None or segments is facts.NONE else float(segments)
+def _limit(most: Any) -> float:
+    """Returns a window or a rate; infinite without a limit or if none is stated."""
+    return inf if most is None or most is facts.NONE else float(most)
 
 
 def _first_timeout(timer: facts.Facts, round_trip_s: float) -> float:

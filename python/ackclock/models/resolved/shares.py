@@ -22,7 +22,7 @@ def most_bit_per_s(
         link_bit_per_s: Rate of the slowest link on its route.
 
     Returns:
-        The mean rate of its traffic, or what random loss, the receive window and the links allow;
+        The mean rate of its traffic, or what random loss, the receiver and the links allow;
         NaN if that is unknown.
     """
     traffic, packet = facts.traffic(flow), facts.packet_bytes(flow)
@@ -40,6 +40,9 @@ def most_bit_per_s(
         receive = window["receive_segments"] if window else None
         if receive is not None and receive is not facts.NONE:
             limits.append(float(receive) * per_window)
+        read = window["read_bit_per_s"] if window else None
+        if read is not None and read is not facts.NONE:
+            limits.append(float(read) * packet / facts.mss_bytes(flow))
         per_growth = window["segments_per_growth"] if window else 1.0
         allowed = loss_window(control, loss, round_trip_s, per_growth)
         if not isnan(allowed):

@@ -17,7 +17,7 @@ pub use growth::{
     Arithmetic, ByteCounting, GrowthParameters, IdleRestart, SsthreshFrom, WindowValidation,
 };
 pub use presets::Preset;
-pub use receiver::{DelayedAck, ReceiverParameters};
+pub use receiver::{DelayedAck, ReceiverParameters, WindowRule};
 pub use recovery::{
     AfterTimeout, AvoidMultipleFastRetransmits, LossRecovery, PartialAck, RecoveryParameters,
     RecoveryWindow, RepeatedTimeout, SackEntry, SackPipe,

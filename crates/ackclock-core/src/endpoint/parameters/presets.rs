@@ -5,7 +5,7 @@ use super::{
     ConnectionParameters, DelayedAck, EcnCodepoint, EcnFeedback, EcnParameters, GrowthParameters,
     IdleRestart, LossRecovery, Pacing, PartialAck, ReceiverParameters, RecoveryParameters,
     RecoveryWindow, RepeatedTimeout, RtoFloor, RttSampling, SackEntry, SackPipe, SendingParameters,
-    SsthreshFrom, TcpParameters, TimerParameters, WindowValidation,
+    SsthreshFrom, TcpParameters, TimerParameters, WindowRule, WindowValidation,
 };
 use ackclock_spec::quantity::{OptionalWindow, Segments};
 use ackclock_spec::units::{Bytes, Span};
@@ -79,6 +79,8 @@ fn rfc() -> TcpParameters {
         },
         receiver: ReceiverParameters {
             receive_window: OptionalWindow::Unlimited,
+            read_rate: None,
+            window_rule: WindowRule::Rfc9293,
             receive_buffer_growth: false,
             delayed_ack: DelayedAck {
                 every: Segments(2),
@@ -194,6 +196,7 @@ fn linux_2012() -> TcpParameters {
     let mut tcp = rfc();
     tcp.connection.mss = Bytes(1448);
     tcp.connection.header = Bytes(52); // timestamps
+    tcp.receiver.window_rule = WindowRule::Linux;
     tcp.receiver.delayed_ack.timeout = Span::from_millis(40);
     tcp.receiver.delayed_ack.quickack_segments = Segments(16);
     tcp.growth.byte_counting = ByteCounting::All;

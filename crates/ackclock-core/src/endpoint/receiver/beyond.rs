@@ -151,6 +151,12 @@ impl Beyond {
         Some(first)
     }
 
+    /// Returns the payload of all segments held.
+    pub(super) fn held(&self, mss: u32) -> Bytes {
+        let payload = |range: &SackBlock| self.payload(range.start, range.end, mss);
+        Bytes(self.ranges.iter().map(|range| payload(range).0).sum())
+    }
+
     /// Returns the payload of the segments from `start` to before `end`.
     pub(super) fn payload(&self, start: u64, end: u64, mss: u32) -> Bytes {
         let full = Bytes((end - start).saturating_mul(u64::from(mss)));

@@ -2,7 +2,7 @@
 
 use super::super::accurate_ecn::Counting;
 use super::super::parameters::{EcnFeedback, TcpParameters};
-use super::{Acknowledgement, AcknowledgementKind, Owed, Receiver};
+use super::{Acknowledgement, AcknowledgementKind, More, Owed, Receiver};
 use crate::packet::{Ecn, EcnCounters};
 use ackclock_spec::units::{Bytes, Time};
 
@@ -51,9 +51,7 @@ impl Marks {
     }
 
     /// Returns the flags and the byte counters of an ACK that leaves now.
-    #[cold] // most receivers have no ECN
-    #[inline(never)]
-    pub fn report(&mut self) -> (u8, Option<&EcnCounters>) {
+    pub fn report(&mut self) -> (u8, Option<EcnCounters>) {
         match self {
             Marks::Classic(state) => (state.echoes.into(), None),
             Marks::Dctcp(state) => (state.marked.into(), None),
@@ -66,10 +64,9 @@ impl Receiver {
     /// Takes note of a segment's ECN field, before the segment itself. If DCTCP's state changes,
     /// what came before is acknowledged with the old state, and the segment at once (Linux,
     /// `dctcp_ece_ack_update`). A change of the classic state acknowledges the segment at once.
-    #[cold] // most receivers have no ECN
-    #[inline(never)]
     pub(super) fn note_mark(&mut self, ecn: Ecn, payload: Bytes, window_reduced: bool) {
-        let state = match self.marks.as_deref_mut() {
+        let marks = self.more.as_mut().and_then(|more| more.marks.as_mut());
+        let state = match marks {
             Some(Marks::Classic(state)) => {
                 let marked = ecn == Ecn::Marked;
                 // A segment with both CWR and CE starts a new echo.
@@ -110,7 +107,10 @@ impl Receiver {
         let Some(Marks::Dctcp(Dctcp {
             earlier: (cumulative, echo, marked),
             ..
-        })) = self.marks.as_deref()
+        })) = self
+            .more
+            .as_deref()
+            .and_then(|more: &More| more.marks.as_ref())
         else {
             return None;
         };
@@ -121,7 +121,7 @@ impl Receiver {
             echo: *echo,
             sacks: None,
             ace: (*marked).into(),
-            counters: None,
+            options: None,
         })
     }
 }

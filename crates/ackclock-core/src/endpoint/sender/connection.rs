@@ -9,6 +9,7 @@ use super::control::Control;
 use super::data::Data;
 use super::marks::Marks;
 use super::meter::Meter;
+use super::more::More;
 use super::recovery::{Episode, PrrAck};
 use super::timer::{Purpose, Timer};
 use super::transmission::Transmission;
@@ -32,6 +33,8 @@ pub(super) struct Connection {
     pub timer: Timer,
     pub transmission: Transmission,
     pub marks: Marks,
+    /// Present if every ACK is read for more than what it acknowledges.
+    pub more: Option<Box<More>>,
     pub events: Vec<SenderEvent>,
 }
 
@@ -52,7 +55,8 @@ impl Connection {
             meter: Meter::new(&parameters, needs.rate_samples),
             timer: Timer::STOPPED,
             transmission: Transmission::new(&parameters.sending, jitter),
-            marks: Marks::new(&parameters, needs.marks),
+            marks: Marks::default(),
+            more: More::new(&parameters, needs.marks).map(Box::new),
             control: Control::new(control),
             events: Vec::new(),
             parameters,
@@ -84,7 +88,7 @@ impl Connection {
     /// True if there is new data that the receive window allows.
     pub fn has_new_data(&self) -> bool {
         self.scoreboard.next() < self.data.available
-            && self.data.fits(self.scoreboard.flight(), self.mss)
+            && (self.data.fits(self.scoreboard.flight(), self.mss) || self.next_fits())
     }
 
     /// Acknowledges everything before `to`; if `RATED`, for the delivery rate too.

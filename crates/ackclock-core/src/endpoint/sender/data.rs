@@ -27,6 +27,7 @@ pub(super) struct Data {
     rest: u64,
     /// True if the application writes no more.
     pub closed: bool,
+    /// Bytes from the first unacknowledged one on that the receiver can take.
     pub receive_window: u64,
     buffers: Buffers,
 }
@@ -94,10 +95,9 @@ impl Data {
         }
     }
 
-    /// True if the receive window allows another segment of `mss` bytes. One may always be in
-    /// flight.
+    /// True if the receive window allows another segment of `length` bytes.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    pub const fn fits(&self, flight: u64, mss: u64) -> bool {
-        flight == 0 || flight.saturating_add(mss) <= self.receive_window
+    pub const fn fits(&self, flight: u64, length: u64) -> bool {
+        flight.saturating_add(length) <= self.receive_window
     }
 }

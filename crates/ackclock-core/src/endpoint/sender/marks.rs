@@ -8,10 +8,8 @@ use crate::congestion::{Event, MarkReport};
 use ackclock_spec::units::{Bytes, Time};
 
 /// The marks that a sender has read, and its reactions.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// Present if the marks of every ACK are read.
-    reading: Option<Box<Reading>>,
     /// True if the next new segment carries CWR.
     pub window_reduced: bool,
     /// First segment not yet sent at the last reaction of any kind, and at the last one to an ECN
@@ -22,7 +20,7 @@ pub(super) struct Marks {
 
 /// The reading of a sender that looks at the marks of every ACK.
 #[derive(Debug)]
-struct Reading {
+pub(super) struct Reading {
     /// Decodes the counters of accurate ECN, if the receiver sends them.
     decoding: Option<Decoding>,
     /// True if the control is told.
@@ -32,6 +30,19 @@ struct Reading {
 }
 
 impl Reading {
+    /// Returns none if an echo tells everything and nobody else wants to know: the control does if
+    /// it wants `reports`.
+    pub fn new(parameters: &TcpParameters, reports: bool) -> Option<Self> {
+        let ecn = &parameters.ecn;
+        let is_accurate = ecn.feedback == EcnFeedback::Accurate;
+        let mss = parameters.connection.mss.0.max(1);
+        (ecn.enabled && (is_accurate || reports)).then(|| Reading {
+            decoding: is_accurate.then(|| Decoding::new(ecn.accurate, mss)),
+            reports,
+            newest_echo: Time::ZERO,
+        })
+    }
+
     /// True if an ACK echoes a later timestamp than all before, so that it is not old. The
     /// receiver's own timestamp says the same (FLAG_TS_PROGRESS of Linux), but simulated ACKs do
     /// not carry it.
@@ -61,33 +72,6 @@ impl MarkNews {
 }
 
 impl Marks {
-    /// Reads every ACK unless an echo tells everything and nobody else wants to know: the control
-    /// does if it wants `reports`.
-    pub fn new(parameters: &TcpParameters, reports: bool) -> Self {
-        let ecn = &parameters.ecn;
-        let is_accurate = ecn.feedback == EcnFeedback::Accurate;
-        let reading = (ecn.enabled && (is_accurate || reports)).then(|| {
-            Box::new(Reading {
-                decoding: is_accurate
-                    .then(|| Decoding::new(ecn.accurate, parameters.connection.mss.0.max(1))),
-                reports,
-                newest_echo: Time::ZERO,
-            })
-        });
-        Marks {
-            reading,
-            window_reduced: false,
-            reacted: 0,
-            marked: 0,
-        }
-    }
-
-    /// True if the marks of every ACK are read.
-    #[inline(always)] // runs for every packet, where a call costs more than the work
-    pub const fn are_read(&self) -> bool {
-        self.reading.is_some()
-    }
-
     /// Records a reduction of the window while `next` is the first segment not sent. With
     /// `announces`, the next new segment carries CWR.
     pub fn on_reduction(&mut self, next: u64, announces: bool) {
@@ -112,7 +96,7 @@ impl Connection {
         }
         let stamped = self.parameters.timer.rtt_sampling == RttSampling::Timestamps;
         let mut is_current = delivered > 0;
-        let reading = self.marks.reading.as_mut();
+        let reading = self.more.as_mut().and_then(|more| more.reading.as_mut());
         let decoding = reading.and_then(|reading| {
             is_current |= stamped && reading.is_newer(ack.echo);
             reading.decoding.as_mut()
@@ -123,7 +107,7 @@ impl Connection {
                 bytes: delivered,
                 sack: ack.sacks.is_some(),
                 ace: ack.ace,
-                counters: ack.counters.copied(),
+                counters: ack.options.and_then(|options| options.counters),
             };
             let packets = match is_current {
                 true => decoding.decode(&progress),
@@ -140,12 +124,8 @@ impl Connection {
                 bytes: if echo { delivered } else { 0 },
             }
         };
-        if self
-            .marks
-            .reading
-            .as_ref()
-            .is_some_and(|reading| reading.reports)
-        {
+        let reading = self.more.as_ref().and_then(|more| more.reading.as_ref());
+        if reading.is_some_and(|reading| reading.reports) {
             let report = MarkReport {
                 delivered: Bytes(delivered),
                 marked: Bytes(news.bytes),

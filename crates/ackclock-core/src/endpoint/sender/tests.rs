@@ -2,6 +2,7 @@
 
 mod connection;
 mod ecn;
+mod flow_control;
 mod linux;
 mod marks;
 mod pacing;
@@ -220,7 +221,7 @@ impl Dialogue {
             echo: Time::NEVER,
             sacks: (!sacks.is_empty()).then_some(&sacks),
             ace: ecn_echo.into(),
-            counters: None,
+            options: None,
         };
         self.sender.handle_acknowledgement(self.now, &ack);
         self.sender.connection.scoreboard.check();

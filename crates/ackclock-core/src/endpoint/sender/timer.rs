@@ -16,6 +16,8 @@ pub(super) enum Purpose {
     Probe,
     /// The end of RACK's reordering window (RFC 8985 section 6.3).
     Reordering,
+    /// A question for a closed receive window (RFC 9293 section 3.8.6.1).
+    Window,
 }
 
 /// The timer of a sender, which has one at a time.

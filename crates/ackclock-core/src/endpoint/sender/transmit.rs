@@ -56,7 +56,7 @@ impl Sender {
         }
         let Some(choice) = self.choose() else {
             self.connection.transmission.forget_jitter();
-            return None;
+            return self.poll_window(now);
         };
         let in_bursts = self.connection.transmission.burst.on && choice == Choice::Next;
         if !in_bursts || !self.is_within_burst(now) {
@@ -103,9 +103,12 @@ impl Sender {
     #[inline(never)] // rare: kept out of the path of every packet
     pub(super) fn restart_after_idling(&mut self, now: Time) {
         let connection = &mut self.connection;
-        let parameters = &connection.parameters.growth;
+        let parameters = connection.parameters.growth;
         let rule = parameters.idle_restart;
         if rule == IdleRestart::Off || connection.control.needs().replaces_recovery {
+            return;
+        }
+        if connection.waited_for_receiver() {
             return;
         }
         let active_at = connection.transmission.active_at;
@@ -201,6 +204,9 @@ impl Sender {
         if connection.scoreboard.next() < connection.data.available {
             let flight = connection.scoreboard.flight();
             if connection.data.fits(flight, connection.mss) {
+                return Some(Choice::Next);
+            }
+            if connection.next_fits() {
                 return Some(Choice::Next);
             }
             connection.meter.round.note(SendLimit::ReceiveWindow);

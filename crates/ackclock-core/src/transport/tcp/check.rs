@@ -64,6 +64,13 @@ fn check_pairs(tcp: &TcpParameters) -> impl Iterator<Item = Result<()>> {
             "is less than one full segment; choose at least \"1 packet\"",
         ),
         consistent(
+            window.is_some() || tcp.receiver.read_rate.is_none(),
+            "read_rate",
+            &tcp.receiver.read_rate,
+            &["receive_window"],
+            "needs a buffer; set receive_window, for example \"64 kB\"",
+        ),
+        consistent(
             tcp.timer.rto_minimum <= tcp.timer.rto_maximum,
             "rto_minimum",
             &tcp.timer.rto_minimum,

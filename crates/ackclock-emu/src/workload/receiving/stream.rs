@@ -7,6 +7,7 @@ use crate::workload::report::{Ending, ReceivedFlow};
 use crate::workload::settings::{
     clamp_window, set_codepoint, set_receiver, socket_refused, tcp_socket,
 };
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketFlags, accept_with, bind, listen, recv, sockopt};
@@ -23,10 +24,48 @@ enum StreamPhase {
     Ended,
 }
 
+/// Shortest time between two reads of an application that reads slowly. The shorter it is, the
+/// sooner the kernel sees free space (`tcp_cleanup_rbuf`), and the more often the program wakes.
+const BETWEEN_READS: Span = Span::from_millis(1);
+
+/// An application that reads at a constant rate. It reads at intervals what it could have read
+/// since it found something to read.
+#[derive(Debug)]
+struct SlowReader {
+    rate: BitRate,
+    /// When it found something to read, and how many bytes it has read since.
+    since: Time,
+    read: u64,
+    /// Time of the next read; never while it waits for data.
+    next: Time,
+}
+
+impl SlowReader {
+    /// Begins to read at a rate.
+    fn begin(&mut self, now: Time) {
+        (self.since, self.read, self.next) = (now, 0, now + self.interval());
+    }
+
+    /// Returns the time between two reads: that of a byte at least.
+    fn interval(&self) -> Span {
+        self.rate.serialization(Bytes(1)).max(BETWEEN_READS)
+    }
+
+    /// Returns how many bytes it may read now.
+    fn allowance(&self, now: Time) -> u64 {
+        let bits =
+            u128::from(self.rate.as_bit_per_s()) * u128::from(now.since(self.since).as_nanos());
+        let all = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
+        all.saturating_sub(self.read)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Stream {
     phase: StreamPhase,
     asked: TcpSocket,
+    /// Present if the application reads slowly.
+    slow: Option<SlowReader>,
     counting: Counting,
 }
 
@@ -57,6 +96,12 @@ impl Stream {
         Ok(Stream {
             phase: StreamPhase::Listening(socket),
             asked: *asked,
+            slow: asked.read_bit_per_s.map(|rate| SlowReader {
+                rate: BitRate::from_bit_per_s(rate),
+                since: Time::ZERO,
+                read: 0,
+                next: Time::NEVER,
+            }),
             counting,
         })
     }
@@ -107,8 +152,89 @@ impl Stream {
                 }
             }
         }
-        self.read(waiting, buffer);
+        match &mut self.slow {
+            None => self.read(waiting, buffer),
+            Some(slow) if slow.next.is_never() => {
+                slow.begin(waiting.now());
+                self.listen_for(EventFlags::empty(), index, waiting)?;
+            }
+            // Between its reads only a reset wakes it.
+            Some(_) => self.end(Ending::Stopped),
+        }
         Ok(())
+    }
+
+    /// Returns the time of the next read of an application that reads slowly.
+    pub(super) fn poll_timeout(&self) -> Time {
+        self.slow.as_ref().map_or(Time::NEVER, |slow| slow.next)
+    }
+
+    /// Reads what an application that reads slowly has read by now. When the run is over it reads
+    /// the rest at once, so that the connection ends.
+    pub(super) fn handle_timeout(
+        &mut self,
+        index: u64,
+        waiting: &Waiting,
+        buffer: &mut [u8],
+    ) -> io::Result<()> {
+        let now = waiting.now();
+        let Some(slow) = &mut self.slow else {
+            return Ok(());
+        };
+        if now >= self.counting.end {
+            self.slow = None;
+            self.listen_for(EventFlags::IN, index, waiting)?;
+            self.read(waiting, buffer);
+            return Ok(());
+        }
+        let allowance = slow.allowance(now);
+        slow.next = now + slow.interval();
+        let StreamPhase::Open(socket) = &self.phase else {
+            return Ok(());
+        };
+        let most = usize::try_from(allowance)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        if most == 0 {
+            return Ok(());
+        }
+        match recv(socket, &mut buffer[..most], RecvFlags::TRUNC) {
+            Ok((_, 0)) => self.end(Ending::Finished),
+            Ok((_, bytes)) => {
+                slow.read += bytes as u64;
+                if bytes < most {
+                    (slow.since, slow.read) = (now, 0); // it does not read ahead
+                }
+                self.counting.add(now, bytes as u64);
+                self.renew_settings();
+            }
+            Err(Errno::AGAIN) => {
+                slow.next = Time::NEVER;
+                self.listen_for(EventFlags::IN, index, waiting)?;
+            }
+            Err(error) => self.fail(error),
+        }
+        Ok(())
+    }
+
+    /// Chooses the events of the connection that wake the program.
+    fn listen_for(&self, flags: EventFlags, index: u64, waiting: &Waiting) -> io::Result<()> {
+        match &self.phase {
+            StreamPhase::Open(socket) => waiting.change(socket, index, flags),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the stream after a failed read.
+    fn fail(&mut self, error: Errno) {
+        match error {
+            Errno::INTR => {}
+            Errno::CONNRESET => self.end(Ending::Stopped),
+            error => self.end(Ending::Failed(format!(
+                "reading failed: {}",
+                io::Error::from(error)
+            ))),
+        }
     }
 
     fn read(&mut self, waiting: &Waiting, buffer: &mut [u8]) {
@@ -126,14 +252,7 @@ impl Stream {
                     }
                 }
                 Err(Errno::AGAIN) => return,
-                Err(Errno::INTR) => {}
-                Err(Errno::CONNRESET) => return self.end(Ending::Stopped),
-                Err(error) => {
-                    return self.end(Ending::Failed(format!(
-                        "reading failed: {}",
-                        io::Error::from(error)
-                    )));
-                }
+                Err(error) => self.fail(error),
             }
         }
     }
@@ -158,5 +277,6 @@ impl Stream {
     fn end(&mut self, ending: Ending) {
         self.counting.report.ending = ending;
         self.phase = StreamPhase::Ended;
+        self.slow = None;
     }
 }

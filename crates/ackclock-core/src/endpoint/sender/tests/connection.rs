@@ -13,7 +13,7 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
         echo: Time::NEVER,
         sacks: None,
         ace: 0,
-        counters: None,
+        options: None,
     };
     let mut d = Dialogue::with(parameters, 10, None, false);
     d.sender.write(Write::Unlimited);
@@ -78,7 +78,7 @@ fn linux_sends_four_more_syns_at_intervals_of_a_second() {
             echo: Time::NEVER,
             sacks: None,
             ace: 0,
-            counters: None,
+            options: None,
         };
         d.wait(80);
         d.sender.handle_acknowledgement(d.now, &syn_ack);

@@ -126,7 +126,7 @@ fn over_a_marking_path(
             }
         }
         while let Some(ack) = receiver.poll_transmit(now) {
-            let options = (ack.sacks.copied(), ack.counters.copied());
+            let options = (ack.sacks.copied(), ack.options.copied());
             back.push_back((now + delay, ack.without_options(), options));
         }
         if sender.is_finished() {
@@ -143,13 +143,13 @@ fn over_a_marking_path(
             let ecn = if marked { Ecn::Marked } else { Ecn::Capable };
             receiver.handle_segment(now, &segment, ecn);
         } else if answer == now {
-            let (_, ack, (sacks, counters)) = back.pop_front().unwrap();
-            let (sacks, counters) = (sacks.as_ref(), counters.as_ref());
+            let (_, ack, (sacks, options)) = back.pop_front().unwrap();
+            let (sacks, options) = (sacks.as_ref(), options.as_ref());
             sender.handle_acknowledgement(
                 now,
                 &Acknowledgement {
                     sacks,
-                    counters,
+                    options,
                     ..ack
                 },
             );

@@ -67,7 +67,7 @@ fn connection(rtt: u64) -> Dialogue {
         echo: Time::NEVER,
         sacks: None,
         ace: 0,
-        counters: None,
+        options: None,
     };
     dialogue
         .sender

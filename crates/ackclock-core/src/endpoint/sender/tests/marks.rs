@@ -44,7 +44,7 @@ fn totals(feedback: EcnFeedback, (every, marked): (u32, u64)) -> Totals {
         }
         while let Some(ack) = receiver.poll_transmit(d.now) {
             totals.acks += 1;
-            let options = (ack.sacks.copied(), ack.counters.copied());
+            let options = (ack.sacks.copied(), ack.options.copied());
             back.push_back((d.now + delay, ack.without_options(), options));
         }
         let arrival = forward.front().map_or(Time::NEVER, |(at, _)| *at);
@@ -62,13 +62,13 @@ fn totals(feedback: EcnFeedback, (every, marked): (u32, u64)) -> Totals {
             };
             receiver.handle_segment(d.now, &segment, ecn);
         } else if answer == d.now {
-            let (_, ack, (sacks, counters)) = back.pop_front().unwrap();
-            let (sacks, counters) = (sacks.as_ref(), counters.as_ref());
+            let (_, ack, (sacks, options)) = back.pop_front().unwrap();
+            let (sacks, options) = (sacks.as_ref(), options.as_ref());
             d.sender.handle_acknowledgement(
                 d.now,
                 &Acknowledgement {
                     sacks,
-                    counters,
+                    options,
                     ..ack
                 },
             );
@@ -117,7 +117,7 @@ fn accurate_ecn_sets_no_cwr_and_reacts_once_per_window() {
             echo: Time::NEVER,
             sacks: None,
             ace,
-            counters: None,
+            options: None,
         };
         d.sender.handle_acknowledgement(d.now, &ack);
         let marked = d.last_ack().marked.0 / MSS;
@@ -133,7 +133,7 @@ fn accurate_ecn_sets_no_cwr_and_reacts_once_per_window() {
         echo: Time::NEVER,
         sacks: None,
         ace: 6,
-        counters: None,
+        options: None,
     };
     d.sender.handle_acknowledgement(d.now, &old);
     assert_eq!(d.sender.statistics().ecn_reactions, 1);
@@ -163,7 +163,7 @@ fn an_ack_without_progress_is_read_if_it_echoes_a_later_timestamp() {
             echo,
             sacks: None,
             ace,
-            counters: None,
+            options: None,
         };
         d.sender.handle_acknowledgement(d.now, &ack);
         let log = d.log.lock().unwrap();

@@ -188,7 +188,7 @@ proptest! {
                         echo: d.now,
                         sacks: (!sacks.is_empty()).then_some(&sacks),
                         ace: u8::from(echo),
-                        counters: None,
+                        options: None,
                     };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
@@ -200,7 +200,7 @@ proptest! {
                         echo: Time::from_nanos(cumulative),
                         sacks: (!sacks.is_empty()).then_some(&sacks),
                         ace: 0,
-                        counters: None,
+                        options: None,
                     };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
@@ -347,7 +347,7 @@ fn no_blocks_and_an_empty_list_of_them_are_the_same() {
                         echo: dialogue.now,
                         sacks,
                         ace: 0,
-                        counters: None,
+                        options: None,
                     };
                     dialogue.wait(7);
                     dialogue.sender.handle_acknowledgement(dialogue.now, &ack);

@@ -58,7 +58,7 @@ fn timestamps_measure_retransmissions_too() {
         echo,
         sacks: None,
         ace: 0,
-        counters: None,
+        options: None,
     };
     d.sender.handle_acknowledgement(d.now, &ack);
     assert_eq!(d.sender.rtt().latest(), Some(Span::from_millis(70)));

@@ -270,7 +270,7 @@ impl Recovery for ByTime {
 
     fn on_other_timer(&mut self, connection: &mut Connection, now: Time) {
         match connection.timer.purpose {
-            Purpose::Retransmission => {}
+            Purpose::Retransmission | Purpose::Window => {}
             Purpose::Probe => self.handle_probe_timeout(connection, now),
             Purpose::Reordering => self.handle_reordering_timeout(connection, now),
         }

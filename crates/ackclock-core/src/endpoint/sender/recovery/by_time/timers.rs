@@ -226,6 +226,7 @@ impl Connection {
                 Purpose::Retransmission => rtt.rto(),
                 Purpose::Probe => self.probe_timeout(),
                 Purpose::Reordering => Span::ZERO,
+                Purpose::Window => self.window_probe_timeout(),
             };
             return tick_after(deadline, timeout, tick);
         }
@@ -236,6 +237,10 @@ impl Connection {
                 (timeout, in_ticks(timeout, tick))
             }
             Purpose::Reordering => (Span::ZERO, Span::ZERO),
+            Purpose::Window => {
+                let timeout = self.window_probe_timeout();
+                (timeout, in_ticks(timeout, tick))
+            }
         };
         tick_beyond(deadline + (whole - timeout), whole, tick)
     }
