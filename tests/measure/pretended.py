@@ -225,7 +225,7 @@ class Pretended:
                 "point": point,
                 "replicate": replicate,
                 "packets": 720,
-                "datagrams": self.datagrams,
+                "unfollowed_datagrams": self.datagrams,
             }
             | {
                 "skipped": NOTHING | self.skipped,

@@ -98,8 +98,8 @@ def test_what_is_to_be_known_is_a_line_each(pretended: Pretended) -> None:
     assert outcome.stderr.splitlines() == [
         "warning: web.pcap: damaged at byte 1234: the file ends within a packet; what could be "
         "read was measured",
-        "warning: web.pcap: passed over 15 packets: 10 not IP, 2 later fragments, 3 UDP, such as "
-        "QUIC, which is not measured",
+        "warning: web.pcap: passed over 15 packets: 10 not IP, 2 later fragments, 3 UDP of more "
+        "flows than are followed",
         "warning: 1 direction of 1: the capture begins after the SYN, so that the scale of the "
         "receiver's window is not known",
     ]

@@ -197,7 +197,9 @@ mod measure;
 mod words;
 pub use counters::{COUNTERS, CounterRow};
 pub use emulation::{FidelityRow, LatenessRow, SettingRow, TcpInfoRow};
-pub use measure::{ConnectionRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SegmentRow};
+pub use measure::{
+    ConnectionRow, DatagramRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SegmentRow,
+};
 pub use words::Words;
 
 rows! {
@@ -850,6 +852,12 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "One bucket of the distribution of round-trip times of one direction of a connection. \
         Captures only.",
         RttHistogramRow::COLUMNS,
+    ),
+    (
+        "datagrams",
+        "One direction of one UDP flow, such as QUIC: what an encrypted capture tells. Captures \
+        with UDP only.",
+        DatagramRow::COLUMNS,
     ),
     (
         "rate_estimates",

@@ -1,7 +1,8 @@
-//! Measurement of the TCP connections in a packet capture.
+//! Measurement of the TCP connections in a packet capture; of UDP, what an encrypted flow tells.
 //!
 //! It fills the tables `flows` and `samples`, as every method does. It also fills `connections`,
-//! `limit_periods`, `rtt_histogram`, `rate_estimates` and `segments`, which only captures have.
+//! `limit_periods`, `rtt_histogram`, `datagrams`, `rate_estimates` and `segments`, which only
+//! captures have.
 //!
 //! * [`measurement`]: packets in, tables out; the connections of a capture.
 //! * [`clock`]: correction of wrong timestamps.
@@ -18,7 +19,7 @@
 //! uses `flight`, `holes` and `recent`. Its ACKs are in `acknowledging`, which uses `ranges`,
 //! `resent`, `accurate_ecn` and `acks_in_transit`. The modules `rtt` and `timestamp_echoes` measure
 //! round-trip times, `queueing` each way of them, `rounds` cuts time into round trips, and `rows`
-//! fills the tables.
+//! fills the tables. `datagrams` follows the flows of UDP, at most 65,536 of them.
 //!
 //! Nothing here reads a file or a clock. Memory grows with the number of concurrent connections,
 //! not with the length of the capture, and [`parameters`] bounds it:
@@ -39,6 +40,7 @@ mod accurate_ecn;
 mod acks_in_transit;
 pub mod clock;
 mod connection;
+mod datagrams;
 mod direction;
 pub mod duel;
 mod flight;

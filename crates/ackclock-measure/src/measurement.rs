@@ -1,7 +1,8 @@
-//! The connections of a capture: packets in, tables out.
+//! The connections and flows of a capture: packets in, tables out.
 
 use crate::clock::{Clock, Repairs};
 use crate::connection::{Connection, FlowName, Side};
+use crate::datagrams::Datagrams;
 use crate::direction::Direction;
 use crate::parameters::Parameters;
 use crate::rate_estimates::{AskedEstimator, RateEstimates};
@@ -58,7 +59,7 @@ pub struct Measurement {
     rows: Rows,
     clock: Clock,
     swept_at: u64,
-    datagrams: u64,
+    datagrams: Datagrams,
     surplus: Surplus,
     /// Number of live connections at which the bounds are checked next.
     look_at: usize,
@@ -92,12 +93,12 @@ pub struct Surplus {
 
 /// Two addresses and ports, the lower first. IPv4 addresses are mapped to IPv6 (RFC 4291
 /// section 2.5.5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Pair([(u128, u16); 2]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Pair([(u128, u16); 2]);
 
 impl Pair {
     /// Returns the pair, and the side of the source.
-    fn of(source: SocketAddr, destination: SocketAddr) -> (Self, Side) {
+    pub(crate) fn of(source: SocketAddr, destination: SocketAddr) -> (Self, Side) {
         let number = |address: SocketAddr| {
             const MAPPED: u128 = 0xffff << 32;
             let host = match address.ip() {
@@ -128,7 +129,7 @@ impl Measurement {
             rows: Rows::new(),
             clock: Clock::default(),
             swept_at: 0,
-            datagrams: 0,
+            datagrams: Datagrams::default(),
             surplus: Surplus::default(),
             look_at: parameters.most_empty.min(parameters.most_live),
             empty_rows: 0,
@@ -170,9 +171,12 @@ impl Measurement {
         if at >= self.swept_at.saturating_add(SWEEP.as_nanos()) {
             self.sweep(at);
         }
-        let Transport::Tcp(segment) = &packet.transport else {
-            self.datagrams += 1;
-            return;
+        let segment = match &packet.transport {
+            Transport::Tcp(segment) => segment,
+            Transport::Udp { payload, begin } => {
+                self.datagrams.handle(packet, *payload, *begin);
+                return;
+            }
         };
         let (pair, side) = Pair::of(packet.source, packet.destination);
         let seen = Seen {
@@ -327,8 +331,18 @@ impl Measurement {
             .collect();
         all.sort_unstable_by_key(|(start, pair)| (*start, pair.0));
         self.ending = all.into_iter().map(|(_, pair)| pair).collect();
+        self.take_datagrams();
         self.finished = true;
         self.owed = true;
+    }
+
+    /// Turns the flows of UDP into rows.
+    fn take_datagrams(&mut self) {
+        let scale = self.scale(self.origin.unwrap_or(0));
+        for flow in self.datagrams.take() {
+            let names = names_of(self.naming.as_ref(), flow.addresses, 0);
+            self.rows.take_datagrams(&flow, &names, &scale);
+        }
     }
 
     /// Returns all tables, some perhaps empty, if there are enough rows; after
@@ -365,9 +379,9 @@ impl Measurement {
     pub const fn repairs(&self) -> Repairs {
         self.clock.repairs()
     }
-    /// Returns the number of UDP datagrams, which are skipped.
-    pub fn datagrams(&self) -> u64 {
-        self.datagrams
+    /// Returns the number of UDP datagrams in no row, as there were too many flows.
+    pub const fn unfollowed_datagrams(&self) -> u64 {
+        self.datagrams.unfollowed()
     }
 }
 

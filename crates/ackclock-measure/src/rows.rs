@@ -1,13 +1,14 @@
 //! Rows of the tables.
 
-use crate::connection::{Connection, Side};
+use crate::connection::{Connection, FlowName, Side};
+use crate::datagrams::{Flow, Trips};
 use crate::direction::Direction;
 use crate::rounds::Stretch;
 use crate::vantage::Vantage;
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::result::{
-    ConnectionRow, FlowRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SampleRow,
-    SegmentRow, Table,
+    ConnectionRow, DatagramRow, FlowRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow,
+    SampleRow, SegmentRow, Table,
 };
 use ackclock_spec::units::{Bytes, Span, Time};
 
@@ -57,6 +58,10 @@ impl Scale {
     }
 }
 
+fn seconds_of(nanos: u64) -> f64 {
+    Span::from_nanos(nanos).as_seconds()
+}
+
 fn span_seconds(span: Option<Span>) -> f64 {
     span.map_or(f64::NAN, Span::as_seconds)
 }
@@ -69,6 +74,8 @@ pub struct Rows {
     connections: Table,
     limit_periods: Table,
     rtt_histogram: Table,
+    /// None without any.
+    datagrams: Option<Table>,
     rate_estimates: Table,
     segments: Table,
     count: usize,
@@ -83,6 +90,7 @@ impl Rows {
             connections: ConnectionRow::table(),
             limit_periods: LimitPeriodRow::table(),
             rtt_histogram: RttHistogramRow::table(),
+            datagrams: None,
             rate_estimates: RateEstimateRow::table(),
             segments: SegmentRow::table(),
             count: 0,
@@ -104,6 +112,7 @@ impl Rows {
             ("limit_periods", rows.limit_periods),
             ("rtt_histogram", rows.rtt_histogram),
         ];
+        tables.extend(rows.datagrams.map(|rows| ("datagrams", rows)));
         if rate_estimates {
             tables.push(("rate_estimates", rows.rate_estimates));
         }
@@ -272,6 +281,53 @@ impl Rows {
                 self.count += 1;
             }
             self.take_law(connection, side, scale);
+        }
+    }
+
+    /// Writes both directions of a flow of UDP, as far as they have datagrams.
+    pub fn take_datagrams(&mut self, flow: &Flow, names: &[FlowName; 2], scale: &Scale) {
+        for (side, way) in flow
+            .ways
+            .iter()
+            .enumerate()
+            .filter(|(_, way)| way.count > 0)
+        {
+            let trips = flow.trips(side);
+            let timed = trips.filter(|trips| trips.count > 0);
+            let of_trips = |trip: fn(Trips) -> f64| timed.map_or(f64::NAN, trip);
+            let lasted = Span::from_nanos(way.last - way.first);
+            let several = lasted > Span::ZERO;
+            let version = way
+                .version
+                .map_or(String::new(), |version| format!("{version:#010x}"));
+            DatagramRow {
+                point: scale.labels.0,
+                replicate: scale.labels.1,
+                flow: &names[side].flow,
+                instance: names[side].instance,
+                start_s: scale.seconds(way.first),
+                end_s: scale.seconds(way.last),
+                datagrams: way.count.cast_signed(),
+                payload_bytes: way.payload.cast_signed(),
+                smallest_bytes: way.sizes.0.into(),
+                largest_bytes: way.sizes.1.into(),
+                rate_bit_per_s: match several {
+                    true => bit_per_s(Bytes(way.later_bytes), lasted),
+                    false => f64::NAN,
+                },
+                longest_gap_s: match way.count {
+                    1 => f64::NAN,
+                    _ => seconds_of(way.longest_gap),
+                },
+                marked_datagrams: way.marked.cast_signed(),
+                quic_version: &version,
+                spin_edges: trips.map_or(f64::NAN, |trips| trips.changes as f64),
+                spin_rtt_min_s: of_trips(|trips| seconds_of(trips.least)),
+                spin_rtt_mean_s: of_trips(|trips| seconds_of(trips.sum) / trips.count as f64),
+                spin_rtt_max_s: of_trips(|trips| seconds_of(trips.most)),
+            }
+            .push(self.datagrams.get_or_insert_with(DatagramRow::table));
+            self.count += 1;
         }
     }
 

@@ -37,11 +37,7 @@ pub fn decode(
             let (source, destination, segment) = tcp::decode(ip.payload, ip.payload_bytes)?;
             (source, destination, Transport::Tcp(segment))
         }
-        ip_number::UDP => {
-            let (source, destination, payload) =
-                udp::decode(ip.payload, ip.payload_bytes, ip.first_fragment)?;
-            (source, destination, Transport::Udp { payload })
-        }
+        ip_number::UDP => udp::decode(ip.payload, ip.payload_bytes, ip.first_fragment)?,
         _ => return Err(Skip::OtherTransport),
     };
     Ok(CapturedPacket {

@@ -38,6 +38,10 @@ pub enum Transport {
     Udp {
         /// Payload length in bytes.
         payload: u32,
+        /// The first bytes of the payload, `None` if it has fewer or the capture holds fewer. In a
+        /// packet of QUIC they are its first byte, and the version of a long header (RFC 8999
+        /// section 5).
+        begin: Option<[u8; 5]>,
     },
 }
 

@@ -164,7 +164,7 @@ fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Va
         "point": asked.1,
         "replicate": asked.2,
         "packets": count,
-        "datagrams": measurement.datagrams(),
+        "unfollowed_datagrams": measurement.unfollowed_datagrams(),
         "skipped": packets.skipped(),
         "damage": packets.damage(),
         "begins_unix_ns": measurement.origin_ns(),

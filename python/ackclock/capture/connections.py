@@ -427,9 +427,8 @@ def passed_over(captured: Iterable[dict[str, Any]]) -> str:
     counts: dict[str, int] = {}
     for capture in captured:
         skipped = {_SKIPPED.get(name, name): count for name, count in capture["skipped"].items()}
-        for words, count in (
-            skipped | {"UDP, such as QUIC, which is not measured": capture["datagrams"]}
-        ).items():
+        skipped |= {"UDP of more flows than are followed": capture.get("unfollowed_datagrams", 0)}
+        for words, count in skipped.items():
             counts[words] = counts.get(words, 0) + count
     parts = [f"{count} {words}" for words, count in counts.items() if count]
     total = sum(counts.values())

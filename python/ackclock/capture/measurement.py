@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ackclock import engine, notebook, units
-from ackclock.capture import MODELS_OF_CAPTURES
+from ackclock.capture import MODELS_OF_CAPTURES, datagrams
 from ackclock.capture.connections import passed_over, reservations
 from ackclock.capture.estimators import Estimators, asked, described
 from ackclock.capture.predictions import CONNECTIONS, of_connections
@@ -37,7 +37,7 @@ def measure(
     replace: bool = False,
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> Result:
-    """Measures the TCP connections in packet captures.
+    """Measures the TCP connections in packet captures, and of UDP what an encrypted flow tells.
 
     Args:
         source: A pcap or pcapng file, plain or gzipped; `-` for standard input; or the result
@@ -59,9 +59,9 @@ def measure(
 
     Returns:
         The result in that folder. It has the tables `flows`, `samples`, `connections`,
-        `limit_periods`, `rtt_histogram`, `estimates` and `predictions`, and on request
-        `rate_estimates` and `segments`. Rows from captures of a run have the same keys as the
-        tables of that run.
+        `limit_periods`, `rtt_histogram`, `estimates` and `predictions`; `datagrams` if there is
+        UDP; and on request `rate_estimates` and `segments`. Rows from captures of a run have the
+        same keys as the tables of that run.
 
     Raises:
         Interrupted: Ctrl-C; the exception's `result` is the partial one in the folder.
@@ -185,12 +185,12 @@ def _describe_captures(source: str | Path, captured: Source) -> dict[str, Any]:
 
 
 def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
-    """Returns the error for captures without any TCP."""
+    """Returns the error for captures without TCP and UDP."""
     if not complete:
         return KeyboardInterrupt()
     skipped = passed_over(run["captures"])
     others = f" ({skipped})" if skipped else ""
-    sentence = f"holds no TCP segment{others}; capture with tcpdump -w FILE tcp"
+    sentence = f"holds neither TCP nor UDP{others}; capture with tcpdump -w FILE tcp or udp"
     return CaptureError("file", run["source"], sentence)
 
 
@@ -203,7 +203,7 @@ def _concluded(
 ) -> dict[str, pa.Table]:
     """Derives tables from measured ones, and adds warnings to `run`."""
     measured = Result(run, measured_tables)
-    run["warnings"] += reservations(measured)
+    run["warnings"] += [*reservations(measured), *datagrams.warnings(measured)]
     tables = of_connections(measured, models, top)
     if (
         captured.run is not None

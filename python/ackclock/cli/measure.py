@@ -51,7 +51,7 @@ def measure(
 
     FILE is a capture (pcap or pcapng, also gzipped), - for standard input, or the folder of a
     result with captures. The result is kept in a folder. Ctrl-C keeps what has been read, marked as
-    partial.
+    partial. Encrypted UDP, such as QUIC, shows rates, gaps, sizes and round trips of the spin bit.
 
     \b
     Example:
@@ -124,7 +124,7 @@ def _print(
     result: "Result", folder: Path, top: int, as_json: bool, lasted_s: float | None = None
 ) -> None:
     """Prints the limiting factors, the table of connections, and the predictions of models."""
-    from ackclock.capture import connections
+    from ackclock.capture import connections, datagrams
     from ackclock.report import run_tables
 
     rows = connections.connection_rows(result, top)
@@ -133,14 +133,15 @@ def _print(
         print_json(
             {"folder": str(folder), "partial": result.partial, "captures": result.run["captures"]}
             | {"connections": rows, "others": connections.others(result, len(rows))}
+            | {"datagrams": datagrams.rows(result)}
             | {"estimates": result.tables["estimates"].to_pylist(), "predictions": predicted}
         )
         return
-    left = connections.others(result, len(rows))
+    left, flows = connections.others(result, len(rows)), datagrams.rows(result)
     if rows:
         notes = [f"{left} more with less payload: --top {len(rows) + left}"] if left else []
         print_rows(connections.brief_table(rows, _title(rows, left)), "; ".join(notes))
-    else:
+    elif not flows:
         say("no connection carried payload")
     answers: dict[str, list[str]] = {}
     for number, row in enumerate(rows[:_ANSWERED], start=1):
@@ -148,6 +149,9 @@ def _print(
     for answer, numbers in answers.items():
         say()
         say_wrapped(f"{', '.join(numbers)}: {answer}.")
+    if flows:
+        say()
+        print_rows(datagrams.brief_table(flows[:top], len(flows[top:])))
     sentence = connections.prediction_words(rows, predicted)
     if sentence:
         say()

@@ -288,6 +288,52 @@ rows! {
 }
 
 rows! {
+    /// One direction of one UDP flow, as its headers and the times of its datagrams tell. What was
+    /// lost or sent again, an encrypted flow does not tell.
+    DatagramRow<'a> {
+        /// Number of the sweep's point; 0 for a capture that ackclock did not write.
+        point: i64,
+        /// Number of the replicate; 0 for a capture that ackclock did not write.
+        replicate: i64,
+        /// Name of the flow; its addresses if it has none.
+        flow: &'a str,
+        /// Number of the instance.
+        instance: i64,
+        /// Time of the first datagram.
+        start_s: f64,
+        /// Time of the last datagram.
+        end_s: f64,
+        /// Number of datagrams.
+        datagrams: i64,
+        /// Payload of UDP.
+        payload_bytes: i64,
+        /// Smallest payload of UDP.
+        smallest_bytes: i64,
+        /// Largest payload of UDP.
+        largest_bytes: i64,
+        /// IP packets per second, in bits, from the first to the last; empty for a single one.
+        rate_bit_per_s: f64,
+        /// Longest time between two datagrams; empty for a single one.
+        longest_gap_s: f64,
+        /// Datagrams marked by a queue on the way (CE).
+        marked_datagrams: i64,
+        /// Version of QUIC in its first packets with a long header (RFC 8999 section 5.1), as a
+        /// hexadecimal number; empty if there was none that this recognises.
+        quic_version: &'a str,
+        /// Changes of the spin bit (RFC 9000 section 17.4). Empty unless it spins in both
+        /// directions, each with at least 128 packets.
+        spin_edges: f64,
+        /// Shortest time between two changes of the spin bit: a round trip, with the time that
+        /// either side waits before it sends.
+        spin_rtt_min_s: f64,
+        /// Mean of these times.
+        spin_rtt_mean_s: f64,
+        /// Longest of these times.
+        spin_rtt_max_s: f64,
+    }
+}
+
+rows! {
     /// Estimate of one rate estimator for one direction of a connection at one sampling time.
     RateEstimateRow<'a> {
         /// Number of the sweep's point; 0 for a capture that ackclock did not write.

@@ -105,7 +105,7 @@ impl SocketSide {
     ///
     /// All that one wake-up finds have arrived at its time, as in the event loop of quinn. With
     /// times of their own, ACKs that waited together would seem to follow one another within
-    /// microseconds; the BBR of quinn would take that for the rate of the path.
+    /// microseconds.
     pub(super) fn receive(&mut self, now: Time) -> io::Result<u64> {
         let (end, mut arrived) = (&mut self.end, 0);
         self.port.receive(

@@ -1,17 +1,18 @@
 //! The UDP header (RFC 768).
 
 use super::array;
+use crate::packet::Transport;
 use crate::skipped::Skip;
 
 const HEADER: u32 = 8;
 
 /// Decodes the captured `bytes` of a datagram, of which `length` bytes are in this IP packet.
-/// Returns the source port, the destination port and the length of the payload in bytes.
+/// Returns the source port, the destination port and the header.
 pub(super) fn decode(
     bytes: &[u8],
     length: u32,
     first_fragment: bool,
-) -> Result<(u16, u16, u32), Skip> {
+) -> Result<(u16, u16, Transport), Skip> {
     if length < HEADER {
         return Err(Skip::Malformed);
     }
@@ -27,7 +28,12 @@ pub(super) fn decode(
     } else {
         claimed.min(length)
     };
-    Ok((source, destination, datagram - HEADER))
+    let payload = datagram - HEADER;
+    let begin = bytes.get(HEADER as usize..).and_then(<[u8]>::first_chunk);
+    let begin = begin
+        .filter(|begin| payload as usize >= begin.len())
+        .copied();
+    Ok((source, destination, Transport::Udp { payload, begin }))
 }
 
 #[cfg(test)]
@@ -39,8 +45,18 @@ mod tests {
         let payload = |claimed: u16, length, first_fragment| {
             let mut bytes = [0, 1, 0, 2, 0, 0, 0, 0];
             bytes[4..6].copy_from_slice(&claimed.to_be_bytes());
-            let (source, destination, payload) = decode(&bytes, length, first_fragment).unwrap();
-            assert_eq!((source, destination), (1, 2));
+            let decoded = decode(&bytes, length, first_fragment).unwrap();
+            let (
+                1,
+                2,
+                Transport::Udp {
+                    payload,
+                    begin: None,
+                },
+            ) = decoded
+            else {
+                panic!("{decoded:?}")
+            };
             payload
         };
         assert_eq!(payload(108, 108, false), 100);
@@ -61,6 +77,26 @@ mod tests {
         );
         assert_eq!(payload(0, 70_008, false), 70_000);
         assert_eq!(payload(7, 108, false), 100);
+    }
+
+    #[test]
+    fn the_first_bytes_are_those_of_the_payload_if_they_are_there() {
+        let begin = |bytes: &[u8], length| {
+            let (_, _, transport) = decode(bytes, length, false).unwrap();
+            let Transport::Udp { begin, .. } = transport else {
+                panic!("{transport:?}")
+            };
+            begin
+        };
+        let bytes = [0, 1, 0, 2, 0, 13, 0, 0, 0xc3, 0, 0, 0, 1];
+        assert_eq!(begin(&bytes, 13), Some([0xc3, 0, 0, 0, 1]));
+        assert_eq!(begin(&bytes[..12], 13), None, "cut by the capture");
+        let shorter = [0, 1, 0, 2, 0, 12, 0, 0, 0xc3, 0, 0, 0, 1];
+        assert_eq!(
+            begin(&shorter, 13),
+            None,
+            "the last byte is padding of the frame"
+        );
     }
 
     #[test]

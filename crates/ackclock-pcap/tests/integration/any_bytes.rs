@@ -74,14 +74,26 @@ pub fn capture(data: &[u8]) {
     }
 }
 
-/// Returns the packet without the fields that depend on the captured length of the options.
+/// Returns the packet without the fields that depend on the captured length: TCP's options, and the
+/// first bytes of a datagram.
 fn without_options(packet: &CapturedPacket) -> CapturedPacket {
     let mut packet = packet.clone();
-    if let Transport::Tcp(segment) = &mut packet.transport {
-        segment.options = Options::default();
-        segment.cut = false;
+    match &mut packet.transport {
+        Transport::Tcp(segment) => {
+            segment.options = Options::default();
+            segment.cut = false;
+        }
+        Transport::Udp { begin, .. } => *begin = None,
     }
     packet
+}
+
+/// Returns the first bytes of a datagram, if there are any.
+fn first_bytes(packet: &CapturedPacket) -> Option<[u8; 5]> {
+    match packet.transport {
+        Transport::Udp { begin, .. } => begin,
+        Transport::Tcp(_) => None,
+    }
 }
 
 /// Decodes any bytes as a packet of any link type. It is decoded or skipped, and a shorter snap
@@ -109,6 +121,8 @@ pub fn packet(data: &[u8]) {
                 .as_ref()
                 .expect("what a part of it says, all of it says");
             assert_eq!(without_options(&cut), without_options(whole));
+            let begin = first_bytes(&cut);
+            assert!(begin.is_none() || begin == first_bytes(whole));
         }
     }
 }

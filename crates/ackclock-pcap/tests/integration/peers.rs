@@ -50,6 +50,7 @@ fn parse(row: &str) -> Option<CapturedPacket> {
     let transport = match number(14) {
         Some(length) => Transport::Udp {
             payload: length as u32 - 8,
+            begin: None,
         },
         None => Transport::Tcp(segment(&columns, number)?),
     };
@@ -136,8 +137,9 @@ fn tshark_reads_the_same(file: &Path, parts: &[(String, Scratch)]) {
             );
         }
         for packet in &mut ours {
-            if let Transport::Tcp(segment) = &mut packet.transport {
-                segment.cut = false;
+            match &mut packet.transport {
+                Transport::Tcp(segment) => segment.cut = false,
+                Transport::Udp { begin, .. } => *begin = None,
             }
         }
         assert!(ours.len() >= 3);
