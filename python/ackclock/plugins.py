@@ -8,7 +8,8 @@ sequence of records. Its `pyproject.toml` says for example:
 
 The groups are `ackclock.models`, `ackclock.metrics`, `ackclock.figures` and
 `ackclock.reproductions`. `docs/decisions/0021-other-packages.md` says which names of ackclock such
-a package may import.
+a package may import. A stack is not such a record; a package announces one in the group
+`ackclock.stacks` (`ackclock.stacks.find`).
 """
 
 import warnings
@@ -75,6 +76,29 @@ def announced(group: str, kind: type, taken: frozenset[str] = frozenset()) -> tu
 def packages(group: str) -> list[str]:
     """Returns the importable packages that announce records of a group, without importing them."""
     return sorted({_package(entry) for entry in _entries(group)})
+
+
+class UnusableError(ValueError):
+    """An entry point that cannot be used; one line with the remedy."""
+
+
+def only(group: str, name: str) -> Announced | None:
+    """Returns what the only entry point of that name announces; None if there is none.
+
+    Raises:
+        UnusableError: Several packages announce that name, or it cannot be loaded.
+    """
+    entries = [entry for entry in _entries(group) if entry.name == name]
+    if not entries:
+        return None
+    owners = sorted({_package(entry) for entry in entries})
+    if len(entries) > 1:
+        raise UnusableError(f'"{name}" is announced by {" and by ".join(owners)}; uninstall one')
+    try:
+        return Announced(owners[0], entries[0].load())
+    except Exception as error:  # Whatever a foreign module raises must not end a command.
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UnusableError(f"{why}; repair or uninstall {owners[0]}") from None
 
 
 def _entries(group: str) -> list["EntryPoint"]:

@@ -34,6 +34,7 @@ use pyo3::import_exception;
 use pyo3::prelude::*;
 use python_control::Scripts;
 use serde_json::Value;
+use stacks::Installed;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -110,8 +111,10 @@ impl From<Place> for Folder {
 }
 
 fn scenario_in(text: &str, folder: Folder) -> PyResult<Scenario> {
-    let files = Bringing(Scripts(folder));
-    Scenario::from_tree(&tree_of(text)?, &files).map_err(refuse)
+    let files = Installed::new(Bringing(Scripts(folder)));
+    let scenario = Scenario::from_tree(&tree_of(text)?, &files);
+    files.finish()?;
+    scenario.map_err(refuse)
 }
 
 fn scenario_of(text: &str, folder: &str) -> PyResult<Scenario> {

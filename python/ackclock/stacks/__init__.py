@@ -1,22 +1,26 @@
 """Transports that others wrote, brought into simulations by a name.
 
 A scenario names a stack and never a file. So native code runs only if whoever runs the scenario
-brings it: with `--stack NAME=LIBRARY`, or with `bring`. `ackclock_stack.h` is the border that a
-library keeps.
+brings it: with `--stack NAME=LIBRARY`, with `bring`, or by installing a package that announces it
+(`find`). `ackclock_stack.h` is the border that a library keeps.
 """
 
 import hashlib
+import inspect
 import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ackclock import engine
+from ackclock import engine, plugins
 from ackclock.errors import InputError
 
 #: Names of the stacks in the engine itself.
 BUILT_IN = frozenset(engine.built_in_stacks())
+
+#: Group of entry points of stacks in installed packages.
+GROUP = "ackclock.stacks"
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
@@ -40,6 +44,7 @@ class Stack:
         implementation: What the stack calls itself, with its version.
         controls: Names of its congestion controls.
         shares_state: True if its objects share state, so that each thread has a copy.
+        package: The installed package that announces it; None if it was brought otherwise.
     """
 
     name: str
@@ -49,6 +54,7 @@ class Stack:
     implementation: str
     controls: tuple[str, ...]
     shares_state: bool
+    package: str | None = None
 
 
 _brought: dict[str, Stack] = {}
@@ -84,31 +90,74 @@ def bring(name: str, library: str | Path, *, apart: bool = False) -> Stack:
             be loaded, or keeps not to the border.
     """
     check_name(name, "--stack")
+    return _bring(name, library, apart=apart)
+
+
+def find(name: str) -> Stack | None:
+    """Returns the stack that was brought under a name, or brings that of an installed package.
+
+    A package announces a stack by an entry point whose name scenarios use. It is the path of a
+    shared library, that of a file of Python, or a class (`ackclock.stacks.python.Stack`):
+
+        [project.entry-points."ackclock.stacks"]
+        mine = "my_package:LIBRARY"
+
+    Raises:
+        InputError: Two packages announce the name, or it does not stand for a stack.
+    """
+    if name in _brought:
+        return _brought[name]
+    field = f"{GROUP}.{name}"
+    try:
+        announced = plugins.only(GROUP, name)
+    except plugins.UnusableError as error:
+        raise InputError("file", field, str(error)) from None
+    if announced is None:
+        return None
+    check_name(name, field)
+    package, value = announced
+    if isinstance(value, str | Path):
+        return _bring(name, value, package=package)
+    if inspect.isclass(value):
+        return _bring(name, inspect.getfile(value), package=package, made=value)
+    words = f"{value!r:.60} of {package} is neither a path nor a class; repair or uninstall it"
+    raise InputError("wrong-type", field, words)
+
+
+def _bring(
+    name: str,
+    library: str | Path,
+    *,
+    apart: bool = False,
+    package: str | None = None,
+    made: type | None = None,
+) -> Stack:
     path = Path(library).absolute()
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise InputError("file", f"{library}", f"cannot be read: {error.strerror}") from None
     try:
-        origin = _origin(path, apart=apart)
+        origin = _origin(path, made, apart=apart)
         called, version, controls, shares_state = engine.bring_stack(name, origin, digest[:16])
     except InputError as error:
         raise InputError("file", f"{library}", f"is no stack: {error.message}") from None
-    stack = Stack(name, path, apart, digest, f"{called} {version}", tuple(controls), shares_state)
+    described = f"{called} {version}"
+    stack = Stack(name, path, apart, digest, described, tuple(controls), shares_state, package)
     _brought[name] = stack
     return stack
 
 
-def _origin(path: Path, *, apart: bool) -> int | tuple[list[str], str] | str:
+def _origin(path: Path, made: type | None, *, apart: bool) -> int | tuple[list[str], str] | str:
     """Returns the source of a stack, as the engine takes it: a table, a program or a library."""
     if path.suffix == ".py":
         if apart:
             words = "is Python, whose exceptions are faults already; bring it with --stack"
             raise InputError("unsupported", "", words)
-        from ackclock.stacks.python import table_of
+        from ackclock.stacks.python import class_in, table_of
 
         try:
-            return table_of(path)
+            return table_of(made or class_in(path))
         except ValueError as error:
             raise InputError("file", "", str(error)) from None
     return (_PROCESS, str(path)) if apart else str(path)
@@ -122,6 +171,9 @@ def brought() -> tuple[Stack, ...]:
 def bring_again(stacks: Iterable[Stack]) -> None:
     """Brings the stacks of another process."""
     for stack in stacks:
+        if stack.package is not None:
+            find(stack.name)
+            continue
         bring(stack.name, stack.library, apart=stack.apart)
 
 

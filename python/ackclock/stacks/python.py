@@ -23,7 +23,7 @@ from ctypes import (
 )
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 _NEVER = _UNKNOWN = 2**64 - 1
 
@@ -286,8 +286,8 @@ def _config(given: Any) -> Config:
 _tables: list[Any] = []
 
 
-def table_of(file: Path) -> int:
-    """Loads the class `Stack` of a file; returns the address of its table of functions.
+def class_in(file: Path) -> type:
+    """Loads the class `Stack` of a file.
 
     Raises:
         ValueError: The file has no such class; one line.
@@ -301,8 +301,23 @@ def table_of(file: Path) -> int:
     except Exception as error:
         raise ValueError(_words(error)) from None
     made = getattr(module, "Stack", None)
-    if not (isinstance(made, type) and issubclass(made, Stack) and made is not Stack):
+    if not _is_stack(made):
         raise ValueError("it has no class Stack that derives from ackclock.stacks.python.Stack")
+    return made
+
+
+def _is_stack(made: Any) -> TypeGuard[type[Stack]]:
+    return isinstance(made, type) and issubclass(made, Stack) and made is not Stack
+
+
+def table_of(made: type) -> int:
+    """Returns the address of the table of functions of a class.
+
+    Raises:
+        ValueError: It is not that of a stack; one line.
+    """
+    if not _is_stack(made):
+        raise ValueError(f"{made.__name__} does not derive from ackclock.stacks.python.Stack")
     sides = _Sides(made)
     functions = {name: kind(getattr(sides, name)) for name, kind in _FUNCTIONS.items()}
     table = _CTable(

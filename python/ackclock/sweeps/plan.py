@@ -193,7 +193,8 @@ class Plan:
             InputError: A stack is absent, or another.
         """
         for name, digest in self.stacks.items():
-            if stacks.digests().get(name) != digest:
+            stack = stacks.find(name)
+            if stack is None or stack.digest != digest:
                 raise InputError(
                     "contradiction", "--stack",
                     f"the sweep was begun with {name}=LIBRARY, whose SHA-256 is {digest[:16]}…; "
