@@ -180,6 +180,15 @@ impl Advertised {
         }
     }
 
+    /// Returns the free space for which Linux offers at least so much.
+    const fn opening(&self, window: u64) -> u64 {
+        if self.capacity <= LARGEST_UNSCALED && window >= self.mss {
+            window.next_multiple_of(self.mss)
+        } else {
+            window
+        }
+    }
+
     /// True if less than half of the buffer is free, so that Linux ends its quick ACKs.
     pub fn ends_quick_acks(&mut self, now: Time, stored: Stored) -> bool {
         self.rule == WindowRule::Linux && self.free(now, stored) < self.capacity / 2
@@ -203,15 +212,19 @@ impl Advertised {
         let left = self.left(stored);
         let wanted = match self.rule {
             WindowRule::Linux if 2 * left > self.capacity => return Time::NEVER,
-            WindowRule::Linux => self.least_opened().max(2 * left).max(1),
-            WindowRule::Rfc9293 if left >= self.mss => return Time::NEVER,
+            WindowRule::Linux => self.opening(self.least_opened().max(2 * left).max(1)),
+            WindowRule::Rfc9293 if left >= self.mss.min(self.capacity) => return Time::NEVER,
             WindowRule::Rfc9293 => self.least_grown(left),
         };
         // So much is read when so much is free.
-        let mut read = (stored.delivered + wanted).saturating_sub(self.capacity);
-        if self.rule == WindowRule::Linux {
-            read = self.whole(read + stored.beyond, stored.delivered);
-        }
+        let freed = stored.delivered + wanted;
+        let read = match self.rule {
+            WindowRule::Linux => {
+                let bytes = (freed + stored.beyond).saturating_sub(self.capacity);
+                self.whole(bytes, stored.delivered)
+            }
+            WindowRule::Rfc9293 => freed.saturating_sub(self.capacity),
+        };
         if read > stored.delivered {
             return Time::NEVER; // what waits beyond a hole is in the way
         }
@@ -301,5 +314,57 @@ impl Receiver {
     /// Returns the counts of the advertised window; `None` if the application reads at once.
     pub fn advertised_counts(&self) -> Option<AdvertisedCounts> {
         Some(self.more.as_ref()?.window.as_ref()?.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::parameters::Preset;
+    use ackclock_spec::quantity::OptionalWindow;
+    use ackclock_spec::streams::Streams;
+
+    /// An ACK says all that an update could say, so the next update is later; and at its time the
+    /// window has grown, so that it is not sent in vain.
+    #[test]
+    fn an_update_follows_when_there_is_more_to_say() {
+        let mut draws = Streams::new(1, 0).stream("buffers");
+        let mut below = |limit: u64| draws.bits() % limit;
+        let mut updates = 0;
+        for _ in 0..20_000 {
+            let preset = [Preset::Linux, Preset::Rfc][below(2) as usize];
+            let mut parameters = preset.parameters();
+            let mss = 1 + below(3_000);
+            parameters.connection.mss = Bytes(mss);
+            let largest = [3_000, 70_000, 500_000][below(3) as usize];
+            let capacity = 1 + below(largest);
+            parameters.receiver.receive_window = OptionalWindow::Bytes(Bytes(capacity));
+            parameters.receiver.read_rate = Some(BitRate::from_bit_per_s(below(20_000_000)));
+            let mut window = Advertised::new(&parameters).unwrap();
+            let (mut now, mut delivered) = (Time::ZERO, 0);
+            for _ in 0..12 {
+                now = now + Span::from_micros(below(20_000));
+                window.read_until(now, Bytes(delivered));
+                delivered += below(4) * mss;
+                delivered = delivered.min(window.edge);
+                let beyond = below(2) * below(window.edge - delivered + 1);
+                let stored = Stored { delivered, beyond };
+                window.advertise(now, stored);
+                let update_at = window.update_at(stored);
+                assert!(
+                    update_at > now,
+                    "{window:?} {stored:?} {now:?} {update_at:?}"
+                );
+                if !update_at.is_never() {
+                    let left = window.left(stored);
+                    now = update_at;
+                    window.read_until(now, Bytes(delivered));
+                    let grown = window.advertise(now, stored);
+                    assert!(grown.0 > left, "{window:?} {stored:?} {left}");
+                    updates += 1;
+                }
+            }
+        }
+        assert!(updates > 10_000, "{updates}");
     }
 }
