@@ -507,7 +507,7 @@ def test_kill_leaves_all_but_the_last_second(tmp_path: Path) -> None:
         # The packets are 50 ms apart and in flight for 10 ms.
         assert count(capture) >= 20 * (lasted_s - 1.1), name
     measured = ackclock("measure", "run", "-o", "measured", place=tmp_path)
-    assert measured.exit_code in (0, 2), measured.stderr
+    assert measured.exit_code == 130, measured.stderr  # what is measured of it is partial, too
 
 
 def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> None:

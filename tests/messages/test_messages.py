@@ -28,6 +28,8 @@ WRITE = "if so meant: pytest tests/messages --write-messages"
 
 #: Of a list of names to choose from, the first three are kept: others are added every day.
 NAMES = re.compile(r"(choose from (?:[\w.+-]+, ){2}[\w.+-]+), [\w.+, -]+")
+#: Stacks that other tests have brought in this process are no part of a message.
+BROUGHT = re.compile(r"(choose quinn)(?: or [\w-]+)+, or bring")
 
 
 class Case(NamedTuple):
@@ -136,7 +138,7 @@ def error(
 
 def brief(raised: object) -> str:
     """Returns a message as the files have it."""
-    return NAMES.sub(r"\1, …", str(raised))
+    return BROUGHT.sub(r"\1, or bring", NAMES.sub(r"\1, …", str(raised)))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ackclock import Result, Scenario, emulate, predict, simulate
+from ackclock import Result, Scenario, predict, simulate
 from ackclock.elements import facts
 from ackclock.models import MODELS
 from ackclock.report.certainty import of_result
@@ -177,11 +177,6 @@ def test_no_model_applies_and_each_says_why() -> None:
     assert of_flow
     assert {row["verdict"] for row in of_flow} == {"does not apply"}
     assert all(row["note"] for row in of_flow)
-
-
-def test_an_emulation_refuses_it(tmp_path: Path) -> None:
-    with refused("unsupported", "flows.quic.transport.kind", "ackclock simulate"):
-        emulate(beside(), tmp_path / "emulated")
 
 
 def test_a_transfer_ends_and_a_flow_that_stops_is_silent() -> None:

@@ -88,10 +88,11 @@ def control(flow: Tree) -> tuple[str, Facts]:
     TCP inside it, `quinn/ackclock:cubic`.
     """
     tree, in_tables = flow.get("transport") or {}, transport(flow)[1]["control_name"]
-    is_table = isinstance(tree.get("control"), Mapping)
-    name, stated = _named_element(tree, "control") if is_table else ("", Facts())
-    own = stated["title"] or name
-    return (in_tables, Facts()) if in_tables and in_tables != own else (own, stated)
+    written = tree.get("control")
+    if not isinstance(written, Mapping) or (in_tables and "facts" not in written):
+        return in_tables or "", Facts()
+    name, stated = _named_element(tree, "control")
+    return stated["title"] or name, stated
 
 
 def only_in_kernel(stated: Facts) -> bool:

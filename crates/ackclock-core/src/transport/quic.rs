@@ -7,7 +7,7 @@ use crate::congestion::ControlKind;
 use ackclock_spec::error::{Code, Error};
 use ackclock_spec::prelude::*;
 use ackclock_spec::quantity::Segments;
-use ackclock_spec::registry::{Selection, choose_within};
+use ackclock_spec::registry::{FACTS, Selection, choose_within};
 use ackclock_spec::schema;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
@@ -191,13 +191,16 @@ impl Quic {
         self.control.as_str().unwrap_or_default()
     }
 
-    /// Reads the control of a table.
+    /// Reads the control of a table. Its facts are left out, since they hold under TCP.
     fn choose_control(&mut self, files: &dyn Files) -> Result<()> {
         if self.control.is_string() {
             return Ok(());
         }
         let chosen = choose_within::<ControlKind>("control", &self.control, files)?;
         self.control = chosen.resolved.clone();
+        if let Some(fields) = self.control.as_object_mut() {
+            fields.shift_remove(FACTS);
+        }
         self.ours = Some(chosen);
         Ok(())
     }
