@@ -87,10 +87,9 @@ def control(flow: Tree) -> tuple[str, Facts]:
     for the one of an implementation of QUIC. That states nothing, and neither does a control of
     TCP inside it, `quinn/ackclock:cubic`.
     """
-    tree, in_tables = flow.get("transport") or {}, transport(flow)[1]["control_name"]
-    written = tree.get("control")
-    if not isinstance(written, Mapping) or (in_tables and "facts" not in written):
-        return in_tables or "", Facts()
+    tree, in_tables = flow.get("transport") or {}, transport(flow)[1]["control_name"] or ""
+    if "/" in in_tables or not isinstance(tree.get("control"), Mapping):
+        return in_tables, Facts()
     name, stated = _named_element(tree, "control")
     return stated["title"] or name, stated
 
