@@ -227,7 +227,7 @@ fn what_depends_on_the_seed_says_that_it_draws() {
     );
     check::<ImpairmentKind>(
         |chosen, seed| format!("{:?}", impairment(chosen, seed)),
-        &["ecn_rewrite"],
+        &["ecn_rewrite", "scheduled_loss"],
     );
     check::<QueueKind>(|chosen, seed| Station::new(chosen, seed).state(), &SPREAD);
 }
