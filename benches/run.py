@@ -110,6 +110,7 @@ NETWORKS: dict[str, tuple[bool, list[str]]] = {
             "flows.bulk.count=1",
             'hops.bottleneck.link.rate="10 Mbit/s"',
             'hops.bottleneck.queue.limit="50 packets"',
+            'duration="200 s"',  # for as many packets
         ],
     ),
 }
@@ -262,15 +263,9 @@ def networks(repeats: int, folder: Path) -> dict[str, Ratio]:
 
 
 def network_speed(file: str, more: list[str]) -> float:
-    """Returns the data packets per CPU second of a file of the dumbbell with changes.
-
-    One flow has a tenth of the packets, and runs ten times as long.
-    """
-    length = 200 if "flows.bulk.count=1" in more else 20
-    arguments, start_up = (
-        engine([file, *more, f'duration="{seconds} s"']) for seconds in (length, START_UP_S)
-    )
-    return packets_per_cpu_s(arguments, start_up)
+    """Returns the data packets per CPU second of a file of the dumbbell with changes."""
+    start_up = engine([file, *more, f'duration="{START_UP_S} s"'])
+    return packets_per_cpu_s(engine([file, 'duration="20 s"', *more]), start_up)
 
 
 def cells(repeats: int) -> dict[int, float]:

@@ -6,9 +6,10 @@ use ackclock_core::congestion::{
     Ack, Congestion, CongestionControl, CongestionKind, Event, Needs, RateInfo, RecoveryPhase,
     SegmentSent, SendLimit, SocketState,
 };
+use ackclock_core::endpoint::RttEstimator;
 use ackclock_core::endpoint::delivery_rate::{Counts, Sending};
+use ackclock_core::endpoint::parameters::Preset;
 use ackclock_spec::units::{Bytes, Span, Time};
-use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerMetrics};
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +41,7 @@ pub struct Adapted {
     newly_lost: u64,
     /// Packets of the ACK in progress.
     acked: Acked,
-    round_trips: RoundTrips,
+    round_trips: RttEstimator,
     /// Start of the present round trip.
     round: Time,
     phase: RecoveryPhase,
@@ -57,24 +58,6 @@ struct Acked {
     after_recovery: u64,
     /// When the last of them was sent.
     sent_at: Option<Time>,
-}
-
-/// Estimates of the round-trip time.
-#[derive(Clone, Copy, Debug, Default)]
-struct RoundTrips {
-    smoothed: Option<Span>,
-    least: Option<Span>,
-}
-
-impl RoundTrips {
-    /// Takes a sample, with the gain of RFC 6298.
-    fn sample(&mut self, trip: Span) {
-        self.least = Some(self.least.map_or(trip, |least| least.min(trip)));
-        self.smoothed = Some(
-            self.smoothed
-                .map_or(trip, |smoothed| (smoothed * 7 + trip) / 8),
-        );
-    }
 }
 
 impl Adapted {
@@ -96,7 +79,7 @@ impl Adapted {
             in_flight: 0,
             newly_lost: 0,
             acked: Acked::default(),
-            round_trips: RoundTrips::default(),
+            round_trips: RttEstimator::new(&Preset::Rfc.parameters().timer),
             round: Time::ZERO,
             phase: RecoveryPhase::Open,
             recovery: None,
@@ -191,8 +174,8 @@ impl Adapted {
             kind,
             base: self.running().cwnd(),
             in_flight: Bytes(self.in_flight),
-            min_rtt: self.round_trips.least,
-            smoothed_rtt: self.round_trips.smoothed,
+            min_rtt: self.round_trips.minimum(),
+            smoothed_rtt: self.round_trips.smoothed(),
             loss_window: Bytes(LEAST_WINDOW * self.mss),
         };
         self.tell(|running| running.on_congestion(now, &congestion));
@@ -208,7 +191,9 @@ impl Adapted {
         }
         let needs = self.needs;
         let counts = self.counts();
-        let sample = self.history.sample(now, &counts, self.round_trips.least);
+        let sample = self
+            .history
+            .sample(now, &counts, self.round_trips.minimum());
         Ack {
             newly_acked: Bytes(acked.bytes),
             newly_delivered: Bytes(acked.bytes),
@@ -219,8 +204,8 @@ impl Adapted {
             delivered: Bytes(self.delivered),
             rtt: Some(trip),
             newest_rtt: Some(trip),
-            smoothed_rtt: self.round_trips.smoothed,
-            min_rtt: self.round_trips.least,
+            smoothed_rtt: self.round_trips.smoothed(),
+            min_rtt: self.round_trips.minimum(),
             in_flight: Bytes(self.in_flight),
             rate: needs.rate_samples.then_some(RateInfo {
                 sample,
@@ -271,7 +256,14 @@ impl Controller for Adapted {
         }
     }
 
-    fn on_ack(&mut self, _: Instant, sent: Instant, bytes: u64, _: bool, _: &RttEstimator) {
+    fn on_ack(
+        &mut self,
+        _: Instant,
+        sent: Instant,
+        bytes: u64,
+        _: bool,
+        _: &quinn_proto::RttEstimator,
+    ) {
         self.add_to_ack(sent, bytes);
     }
 
@@ -295,7 +287,7 @@ impl Controller for Adapted {
             let (delivered, in_flight) = (self.delivered, self.in_flight);
             self.history.mark_application_limited(delivered, in_flight);
         }
-        let past = self.round_trips.smoothed.unwrap_or_default() * REMEMBERED;
+        let past = self.round_trips.smoothed().unwrap_or_default() * REMEMBERED;
         self.history
             .forget(Time::ZERO + sent_at.since(Time::ZERO + past));
     }

@@ -215,10 +215,27 @@ impl BitRate {
         if self.0 == 0 {
             return Span::FOREVER;
         }
-        let nanos = u128::from(size.0) * 8_000_000_000 / u128::from(self.0);
+        let nanos = u128::from(size.0) * BIT_NANOS / u128::from(self.0);
+        Span(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+    /// Returns the size of what is sent in `span` at this rate, in whole bytes.
+    pub fn size_in(self, span: Span) -> Bytes {
+        let bit_nanos = u128::from(self.0) * u128::from(span.0);
+        Bytes(u64::try_from(bit_nanos / BIT_NANOS).unwrap_or(u64::MAX))
+    }
+    /// Returns the least time in which `size` is sent whole: [`BitRate::size_in`] of it is at least
+    /// `size`. [`Span::FOREVER`] at rate zero.
+    pub fn time_for(self, size: Bytes) -> Span {
+        if self.0 == 0 {
+            return Span::FOREVER;
+        }
+        let nanos = (u128::from(size.0) * BIT_NANOS).div_ceil(u128::from(self.0));
         Span(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
+
+/// Bits per second times nanoseconds in a byte.
+const BIT_NANOS: u128 = 8_000_000_000;
 
 impl Probability {
     /// Probability 0.
@@ -256,6 +273,22 @@ mod tests {
         assert_eq!(rate.serialization(Bytes(1500)), Span::from_millis(1));
         assert_eq!(BitRate::ZERO.serialization(Bytes(1)), Span::FOREVER);
         assert_eq!(BitRate::average(Bytes(1500), Span::from_millis(1)), rate);
+    }
+
+    /// A size is sent at its time, and not a nanosecond earlier.
+    #[test]
+    fn a_size_and_its_time_belong_together() {
+        for bits in [1, 7, 64_000, 12_000_001, 100_000_000_000] {
+            for size in [1, 3, 1500, 1_234_567] {
+                let (rate, size) = (BitRate::from_bit_per_s(bits), Bytes(size));
+                let time = rate.time_for(size);
+                assert!(rate.size_in(time) >= size, "{rate:?} {size:?}");
+                let earlier = Span::from_nanos(time.as_nanos() - 1);
+                assert!(rate.size_in(earlier) < size, "{rate:?} {size:?}");
+            }
+        }
+        assert_eq!(BitRate::ZERO.time_for(Bytes(1)), Span::FOREVER);
+        assert_eq!(BitRate::ZERO.size_in(Span::FOREVER), Bytes::ZERO);
     }
 
     #[test]

@@ -21,9 +21,6 @@ const LARGEST_UNSCALED: u64 = 65_535;
 /// (`tcp_invalid_ratelimit`).
 const BETWEEN_ANSWERS: Span = Span::from_millis(500);
 
-/// Bit·ns in a byte·s.
-const BIT_NS: u128 = 8_000_000_000;
-
 /// The data that a receiver holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored {
@@ -45,22 +42,15 @@ struct Reader {
 impl Reader {
     /// Returns the bytes that it has read of those `delivered`.
     fn read(&self, now: Time, delivered: u64) -> u64 {
-        let bit_ns =
-            u128::from(self.rate.as_bit_per_s()) * u128::from(now.since(self.since).as_nanos());
-        let more = u64::try_from(bit_ns / BIT_NS).unwrap_or(u64::MAX);
+        let Bytes(more) = self.rate.size_in(now.since(self.since));
         self.before.saturating_add(more).min(delivered)
     }
 
     /// Returns when it will have read so many bytes, if they have arrived.
     fn reaches(&self, bytes: u64) -> Time {
-        let bit_ns = u128::from(bytes.saturating_sub(self.before)) * BIT_NS;
-        match (bit_ns, u128::from(self.rate.as_bit_per_s())) {
-            (0, _) => self.since,
-            (_, 0) => Time::NEVER,
-            (_, rate) => {
-                let nanos = u64::try_from(bit_ns.div_ceil(rate)).unwrap_or(u64::MAX);
-                self.since + Span::from_nanos(nanos)
-            }
+        match bytes.saturating_sub(self.before) {
+            0 => self.since,
+            more => self.since + self.rate.time_for(Bytes(more)),
         }
     }
 }
@@ -252,10 +242,16 @@ impl Advertised {
 }
 
 impl Receiver {
+    fn window(&self) -> Option<&Advertised> {
+        self.more.as_ref()?.window.as_ref()
+    }
+    pub(super) fn window_mut(&mut self) -> Option<&mut Advertised> {
+        self.more.as_mut()?.window.as_mut()
+    }
+
     /// Answers a segment that asks for the window.
     pub(super) fn handle_probe(&mut self, now: Time) {
-        let window = self.more.as_mut().and_then(|more| more.window.as_mut());
-        if window.is_none_or(|window| window.answers(now)) {
+        if self.window_mut().is_none_or(|window| window.answers(now)) {
             self.owed.add(Owed::ACK);
             self.resume_reading(now);
         }
@@ -273,7 +269,7 @@ impl Receiver {
     /// Owes an ACK for the window alone.
     fn update_window(&mut self) {
         self.owed.add(Owed::ACK);
-        if let Some(window) = self.more.as_mut().and_then(|more| more.window.as_mut()) {
+        if let Some(window) = self.window_mut() {
             window.counts.updates += 1;
         }
     }
@@ -297,23 +293,19 @@ impl Receiver {
     /// Returns the payload that the application has read.
     pub fn read(&self, now: Time) -> Bytes {
         let delivered = self.statistics.delivered;
-        match self.more.as_ref().and_then(|more| more.window.as_ref()) {
-            None => delivered,
-            Some(window) => window.read(now, delivered),
-        }
+        let of_slow = |window: &Advertised| window.read(now, delivered);
+        self.window().map_or(delivered, of_slow)
     }
 
     /// Returns when the application has read all that has been delivered until now.
     pub fn read_at(&self, now: Time) -> Time {
-        match self.more.as_ref().and_then(|more| more.window.as_ref()) {
-            None => now,
-            Some(window) => window.read_at(self.statistics.delivered).max(now),
-        }
+        let of_slow = |window: &Advertised| window.read_at(self.statistics.delivered);
+        self.window().map_or(now, of_slow).max(now)
     }
 
     /// Returns the counts of the advertised window; `None` if the application reads at once.
     pub fn advertised_counts(&self) -> Option<AdvertisedCounts> {
-        Some(self.more.as_ref()?.window.as_ref()?.counts)
+        self.window().map(|window| window.counts)
     }
 }
 

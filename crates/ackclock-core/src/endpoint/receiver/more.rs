@@ -95,7 +95,7 @@ impl Receiver {
     /// Takes the timer of the delayed ACK back from the one that it shares with window updates.
     pub(super) fn resume_reading(&mut self, now: Time) {
         let delivered = self.statistics.delivered;
-        if let Some(window) = self.more.as_mut().and_then(|more| more.window.as_mut()) {
+        if let Some(window) = self.window_mut() {
             window.read_until(now, delivered);
             self.deadline = window.delayed;
             self.owed.add(Owed::WINDOW);

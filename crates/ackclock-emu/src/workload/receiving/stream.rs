@@ -53,9 +53,7 @@ impl SlowReader {
 
     /// Returns how many bytes it may read now.
     fn allowance(&self, now: Time) -> u64 {
-        let bits =
-            u128::from(self.rate.as_bit_per_s()) * u128::from(now.since(self.since).as_nanos());
-        let all = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
+        let Bytes(all) = self.rate.size_in(now.since(self.since));
         all.saturating_sub(self.read)
     }
 }
