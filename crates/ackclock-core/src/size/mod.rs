@@ -11,6 +11,7 @@ pub mod empirical;
 pub mod lognormal;
 pub mod pareto;
 pub mod uniform;
+pub mod web_search;
 
 /// The registry of size distributions. A distribution makes a size from the draws of a stream.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ impl Kind for SizeKind {
         Entry::of::<lognormal::Lognormal>(),
         Entry::of::<pareto::Pareto>(),
         Entry::of::<empirical::Empirical>(),
+        Entry::of::<web_search::WebSearch>(),
     ];
 }
 

@@ -131,6 +131,31 @@ fn empirical_sizes_come_as_often_as_their_weights_say() {
 }
 
 #[test]
+fn web_search_sizes_have_the_shares_of_the_table_and_its_mean() {
+    let sizes = draws(&law(json!({ "kind": "web_search" })), 9, NUMBER);
+    for (kilobytes, percent) in [
+        (10.0, 15.0),
+        (20.0, 20.0),
+        (30.0, 30.0),
+        (50.0, 40.0),
+        (80.0, 53.0),
+        (200.0, 60.0),
+        (1_000.0, 70.0),
+        (2_000.0, 80.0),
+        (5_000.0, 90.0),
+        (10_000.0, 97.0),
+    ] {
+        let share = share_up_to(&sizes, kilobytes * 1e3);
+        assert!(within(share, percent / 100.0), "{kilobytes} kB: {share}");
+    }
+    assert!(sizes.iter().all(|size| *size <= 30e6));
+    let own = mean(&sizes);
+    let squares: Vec<f64> = sizes.iter().map(|size| (size - own).powi(2)).collect();
+    let standard_error = libm::sqrt(mean(&squares) / NUMBER as f64);
+    assert!((own - 1_711_250.0).abs() < 4.0 * standard_error, "{own}");
+}
+
+#[test]
 fn a_file_says_what_a_list_says() {
     let listed = law(json!({ "kind": "empirical", "values": [["10 kB", 3], ["1 MB", 0.5]] }));
     for text in [

@@ -13,6 +13,7 @@ pub mod facts;
 pub mod on_off;
 pub mod scheduled;
 pub mod transfer;
+pub mod voip;
 
 /// The transports that a source can feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,7 @@ impl Kind for TrafficKind {
         Entry::of::<cbr::Cbr>(),
         Entry::of::<on_off::OnOff>(),
         Entry::of::<scheduled::Scheduled>(),
+        Entry::of::<voip::Voip>(),
     ];
 }
 
