@@ -46,7 +46,7 @@ from pathlib import Path
 HOST, PEER, PORT = "10.90.0.1", "10.90.0.2", 9000
 TICK_US = 4000
 STOPPED_US = 2000  # a turn takes a tenth of a millisecond; else the machine took the processor
-ATTEMPTS = 3  # at duels without that
+ATTEMPTS = 6  # at a duel without that
 GRANULE = 8  # ticks of which long timers may expire at one (`LVL_CLK_DIV` of `timer.c`)
 INFO = struct.Struct("@8B24I")  # `struct tcp_info` up to `tcpi_total_retrans`
 SYN, ACK = 0x02, 0x10
@@ -273,16 +273,17 @@ class Wire:
                     at_once = duel is caused
                     duel.take(packet[20:], now if at_once else self.clock.now(), at_once)
 
-    def run(self) -> int:
-        """Runs the duels. Returns the longest time of a turn, in microseconds."""
-        longest, before = 0, self.clock.now()
+    def run(self) -> None:
+        """Runs the duels. Each learns the longest time of a turn while it went on."""
+        before = self.clock.now()
         while self.due and self.duels:
             self.drain()
             now = self.clock.now()
-            longest, before = max(longest, now - before), now
+            for duel in self.duels.values() if now - before > STOPPED_US else ():
+                duel.stopped = max(duel.stopped, now - before)
+            before = now
             if self.due[0][0] <= now:
                 heapq.heappop(self.due)[2]()
-        return longest
 
 
 def _checksum(data: bytes) -> int:
@@ -528,11 +529,12 @@ def main() -> None:
         names = [f"{options.family}-{seed}" for seed in seeds[start : start + options.beside]]
         for _ in range(ATTEMPTS):
             duels = record(wire, names)
-            if duels[0].stopped <= STOPPED_US:
+            for duel in duels:
+                (options.folder / f"{duel.name}.duel").write_text(duel.record())
+            names = [duel.name for duel in duels if duel.stopped]
+            gc.collect()
+            if not names:
                 break
-        for duel in duels:
-            (options.folder / f"{duel.name}.duel").write_text(duel.record())
-        gc.collect()
 
 
 def record(wire: Wire, names: list[str]) -> list[Duel]:
@@ -545,10 +547,8 @@ def record(wire: Wire, names: list[str]) -> list[Duel]:
         duels.append(duel)
         wire.duels[duel.port] = duel
         wire.schedule(wire.clock.now() + dice.randint(0, 50 * MS), duel.begin)
-    stopped = wire.run()
+    wire.run()
     wire.due.clear()
-    for duel in duels:
-        duel.stopped = stopped
     return duels
 
 
