@@ -87,11 +87,13 @@ def simulate(
     pcap_folder: str | None,
     finished: Set[tuple[int, int]],
     take: Callable[[list[tuple[int, int]], dict[str, Any]], None] | None,
+    take_packets: Callable[[tuple[int, int], Any], None] | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
     """Runs every replicate of every point that is not in `finished`.
 
-    Hands runs that have ended to `take`. Returns `{"complete": bool, "keys": [(int, int)],
+    Hands runs that have ended to `take`, and before that their rows of the table `packets` to
+    `take_packets`, as they come. Returns `{"complete": bool, "keys": [(int, int)],
     "tables": {name: {column: array}}, "stopped": …, "data_packets": int}`: `keys` and `tables` of
     the ended runs that were not handed over, under `stopped` the tables of interrupted runs, and
     the data packets that arrived. Raises `LackingError`, before any run, if the simulation needs

@@ -111,6 +111,7 @@ def simulate(
     pcap_folder: Path | None,
     finished: Iterable[tuple[int, int]],
     take: Callable[[list[tuple[int, int]], dict[str, Columns]], None] | None,
+    take_packets: Callable[[tuple[int, int], Columns], None] | None = None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
     """Runs every replicate of every point that is not in `finished`.
@@ -125,6 +126,9 @@ def simulate(
         finished: Point and replicate of runs to be left out.
         take: Called about once a second with point and replicate of the runs that have ended, and
             their tables; None to return them all at the end.
+        take_packets: Called about ten times a second with point and replicate of a run and its next
+            rows of the table `packets`, the last of them before the run has ended; None to have
+            them among the tables.
         progress: Called with the share of the work that is done.
 
     Returns:
@@ -144,6 +148,7 @@ def simulate(
         pcap_folder=None if pcap_folder is None else str(pcap_folder),
         finished=set(finished),
         take=take,
+        take_packets=take_packets,
         progress=progress,
     )
 

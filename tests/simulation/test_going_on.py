@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ackclock import Result
+from ackclock import Result, load
 from ackclock.cli import cli
 from ackclock.run import simulation
-from ackclock.run.finished import FOLDER
+from ackclock.run.finished import FOLDER, FinishedRuns
 
 from ..refusals import check_refusal
+
+FIRST = Path(__file__).parents[2] / "examples" / "first.toml"
 
 LASTING = ("--set", "duration=100 s", "--set", "sample_interval=1 s", "--threads", "1")
 # Long enough that some runs are kept before all have ended, on any machine.
@@ -158,6 +160,33 @@ def test_captures_go_on_too(scenario_file: Path, name: str, code: int) -> None:
     ]
     assert len(captures[0]) == RUNS * 2
     assert captures[0] == captures[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGKILL", -9)])
+def test_tables_of_packets_go_on_too_and_come_run_by_run(
+    scenario_file: Path, name: str, code: int
+) -> None:
+    arguments = (str(scenario_file), *FEW, "--packets")
+    assert ended_early(getattr(signal, name), *arguments, "--threads", "2", "-o", "run") == code
+    assert 10 <= len(list(Path("run", FOLDER).glob("*/packets-*"))) <= 20
+    for folder, threads in (("run", 2), ("whole", 1)):
+        several = ("--threads", str(threads), "-o", folder)
+        outcome = CliRunner().invoke(cli, ["simulate", *arguments, *several])
+        assert outcome.exit_code == 0, outcome.output
+    files = [Path(folder, "packets.parquet").read_bytes() for folder in ("run", "whole")]
+    assert files[0] == files[1]
+
+
+@pytest.mark.slow
+def test_more_rows_of_packets_than_a_chunk_has_are_those_of_memory(tmp_path: Path) -> None:
+    scenario = load(FIRST).replace({"duration": "60 s", "replicates": 2})
+    kept = FinishedRuns(tmp_path, "any")
+    streamed = simulation.simulate(scenario, packets=True, kept=kept)
+    rows = streamed.tables["packets"]
+    assert rows.num_rows > 2 * 65_536
+    assert rows.equals(simulation.simulate(scenario, packets=True).tables["packets"])
+    kept.close()
 
 
 def simulate(*arguments: object) -> object:

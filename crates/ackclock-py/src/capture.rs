@@ -19,9 +19,17 @@ use std::path::Path;
 
 type FileCapture = Capture<BufWriter<File>>;
 
+/// Rows of a chunk that is handed over while the run goes on: five megabytes.
+pub const CHUNK: usize = 65_536;
+
+/// Takes a chunk of the table `packets`.
+pub type TakeRows<'a> = Box<dyn Fn(Table) + Send + 'a>;
+
 /// Writes the `packets` table and the captures of a run.
-pub struct Listener {
+pub struct Listener<'a> {
     log: Option<PacketLog>,
+    /// Takes rows as they come; without it they are returned at the end.
+    take_rows: Option<TakeRows<'a>>,
     at_senders: Option<FileCapture>,
     at_receivers: Option<FileCapture>,
     /// Labels of each flow, if there are captures.
@@ -29,12 +37,19 @@ pub struct Listener {
     failure: Option<io::Error>,
 }
 
-impl Listener {
+impl<'a> Listener<'a> {
     /// Makes a listener for one job. Captures go to `folder`, named after point and replicate.
-    pub fn new(job: &Job<'_>, topology: &Topology, packets: bool, folder: Option<&Path>) -> Self {
+    pub fn new(
+        job: &Job<'_>,
+        topology: &Topology,
+        packets: bool,
+        take_rows: Option<TakeRows<'a>>,
+        folder: Option<&Path>,
+    ) -> Self {
         let log = packets.then(|| PacketLog::new(job, topology));
         let mut listener = Listener {
             log,
+            take_rows,
             at_senders: None,
             at_receivers: None,
             labels: Vec::new(),
@@ -61,15 +76,24 @@ impl Listener {
         Ok(())
     }
 
-    /// Returns the table, if one was requested, or the first error of writing the captures.
+    /// Returns the rows that nothing took, if they were requested, or the first error of writing
+    /// captures.
     pub fn finish(mut self) -> io::Result<Option<Table>> {
+        self.hand_over();
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
         for capture in [self.at_senders, self.at_receivers].into_iter().flatten() {
             capture.finish()?;
         }
-        Ok(self.log.map(PacketLog::into_table))
+        let log = self.log.filter(|_| self.take_rows.is_none());
+        Ok(log.map(|mut log| log.take()))
+    }
+
+    fn hand_over(&mut self) {
+        if let (Some(log), Some(take)) = (&mut self.log, &self.take_rows) {
+            take(log.take());
+        }
     }
 }
 
@@ -90,7 +114,7 @@ fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
     topology.flows.iter().zip(addresses).map(encoder).collect()
 }
 
-impl Trace for Listener {
+impl Trace for Listener<'_> {
     fn record(
         &mut self,
         at: Time,
@@ -101,6 +125,9 @@ impl Trace for Listener {
     ) {
         if let Some(log) = &mut self.log {
             log.record(at, step, hop, packet, content);
+            if log.rows() == CHUNK {
+                self.hand_over();
+            }
         }
         let Some(labels) = self.labels.get_mut(packet.flow.0 as usize) else {
             return;

@@ -19,6 +19,7 @@ mod traces;
 #[cfg(target_os = "linux")]
 mod transport;
 mod twin;
+mod waiting;
 mod watch;
 
 use ackclock_core::transport::Tcp;

@@ -3,6 +3,7 @@
 use crate::captures::{Unreadable, Written, naming_of};
 use crate::estimators;
 use crate::tables::{Tables, by_name, to_python};
+use crate::waiting::Waiting;
 use crate::watch::watch;
 use ackclock_core::result::{Column, Table};
 use ackclock_measure::measurement::empty_tables;
@@ -15,8 +16,6 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Stands for standard input instead of a file.
 const STANDARD_INPUT: &str = "-";
@@ -27,9 +26,6 @@ const WAITING: usize = 2;
 
 /// Packets between two checks of the request to stop.
 const BETWEEN_LOOKS: u64 = 4_096;
-
-/// Time between two checks of the request to stop while chunks wait.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Files, point, replicate.
 type Asked = (Vec<String>, u32, u32);
@@ -51,7 +47,13 @@ pub fn measure<'py>(
     take: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let estimators = estimators::asked(estimators)?;
-    let state = State::default();
+    let state = State {
+        waiting: Waiting::new(WAITING),
+        stop: AtomicBool::new(false),
+        bytes: AtomicU64::new(0),
+        total: AtomicU64::new(0),
+        packets: AtomicU64::new(0),
+    };
     for file in captures.iter().flat_map(|(files, ..)| files) {
         state.total.fetch_add(
             refuse_what_is_none(file).map_err(Unreadable::raised)?,
@@ -59,7 +61,7 @@ pub fn measure<'py>(
         );
     }
     let tell = || {
-        for (name, rows) in state.take_chunks().into_iter().flatten() {
+        for (name, rows) in state.waiting.take().into_iter().flatten() {
             if rows_of(&rows) > 0 {
                 take.call1((name, to_python(py, &rows)?))?;
             }
@@ -208,11 +210,8 @@ impl Read for Counted<'_> {
 }
 
 /// State shared by the thread that reads and the one that watches.
-#[derive(Default)]
 struct State {
-    /// Rows that have not been taken yet.
-    waiting: Mutex<Vec<Tables>>,
-    taken: Condvar,
+    waiting: Waiting<Tables>,
     stop: AtomicBool,
     /// Bytes read so far, and the total length of all files; zero if unknown.
     bytes: AtomicU64,
@@ -221,24 +220,9 @@ struct State {
 }
 
 impl State {
-    fn waiting(&self) -> MutexGuard<'_, Vec<Tables>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds rows to be taken; waits while there are many.
     fn put(&self, tables: Tables) {
-        let mut waiting = self.waiting();
-        while waiting.len() >= WAITING && !self.is_stopped() {
-            let woken = self.taken.wait_timeout(waiting, PATIENCE);
-            waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        waiting.push(tables);
-    }
-
-    fn take_chunks(&self) -> Vec<Tables> {
-        let chunks = std::mem::take(&mut *self.waiting());
-        self.taken.notify_all();
-        chunks
+        self.waiting.put(tables, || self.is_stopped());
     }
 
     fn stop(&self) {

@@ -1,9 +1,10 @@
 //! `simulate`: runs in the background, so that Python can show progress, keep finished runs, and be
 //! interrupted.
 
-use crate::capture::Listener;
+use crate::capture::{Listener, TakeRows};
 use crate::key::{Key, key};
-use crate::tables::{Tables, append, by_name};
+use crate::tables::{Tables, append, by_name, to_python};
+use crate::waiting::Waiting;
 use crate::watch::watch;
 use crate::{LackingError, Place, refuse, scenario_in};
 use ackclock_core::result::Table;
@@ -13,7 +14,7 @@ use ackclock_scenario::job::{Job, jobs};
 use ackclock_sim::batch::{BatchProgress, run_each};
 use ackclock_sim::memory::Need;
 use ackclock_sim::run::{Fault, SimulationOutcome};
-use ackclock_sim::topology::check;
+use ackclock_sim::topology::{Topology, check};
 use ackclock_sim::trace::NoTrace;
 use ackclock_spec::error::{Code, Error};
 use pyo3::exceptions::PyOSError;
@@ -27,15 +28,26 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Number of progress calls, ten per second, after which finished runs are handed over.
 const HAND_OVER: u32 = 10;
 
+/// Most chunks of the table `packets` that may wait to be written. They are taken ten times a
+/// second, so that five million rows a second never wait.
+const WAITING: usize = 8;
+
 /// Runs every replicate of every point that is not in `finished`. Refuses to begin if the runs need
 /// more than `memory` bytes.
 ///
 /// Calls `take` with keys and tables of the runs that have ended, about once a second. Returns
 /// `keys` and `tables` of the other ended runs. Ctrl-C stops the runs: then `complete` is false,
 /// and `stopped` has the rows of the runs that had not ended.
+///
+/// With `take_packets`, rows of the table `packets` are in none of these. It is called with the key
+/// of a run and its next rows while the run goes on, and with the last ones before the run counts
+/// as ended.
 #[pyfunction]
 #[pyo3(
-    signature = (points, place, *, threads, memory, packets, pcap_folder, finished, take, progress)
+    signature = (
+        points, place, *, threads, memory, packets, pcap_folder, finished, take, take_packets,
+        progress
+    )
 )]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn simulate<'py>(
@@ -48,6 +60,7 @@ pub fn simulate<'py>(
     pcap_folder: Option<String>,
     finished: HashSet<Key>,
     take: Option<Bound<'py, PyAny>>,
+    take_packets: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let folder = Folder::from(place);
@@ -62,19 +75,31 @@ pub fn simulate<'py>(
         fit(&Need::of(left(&jobs), threads), memory as f64)?;
     }
     let state = BatchProgress::default();
-    let pcap_folder = pcap_folder.as_deref().map(Path::new);
+    let listening = Listening {
+        packets,
+        waiting: take_packets.as_ref().map(|_| Waiting::new(WAITING)),
+        pcap_folder: pcap_folder.as_deref().map(Path::new),
+        state: &state,
+    };
     let ended = Ended::default();
-    let work = || run_all(&jobs, threads, &state, &ended, packets, pcap_folder);
+    let work = || run_all(&jobs, threads, &ended, &listening);
     let mut calls = 0;
     let tell = || {
         calls += 1;
-        if let Some(take) = &take
-            && calls % HAND_OVER == 0
-        {
-            let (keys, tables) = ended.take_whole(&jobs);
-            if !keys.is_empty() {
-                take.call1((keys, by_name(py, &tables)?))?;
+        let (keys, tables) = match &take {
+            Some(_) if calls % HAND_OVER == 0 => ended.take_whole(&jobs),
+            _ => (Vec::new(), Tables::new()),
+        };
+        // Runs that have just been taken have handed over their last rows before.
+        if let (Some(take), Some(waiting)) = (&take_packets, &listening.waiting) {
+            for (run, rows) in waiting.take() {
+                take.call1((run, to_python(py, &rows)?))?;
             }
+        }
+        if let Some(take) = &take
+            && !keys.is_empty()
+        {
+            take.call1((keys, by_name(py, &tables)?))?;
         }
         match &progress {
             Some(tell) => tell.call1((state.fraction(),)).map(drop),
@@ -85,18 +110,34 @@ pub fn simulate<'py>(
     result_of(py, &ended, &jobs)
 }
 
-/// Runs the jobs, and records the packets of each if asked to.
-fn run_all(
-    jobs: &[Job<'_>],
-    threads: usize,
-    state: &BatchProgress,
-    ended: &Ended,
+/// Settings of what is recorded of packets.
+struct Listening<'a> {
     packets: bool,
-    pcap_folder: Option<&Path>,
-) {
-    if packets || pcap_folder.is_some() {
-        let listen =
-            |job: &Job<'_>, topology: &_| Listener::new(job, topology, packets, pcap_folder);
+    /// Chunks of the table `packets` that wait to be taken; none if tables are returned at the end.
+    waiting: Option<Waiting<(Key, Table)>>,
+    pcap_folder: Option<&'a Path>,
+    state: &'a BatchProgress,
+}
+
+impl Listening<'_> {
+    fn is_on(&self) -> bool {
+        self.packets || self.pcap_folder.is_some()
+    }
+
+    fn to(&self, job: &Job<'_>, topology: &Topology) -> Listener<'_> {
+        let run = key(job);
+        let take_rows = self.waiting.as_ref().map(|waiting| -> TakeRows<'_> {
+            Box::new(move |rows| waiting.put((run, rows), || self.state.stopped()))
+        });
+        Listener::new(job, topology, self.packets, take_rows, self.pcap_folder)
+    }
+}
+
+/// Runs the jobs, and records the packets of each if asked to.
+fn run_all(jobs: &[Job<'_>], threads: usize, ended: &Ended, listening: &Listening<'_>) {
+    let state = listening.state;
+    if listening.is_on() {
+        let listen = |job: &Job<'_>, topology: &Topology| listening.to(job, topology);
         run_each(jobs, threads, state, listen, |position, outcome| {
             ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
             ended.note(position, outcome, Listener::finish);

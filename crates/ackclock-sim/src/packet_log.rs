@@ -16,6 +16,7 @@ pub struct PacketLog {
     /// Group and instance of each flow.
     flows: Vec<(u32, u32)>,
     table: Table,
+    rows: usize,
 }
 
 impl PacketLog {
@@ -36,12 +37,19 @@ impl PacketLog {
                 .map(|flow| (flow.group, flow.instance))
                 .collect(),
             table: PacketRow::table(),
+            rows: 0,
         }
     }
 
-    /// Returns the rows.
-    pub fn into_table(self) -> Table {
-        self.table
+    /// Returns the number of rows since they were taken last.
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Takes the rows since they were taken last.
+    pub fn take(&mut self) -> Table {
+        self.rows = 0;
+        std::mem::replace(&mut self.table, PacketRow::table())
     }
 }
 
@@ -84,5 +92,6 @@ impl Trace for PacketLog {
             size_bytes: packet.size.into(),
         }
         .push(&mut self.table);
+        self.rows += 1;
     }
 }

@@ -24,7 +24,8 @@ from ackclock.result.folder import (
     staged,
 )
 from ackclock.result.run_json import MORE, TABLES, read, run_again, run_json
-from ackclock.result.tables import Tables, TablesInFolder, groups, matching, repeated, write_table
+from ackclock.result.spool import written
+from ackclock.result.tables import Tables, TablesInFolder, groups, matching, repeated
 from ackclock.table import Column, table
 
 # Metrics that a notebook shows of a result.
@@ -264,7 +265,7 @@ class Result:
             refuse_other_result(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with naming(folder), staged(folder) as staging:
-            files = {name: write_table(self.tables[name], staging, name) for name in self.tables}
+            files = {name: written(self.tables, name, staging) for name in self.tables}
             (staging / "run.json").write_text(run_json(self.run, files), encoding="utf-8")
             if captures is not None:
                 shutil.copytree(captures, staging / "pcap", copy_function=link_or_copy)

@@ -1,26 +1,17 @@
 """Writes a result's folder while its run goes on."""
 
-import contextlib
-import shutil
-import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as parquet
 
 from ackclock.result.folder import naming, refuse_other_result, sync, write_whole
 from ackclock.result.manifest import Entry
 from ackclock.result.result import Result
 from ackclock.result.run_json import run_again, run_json
-from ackclock.result.tables import TablesInFolder, write_table, written_as
-
-# Rows in a row group. Fewer make a file slow to read, more take memory: this many take about 20 MB.
-_ROWS = 65_536
-
-# Pieces that are joined: each takes about 30 kB, however few its rows.
-_PIECES = 100
+from ackclock.result.spool import Spool
+from ackclock.result.tables import TablesInFolder, write_table
 
 
 class GrowingResult:
@@ -58,7 +49,7 @@ class GrowingResult:
         self._replace = replace
         self._with_first_rows = with_first_rows
         self.begun = False
-        self._spooled: dict[str, _Spool] = {}
+        self._spooled: dict[str, Spool] = {}
         self._files: dict[str, Entry] = {}
 
     def __enter__(self) -> "GrowingResult":
@@ -77,7 +68,7 @@ class GrowingResult:
         if not self.begun:
             self._begin()
         if name not in self._spooled:
-            self._spooled[name] = _Spool(self._folder, rows.schema)
+            self._spooled[name] = Spool(self._folder, rows.schema)
         self._spooled[name].append(rows)
 
     def settle(self) -> TablesInFolder:
@@ -112,46 +103,3 @@ class GrowingResult:
         if isinstance(error, OSError):
             with naming(self._folder):
                 raise error
-
-
-class _Spool:
-    """A Parquet file without a name, in the folder of the result."""
-
-    def __init__(self, folder: Path, schema: pa.Schema) -> None:
-        # The usual folder for temporary files may be in memory. `close` closes the file.
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-        self._writer = parquet.ParquetWriter(self._file, schema, **written_as(schema))
-        self._waiting: list[pa.Table] = []
-        self._rows = self._written = 0
-
-    def append(self, rows: pa.Table) -> None:
-        self._waiting.append(rows)
-        self._rows += rows.num_rows
-        if self._rows >= _ROWS:
-            self._write()
-        elif len(self._waiting) >= _PIECES:
-            self._waiting = [self._joined()]
-
-    def _joined(self) -> pa.Table:
-        return pa.concat_tables(self._waiting).unify_dictionaries().combine_chunks()
-
-    def _write(self) -> None:
-        self._writer.write_table(self._joined())
-        self._written += self._rows
-        self._waiting, self._rows = [], 0
-
-    def copy_to(self, path: Path) -> Entry:
-        if self._waiting:
-            self._write()
-        self._writer.close()
-        self._file.seek(0)
-        with path.open("wb") as named:
-            shutil.copyfileobj(self._file, named)
-        return Entry.describe(path, self._written)
-
-    def close(self) -> None:
-        """Closes the file, complete or not."""
-        for closable in (self._writer, self._file):
-            # A full disk has already been reported.
-            with contextlib.suppress(OSError, pa.ArrowException):
-                closable.close()

@@ -113,9 +113,12 @@ class Simulation:
                 )
             )
             result.save(folder, place, replace=True, also=kept.copy_to if result.partial else None)
+            _move(result, folder)
         except BaseException:
             kept.remove_if_empty()
             raise
+        finally:
+            kept.close()
         return _marked(result, folder, self.address)
 
 
@@ -163,6 +166,14 @@ def measure(source: Path, folder: Path, progress: Tell, estimators: "Estimators"
         )
     )
     return _marked(result, folder, address.of_measurement(source, estimators))
+
+
+def _move(result: "Result", folder: Path) -> None:
+    """Tells a result's tables that they have been written into a folder."""
+    from ackclock.result.spool import SpooledTables
+
+    if isinstance(result.tables, SpooledTables):
+        result.tables.move(folder)
 
 
 def _marked(result: "Result", folder: Path, made_of: str) -> "Result":

@@ -4,6 +4,9 @@ An interrupted command, given again, continues after them. They are in `FOLDER` 
 folder. Runs that finish within about a second form a batch: their tables, and a manifest. Whatever
 ends the command, at most that second is lost. A batch that is damaged is run again. The folder is
 removed when the result is complete.
+
+The table `packets` may be larger than memory. Each run has a file of it, which has no name before
+the run has finished.
 """
 
 import contextlib
@@ -24,6 +27,8 @@ from ackclock.result.manifest import Entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ackclock.result.spool import File, Spool
 
 #: Name of the folder within that of the result.
 FOLDER = f"{UNFINISHED}runs"
@@ -46,6 +51,7 @@ class FinishedRuns:
         self._made_of = made_of
         self.pcap = self._folder / "pcap"
         self._batches: list[Path] = []
+        self._spools: dict[Key, Spool] = {}
         self.keys: list[Key] = []
         if not is_kept(folder, made_of):
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -67,9 +73,40 @@ class FinishedRuns:
             {
                 name: parquet.read_table(batch.with_suffix("") / f"{name}.parquet")
                 for name in sorted(manifest.read_sealed(batch)["files"])
+                if not name.startswith(_PACKETS)
             }
             for batch in self._batches
         ]
+
+    def append(self, run: Key, rows: "pa.Table") -> None:
+        """Appends rows to the table `packets` of a run that goes on."""
+        from ackclock.result.spool import Spool
+
+        if not self._folder.exists():
+            self.begin()
+        if run not in self._spools:
+            self._spools[run] = Spool(self._folder, rows.schema)
+        self._spools[run].append(rows)
+
+    def packets(self) -> "list[File]":
+        """Returns the files of the table `packets`, by point and replicate.
+
+        Those of unfinished runs end there.
+        """
+        files: dict[Key, File] = {run: spool.ended() for run, spool in self._spools.items()}
+        for batch in self._batches:
+            content = manifest.read_sealed(batch)
+            for point, replicate in content["runs"]:
+                name = _packets_of((point, replicate))
+                if name in content["files"]:
+                    files[point, replicate] = batch.with_suffix("") / f"{name}.parquet"
+        return [files[run] for run in sorted(files)]
+
+    def close(self) -> None:
+        """Closes the files without a name."""
+        for spool in self._spools.values():
+            spool.close()
+        self._spools = {}
 
     def keep(self, keys: Sequence[Key], tables: "Mapping[str, pa.Table]") -> None:
         """Keeps a batch of runs."""
@@ -87,6 +124,10 @@ class FinishedRuns:
                 path = batch / f"{name}.parquet"
                 parquet.write_table(table, path)
                 files[name] = Entry.describe(path, table.num_rows)
+            for run in [key for key in keys if key in self._spools]:
+                name, spool = _packets_of(run), self._spools.pop(run)
+                files[name] = spool.copy_to(batch / f"{name}.parquet")
+                spool.close()
         described = batch.with_suffix(".json")
         content = {"runs": [list(key) for key in keys], "files": manifest.described(files)}
         manifest.write_sealed(described, content)
@@ -126,6 +167,16 @@ class FinishedRuns:
             shutil.rmtree(self._folder, ignore_errors=True)
             with contextlib.suppress(OSError):
                 self._folder.parent.rmdir()
+
+
+# Beginning of the name of a file of the table `packets`.
+_PACKETS = "packets-"
+
+
+def _packets_of(run: Key) -> str:
+    """Returns the name of the file of the table `packets` of a run."""
+    point, replicate = run
+    return f"{_PACKETS}{point}-{replicate}"
 
 
 def _runs_of(described: Path) -> list[Key] | None:

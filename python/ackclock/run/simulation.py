@@ -1,7 +1,7 @@
 """Simulates scenarios packet by packet."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,8 @@ def simulate(
     Args:
         scenario: With or without a sweep.
         threads: Number of threads; by default one per core.
-        packets: True to keep the table `packets`, one row per event of each packet.
+        packets: True to keep the table `packets`, one row per event of each packet. With `kept` it
+            may be larger than memory.
         pcap: An existing folder for a capture of each replicate of each point.
         kept: Runs that are already finished; more are kept there as they finish.
         progress: Takes the share done of what is left, about ten times a second. In a notebook the
@@ -58,6 +59,7 @@ def simulate(
         if kept is not None:
             kept.keep(keys, batches[-1])
 
+    streamed = kept if packets else None
     with scenario.places(), notebook.progress(f"simulate {resolved[0]['name']}", progress) as tell:
         outcome = engine.simulate(
             [point.scenario.tree for point in points],
@@ -68,6 +70,7 @@ def simulate(
             pcap_folder=None if pcap is None else Path(pcap),
             finished=list(finished),
             take=None if kept is None else take,
+            take_packets=_appending_to(streamed),
             progress=tell,
         )
     if outcome["keys"] and outcome["complete"]:
@@ -83,16 +86,36 @@ def simulate(
 
     run = describe("simulate", scenario, points, resolved)
     conclude(run, complete=outcome["complete"])
-    result = Result(run, _in_order(batches))
+    result = Result(run, _with_packets(_in_order(batches), streamed))
     if not outcome["complete"]:
         raise Interrupted(result)
     return result
 
 
+def _appending_to(
+    kept: FinishedRuns | None,
+) -> Callable[[tuple[int, int], engine.Columns], None] | None:
+    """Returns what takes the rows of the table `packets` as they come; None to hold them all."""
+    return None if kept is None else lambda run, rows: kept.append(run, _table(rows))
+
+
+def _with_packets(tables: "Batch", kept: FinishedRuns | None) -> "Mapping[str, pa.Table]":
+    """Returns the tables, and beside them `packets` in files."""
+    if kept is None:
+        return tables
+    from ackclock.result.spool import SpooledTables
+
+    return SpooledTables(tables, {"packets": kept.packets()})
+
+
 def _batch(tables: dict[str, engine.Columns]) -> "Batch":
+    return {name: _table(columns) for name, columns in tables.items()}
+
+
+def _table(columns: engine.Columns) -> "pa.Table":
     from ackclock.result.columns import table_of
 
-    return {name: table_of(columns) for name, columns in tables.items()}
+    return table_of(columns)
 
 
 def _in_order(batches: "list[Batch]") -> "Batch":
