@@ -85,6 +85,7 @@ def simulate(
     memory: int | None,
     packets: bool,
     pcap_folder: str | None,
+    qlog_folder: str | None,
     finished: Set[tuple[int, int]],
     take: Callable[[list[tuple[int, int]], dict[str, Any]], None] | None,
     take_packets: Callable[[tuple[int, int], Any], None] | None,

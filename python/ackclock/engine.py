@@ -109,6 +109,7 @@ def simulate(
     memory: int | None,
     packets: bool,
     pcap_folder: Path | None,
+    qlog_folder: Path | None = None,
     finished: Iterable[tuple[int, int]],
     take: Callable[[list[tuple[int, int]], dict[str, Columns]], None] | None,
     take_packets: Callable[[tuple[int, int], Columns], None] | None = None,
@@ -123,6 +124,7 @@ def simulate(
         memory: Largest number of bytes that it may need; None for no limit.
         packets: True to make the table `packets`.
         pcap_folder: Folder for captures; None for no captures.
+        qlog_folder: Folder for the qlog files of stacks that write them; None for none.
         finished: Point and replicate of runs to be left out.
         take: Called about once a second with point and replicate of the runs that have ended, and
             their tables; None to return them all at the end.
@@ -138,6 +140,7 @@ def simulate(
 
     Raises:
         LackingError: It needs more than `memory` bytes; no run has begun.
+        ScenarioError: No flow would write a qlog file; no run has begun.
     """
     return _native.simulate(
         [_dumped(tree) for tree in points],
@@ -146,6 +149,7 @@ def simulate(
         memory=memory,
         packets=packets,
         pcap_folder=None if pcap_folder is None else str(pcap_folder),
+        qlog_folder=None if qlog_folder is None else str(qlog_folder),
         finished=set(finished),
         take=take,
         take_packets=take_packets,

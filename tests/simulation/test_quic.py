@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import struct
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +159,39 @@ def test_a_capture_has_its_datagrams(tmp_path: Path) -> None:
     assert len(data) > 1000
     assert all(payload[0] & 0x80 == 0 for payload in data)
     assert len(sent) > row["sent_packets"]  # and acknowledgements of the receiver
+
+
+def test_qlog_files_tell_what_the_tables_count(tmp_path: Path) -> None:
+    for threads in (1, 2):
+        (tmp_path / f"{threads}").mkdir()
+        result = simulate(beside(), qlog=tmp_path / f"{threads}", threads=threads)
+    files = sorted((tmp_path / "1").iterdir())
+    assert [file.name for file in files] == [
+        f"point-0-replicate-{number}-quic-0-{side}.sqlog"
+        for number in (0, 1)
+        for side in ("receiver", "sender")
+    ]
+    assert all(file.read_bytes() == (tmp_path / "2" / file.name).read_bytes() for file in files)
+    [row] = [row for row in rows(result, "flows") if row["replicate"] == 0]
+    # JSON text sequences (RFC 7464): the first record describes the trace.
+    head, *events = [json.loads(line) for line in files[1].read_text().split("\x1e")[1:]]
+    assert head["trace"]["title"] == "flow/quic/0/sender"
+    times = [event["time"] for event in events]
+    assert times == sorted(times)
+    assert 0 <= times[0] < times[-1] <= 4000  # in ms of the run
+    names = Counter(event["name"] for event in events)
+    assert names["transport:packet_sent"] >= row["sent_packets"]
+    assert names["recovery:packet_lost"] == row["lost_packets"] > 0
+    windows = [event["data"].get("congestion_window") for event in events]
+    reductions = sum(before > after for before, after in pairwise(filter(None, windows)))
+    counted = [event for event in rows(result, "events") if event["replicate"] == 0]
+    assert reductions == len(counted)
+
+
+def test_qlog_files_need_a_flow_that_writes_them(tmp_path: Path) -> None:
+    alone = scenario(path("10 Mbit/s", "20 ms", "33 packets"), [flow(tcp("cubic"), "tcp")], "4 s")
+    with refused("unsupported", "qlog", "quinn"):
+        simulate(alone, qlog=tmp_path)
 
 
 def test_whether_its_mean_has_settled_is_not_known() -> None:

@@ -11,6 +11,7 @@ mod key;
 mod markov;
 mod measure;
 mod python_control;
+mod qlog;
 mod replay;
 mod simulate;
 mod stacks;

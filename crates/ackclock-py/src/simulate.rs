@@ -3,18 +3,21 @@
 
 use crate::capture::{Listener, TakeRows};
 use crate::key::{Key, key};
+use crate::qlog;
 use crate::tables::{Tables, append, by_name, to_python};
 use crate::waiting::Waiting;
 use crate::watch::watch;
 use crate::{LackingError, Place, refuse, scenario_in};
 use ackclock_core::result::Table;
+use ackclock_core::transport::Quic;
+use ackclock_core::transport::stack::Logs;
 use ackclock_emu::files::Folder;
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::{Job, jobs};
 use ackclock_sim::batch::{BatchProgress, run_each};
 use ackclock_sim::memory::Need;
 use ackclock_sim::run::{Fault, SimulationOutcome};
-use ackclock_sim::topology::{Topology, check};
+use ackclock_sim::topology::{self, Topology, check};
 use ackclock_sim::trace::NoTrace;
 use ackclock_spec::error::{Code, Error};
 use pyo3::exceptions::PyOSError;
@@ -45,8 +48,8 @@ const WAITING: usize = 8;
 #[pyfunction]
 #[pyo3(
     signature = (
-        points, place, *, threads, memory, packets, pcap_folder, finished, take, take_packets,
-        progress
+        points, place, *, threads, memory, packets, pcap_folder, qlog_folder, finished, take,
+        take_packets, progress
     )
 )]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -58,6 +61,7 @@ pub fn simulate<'py>(
     memory: Option<u64>,
     packets: bool,
     pcap_folder: Option<String>,
+    qlog_folder: Option<String>,
     finished: HashSet<Key>,
     take: Option<Bound<'py, PyAny>>,
     take_packets: Option<Bound<'py, PyAny>>,
@@ -69,6 +73,9 @@ pub fn simulate<'py>(
         .map(|tree| scenario_in(tree, folder.clone()))
         .collect::<PyResult<Vec<Scenario>>>()?;
     scenarios.iter().try_for_each(check).map_err(refuse)?;
+    if qlog_folder.is_some() {
+        refuse_without_qlog(&scenarios).map_err(refuse)?;
+    }
     let mut jobs = jobs(&scenarios);
     jobs.retain(|job| !finished.contains(&key(job)));
     if let Some(memory) = memory {
@@ -79,6 +86,8 @@ pub fn simulate<'py>(
         packets,
         waiting: take_packets.as_ref().map(|_| Waiting::new(WAITING)),
         pcap_folder: pcap_folder.as_deref().map(Path::new),
+        qlog_folder: qlog_folder.as_deref().map(Path::new),
+        failure: qlog::Failure::default(),
         state: &state,
     };
     let ended = Ended::default();
@@ -107,6 +116,10 @@ pub fn simulate<'py>(
         }
     };
     watch(py, || state.stop(), tell, work)?;
+    if let Some(error) = listening.failure.take() {
+        let sentence = format!("the qlog file cannot be written: {error}");
+        return Err(PyOSError::new_err(sentence));
+    }
     result_of(py, &ended, &jobs)
 }
 
@@ -116,12 +129,22 @@ struct Listening<'a> {
     /// Chunks of the table `packets` that wait to be taken; none if tables are returned at the end.
     waiting: Option<Waiting<(Key, Table)>>,
     pcap_folder: Option<&'a Path>,
+    qlog_folder: Option<&'a Path>,
+    /// The first error of writing a qlog file.
+    failure: qlog::Failure,
     state: &'a BatchProgress,
 }
 
 impl Listening<'_> {
     fn is_on(&self) -> bool {
         self.packets || self.pcap_folder.is_some()
+    }
+
+    fn topology_of(&self, job: &Job<'_>) -> Topology {
+        let files = self
+            .qlog_folder
+            .map(|folder| qlog::Files::of(job, folder.to_path_buf(), self.failure.clone()));
+        topology::build_logging(job, files.as_ref().map(|files| files as &dyn Logs))
     }
 
     fn to(&self, job: &Job<'_>, topology: &Topology) -> Listener<'_> {
@@ -137,14 +160,18 @@ impl Listening<'_> {
 fn run_all(jobs: &[Job<'_>], threads: usize, ended: &Ended, listening: &Listening<'_>) {
     let state = listening.state;
     if listening.is_on() {
-        let listen = |job: &Job<'_>, topology: &Topology| listening.to(job, topology);
-        run_each(jobs, threads, state, listen, |position, outcome| {
+        let begin = |job: &Job<'_>| {
+            let topology = listening.topology_of(job);
+            let listener = listening.to(job, &topology);
+            (topology, listener)
+        };
+        run_each(jobs, threads, state, begin, |position, outcome| {
             ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
             ended.note(position, outcome, Listener::finish);
         });
     } else {
-        let listen = |_: &Job<'_>, _: &_| NoTrace;
-        run_each(jobs, threads, state, listen, |position, outcome| {
+        let begin = |job: &Job<'_>| (listening.topology_of(job), NoTrace);
+        run_each(jobs, threads, state, begin, |position, outcome| {
             ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
             ended.note(position, outcome, |NoTrace| Ok(None));
         });
@@ -182,6 +209,18 @@ fn left<'a>(jobs: &[Job<'a>]) -> Vec<(&'a Scenario, u32)> {
     jobs.chunk_by(|job, other| job.point == other.point)
         .map(|of_point| (of_point[0].scenario, of_point.len() as u32))
         .collect()
+}
+
+/// Refuses scenarios of which no flow would write a qlog file.
+fn refuse_without_qlog(scenarios: &[Scenario]) -> Result<(), Error> {
+    let mut flows = scenarios.iter().flat_map(|scenario| &scenario.flows);
+    let writes = |quic: &Quic| quic.writes_qlog();
+    if flows.any(|flow| flow.transport.parameters().is_some_and(writes)) {
+        return Ok(());
+    }
+    let sentence = "is written by no flow here; give one the transport \
+        { kind = \"quic\", stack = \"quinn\", control = \"cubic\" }";
+    Err(Error::message("qlog", sentence).coded(Code::Unsupported))
 }
 
 /// Refuses runs that need more memory than there is.

@@ -2,7 +2,7 @@
 //! threads.
 
 use crate::run::{Run, SimulationOutcome, Supervisor};
-use crate::topology;
+use crate::topology::Topology;
 use crate::trace::Trace;
 use ackclock_scenario::job::Job;
 use ackclock_spec::units::Time;
@@ -51,13 +51,14 @@ impl Supervisor for Part<'_> {
     }
 }
 
-/// Runs the jobs on `threads` threads (0 for one per core). Hands over each outcome, with the job's
-/// position, as its run ends. Leaves out jobs not begun when the batch is stopped.
+/// Runs the jobs on `threads` threads (0 for one per core). `begin` makes the parts of a run and
+/// what traces it. Hands over each outcome, with the job's position, as its run ends. Leaves out
+/// jobs not begun when the batch is stopped.
 pub fn run_each<T: Trace>(
     jobs: &[Job<'_>],
     threads: usize,
     progress: &BatchProgress,
-    trace: impl Fn(&Job<'_>, &topology::Topology) -> T + Sync,
+    begin: impl Fn(&Job<'_>) -> (Topology, T) + Sync,
     ended: impl Fn(usize, SimulationOutcome<T>) + Sync,
 ) {
     let micros = |job: &Job<'_>| job.scenario.duration.as_nanos() / 1_000;
@@ -73,8 +74,7 @@ pub fn run_each<T: Trace>(
             progress,
             reported: AtomicU64::new(0),
         };
-        let topology = topology::build(job);
-        let trace = trace(job, &topology);
+        let (topology, trace) = begin(job);
         let outcome = Run::simulate(job, topology, trace, &part);
         part.proceed(Time::ZERO + job.scenario.duration);
         ended(position, outcome);

@@ -7,6 +7,7 @@ use ackclock_core::link::Link;
 use ackclock_core::packet::FlowId;
 use ackclock_core::routes::Routes;
 use ackclock_core::traffic::TrafficContext;
+use ackclock_core::transport::stack::Logs;
 use ackclock_core::transport::{EndpointContext, Recording};
 use ackclock_scenario::job::Job;
 use ackclock_scenario::network::{Instance, Network, SharedMedium};
@@ -52,6 +53,11 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
 
 /// Builds the parts of a run of a scenario that [`check`] accepts.
 pub fn build(job: &Job<'_>) -> Topology {
+    build_logging(job, None)
+}
+
+/// Builds the parts of a run, as [`build`] does, whose stacks write files.
+pub fn build_logging(job: &Job<'_>, logs: Option<&dyn Logs>) -> Topology {
     let (scenario, streams) = (job.scenario, job.streams());
     let Network {
         hops,
@@ -66,6 +72,7 @@ pub fn build(job: &Job<'_>) -> Topology {
         let builder = FlowBuilder {
             description: &scenario.flows[instance.group as usize],
             streams: &streams,
+            logs,
         };
         builder.build(FlowId(id), instance, &instance.place(scenario))
     };
@@ -84,6 +91,7 @@ pub fn build(job: &Job<'_>) -> Topology {
 struct FlowBuilder<'a> {
     description: &'a FlowDescription,
     streams: &'a Streams,
+    logs: Option<&'a dyn Logs>,
 }
 
 impl FlowBuilder<'_> {
@@ -100,6 +108,7 @@ impl FlowBuilder<'_> {
             recording: Recording {
                 states: self.description.control_states,
                 calls: self.description.control_calls,
+                logs: self.logs,
             },
         });
         let traffic = traffic.build(TrafficContext {

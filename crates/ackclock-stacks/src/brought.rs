@@ -5,6 +5,7 @@ use crate::host::Host;
 use crate::library::{Identity, Recipe, Side as InProcess, Stack as Loaded};
 use crate::object::{Call, Object, Outcome};
 use crate::side::Side;
+use ackclock_core::transport::EndpointContext;
 use ackclock_core::transport::endpoint::{Arrived, Endpoint, Transmit};
 use ackclock_core::transport::quic::{Crypto, Quic};
 use ackclock_core::transport::stack::Stack;
@@ -193,8 +194,8 @@ impl Stack for Brought {
         let made = |sends| self.make(quic, [0; 32], sends).map(drop);
         made(true).and_then(|()| made(false)).err()
     }
-    fn connect(&self, quic: &Quic, place: StreamScope<'_>) -> [Box<dyn Endpoint>; 2] {
-        let StreamScope { streams, name } = place;
+    fn connect(&self, quic: &Quic, context: EndpointContext<'_>) -> [Box<dyn Endpoint>; 2] {
+        let StreamScope { streams, name } = context.place;
         [("sender", true), ("receiver", false)].map(|(side, sends)| {
             let seed = streams.stream(&format!("{name}/{side}")).bytes();
             self.make(quic, seed, sends)

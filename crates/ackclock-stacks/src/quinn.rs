@@ -11,6 +11,7 @@
 
 use crate::guard::Guarded;
 use ackclock_core::congestion::ControlKind;
+use ackclock_core::transport::EndpointContext;
 use ackclock_core::transport::endpoint::Endpoint;
 use ackclock_core::transport::quic::{Crypto, Quic};
 use ackclock_core::transport::stack::Stack;
@@ -20,8 +21,8 @@ use ackclock_spec::registry::{Selection, StreamScope};
 use connection::Machine;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{
-    ClientConfig, Endpoint as QuinnEndpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig,
-    TransportConfig, VarInt, crypto,
+    ClientConfig, Endpoint as QuinnEndpoint, EndpointConfig, MtuDiscoveryConfig, QlogConfig,
+    QlogStream, ServerConfig, TransportConfig, VarInt, crypto,
 };
 use seeds::Seeds;
 use std::sync::{Arc, LazyLock};
@@ -76,30 +77,38 @@ impl Quinn {
         }
     }
 
-    fn client(&self, quic: &Quic, seeds: &mut Seeds, control: Controls) -> ClientConfig {
+    /// Opens the qlog file of a side, if one is asked for.
+    fn qlog(&self, context: EndpointContext<'_>, side: &str) -> Option<QlogStream> {
+        let side = format!("{}/{side}", context.place.name);
+        let mut config = QlogConfig::default();
+        config
+            .writer(context.recording.logs?.open(&side)?)
+            .title(Some(side))
+            .start_time(self.base);
+        config.into_stream()
+    }
+
+    fn client(&self, quic: &Quic, seeds: &mut Seeds, transport: TransportConfig) -> ClientConfig {
         let crypto: Arc<dyn crypto::ClientConfig> = match quic.crypto {
             Crypto::Tls => Arc::clone(&self.tls.client) as _,
             Crypto::Null => Arc::new(null::Null),
         };
         let mut client = ClientConfig::new(crypto);
         client
-            .transport_config(Arc::new(transport(quic, control)))
+            .transport_config(Arc::new(transport))
             .token_store(Arc::new(quinn_proto::NoneTokenStore))
             .initial_dst_cid_provider(seeds.first_destination());
         client
     }
 
-    fn server(&self, quic: &Quic, seeds: &mut Seeds) -> ServerConfig {
+    fn server(&self, quic: &Quic, seeds: &mut Seeds, transport: TransportConfig) -> ServerConfig {
         let crypto: Arc<dyn crypto::ServerConfig> = match quic.crypto {
             Crypto::Tls => Arc::clone(&self.tls.server) as _,
             Crypto::Null => Arc::new(null::Null),
         };
         let mut server = ServerConfig::new(crypto, seeds.token_key());
         server
-            .transport_config(Arc::new(transport(
-                quic,
-                Arc::new(NewRenoConfig::default()),
-            )))
+            .transport_config(Arc::new(transport))
             .time_source(Arc::new(tls::Fixed));
         server.validation_token.sent(0);
         server
@@ -109,9 +118,10 @@ impl Quinn {
     fn pair(
         &self,
         quic: &Quic,
-        place: StreamScope<'_>,
+        context: EndpointContext<'_>,
         adjust: impl Fn(&mut EndpointConfig),
     ) -> [Box<dyn Endpoint>; 2] {
+        let place = context.place;
         let StreamScope { streams, name } = place;
         let seeds = |side| Seeds::new(streams.stream(&format!("{name}/{side}")));
         let machine = |mut seeds: Seeds, server| {
@@ -127,8 +137,18 @@ impl Quinn {
             (Seen::default(), seeds("sender"), seeds("receiver"));
         let ours = quic.ours.as_ref().map(|chosen| ours(chosen, place));
         let control = control(quic, ours.as_ref(), &seen);
-        let client = self.client(quic, &mut of_sender, control);
-        let server = self.server(quic, &mut of_receiver);
+        let log = |side| self.qlog(context, side);
+        let client = self.client(
+            quic,
+            &mut of_sender,
+            transport(quic, control, log("sender")),
+        );
+        let receiving = Arc::new(NewRenoConfig::default());
+        let server = self.server(
+            quic,
+            &mut of_receiver,
+            transport(quic, receiving, log("receiver")),
+        );
         let sender = sides::Sender::new(machine(of_sender, None), client, seen, ours);
         let receiver = sides::Receiver::new(machine(of_receiver, Some(Arc::new(server))));
         [
@@ -155,8 +175,11 @@ impl Stack for Quinn {
     fn connection_bytes(&self) -> usize {
         CONNECTION_BYTES
     }
-    fn connect(&self, quic: &Quic, place: StreamScope<'_>) -> [Box<dyn Endpoint>; 2] {
-        self.pair(quic, place, |_| ())
+    fn writes_qlog(&self) -> bool {
+        true
+    }
+    fn connect(&self, quic: &Quic, context: EndpointContext<'_>) -> [Box<dyn Endpoint>; 2] {
+        self.pair(quic, context, |_| ())
     }
 }
 
@@ -182,7 +205,7 @@ fn control(quic: &Quic, ours: Option<&Arc<Control>>, seen: &Seen) -> Controls {
     }
 }
 
-fn transport(quic: &Quic, control: Controls) -> TransportConfig {
+fn transport(quic: &Quic, control: Controls, qlog: Option<QlogStream>) -> TransportConfig {
     let window = VarInt::from_u64(quic.receive_window.0).unwrap_or(VarInt::MAX);
     let mut config = TransportConfig::default();
     config
@@ -190,6 +213,7 @@ fn transport(quic: &Quic, control: Controls) -> TransportConfig {
         .stream_receive_window(window)
         .send_window(quic.receive_window.0.saturating_mul(SEND_WINDOWS))
         .mtu_discovery_config(quic.mtu_discovery.then(MtuDiscoveryConfig::default))
-        .congestion_controller_factory(control);
+        .congestion_controller_factory(control)
+        .qlog_stream(qlog);
     config
 }

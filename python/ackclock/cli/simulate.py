@@ -32,12 +32,15 @@ from ackclock.cli.summary import print_run, print_warnings
     help="Keep the table of packets: one row per event of a packet.",
 )
 @click.option("--pcap", is_flag=True, help="Keep a packet capture of each run.")
+@click.option(
+    "--qlog", is_flag=True, help="Keep a qlog file of each side of each connection of quinn."
+)
 @models_option("usual")
 @json_option
 def simulate(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None,
-    output: Path | None, force: bool, threads: int | None, packets: bool, pcap: bool, models: str,
-    as_json: bool,
+    output: Path | None, force: bool, threads: int | None, packets: bool, pcap: bool, qlog: bool,
+    models: str, as_json: bool,
 ) -> int:  # fmt: skip
     """Simulate a scenario packet by packet.
 
@@ -52,7 +55,7 @@ def simulate(
     from ackclock.run import cache
 
     read = read_scenario(scenario, assignments, seed, replicates)
-    asked = cache.Simulation(read, captures=pcap, packets=packets)
+    asked = cache.Simulation(read, captures=pcap, packets=packets, qlog=qlog)
     folder = claim(
         output, Path("out") / scenario.stem, force=force, goes_on=asked.is_begun,
         repeatable=is_simulation,

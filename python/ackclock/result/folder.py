@@ -46,7 +46,7 @@ RESULT = Contents(
     "run.json",
     re.compile(
         r"run\.json|advice\.json|[a-z_]+\.parquet|report\.html"
-        r"|figures(/[a-z0-9_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
+        r"|figures(/[a-z0-9_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?|qlog(/[^/]+\.sqlog)?"
         rf"|record(/[^/]+\.(ackrec|calls|bpf\.o|json))?|{ADDRESS}"
     ),
 )

@@ -243,7 +243,7 @@ class Result:
     def save(
         self,
         folder: str | Path,
-        captures: str | Path | None = None,
+        files: Mapping[str, Path] | None = None,
         *,
         replace: bool = False,
         also: Callable[[Path], None] | None = None,
@@ -252,7 +252,7 @@ class Result:
 
         Args:
             folder: The folder to write.
-            captures: A folder of pcap files, copied to `pcap`.
+            files: Folders of the files that runs wrote, by the names of their copies (`pcap`).
             replace: True to replace a result that the folder holds.
             also: Takes the folder before it is put in place, to add more files.
 
@@ -265,10 +265,10 @@ class Result:
             refuse_other_result(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with naming(folder), staged(folder) as staging:
-            files = {name: written(self.tables, name, staging) for name in self.tables}
-            (staging / "run.json").write_text(run_json(self.run, files), encoding="utf-8")
-            if captures is not None:
-                shutil.copytree(captures, staging / "pcap", copy_function=link_or_copy)
+            tables = {name: written(self.tables, name, staging) for name in self.tables}
+            (staging / "run.json").write_text(run_json(self.run, tables), encoding="utf-8")
+            for name, place in (files or {}).items():
+                shutil.copytree(place, staging / name, copy_function=link_or_copy)
             if also is not None:
                 also(staging)
         return folder

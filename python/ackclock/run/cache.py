@@ -64,11 +64,13 @@ class Simulation:
         scenario: With or without a sweep.
         captures: True if captures belong to it.
         packets: True if the table `packets` belongs to it.
+        qlog: True if qlog files belong to it.
     """
 
     scenario: "Scenario"
     captures: bool = False
     packets: bool = False
+    qlog: bool = False
 
     @cached_property
     def address(self) -> str:
@@ -78,9 +80,13 @@ class Simulation:
     @cached_property
     def _address_of_runs(self) -> str:
         """Address of finished runs that are kept before the result is complete."""
-        return address.of_content(
-            {"run": self.address, "packets": self.packets, "captures": self.captures}
-        )
+        kinds = {"packets": self.packets, "captures": self.captures, "qlog": self.qlog}
+        return address.of_content({"run": self.address, **kinds})
+
+    @property
+    def _files(self) -> list[str]:
+        """The folders of files that belong to the result."""
+        return [kind for kind, asked in (("pcap", self.captures), ("qlog", self.qlog)) if asked]
 
     def is_begun(self, folder: Path) -> bool:
         """Returns true if a folder holds the result or some of its runs."""
@@ -89,7 +95,7 @@ class Simulation:
     def complete_result(self, folder: Path) -> "Result | None":
         """Returns the result in a folder if it is complete and has what is asked for."""
         result = complete_result(folder, self.address)
-        if result is None or (self.captures and not has_captures(folder)):
+        if result is None or not all((folder / kind).is_dir() for kind in self._files):
             return None
         return None if self.packets and "packets" not in result.tables else result
 
@@ -100,19 +106,19 @@ class Simulation:
         address; its folder keeps the finished runs, see `run.finished`.
         """
         kept = FinishedRuns(folder, self._address_of_runs)
-        place = kept.prepare_captures() if self.captures else None
+        files = {kind: kept.prepare(kind) for kind in self._files}
         try:
             result = partly(
                 lambda: simulation.simulate(
                     self.scenario,
                     threads=threads,
                     packets=self.packets,
-                    pcap=place,
+                    **files,
                     kept=kept,
                     progress=progress,
                 )
             )
-            result.save(folder, place, replace=True, also=kept.copy_to if result.partial else None)
+            result.save(folder, files, replace=True, also=kept.copy_to if result.partial else None)
             _move(result, folder)
         except BaseException:
             kept.remove_if_empty()

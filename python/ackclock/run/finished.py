@@ -10,6 +10,7 @@ the run has finished.
 """
 
 import contextlib
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,14 +43,12 @@ class FinishedRuns:
 
     Attributes:
         keys: Point and replicate of each run.
-        pcap: Folder of their captures.
     """
 
     def __init__(self, folder: Path, made_of: str) -> None:
         """Finds the finished runs with this address; removes others, and damaged ones."""
         self._folder = folder / FOLDER
         self._made_of = made_of
-        self.pcap = self._folder / "pcap"
         self._batches: list[Path] = []
         self._spools: dict[Key, Spool] = {}
         self.keys: list[Key] = []
@@ -148,18 +147,20 @@ class FinishedRuns:
             self.begin()
         shutil.copytree(self._folder, staging / FOLDER, copy_function=link_or_copy)
 
-    def prepare_captures(self) -> Path:
-        """Makes the folder of captures.
+    def prepare(self, kind: str) -> Path:
+        """Makes a folder of files that runs write: captures (`pcap`) or `qlog`.
 
-        Captures of unfinished runs are removed, as a result may share them.
+        Those of unfinished runs are removed, as a result may share them.
         """
         self.begin()
-        self.pcap.mkdir(exist_ok=True)
+        folder = self._folder / kind
+        folder.mkdir(exist_ok=True)
         whole = {f"point-{point}-replicate-{replicate}" for point, replicate in self.keys}
-        for capture in self.pcap.iterdir():
-            if capture.stem.rpartition("-")[0] not in whole:
-                capture.unlink()
-        return self.pcap
+        for path in folder.iterdir():
+            run = _RUN.match(path.name)
+            if run is None or run[0] not in whole:
+                path.unlink()
+        return folder
 
     def remove_if_empty(self) -> None:
         """Removes the folder if it holds no runs, and the result's folder if that is then empty."""
@@ -168,6 +169,9 @@ class FinishedRuns:
             with contextlib.suppress(OSError):
                 self._folder.parent.rmdir()
 
+
+# Beginning of the name of a file that a run wrote.
+_RUN = re.compile(r"point-\d+-replicate-\d+")
 
 # Beginning of the name of a file of the table `packets`.
 _PACKETS = "packets-"

@@ -26,6 +26,7 @@ def simulate(
     threads: int | None = None,
     packets: bool = False,
     pcap: str | Path | None = None,
+    qlog: str | Path | None = None,
     kept: FinishedRuns | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> "Result":
@@ -37,6 +38,7 @@ def simulate(
         packets: True to keep the table `packets`, one row per event of each packet. With `kept` it
             may be larger than memory.
         pcap: An existing folder for a capture of each replicate of each point.
+        qlog: An existing folder for the qlog files of each connection of quinn, one for each side.
         kept: Runs that are already finished; more are kept there as they finish.
         progress: Takes the share done of what is left, about ten times a second. In a notebook the
             default is a bar.
@@ -68,6 +70,7 @@ def simulate(
             memory=free_bytes(),
             packets=packets,
             pcap_folder=None if pcap is None else Path(pcap),
+            qlog_folder=None if qlog is None else Path(qlog),
             finished=list(finished),
             take=None if kept is None else take,
             take_packets=_appending_to(streamed),

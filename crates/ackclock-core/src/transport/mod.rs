@@ -15,6 +15,7 @@ use ackclock_spec::registry::{Entry, Kind, Selection, StreamScope};
 use ackclock_spec::units::Bytes;
 use endpoint::Endpoint;
 use facts::TransportFacts;
+use stack::Logs;
 use std::sync::Arc;
 
 pub mod endpoint;
@@ -37,17 +38,19 @@ pub struct TransportKind;
 pub struct EndpointContext<'a> {
     /// Place of the flow instance (`flow/main/0`).
     pub place: StreamScope<'a>,
-    /// Events that its control records.
-    pub recording: Recording,
+    /// Its records beside the tables of every run.
+    pub recording: Recording<'a>,
 }
 
-/// Events that a control records.
+/// Records of a flow instance that are made on request.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Recording {
-    /// Its state after each event.
+pub struct Recording<'a> {
+    /// True to record the state of its control after each event.
     pub states: bool,
-    /// Each call of its program.
+    /// True to record each call of its control's program.
     pub calls: bool,
+    /// Files that a [`stack`] writes itself.
+    pub logs: Option<&'a dyn Logs>,
 }
 
 /// The two sides of a flow instance.

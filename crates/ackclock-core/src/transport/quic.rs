@@ -162,7 +162,7 @@ impl Factory<TransportKind> for Quic {
         let Some(stack) = &self.implementation else {
             unreachable!("the simulator refuses what the engine cannot make");
         };
-        let [sender, receiver] = stack.connect(self, context.place);
+        let [sender, receiver] = stack.connect(self, context);
         Endpoints::Other { sender, receiver }
     }
 
@@ -241,6 +241,12 @@ impl Quic {
         self.version = Some(actual);
         self.implementation = Some(*stack);
         Ok(())
+    }
+
+    /// True if the implementation is here and writes qlog files.
+    pub fn writes_qlog(&self) -> bool {
+        let stack = self.implementation.as_ref();
+        stack.is_some_and(|stack| stack.writes_qlog())
     }
 
     /// Returns the bytes of memory that both sides of a connection take at least; 0 if nothing here

@@ -1,12 +1,14 @@
 //! Implementations of transports that come from outside of the engine and run in it as they are.
 
+use super::EndpointContext;
 use super::endpoint::Endpoint;
 use super::quic::Quic;
 use crate::congestion::ControlKind;
 use ackclock_spec::error::{Code, Error, Result};
-use ackclock_spec::registry::{Selection, StreamScope};
+use ackclock_spec::registry::Selection;
 use serde_json::json;
 use std::fmt::Debug;
+use std::io::Write;
 
 /// An implementation of a transport. [`Files::stack`](ackclock_spec::files::Files::stack) returns
 /// an `Arc<dyn Stack>`.
@@ -31,6 +33,19 @@ pub trait Stack: Debug + Send + Sync {
     fn connection_bytes(&self) -> usize;
     /// Returns the reason why it cannot make a connection with these parameters, in one line.
     fn refusal(&self, quic: &Quic) -> Option<String>;
-    /// Makes both sides of a connection, the sender first. They draw from streams of `place` alone.
-    fn connect(&self, quic: &Quic, place: StreamScope<'_>) -> [Box<dyn Endpoint>; 2];
+    /// True if it writes qlog files.
+    fn writes_qlog(&self) -> bool {
+        false
+    }
+    /// Makes both sides of a connection, the sender first. They draw from streams of the place
+    /// alone.
+    fn connect(&self, quic: &Quic, context: EndpointContext<'_>) -> [Box<dyn Endpoint>; 2];
+}
+
+/// Files that a stack writes about its connections: qlog
+/// (draft-ietf-quic-qlog-main-schema).
+pub trait Logs: Debug + Sync {
+    /// Opens the file of one side of a flow instance (`flow/main/0/sender`). If it cannot be
+    /// written, returns `None`, and whoever reads the result learns why.
+    fn open(&self, side: &str) -> Option<Box<dyn Write + Send + Sync>>;
 }

@@ -4,12 +4,12 @@
 use crate::cases::{BULK, MILLISECOND, plan, run_with, scenario};
 use ackclock_core::packet::Ecn;
 use ackclock_core::traffic::Write;
+use ackclock_core::transport::EndpointContext;
 use ackclock_core::transport::endpoint::{Arrived, Endpoint, Transmit};
 use ackclock_core::transport::quic::Quic;
 use ackclock_core::transport::stack::Stack;
 use ackclock_emu::workload::{Ending, Plan, RateReading, Sending};
 use ackclock_spec::files::{Files, NoFiles};
-use ackclock_spec::registry::StreamScope;
 use ackclock_spec::units::{Bytes, Time};
 use ackclock_stacks::Bringing;
 use std::any::Any;
@@ -209,7 +209,7 @@ impl Stack for Brought {
     fn refusal(&self, _: &Quic) -> Option<String> {
         None
     }
-    fn connect(&self, _: &Quic, _: StreamScope<'_>) -> [Box<dyn Endpoint>; 2] {
+    fn connect(&self, _: &Quic, _: EndpointContext<'_>) -> [Box<dyn Endpoint>; 2] {
         let faulty = self.0.faulty;
         let waiting = VecDeque::new();
         [

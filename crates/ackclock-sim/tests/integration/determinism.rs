@@ -39,7 +39,7 @@ fn batch(points: &[Scenario], threads: usize) -> Vec<Vec<(&'static str, &'static
         &jobs(points),
         threads,
         &BatchProgress::default(),
-        |_, _| NoTrace,
+        |job| (topology::build(job), NoTrace),
         |position, outcome| {
             ended
                 .lock()

@@ -10,6 +10,7 @@ use ackclock_core::transport::{EndpointContext, Endpoints, TransportKind};
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::Job;
 use ackclock_sim::batch::{BatchProgress, run_each};
+use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use ackclock_spec::files::NoFiles;
 use ackclock_spec::registry::{Element, Factory, Selection};
@@ -94,7 +95,7 @@ impl Factory<TransportKind> for Listened {
         let stack = Quinn::new();
         let quic = self.quic.as_ref().unwrap();
         let unseeded = self.unseeded;
-        let [sender, receiver] = stack.pair(quic, context.place, |config| {
+        let [sender, receiver] = stack.pair(quic, context, |config| {
             if unseeded {
                 config.rng_seed(None);
             }
@@ -258,7 +259,7 @@ fn listen(
         &jobs,
         threads,
         &progress,
-        |_, _| NoTrace,
+        |job| (topology::build(job), NoTrace),
         |_, outcome| {
             assert!(
                 outcome.complete && outcome.fault.is_none(),
@@ -452,7 +453,7 @@ fn packets_are_conserved_beside_tcp_and_udp() {
             &[job],
             1,
             &BatchProgress::default(),
-            |_, _| NoTrace,
+            |job| (topology::build(job), NoTrace),
             |_, outcome| {
                 assert!(
                     outcome.complete && outcome.fault.is_none(),
