@@ -54,6 +54,8 @@ pub enum PacketKind {
     Feedback = 5,
     /// A TCP segment without data that asks for the receive window.
     WindowProbe = 6,
+    /// A request of a client, in a TCP segment of the return route.
+    Request = 7,
 }
 
 /// One packet: the fields that queues and links need and that the simulated endpoints exchange.
@@ -119,7 +121,8 @@ impl Packet {
             3 => PacketKind::SynAck,
             4 => PacketKind::Datagram,
             5 => PacketKind::Feedback,
-            _ => PacketKind::WindowProbe,
+            6 => PacketKind::WindowProbe,
+            _ => PacketKind::Request,
         }
     }
     /// True if it travels from the sender of data to the receiver.
@@ -274,7 +277,12 @@ mod tests {
             assert_eq!(Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).kind(), kind);
             assert!(Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).is_forward());
         }
-        for kind in [PacketKind::Ack, PacketKind::SynAck, PacketKind::Feedback] {
+        for kind in [
+            PacketKind::Ack,
+            PacketKind::SynAck,
+            PacketKind::Feedback,
+            PacketKind::Request,
+        ] {
             assert_eq!(Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).kind(), kind);
             assert!(!Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).is_forward());
         }

@@ -667,6 +667,47 @@ rows! {
 }
 
 rows! {
+    /// One request of a client. Unknown values are null.
+    RequestRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// Number of the request among those of the instance.
+        request: i64,
+        /// Kind of response: `response`, `chunk`, `main_object` or `embedded_object`.
+        kind: &'a str,
+        /// Number of its page among those of the instance.
+        page: f64,
+        /// Time of the request.
+        asked_s: f64,
+        /// Time at which the first byte of the response had arrived.
+        begun_s: f64,
+        /// Time at which the response had arrived.
+        answered_s: f64,
+        /// Payload of the request.
+        request_bytes: i64,
+        /// Size of the response. Its last segment is padded.
+        response_bytes: i64,
+        /// Times that the request was lost and sent again.
+        sent_again: i64,
+        /// Rate of the video in a chunk.
+        rate_bit_per_s: f64,
+        /// Video in the buffer once the chunk had arrived.
+        buffer_s: f64,
+        /// Time without video before the chunk arrived; 0 for the first chunk.
+        stall_s: f64,
+        /// Time from the first request of a page to the arrival of its last object, in the row of
+        /// that object.
+        page_time_s: f64,
+    }
+}
+
+rows! {
     /// One step of one packet through the network.
     PacketRow<'a> {
         /// Number of the sweep's point.
@@ -793,6 +834,12 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "Flow control of one flow of one replicate; flows with `read_rate` only. Simulations only; \
         `tcp_info` and `counters` have the same of emulations.",
         FlowControlRow::COLUMNS,
+    ),
+    (
+        "requests",
+        "One request of a client and its response; flows whose traffic is a closed loop (`rpc`, \
+        `chunks`, `pages`, `short_tcp`) only. Simulations only.",
+        RequestRow::COLUMNS,
     ),
     (
         "control_states",

@@ -77,6 +77,7 @@ fn from_traits(traits: u8) -> Option<(PacketKind, Ecn)> {
         4 => PacketKind::Datagram,
         5 => PacketKind::Feedback,
         6 => PacketKind::WindowProbe,
+        7 => PacketKind::Request,
         _ => return None,
     };
     let ecn = match traits >> 4 {

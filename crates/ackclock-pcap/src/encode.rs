@@ -267,7 +267,7 @@ impl Connection {
             packet.is_forward(),
         );
         let payload = match kind {
-            PacketKind::Data => packet.size.saturating_sub(self.header),
+            PacketKind::Data | PacketKind::Request => packet.size.saturating_sub(self.header),
             _ => 0,
         };
         let mut options = self.options(packet, sacks, label);
@@ -280,6 +280,10 @@ impl Connection {
                 PacketKind::Syn | PacketKind::SynAck => 0,
                 PacketKind::Data => self.wire_sequence(packet.sequence),
                 PacketKind::WindowProbe => self.wire_sequence(packet.sequence).wrapping_sub(1),
+                // All requests of a client are equally long.
+                PacketKind::Request => {
+                    (packet.sequence.wrapping_mul(payload.into()) as u32).wrapping_add(1)
+                }
                 _ => 1, // the receiver sends no data
             },
             acknowledgment_number: match kind {
@@ -289,7 +293,10 @@ impl Connection {
             },
             syn: is_syn,
             ack: kind != PacketKind::Syn,
-            psh: payload > 0 && (self.total == Some(end) || packet.is_pushed()),
+            psh: match kind {
+                PacketKind::Request => true,
+                _ => payload > 0 && (self.total == Some(end) || packet.is_pushed()),
+            },
             ns: ace & 0b100 != 0, // AE of RFC 9768
             cwr: ace & 0b010 != 0,
             ece: ace & 0b001 != 0,

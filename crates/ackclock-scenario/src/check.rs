@@ -314,26 +314,53 @@ pub(super) fn check_traffic(
     transport: &Selection<TransportKind>,
     traffic: &Selection<TrafficKind>,
 ) -> Result<()> {
-    if transport.facts.control_name != Stated::None {
-        return Ok(());
-    }
     let streams = Streams::new(0, 0);
     let place = StreamScope {
         streams: &streams,
         name: "check",
     };
     let mss = transport.facts.full_write();
-    let source = traffic.build(TrafficContext { place, mss });
-    let limited = source.transports() != Transports::Controlled;
+    let transports = traffic.build(TrafficContext { place, mss }).transports();
+    if transports == Transports::Tcp {
+        return check_asked_for(transport, traffic);
+    }
+    let controlled = transport.facts.control_name != Stated::None;
     let remedy = "does not work over UDP without a rate control; choose traffic with a rate, add a \
         control, or use transport kind \"tcp\"";
     consistent(
-        limited,
+        controlled || transports != Transports::Controlled,
         "traffic.kind",
         traffic.name,
         &["transport.kind"],
         remedy,
     )
+}
+
+/// Refuses a source that a client asks for data over another transport than TCP, and beside an
+/// application that reads slowly: the client hears of data when they arrive.
+fn check_asked_for(
+    transport: &Selection<TransportKind>,
+    traffic: &Selection<TrafficKind>,
+) -> Result<()> {
+    let window = transport.facts.congestion_window.some();
+    let reads_slowly = window.is_some_and(|window| window.read_bit_per_s.is_some());
+    every([
+        consistent(
+            transport.parameters::<Tcp>().is_some(),
+            "traffic.kind",
+            traffic.name,
+            &["transport.kind"],
+            "is asked for by a client, which the engine has for transport kind \"tcp\" alone; \
+            choose that, or traffic that nobody asks for",
+        ),
+        consistent(
+            !reads_slowly,
+            "traffic.kind",
+            traffic.name,
+            &["transport.read_rate"],
+            "is asked for by a client, which reads at once; remove transport.read_rate",
+        ),
+    ])
 }
 
 /// There is no medium of that name.

@@ -10,8 +10,10 @@ use ackclock_core::packet::{
 use ackclock_core::traffic::Traffic;
 use ackclock_spec::units::{Bytes, Time};
 
+mod dialogue;
 mod protocol;
 
+pub use dialogue::Dialogue;
 pub use protocol::{Other, Protocol};
 
 /// A flow instance of the run.
@@ -38,6 +40,11 @@ pub struct Flow {
     /// Wake-up of the receiving side.
     pub acknowledging: Alarm,
     traffic: Box<dyn Traffic>,
+    /// The client that asks for the data, and its requests on their way.
+    pub dialogue: Option<Box<Dialogue>>,
+    /// Payload delivered at which the application at the receiver hears of it: the last byte of a
+    /// finite transfer, or what a client waits for.
+    hear_at: Bytes,
     /// Time at which the flow starts or stops or the application writes next, whichever is first.
     next_own: Time,
     /// Total number of bytes that the application will write; `u64::MAX` if it does not end.
@@ -65,12 +72,31 @@ impl Flow {
         id: FlowId,
         (group, instance): (u32, u32),
         protocol: Protocol,
-        traffic: Box<dyn Traffic>,
+        mut traffic: Box<dyn Traffic>,
         active: std::ops::Range<Time>,
     ) -> Self {
+        let total = traffic.total().unwrap_or(Bytes(u64::MAX));
+        let opens_by_syn = match &protocol {
+            Protocol::Tcp { sender, .. } => sender.parameters().connection.handshake,
+            Protocol::Other(_) => false,
+        };
+        let begin = if opens_by_syn {
+            Time::NEVER
+        } else {
+            active.start
+        };
+        let dialogue = traffic
+            .take_client()
+            .map(|client| Box::new(Dialogue::new(client, begin)));
         Flow {
             next_own: active.start,
-            total: traffic.total().unwrap_or(Bytes(u64::MAX)),
+            total,
+            hear_at: if dialogue.is_some() {
+                Bytes::ZERO
+            } else {
+                total
+            },
+            dialogue,
             sending: Alarm::default(),
             acknowledging: Alarm::default(),
             id,
@@ -270,19 +296,95 @@ impl Flow {
                 (other.receiver.endpoint.delivered(), true)
             }
         };
-        if delivered >= self.total && self.activity.completed.is_none() {
-            self.complete(now);
+        if delivered >= self.hear_at {
+            self.hear(now, delivered);
+            return true; // a client may ask at once
         }
         answers_apart
     }
 
-    /// Notes that the last byte has arrived. The transfer ends when the application has read it.
+    /// Tells the application at the receiver what has arrived: a client, or else who waits for the
+    /// last byte. A transfer ends when the application has read it.
     #[cold]
-    fn complete(&mut self, now: Time) {
+    #[inline(never)]
+    fn hear(&mut self, now: Time, delivered: Bytes) {
+        if let Some(dialogue) = &mut self.dialogue {
+            if !dialogue.open(now) {
+                dialogue.client.on_received(dialogue.offset(now), delivered);
+            }
+            self.hear_at = dialogue.client.next_mark();
+            if dialogue.client.is_over() {
+                self.activity.completed.get_or_insert(now);
+            }
+            return;
+        }
+        self.hear_at = Bytes(u64::MAX);
         self.activity.completed = Some(match &self.protocol {
             Protocol::Tcp { receiver, .. } => receiver.read_at(now),
             Protocol::Other(_) => now,
         });
+    }
+
+    /// Returns when to wake the client; [`Time::NEVER`] if there is none, or if the flow is to have
+    /// stopped by then.
+    pub fn poll_client_timeout(&self) -> Time {
+        let wake = self
+            .dialogue
+            .as_ref()
+            .map(|dialogue| dialogue.poll_timeout());
+        wake.filter(|at| *at < self.activity.stop)
+            .unwrap_or(Time::NEVER)
+    }
+
+    /// Lets the client make the requests that are due by `now`.
+    pub fn handle_client_timeout(&mut self, now: Time) {
+        if let Some(dialogue) = &mut self.dialogue {
+            dialogue.handle_timeout(now);
+            self.hear_at = dialogue.client.next_mark();
+        }
+    }
+
+    /// Returns the next request, for the first hop of the return route.
+    pub fn poll_request(&mut self, packets: &mut PacketPool) -> Option<PacketId> {
+        let header = match &self.protocol {
+            Protocol::Tcp { header, .. } => *header,
+            Protocol::Other(_) => 0,
+        };
+        let dialogue = self.dialogue.as_mut()?;
+        dialogue.poll_transmit(self.id, header, packets)
+    }
+
+    /// Ensures that the client, `target`, is woken in time.
+    #[cold]
+    pub fn arm_client(&mut self, target: Target, events: &mut EventQueue) {
+        let at = self.poll_client_timeout();
+        if let Some(dialogue) = &mut self.dialogue {
+            dialogue.wake.set(at, target, events);
+        }
+    }
+
+    /// Handles what few packets of the return route are: the answer to a SYN, or a request.
+    #[cold]
+    #[inline(never)]
+    fn receive_rare(&mut self, now: Time, packet: &Packet) {
+        if packet.kind() != PacketKind::Request {
+            if let Some(sender) = self.sender_mut() {
+                let kind = AcknowledgementKind::SynAck;
+                sender.handle_acknowledgement(now, &bare_acknowledgement(kind, packet));
+            }
+            return;
+        }
+        let Some(dialogue) = &mut self.dialogue else {
+            return;
+        };
+        if let Some(request) = dialogue.take_arrived(packet.sequence) {
+            let offset = Time::ZERO + now.since(self.activity.start);
+            self.traffic.on_request(offset, &request);
+            self.find_next_own();
+            if self.next_own <= now {
+                self.handle_own(now);
+            }
+        }
     }
 
     /// Returns the receiver's next ACK, for the first hop of the return route. It reuses the slot
@@ -330,20 +432,16 @@ impl Flow {
             Protocol::Other(other) => return other.sender.handle_packet(now, id, packets),
         };
         let packet = &packets[id];
+        if packet.kind() != PacketKind::Ack {
+            return self.receive_rare(now, packet);
+        }
         let (sacks, options) = packets.ack_options(id);
-        let kind = match packet.kind() {
-            PacketKind::SynAck => AcknowledgementKind::SynAck,
-            _ => AcknowledgementKind::Ack,
-        };
         sender.handle_acknowledgement(
             now,
             &Acknowledgement {
-                kind,
-                cumulative: packet.sequence,
-                echo: packet.stamp,
                 sacks,
-                ace: packet.ace(),
                 options,
+                ..bare_acknowledgement(AcknowledgementKind::Ack, packet)
             },
         );
     }
@@ -397,6 +495,19 @@ impl Flow {
             rtt_samples,
             rtt_sum_s,
         }
+    }
+}
+
+/// Returns what the header of an ACK says.
+#[inline(always)]
+fn bare_acknowledgement(kind: AcknowledgementKind, packet: &Packet) -> Acknowledgement<'static> {
+    Acknowledgement {
+        kind,
+        cumulative: packet.sequence,
+        echo: packet.stamp,
+        sacks: None,
+        ace: packet.ace(),
+        options: None,
     }
 }
 

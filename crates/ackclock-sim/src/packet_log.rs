@@ -63,6 +63,7 @@ fn kind_name(kind: PacketKind) -> &'static str {
         PacketKind::Datagram => "datagram",
         PacketKind::Feedback => "feedback",
         PacketKind::WindowProbe => "window_probe",
+        PacketKind::Request => "request",
     }
 }
 

@@ -3,8 +3,8 @@
 //! An event is a wake-up of a target: a hop, a sender, a receiver, the sampler or a medium. A
 //! packet that leaves a hop enters the next one and, at the end of its route, reaches an endpoint,
 //! which may answer. Every target has at most one valid wake-up pending. The numbers of targets
-//! order events at the same nanosecond: hops come first, then senders, receivers, the sampler and
-//! media, each in the order of the network.
+//! order events at the same nanosecond: hops come first, then senders, receivers, the sampler,
+//! media and clients, each in the order of the network.
 //!
 //! The file `run/ahead.rs` executes in advance what only one flow can observe, so that many steps
 //! need no event. The file `run/windows.rs` does so flow by flow when there are many flows. Neither
@@ -151,9 +151,10 @@ impl<T: Trace> Run<T> {
         let slots = slots_of(hops, &routes);
         let fallible = (0..flows.len()).filter(|&flow| flows[flow].may_fail());
         let fallible = fallible.collect();
-        let windows = Box::new(Windows::new(&routes, &slots, T::ON));
+        let asks = flows.iter().any(|flow| flow.dialogue.is_some());
+        let windows = Box::new(Windows::new(&routes, &slots, T::ON || asks));
         let mut run = Run {
-            clock: Clock::new(windows.are_any()),
+            clock: Clock::new(windows.are_any(), T::ON || asks),
             ready: Vec::new(),
             leaving: Vec::new(),
             windows,
@@ -173,6 +174,7 @@ impl<T: Trace> Run<T> {
         run.events.keep_reach(run.windows.reach());
         for flow in 0..run.flows.len() {
             run.arm_sender(flow);
+            run.arm_client(flow);
         }
         run.sampling
             .set(Time::ZERO, run.sampler_target(), &mut run.events);
@@ -247,7 +249,7 @@ impl<T: Trace> Run<T> {
         } else if target < self.sampler_target() {
             self.wake_receiver(index - first_receiver);
         } else if target > self.sampler_target() {
-            self.wake_medium((target - self.sampler_target()) as usize - 1);
+            self.wake_rare((target - self.sampler_target()) as usize - 1);
         } else if self.sampling.take(time) {
             self.sample(time, end, sampler);
         }
@@ -260,7 +262,7 @@ impl<T: Trace> Run<T> {
         let next = self.clock.next_horizon(next, self.statistics.data_packets);
         self.sampling
             .set(next, self.sampler_target(), &mut self.events);
-        self.clock.horizon = if T::ON { Time::ZERO } else { next.min(end) };
+        self.clock.work_until(next.min(end));
         if self.statistics.data_packets - self.asked_packets >= QUESTION_EVERY {
             self.question_at = self.statistics.events;
         }
@@ -277,6 +279,19 @@ impl<T: Trace> Run<T> {
     }
     fn medium_target(&self, medium: usize) -> Target {
         self.sampler_target() + 1 + medium as Target
+    }
+    fn client_target(&self, flow: usize) -> Target {
+        self.medium_target(self.media.channels.len() + flow)
+    }
+
+    /// Wakes what few runs have, by its number behind the sampler: a medium, or a client.
+    #[cold]
+    #[inline(never)]
+    fn wake_rare(&mut self, number: usize) {
+        match number.checked_sub(self.media.channels.len()) {
+            None => self.wake_medium(number),
+            Some(flow) => self.wake_client(flow),
+        }
     }
 
     /// Moves on all packets that leave a hop by now, or by the time up to which it is worked ahead.

@@ -13,14 +13,15 @@ use ackclock_core::observe::FlowLosses;
 use ackclock_core::packet::FlowId;
 use ackclock_core::programs::push_calls;
 use ackclock_core::result::{
-    ControlCallRow, ControlStateRow, EventRow, FlowControlRow, FlowRow, SampleRow, Table,
+    ControlCallRow, ControlStateRow, EventRow, FlowControlRow, FlowRow, RequestRow, SampleRow,
+    Table,
 };
 use ackclock_core::sampling::{HopSeries, class_table, delay_table};
 use ackclock_core::transport::control_name;
 use ackclock_core::transport::endpoint::Progress;
 use ackclock_scenario::Instances;
 use ackclock_scenario::job::Job;
-use ackclock_spec::units::{Bytes, Span, Time};
+use ackclock_spec::units::{BitRate, Bytes, Span, Time};
 
 /// A run at a moment up to which every hop has caught up.
 #[derive(Debug)]
@@ -149,6 +150,7 @@ impl Sampler {
             self.write_samples(end, &mut run);
         }
         let flow_control = self.flow_control(end, run.flows);
+        let requests = self.requests(run.flows);
         let mut flows = FlowRow::table();
         for id in &self.order {
             let number = id.0 as usize;
@@ -174,6 +176,7 @@ impl Sampler {
         let classes = class_table((self.point, self.replicate), hops);
         tables.extend(classes.map(|classes| ("classes", classes)));
         tables.extend(flow_control.map(|rows| ("flow_control", rows)));
+        tables.extend(requests.map(|rows| ("requests", rows)));
         let states = self.control_states;
         tables.extend(states.map(|states| ("control_states", states)));
         let calls = self.control_calls;
@@ -211,6 +214,43 @@ impl Sampler {
                 most_unread_bytes: advertised.most_unread.0.cast_signed(),
             }
             .push(table.get_or_insert_with(FlowControlRow::table));
+        }
+        table
+    }
+
+    /// Returns the table `requests`; `None` if no flow has a client.
+    fn requests(&self, flows: &[Flow]) -> Option<Table> {
+        let mut table = None;
+        for id in &self.order {
+            let flow = &flows[id.0 as usize];
+            let Some(dialogue) = &flow.dialogue else {
+                continue;
+            };
+            let table = table.get_or_insert_with(RequestRow::table);
+            let start_s = dialogue.start.as_seconds();
+            let at = |time: Time| start_s + time.as_seconds();
+            for exchange in dialogue.client.exchanges() {
+                RequestRow {
+                    point: self.point,
+                    replicate: self.replicate,
+                    flow: &self.groups[flow.group as usize].0,
+                    instance: flow.instance.into(),
+                    request: exchange.request.number.cast_signed(),
+                    kind: exchange.kind,
+                    page: count(exchange.page),
+                    asked_s: at(exchange.asked),
+                    begun_s: exchange.begun.map_or(f64::NAN, at),
+                    answered_s: exchange.answered.map_or(f64::NAN, at),
+                    request_bytes: exchange.request.size.0.cast_signed(),
+                    response_bytes: exchange.request.response.0.cast_signed(),
+                    sent_again: exchange.sent_again.into(),
+                    rate_bit_per_s: count(exchange.rate.map(BitRate::as_bit_per_s)),
+                    buffer_s: seconds(exchange.buffer),
+                    stall_s: seconds(exchange.stall),
+                    page_time_s: seconds(exchange.page_time),
+                }
+                .push(table);
+            }
         }
         table
     }

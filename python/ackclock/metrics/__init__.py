@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ackclock.errors import InputError
-from ackclock.metrics import arrivals, estimates, flows, sharing, smoothness
+from ackclock.metrics import arrivals, estimates, flows, requests, sharing, smoothness
 from ackclock.metrics.confidence import difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import jain
@@ -173,6 +173,32 @@ _ALL: tuple[Metric, ...] = (
     Metric(
         "active_flows", "active", "Mean number of active instances of the flow over time.",
         "", "", 1, FLOWS, arrivals.active_flows,
+    ),
+    Metric(
+        "request_time", "mean request time", "Time from a request of a client to the arrival of "
+        "its response; mean over the requests that were made after the warm-up and answered.",
+        "s", "ms", 1e3, FLOWS, requests.request_time,
+    ),
+    Metric(
+        "request_time_p50", "p50 request time", "Time from a request of a client to the arrival of "
+        "its response that 50 % of the answered requests do not exceed.",
+        "s", "ms", 1e3, FLOWS, requests.request_time_quantile(0.5),
+    ),
+    Metric(
+        "request_time_p99", "p99 request time", "Time from a request of a client to the arrival of "
+        "its response that 99 % of the answered requests do not exceed.",
+        "s", "ms", 1e3, FLOWS, requests.request_time_quantile(0.99),
+    ),
+    Metric(
+        "rebuffer_share", "rebuffering", "Share of time in which the playback of a video stands "
+        "still, between the arrivals of the first and the last chunk asked for after the warm-up; "
+        "only for `chunks`.",
+        "", "%", 100, FLOWS, requests.rebuffer_share,
+    ),
+    Metric(
+        "page_time", "page time", "Time from the first request of a page to the arrival of its "
+        "last object; mean over the pages that ended; only for `pages`.",
+        "s", "s", 1, FLOWS, requests.page_time,
     ),
     Metric(
         "fairness", "Jain's index", "Jain's fairness index of the goodput of all instances under a "

@@ -157,6 +157,16 @@ def _slow_reader(path: FlowPath) -> str:
     )
 
 
+def _closed_loop(path: FlowPath) -> str:
+    """Returns why no model answers for data that a client asks for; empty if it does not."""
+    if not path.transfer.is_asked_for:
+        return ""
+    return (
+        "a client asks for its data (a closed loop), so that what arrives decides what is sent "
+        "next; models know only data that is there"
+    )
+
+
 def _cannot_tell(_path: FlowPath) -> str:
     return ""
 
@@ -513,7 +523,9 @@ class Model:
 
     def applies(self, path: FlowPath) -> Verdict:
         """Returns whether the model applies to a flow, and which assumptions the flow violates."""
-        why_not = path.loss.unknown or _slow_reader(path) or self.refusal(path)
+        why_not = (
+            path.loss.unknown or _slow_reader(path) or _closed_loop(path) or self.refusal(path)
+        )
         if path.instances is None:
             why_not = (
                 "its instances arrive over time, and the rate of each depends on how many are "

@@ -537,6 +537,7 @@ class Transfer:
         runs: Runs over which results are averaged.
         first_delayed_ack_s: Mean delay of the ACK of the first segment. It is half the receiver's
             timer if that segment is alone and not acknowledged at once.
+        is_asked_for: True if a client asks for the data, request by request.
     """
 
     is_greedy: bool | None
@@ -549,6 +550,7 @@ class Transfer:
     measured_s: float = inf
     runs: int = 1
     first_delayed_ack_s: float = 0.0
+    is_asked_for: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from ackclock.validity.stationarity import NOTE, Stationarity, judge, starred
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")
 ARRIVAL_METRICS = ("active_flows", "completion_time")
+REQUEST_METRICS = ("request_time", "rebuffer_share", "page_time")
 
 # Columns of metrics in the table of flows: name, unit, and the order in which a narrow terminal
 # leaves them out. They are chosen by hand, for the width of a page; `ackclock table` has any other.
@@ -41,6 +42,9 @@ _FLOW_COLUMNS = {
     "fairness": Column("Jain's index", spare=3),
     "active_flows": Column("active_flows"),
     "completion_time": Column("completion", "s"),
+    "request_time": Column("request", "ms"),
+    "rebuffer_share": Column("rebuffering", "%"),
+    "page_time": Column("page", "s"),
 }
 _HOP_COLUMNS = {
     "utilisation": Column("utilisation", "%"),
@@ -74,6 +78,7 @@ def flow_rows(
         count: Number of instances; None if instances arrive.
         goodput, rtt, …: Interval of each metric, over all instances of the flow.
         active_flows, completion_time: Intervals of arrivals, otherwise None.
+        request_time, rebuffer_share, page_time: Intervals of a client's requests, otherwise None.
         utilisation: That of the busiest shared hop on the flow's route.
         fairness: Among all instances of the point under a control; None for fewer than two.
         stationarity: Verdict on whether its means have settled; None if the flow is not judged.
@@ -83,6 +88,15 @@ def flow_rows(
     judged = judged or judge(result)
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
     of_arrivals = {name: _by_subject(result, name) for name in ARRIVAL_METRICS}
+    of_requests = {
+        name: {
+            key: interval
+            for key, interval in _by_subject(result, name).items()
+            if not math.isnan(interval.mean)
+        }
+        for name in REQUEST_METRICS
+        if "requests" in result.tables
+    }
     utilisation = _by_subject(result, "utilisation")
     fairness = {point: interval for (point, _), interval in _by_subject(result, "fairness").items()}
     says, violated = _predictions(predicted)
@@ -110,6 +124,7 @@ def flow_rows(
                     name: of_arrivals[name][key] if "arrivals" in flow else None
                     for name in ARRIVAL_METRICS
                 }
+                | {name: of_requests.get(name, {}).get(key) for name in REQUEST_METRICS}
                 | {"stationarity": judged.row(*key)}
                 | {"utilisation": max(route, key=lambda interval: interval.mean, default=None)}
                 | {
@@ -189,9 +204,8 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
     """Returns the table of `flow_rows`."""
     swept = swept_paths(rows)
     models = list(dict.fromkeys(model for row in rows for model in row["predicted"]))
-    absent = {
-        name for name in ("fairness", "active_flows") if all(row[name] is None for row in rows)
-    }
+    rare = ("fairness", "active_flows", *REQUEST_METRICS)
+    absent = {name for name in rare if all(row[name] is None for row in rows)}
     absent |= {"completion_time"} if "active_flows" in absent else set()
     metrics = [name for name in _FLOW_COLUMNS if name not in absent]
     columns: list[Column | str] = [

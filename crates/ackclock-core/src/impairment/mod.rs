@@ -41,7 +41,7 @@ impl Side {
 pub enum Applies {
     /// Data, SYN and datagrams: packets from sender to receiver.
     Data,
-    /// ACKs and SYN-ACKs: packets from receiver to sender.
+    /// ACKs, SYN-ACKs and requests of a client: packets from receiver to sender.
     Acks,
     /// All packets.
     All,

@@ -2,10 +2,12 @@
 //! instance's own stream. Each distribution has one file and one line in the list below. A plain
 //! amount of data is not one of them: it draws nothing.
 
+use ackclock_spec::error::Error;
 use ackclock_spec::prelude::*;
-use ackclock_spec::registry::{Entry, Kind, NoFacts};
+use ackclock_spec::registry::{Entry, Kind, NoFacts, Selection, choose};
 use ackclock_spec::schema::one_of;
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
 
 pub mod empirical;
 pub mod lognormal;
@@ -36,6 +38,52 @@ impl Kind for SizeKind {
 pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let plain = generator.subschema_for::<Bytes>();
     json_schema!({ "anyOf": [plain, one_of::<SizeKind>(generator)] })
+}
+
+/// A size in a scenario: a plain amount of data, or a distribution.
+#[derive(Clone, Debug)]
+pub enum Size {
+    /// The same for all.
+    Plain(Bytes),
+    /// Drawn.
+    Law(Selection<SizeKind>),
+}
+
+impl Size {
+    /// Reads a size, and puts its resolved form in the place of what is written.
+    ///
+    /// # Errors
+    /// It is neither an amount nor a distribution, or invalid.
+    pub fn check(field: &str, written: &mut Value, files: &dyn Files) -> Result<Self> {
+        let size = Size::read(written, files).map_err(|error| error.within(field))?;
+        *written = match &size {
+            Size::Plain(size) => json!(size),
+            Size::Law(law) => law.resolved.clone(),
+        };
+        Ok(size)
+    }
+
+    fn read(tree: &Value, files: &dyn Files) -> Result<Self> {
+        if tree.is_object() {
+            return choose(tree, files).map(Size::Law);
+        }
+        let size: Bytes = serde_json::from_value(tree.clone())
+            .map_err(|error| Error::message("", error.to_string()))?;
+        check_size("", size).map(|()| Size::Plain(size))
+    }
+
+    /// Returns a size, drawn from the stream if it is a distribution.
+    pub fn draw(&self, stream: &mut Stream) -> Bytes {
+        match self {
+            Size::Plain(size) => *size,
+            Size::Law(law) => law.build(stream),
+        }
+    }
+
+    /// True if it is a distribution.
+    pub const fn draws(&self) -> bool {
+        matches!(self, Size::Law(_))
+    }
 }
 
 /// More bytes than any run can send; a heavy tail may draw more.

@@ -1,19 +1,17 @@
 use super::*;
 use ackclock_spec::files::{Files, NoFiles};
-use ackclock_spec::registry::{self, Selection};
+use ackclock_spec::registry::Selection;
 use ackclock_spec::streams::Streams;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 fn law(tree: Value) -> Selection<SizeKind> {
-    registry::choose(&tree, &NoFiles).unwrap()
+    choose(&tree, &NoFiles).unwrap()
 }
 
 fn refused(tree: Value, files: &dyn Files) -> String {
-    registry::choose::<SizeKind>(&tree, files)
-        .unwrap_err()
-        .key()
+    choose::<SizeKind>(&tree, files).unwrap_err().key()
 }
 
 /// Draws that many sizes from one stream, in bytes.
@@ -86,6 +84,28 @@ fn lognormal_sizes_have_their_mean_and_their_median() {
         share_up_to(&sizes, median * libm::exp(sigma)),
         0.841_344_746
     ));
+}
+
+/// The numbers of 3GPP's embedded objects: 7,758 bytes without bounds, 8,212 with them.
+#[test]
+fn lognormal_sizes_are_drawn_again_beyond_their_bounds() {
+    let tree = json!({
+        "kind": "lognormal", "mean": "7758 bytes", "sigma": 2.3625,
+        "minimum": "50 bytes", "maximum": "2 MB"
+    });
+    let sizes = draws(&law(tree), 10, NUMBER);
+    assert!(sizes.iter().all(|size| (50.0..=2e6).contains(size)));
+    let own = mean(&sizes);
+    let squares: Vec<f64> = sizes.iter().map(|size| (size - own).powi(2)).collect();
+    let standard_error = libm::sqrt(mean(&squares) / NUMBER as f64);
+    assert!((own - 8212.0).abs() < 4.0 * standard_error, "{own}");
+    for (minimum, maximum) in [("1 GB", "2 GB"), ("2 kB", "1 kB"), ("5 kB", "5001 bytes")] {
+        let tree = json!({
+            "kind": "lognormal", "mean": "5 kB", "sigma": 1.3,
+            "minimum": minimum, "maximum": maximum
+        });
+        assert_eq!(refused(tree, &NoFiles), "contradiction maximum");
+    }
 }
 
 #[test]
@@ -164,10 +184,10 @@ fn a_file_says_what_a_list_says() {
     ] {
         let files = BTreeMap::from([("sizes.csv".to_string(), text.to_string())]);
         let read: Selection<SizeKind> =
-            registry::choose(&json!({ "kind": "empirical", "file": "sizes.csv" }), &files).unwrap();
+            choose(&json!({ "kind": "empirical", "file": "sizes.csv" }), &files).unwrap();
         assert_eq!(draws(&read, 7, 1000), draws(&listed, 7, 1000));
         // The resolved form has the digest, and is refused with another file.
-        let again = registry::choose::<SizeKind>(&read.resolved, &files).unwrap();
+        let again = choose::<SizeKind>(&read.resolved, &files).unwrap();
         assert_eq!(again.resolved, read.resolved);
         let other = BTreeMap::from([("sizes.csv".to_string(), "size\n1 kB\n".to_string())]);
         assert_eq!(refused(read.resolved, &other), "file digest");
@@ -177,7 +197,7 @@ fn a_file_says_what_a_list_says() {
         "size_bytes\n700\n700\n9\n".to_string(),
     )]);
     let measured: Selection<SizeKind> =
-        registry::choose(&json!({ "kind": "empirical", "file": "measured" }), &files).unwrap();
+        choose(&json!({ "kind": "empirical", "file": "measured" }), &files).unwrap();
     assert!(within(
         share_up_to(&draws(&measured, 8, NUMBER), 9.0),
         1.0 / 3.0

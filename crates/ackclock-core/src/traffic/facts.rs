@@ -17,6 +17,9 @@ pub struct TrafficFacts {
     pub mean_bit_per_s: Stated<f64>,
     /// Payload of each packet in bytes; none if the transport decides.
     pub packet_bytes: Stated<u64>,
+    /// True if a client at the receiver asks for the data, so that what arrives decides what is
+    /// sent next.
+    pub closed_loop: Option<bool>,
 }
 
 impl TrafficFacts {
@@ -29,6 +32,15 @@ impl TrafficFacts {
             steady_bit_per_s: Stated::None,
             mean_bit_per_s: Stated::None,
             packet_bytes: Stated::None,
+            closed_loop: Some(false),
+        }
+    }
+
+    /// Returns the facts of data that a client asks for; `finite` if it asks only so often.
+    pub(super) const fn asked_for(finite: bool) -> Self {
+        TrafficFacts {
+            closed_loop: Some(true),
+            ..TrafficFacts::at_any_pace(false, finite)
         }
     }
 

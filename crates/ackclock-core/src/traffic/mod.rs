@@ -2,6 +2,7 @@
 //! The same source feeds TCP (which sends as much as the window allows) and UDP (where each write
 //! leaves at once).
 
+use self::dialogue::{Client, Request};
 use self::facts::TrafficFacts;
 use ackclock_spec::registry::{Entry, Kind, StreamScope};
 use ackclock_spec::units::{Bytes, Time};
@@ -9,9 +10,14 @@ use std::fmt::Debug;
 
 pub mod bulk;
 pub mod cbr;
+pub mod chunks;
+pub mod dialogue;
 pub mod facts;
 pub mod on_off;
+pub mod pages;
+pub mod rpc;
 pub mod scheduled;
+pub mod short_tcp;
 pub mod transfer;
 pub mod voip;
 
@@ -21,6 +27,8 @@ pub enum Transports {
     /// Transports with congestion or rate control: without it, UDP has no rate at which to send the
     /// data.
     Controlled,
+    /// TCP, whose return route takes the requests of a client ([`dialogue`]).
+    Tcp,
     /// All transports.
     Any,
 }
@@ -40,12 +48,22 @@ pub trait Traffic: Debug + Send {
     /// it.
     fn transports(&self) -> Transports;
     /// Returns the time of the next write; [`Time::NEVER`] after the last. It does not change until
-    /// the write is taken.
+    /// the write is taken or a request arrives.
     fn poll_timeout(&self) -> Time;
     /// Takes the write due at [`Traffic::poll_timeout`], `None` after the last.
     fn poll_write(&mut self) -> Option<Write>;
     /// Returns the total number of bytes that it will write, if it ends.
     fn total(&self) -> Option<Bytes>;
+    /// Returns the client at the receiver that asks for the data, once; `None` for a source that
+    /// writes unasked.
+    fn take_client(&mut self) -> Option<Box<Client>> {
+        None
+    }
+    /// Hears that a request of its client has arrived, each once. The next write may be earlier
+    /// then.
+    fn on_request(&mut self, now: Time, request: &Request) {
+        let _ = (now, request);
+    }
 }
 
 /// The registry of traffic.
@@ -74,6 +92,10 @@ impl Kind for TrafficKind {
         Entry::of::<on_off::OnOff>(),
         Entry::of::<scheduled::Scheduled>(),
         Entry::of::<voip::Voip>(),
+        Entry::of::<rpc::Rpc>(),
+        Entry::of::<chunks::Chunks>(),
+        Entry::of::<pages::Pages>(),
+        Entry::of::<short_tcp::ShortTcp>(),
     ];
 }
 

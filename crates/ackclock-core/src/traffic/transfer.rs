@@ -2,10 +2,8 @@
 
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
-use crate::size::{SizeKind, check_size};
-use ackclock_spec::error::Error;
+use crate::size::Size;
 use ackclock_spec::prelude::*;
-use ackclock_spec::registry::{Selection, choose};
 use serde_json::{Value, json};
 
 /// Parameters.
@@ -24,24 +22,6 @@ pub struct Transfer {
     chosen: Option<Size>,
 }
 
-/// The parsed value of `size`.
-#[derive(Clone, Debug)]
-enum Size {
-    Plain(Bytes),
-    Law(Selection<SizeKind>),
-}
-
-impl Size {
-    fn read(tree: &Value, files: &dyn Files) -> Result<Self> {
-        if tree.is_object() {
-            return choose(tree, files).map(Size::Law);
-        }
-        let size: Bytes = serde_json::from_value(tree.clone())
-            .map_err(|error| Error::message("", error.to_string()))?;
-        check_size("", size).map(|()| Size::Plain(size))
-    }
-}
-
 impl Element<TrafficKind> for Transfer {
     const NAME: &'static str = "transfer";
     const LABEL: &'static str = "transfer";
@@ -50,12 +30,7 @@ impl Element<TrafficKind> for Transfer {
     const REFERENCE: &'static str = "flow completion time: Dukkipati, McKeown 2006, ACM CCR 36(1)";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
-        let size = Size::read(&self.size, files).map_err(|error| error.within("size"))?;
-        self.size = match &size {
-            Size::Plain(size) => json!(size),
-            Size::Law(law) => law.resolved.clone(),
-        };
-        self.chosen = Some(size);
+        self.chosen = Some(Size::check("size", &mut self.size, files)?);
         Ok(())
     }
 
@@ -72,16 +47,15 @@ impl Element<TrafficKind> for Transfer {
 
 impl Factory<TrafficKind> for Transfer {
     fn build(&self, context: TrafficContext<'_>) -> Box<dyn Traffic> {
-        let size = match &self.chosen {
-            Some(Size::Plain(size)) => *size,
-            Some(Size::Law(law)) => law.build(&mut context.place.stream()),
-            None => unreachable!("the check reads the size"),
+        let Some(size) = &self.chosen else {
+            unreachable!("the check reads the size");
         };
+        let size = size.draw(&mut context.place.stream());
         Box::new(SingleWrite::of(Write::Bytes(size)))
     }
 
     fn draws(&self) -> bool {
-        matches!(self.chosen, Some(Size::Law(_)))
+        self.chosen.as_ref().is_some_and(Size::draws)
     }
 }
 

@@ -80,6 +80,7 @@ impl Description {
         for flow in &scenario.flows {
             check_control(flow)?;
             check_stack(flow)?;
+            check_traffic(flow)?;
             mtu = mtu.max(largest_packet(flow)?);
         }
         let settings = settings_of(scenario);
@@ -147,6 +148,17 @@ fn check_stack(flow: &FlowDescription) -> Result<(), Error> {
     let remedy = "needs a file, which the hosts of an emulation do not read; run ackclock simulate";
     let error = Error::new("control.kind", &quic.control["kind"], remedy);
     Err(error.coded(Code::Unsupported).within(&field))
+}
+
+/// Refuses traffic that a client asks for: the receiving host only reads.
+fn check_traffic(flow: &FlowDescription) -> Result<(), Error> {
+    if flow.traffic.facts.closed_loop != Some(true) {
+        return Ok(());
+    }
+    let remedy = "is a closed loop, which emulations do not run yet; run ackclock simulate, or \
+        choose traffic that nobody asks for, for example kind \"transfer\" with arrivals";
+    let field = format!("flows.{}.traffic.kind", flow.name);
+    Err(Error::new(&field, &flow.traffic.name.into(), remedy).coded(Code::Unsupported))
 }
 
 /// Returns the length of the IP packet of a full segment or datagram, in bytes.

@@ -444,16 +444,21 @@ fn sources_send_what_they_state() {
         });
         let facts = &chosen.facts;
         let (total, first) = (source.total(), source.poll_write());
-        let finite = facts.finite == Some(total.is_some());
+        // A client may stop asking, of which the source hears nothing.
+        let asked_for = facts.closed_loop == Some(true);
+        let finite = asked_for || facts.finite == Some(total.is_some());
+        let has_client = source.take_client().is_some();
         let greedy = facts.greedy == Some(first == Some(Write::Unlimited));
         let size = facts.size_bytes.some().map(|size| Bytes(*size));
         let packet = facts.packet_bytes.some();
         let packet = packet.map(|size| Write::Bytes(Bytes(*size)));
         let sizes = size.is_none_or(|size| total == Some(size))
             && packet.is_none_or(|size| first.is_none_or(|first| first == size));
-        sources::STATED_SIZE.check(&chosen.resolved, finite && greedy && sizes, || {
-            format!("a total of {total:?}, a first write of {first:?}")
-        });
+        sources::STATED_SIZE.check(
+            &chosen.resolved,
+            finite && greedy && sizes && has_client == asked_for,
+            || format!("a total of {total:?}, a first write of {first:?}"),
+        );
     }
 }
 

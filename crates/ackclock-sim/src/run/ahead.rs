@@ -4,7 +4,8 @@
 //! observe these until the next sampling time, the *horizon*. Steps there up to the horizon are
 //! executed at once, each at its own scheduled time. So a dumbbell with access links costs two
 //! events per data packet, one at each shared hop, and the tables are the same to the bit. A traced
-//! run, which must report steps in order, does not work ahead.
+//! run, which must report steps in order, does not work ahead. Nor does a run with clients: one
+//! side of a flow knows there what the other has done by now.
 
 use super::{Run, Unattended};
 use crate::samples::Sampler;
@@ -24,6 +25,8 @@ pub(super) struct Clock {
     ahead: Time,
     /// Time up to which the state of single flows is not sampled.
     pub(super) horizon: Time,
+    /// True if the run takes every step at its time.
+    in_step: bool,
     /// End of the window; never if the run has no windows.
     pub(super) window_end: Time,
     /// Longest time to the next horizon, and data packets sent by the last.
@@ -32,8 +35,9 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) const fn new(windows: bool) -> Self {
+    pub(super) const fn new(windows: bool, in_step: bool) -> Self {
         Clock {
+            in_step,
             now: Time::ZERO,
             ahead: Time::ZERO,
             horizon: Time::ZERO,
@@ -61,6 +65,11 @@ impl Clock {
         };
         self.sent = sent;
         sample.min(self.now + self.longest)
+    }
+
+    /// Sets the horizon, unless the run takes every step at its time.
+    pub(super) const fn work_until(&mut self, horizon: Time) {
+        self.horizon = if self.in_step { Time::ZERO } else { horizon };
     }
 
     /// Returns the time up to which packets may be taken out of a hop.

@@ -51,6 +51,7 @@ impl<T: Trace> Run<T> {
             }
         }
         self.arm_receiver(flow);
+        self.arm_client(flow);
         self.end_data(at, id, last)
     }
 
@@ -99,6 +100,24 @@ impl<T: Trace> Run<T> {
         } else {
             self.arm_receiver(flow);
         }
+    }
+
+    /// Lets the client of a flow ask for what it wants now.
+    pub(super) fn wake_client(&mut self, flow: usize) {
+        let now = self.clock.now;
+        let asking = &mut self.flows[flow];
+        let dialogue = asking.dialogue.as_mut();
+        if !dialogue.is_some_and(|dialogue| dialogue.wake.take(now)) {
+            return;
+        }
+        if asking.poll_client_timeout() <= now {
+            asking.handle_client_timeout(now);
+            while let Some(id) = self.flows[flow].poll_request(&mut self.packets) {
+                self.begin_route(now, id);
+            }
+            self.work();
+        }
+        self.arm_client(flow);
     }
 
     /// Sends all packets that the sending side may send at `at`, and sets its next wake-up.
@@ -166,6 +185,12 @@ impl<T: Trace> Run<T> {
     pub(super) fn arm_sender(&mut self, flow: usize) {
         let target = self.sender_target(flow);
         self.flows[flow].arm_sender(target, &mut self.events);
+    }
+
+    #[inline(never)] // few flows have a client
+    pub(super) fn arm_client(&mut self, flow: usize) {
+        let target = self.client_target(flow);
+        self.flows[flow].arm_client(target, &mut self.events);
     }
 
     #[inline(always)]

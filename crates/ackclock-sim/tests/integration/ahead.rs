@@ -385,7 +385,16 @@ fn anything() -> impl Strategy<Value = Vec<String>> {
         choose(&["100 ms", "3 ms", "5 s"]),
         choose(&["before_queue", "after_link"]),
         choose(&["access", "bottleneck", "exit", "back"]),
-        choose(&["{ kind = \"bulk\" }", "{ kind = \"transfer\", size = \"200 kB\" }"]),
+        choose(&[
+            "{ kind = \"bulk\" }",
+            "{ kind = \"transfer\", size = \"200 kB\" }",
+            "{ kind = \"voip\" }",
+            "{ kind = \"rpc\", response = \"30 kB\", outstanding = 3, mean_idle = \"20 ms\" }",
+            "{ kind = \"rpc\", mean_think = \"50 ms\", requests = 5 }",
+            "{ kind = \"chunks\", chunk = \"200 ms\", buffer = \"1 s\", wait_step = \"0 s\" }",
+            "{ kind = \"pages\", outstanding = 4, mean_reading = \"100 ms\" }",
+            "{ kind = \"short_tcp\", mean_idle = \"100 ms\", starts_on = false }",
+        ]),
         (0..3_u32, 0..3_u32),
     )
         .prop_map(|(

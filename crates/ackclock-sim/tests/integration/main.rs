@@ -6,6 +6,7 @@ mod cell;
 mod common;
 mod control_states;
 mod determinism;
+mod dialogue;
 mod echo;
 mod graph;
 mod private;

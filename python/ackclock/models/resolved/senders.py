@@ -65,6 +65,7 @@ def transfer(flow: Flow, measured_s: tuple[float, float], runs: int) -> Transfer
         settles_s=max(warmup_s - latest(flow["start"]), 0.0),
         measured_s=end_s - warmup_s,
         runs=runs,
+        is_asked_for=traffic["closed_loop"] is True,
     )
     delayed, window, timer = stated["delayed_acks"], stated["congestion_window"], stated["timer"]
     if not delayed or not window or not timer:

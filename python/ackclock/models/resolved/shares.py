@@ -23,11 +23,12 @@ def most_bit_per_s(
 
     Returns:
         The mean rate of its traffic, or what random loss, the receiver and the links allow;
-        NaN if that is unknown.
+        NaN if that is unknown, as for data that a client asks for.
     """
     traffic, packet = facts.traffic(flow), facts.packet_bytes(flow)
     offered = traffic["mean_bit_per_s"]
-    if "arrivals" in flow or offered is None:
+    unknown = offered is None or traffic["packet_bytes"] is None
+    if "arrivals" in flow or unknown or traffic["closed_loop"] is True:
         return nan
     limits = [link_bit_per_s]
     if offered is not facts.NONE:
