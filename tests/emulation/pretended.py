@@ -150,8 +150,8 @@ class Pretended:
             take("tcp_info", columns(block))
         self.midway(Path(output))
         simulated = _native.simulate(
-            points, folder, threads=1, packets=False, pcap_folder=None, finished=finished,
-            memory=None, take=None, progress=None,
+            points, folder, threads=1, packets=False, pcap_folder=None, qlog_folder=None,
+            finished=finished, memory=None, take=None, take_packets=None, progress=None,
         )["tables"]  # fmt: skip
         simulated["events"] = {
             name: (column[0], b"", *column[2:]) for name, column in simulated["events"].items()
