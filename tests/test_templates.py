@@ -35,7 +35,7 @@ def test_a_template_can_be_run(name: str, tmp_path: Path) -> None:
 def test_the_list_names_every_template() -> None:
     listed = new()
     assert all(name in listed for name in names())
-    assert {"one-link", "dumbbell", "wifi", "lte", "web-mix"} <= set(names())
+    assert {"one-link", "dumbbell", "wifi", "lte", "leo", "web-mix"} <= set(names())
 
 
 def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:

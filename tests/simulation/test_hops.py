@@ -331,6 +331,28 @@ EVERY_IMPAIRMENT = st.one_of(
         }
     ),
     st.fixed_dictionaries(
+        {
+            "kind": st.just("leo"),
+            "path": SPANS,
+            "raised_by": SPANS,
+            "outage": st.sampled_from(["0 s", "50 ms"]),
+            "phase": st.sampled_from(["0 s", "11800 ms", "11 s"]),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just("jitter"),
+            "distribution": st.sampled_from(
+                [
+                    {"kind": "wifi", "mean": "12 ms"},
+                    {"kind": "rbpdv"},
+                    {"kind": "rbpdv", "signed": True, "maximum": "3 ms"},
+                ]
+            ),
+            "reordering": st.sampled_from(["allowed", "forbidden"]),
+        }
+    ),
+    st.fixed_dictionaries(
         {"kind": st.just("aggregation"), "interval": st.sampled_from(["1 ms", "70 ms"])}
     ),
 )
@@ -340,12 +362,19 @@ TRACES = st.sampled_from(
         {"kind": "trace", "file": "swinging-downlink.mahimahi", "format": "mahimahi"},
     ]
 )
+SATELLITES = st.sampled_from(
+    [
+        {"kind": "leo", "lowest": "1 Mbit/s", "highest": "20 Mbit/s", "phase": "11800 ms"},
+        {"kind": "leo", "lowest": "2 Mbit/s", "highest": "2 Mbit/s", "phase": "11 s"}
+        | {"outage": "100 ms"},
+    ]
+)
 CONTENDERS = st.sampled_from(["6 Mbit/s", "54 Mbit/s"]).map(
     lambda rate: {"kind": "edca", "medium": "cell", "rate": rate}
 )
 EVERY_HOP = st.fixed_dictionaries(
     {
-        "link": st.one_of(LINKS, TRACES, CONTENDERS),
+        "link": st.one_of(LINKS, TRACES, SATELLITES, CONTENDERS),
         "queue": EVERY_QUEUE,
         "delay": SPANS,
         "impairments": st.lists(EVERY_IMPAIRMENT, max_size=3),

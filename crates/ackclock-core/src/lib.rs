@@ -68,6 +68,7 @@ pub mod packet;
 pub mod programs;
 pub mod queue;
 pub mod rate_control;
+mod reallocation;
 pub mod result;
 pub mod routes;
 pub mod sampling;

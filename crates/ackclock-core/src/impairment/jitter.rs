@@ -18,6 +18,8 @@ use serde_json::json;
     "distribution": { "kind": "uniform", "maximum": "40 ms" },
     "after_gap": "100 ms"
 }))]
+#[schemars(example = json!({ "distribution": { "kind": "wifi", "mean": "12 ms" } }))]
+#[schemars(example = json!({ "distribution": { "kind": "rbpdv" } }))]
 pub struct Jitter {
     /// Distribution of the extra delay.
     pub distribution: Distribution,
@@ -54,13 +56,56 @@ pub enum Distribution {
     },
     /// Normal, truncated at zero. Mean and standard deviation are those of the normal distribution
     /// before the truncation. If the mean is only a few standard deviations, the mean after the
-    /// truncation is larger.
+    /// truncation is larger. A mean of three deviations is the Gaussian jitter of picoquic.
     Normal {
         /// Mean before the truncation.
         mean: Span,
         /// Standard deviation before the truncation.
         standard_deviation: Span,
     },
+    /// Waiting for a Wi-Fi channel, as in picoquic's `sim_link.c` of August 2026. A packet waits
+    /// for a Poisson number of slots of 1 ms, one in the mean, less a part of a slot: 0.68 ms in
+    /// the mean. Rarely the channel is lost, and it waits for a Poisson number of slots of 7.5 ms
+    /// in addition, twelve in the mean, less a part of a slot. The longer the mean, the more often.
+    Wifi {
+        /// Mean extra delay, 1 to 85 ms. That of 1 ms is 0.68 ms, without rare long waits.
+        mean: Span,
+    },
+    /// Random bounded packet delay variation of RFC 8868 (section 4.5.1): the absolute value of a
+    /// normal one that is cut at `maximum` on either side.
+    Rbpdv {
+        /// Standard deviation of the normal distribution; by default that of the RFC.
+        #[serde(default = "five_milliseconds")]
+        standard_deviation: Span,
+        /// Largest extra delay; by default that of the RFC.
+        #[serde(default = "fifteen_milliseconds")]
+        maximum: Span,
+        /// True to take the value with its sign, `maximum` later than in the RFC so that no delay
+        /// is negative.
+        #[serde(default)]
+        signed: bool,
+    },
+}
+
+const fn five_milliseconds() -> Span {
+    Span::from_millis(5)
+}
+const fn fifteen_milliseconds() -> Span {
+    Span::from_millis(15)
+}
+
+/// The waits of picoquic for a Wi-Fi channel.
+mod wifi {
+    use ackclock_spec::units::Span;
+
+    /// Slots of every packet: the mean of their number, and their length in seconds.
+    pub const SLOTS: (f64, f64) = (1.0, 1e-3);
+    /// Slots of a rare long wait.
+    pub const LONG: (f64, f64) = (12.0, 7.5e-3);
+    /// Mean without long waits, as picoquic counts it.
+    pub const SHORTEST: Span = Span::from_millis(1);
+    /// Mean of a long wait, as picoquic counts it (its comment has 85 ms).
+    pub const LONG_MEAN: Span = Span::from_millis(84);
 }
 
 impl Element<ImpairmentKind> for Jitter {
@@ -72,18 +117,26 @@ impl Element<ImpairmentKind> for Jitter {
         quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        let Distribution::Normal {
-            standard_deviation, ..
-        } = &self.distribution
-        else {
-            return Ok(());
-        };
-        in_range(
-            *standard_deviation != Span::ZERO,
-            "distribution.standard_deviation",
-            standard_deviation,
-            "is too short; a constant delay belongs in the hop's delay",
-        )
+        match &self.distribution {
+            Distribution::Uniform { .. } | Distribution::Exponential { .. } => Ok(()),
+            Distribution::Normal {
+                standard_deviation, ..
+            }
+            | Distribution::Rbpdv {
+                standard_deviation, ..
+            } => in_range(
+                *standard_deviation != Span::ZERO,
+                "distribution.standard_deviation",
+                standard_deviation,
+                "is too short; a constant delay belongs in the hop's delay",
+            ),
+            Distribution::Wifi { mean } => in_range(
+                (wifi::SHORTEST..=wifi::SHORTEST + wifi::LONG_MEAN).contains(mean),
+                "distribution.mean",
+                mean,
+                "is not between 1 ms and 85 ms; for example \"12 ms\"",
+            ),
+        }
     }
 
     fn facts(&self) -> ImpairmentFacts {
@@ -125,6 +178,15 @@ enum Law {
         deviation: f64,
         below: f64,
     },
+    /// `chance`: probability of a long wait.
+    Wifi {
+        chance: f64,
+    },
+    Rbpdv {
+        deviation: f64,
+        maximum: f64,
+        signed: bool,
+    },
 }
 
 impl Law {
@@ -145,6 +207,18 @@ impl Law {
                     below: 0.5 * libm::erfc(mean / deviation * std::f64::consts::FRAC_1_SQRT_2),
                 }
             }
+            Distribution::Wifi { mean } => Law::Wifi {
+                chance: (mean - wifi::SHORTEST).as_seconds() / wifi::LONG_MEAN.as_seconds(),
+            },
+            Distribution::Rbpdv {
+                standard_deviation,
+                maximum,
+                signed,
+            } => Law::Rbpdv {
+                deviation: standard_deviation.as_seconds(),
+                maximum: maximum.as_seconds(),
+                signed,
+            },
         }
     }
 
@@ -162,7 +236,39 @@ impl Law {
                 let above = (1.0 - stream.uniform()) * (1.0 - below);
                 Span::from_seconds(mean - deviation * normal_quantile(above))
             }
+            Law::Wifi { chance } => {
+                let mut wait = slots(stream, wifi::SLOTS);
+                if stream.uniform() < chance {
+                    wait += slots(stream, wifi::LONG);
+                }
+                Span::from_seconds(wait)
+            }
+            Law::Rbpdv {
+                deviation,
+                maximum,
+                signed,
+            } => {
+                let bounded = (deviation * stream.normal()).clamp(-maximum, maximum);
+                Span::from_seconds(if signed {
+                    maximum + bounded
+                } else {
+                    bounded.abs()
+                })
+            }
         }
+    }
+}
+
+/// Draws the time of a Poisson number of slots, in seconds, less a part of the last one.
+fn slots(stream: &mut Stream, (mean, length): (f64, f64)) -> f64 {
+    let (mut count, mut product, bound) = (0, stream.uniform(), libm::exp(-mean));
+    while product > bound {
+        count += 1;
+        product *= stream.uniform();
+    }
+    match count {
+        0 => 0.0,
+        _ => (f64::from(count) - stream.uniform()) * length,
     }
 }
 
@@ -326,6 +432,23 @@ mod tests {
         // Zero is ten standard deviations away.
         let normal = json!({ "kind": "normal", "mean": "10 ms", "standard_deviation": "1 ms" });
         assert_mean(&delays(normal, n), 0.01, 0.001);
+        // The specification's arithmetic: Poisson slots, less half of one where there is any.
+        let wifi = |mean: &str| json!({ "kind": "wifi", "mean": mean });
+        let short = delays(wifi("1 ms"), n);
+        assert_mean(&short, 0.683_94e-3, 0.861_94e-3);
+        let none = short.iter().filter(|&&delay| delay == 0.0).count() as f64 / n as f64;
+        assert!((none - 0.367_88).abs() < 4.0 * libm::sqrt(0.367_88 * 0.632_12 / n as f64));
+        let rare = libm::sqrt(26.07 * 26.07 + (1.0 - 0.130_952) * 86.25 * 86.25);
+        let deviation = libm::sqrt(0.861_94 * 0.861_94 + 0.130_952 * rare * rare);
+        assert_mean(&delays(wifi("12 ms"), n), 11.979e-3, deviation * 1e-3);
+        // RFC 8868's values: folded, and cut at three deviations.
+        let bounded = delays(json!({ "kind": "rbpdv" }), n);
+        assert_mean(&bounded, 3.9856e-3, 2.9984e-3);
+        assert!(bounded.iter().all(|&delay| delay <= 0.015));
+        let signed = delays(json!({ "kind": "rbpdv", "signed": true }), n);
+        assert_mean(&signed, 15e-3, 5e-3);
+        assert!(signed.iter().all(|&delay| (0.0..=0.03).contains(&delay)));
+        assert!(signed.iter().any(|&delay| delay < 0.01));
         // Truncated in the middle: half-normal, mean √(2/π), deviation √(1 − 2/π).
         let half = json!({ "kind": "normal", "mean": "0 s", "standard_deviation": "1 ms" });
         let share = 2.0 / std::f64::consts::PI;
@@ -369,5 +492,17 @@ mod tests {
         let normal = json!({ "kind": "normal", "mean": "1 ms", "standard_deviation": "0 s" });
         let error = tests::choose(json!({ "kind": "jitter", "distribution": normal })).unwrap_err();
         assert_eq!(error.field(), "distribution.standard_deviation");
+    }
+
+    #[test]
+    fn a_wait_for_a_channel_has_a_mean_that_the_law_can_have() {
+        for mean in ["999 us", "86 ms"] {
+            let wifi = json!({ "kind": "wifi", "mean": mean });
+            let jitter = json!({ "kind": "jitter", "distribution": wifi });
+            assert_eq!(
+                tests::choose(jitter).unwrap_err().field(),
+                "distribution.mean"
+            );
+        }
     }
 }

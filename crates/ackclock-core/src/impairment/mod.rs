@@ -13,6 +13,7 @@ pub mod facts;
 pub mod gilbert_elliott;
 pub mod iid_loss;
 pub mod jitter;
+pub mod leo;
 pub mod periodic_loss;
 pub mod policer;
 pub mod scheduled_delay;
@@ -118,6 +119,7 @@ impl Kind for ImpairmentKind {
         Entry::of::<policer::Policer>(),
         Entry::of::<jitter::Jitter>(),
         Entry::of::<scheduled_delay::ScheduledDelay>(),
+        Entry::of::<leo::Leo>(),
         Entry::of::<aggregation::Aggregation>(),
         Entry::of::<duplicate::Duplicate>(),
         Entry::of::<ecn_rewrite::EcnRewrite>(),

@@ -12,6 +12,7 @@ pub mod contention;
 pub mod edca_queue;
 pub mod facts;
 pub mod feedback;
+pub mod leo;
 pub mod markov;
 mod piecewise;
 pub mod scheduled;
@@ -92,6 +93,7 @@ impl Kind for LinkKind {
         Entry::of::<scheduled::Scheduled>(),
         Entry::of::<markov::Markov>(),
         Entry::of::<trace::Trace>(),
+        Entry::of::<leo::Leo>(),
         Entry::of::<feedback::Feedback>(),
         Entry::of::<edca_queue::EdcaQueue>(),
     ];
