@@ -15,6 +15,7 @@ ADDRESSES: dict[str, str] = {
     r"Alizadeh et al\. \(?2010\)?": "10.1145/1851182.1851192",
     r"M\. Alizadeh et al\.": "10.1145/1851182.1851192",
     r"Appenzeller, Keslassy and McKeown 2004": "10.1145/1015467.1015499",
+    r"arXiv 2601\.08439": "10.48550/arXiv.2601.08439",
     r"Arun and Balakrishnan \(2018\)": (
         "https://www.usenix.org/conference/nsdi18/presentation/arun"
     ),

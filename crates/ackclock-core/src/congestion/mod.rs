@@ -15,6 +15,7 @@ mod additive_increase;
 pub mod bbr1;
 pub mod bbr3;
 pub mod copa;
+pub mod cuback;
 pub mod cubic;
 mod cubic_linux;
 pub mod dctcp;
@@ -480,6 +481,7 @@ impl Kind for ControlKind {
     const ENTRIES: &'static [Entry<Self>] = &[
         Entry::of::<reno::Reno>(),
         Entry::of::<cubic::Cubic>(),
+        Entry::of::<cuback::Cuback>(),
         Entry::of::<highspeed::HighSpeed>(),
         Entry::of::<htcp::Htcp>(),
         Entry::of::<illinois::Illinois>(),

@@ -65,7 +65,8 @@ impl Element<ImpairmentKind> for Leo {
     const LABEL: &'static str = "low orbit";
     const SUMMARY: &'static str =
         "Delays packets as a path through satellites in low orbits, which changes every 15 s.";
-    const REFERENCE: &'static str = "arXiv 2601.08439 (times), Huston 2024 (raise); laws: a guess";
+    const REFERENCE: &'static str =
+        "times of changes: arXiv 2601.08439; the laws of the delay are a guess";
 
     fn facts(&self) -> ImpairmentFacts {
         let loses = self.outage > Span::ZERO;

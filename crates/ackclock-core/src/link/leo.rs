@@ -45,8 +45,8 @@ impl Element<LinkKind> for Leo {
     const LABEL: &'static str = "low orbit";
     const SUMMARY: &'static str =
         "Sends at a rate that changes every 15 s, as to satellites in low orbits.";
-    const REFERENCE: &'static str = "times of changes: arXiv 2601.08439; rates: a guess within \
-        what was measured";
+    const REFERENCE: &'static str = "times of changes: arXiv 2601.08439; the law of the rate is a \
+        guess within what was measured";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         every([
