@@ -38,6 +38,7 @@ OVER_TIME = {
 }
 del OVER_TIME["loss_event_rate"]  # of rate controls
 del OVER_TIME["states"]  # of controls that are recorded: test_states_figure.py
+del OVER_TIME["requests"]  # of clients: simulation/test_requests.py
 
 SIGNATURES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 
@@ -159,7 +160,7 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
 
 
 # Metrics of flows that end, of several flows, of longer flows, of controls that allow or estimate a
-# rate, and of hops that record the delay of each packet.
+# rate, of hops that record the delay of each packet, and of clients that ask for data.
 OF_OTHER_FLOWS = (
     "completion_time",
     "equivalence",
@@ -174,6 +175,11 @@ OF_OTHER_FLOWS = (
     "packet_delay_p50",
     "packet_delay_p95",
     "packet_delay_p99",
+    "request_time",
+    "request_time_p50",
+    "request_time_p99",
+    "rebuffer_share",
+    "page_time",
 )
 
 

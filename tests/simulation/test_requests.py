@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import Scenario, emulate, measure, predict, simulate
+from ackclock import Scenario, emulate, measure, plot, predict, simulate
 from ackclock.errors import InputError
 from ackclock.metrics import METRICS, summarise
 from ackclock.result.result import Result
@@ -131,3 +131,21 @@ def test_emulations_refuse_it_by_one_line(tmp_path: Path) -> None:
         emulate(scenario('{ kind = "pages" }'), tmp_path / "emulated")
     assert "closed loop" in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_the_figure_shows_each_request_and_the_buffer_of_a_video() -> None:
+    result = run('{ kind = "chunks" }')
+    video = plot.figure(result, "requests")
+    times, buffer, rate = video.axes[:3]
+    assert [axes.get_ylabel() for axes in (buffer, rate)] == [
+        "video in the buffer (s)", "rate (Mbit/s)",
+    ]  # fmt: skip
+    buffers = [row["buffer_s"] for row in rows(result) if row["answered_s"] is not None]
+    assert list(buffer.get_lines()[0].get_ydata()) == pytest.approx(buffers)
+    rates = {round(value, 3) for value in rate.get_lines()[0].get_ydata()}
+    assert rates <= {0.3, 0.75, 1.2, 1.85, 2.85, 4.3}
+    calls = plot.figure(run('{ kind = "rpc" }'), "requests")
+    assert len(calls.axes) == 1
+    assert times.get_ylabel() == calls.axes[0].get_ylabel() == "time of a request (s)"
+    plain = run('{ kind = "transfer", size = "1 MB" }')
+    assert "requests" not in plot.figures(plain)

@@ -85,6 +85,7 @@ _FILES = (
     "loss_event_rate",
     "variation",
     "bursts",
+    "requests",
     "compared",
 )
 
