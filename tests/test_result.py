@@ -222,7 +222,7 @@ def test_packets_and_captures_on_request(leaky_pipe: Scenario, tmp_path: Path) -
     captures = list((tmp_path / "pcap").glob("*.pcap"))
     assert len(captures) == 4  # for each run, one at the senders and one at the receivers
     assert all(path.stat().st_size > 24 for path in captures)  # more than the file's header
-    folder = kept.save(tmp_path / "run", tmp_path / "pcap")
+    folder = kept.save(tmp_path / "run", {"pcap": tmp_path / "pcap"})
     assert {path.name for path in captures} == {path.name for path in (folder / "pcap").iterdir()}
     kept.save(folder, replace=True)  # captures are ours, and are replaced
 

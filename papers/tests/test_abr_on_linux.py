@@ -81,7 +81,7 @@ def ran(folder: Path, seed: int, **changes: object) -> Mapping[str, Result]:
             place.mkdir(parents=True)
         results[name] = simulate(scenario, pcap=place)
         if place is not None:
-            results[name].save(folder / "run", place)
+            results[name].save(folder / "run", {"pcap": place})
             results[measured(name)] = measurement.measure(folder / "run", folder / "measured")
     return results
 

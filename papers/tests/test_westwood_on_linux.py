@@ -27,7 +27,7 @@ def ran(folder: Path, **changes: object) -> dict[str, Result]:
         captures = folder / f"{name}.pcap"
         captures.mkdir()
         results[name] = simulation.simulate(scenario, pcap=captures)
-        results[name].save(folder / name, captures)
+        results[name].save(folder / name, {"pcap": captures})
         results[measured(name)] = measurement.measure(
             folder / name, folder / f"{name}, measured", estimators=run.estimators
         )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FORMATS = {
     "mahimahi": (".up", ".down", ".mahimahi"),
     "csv": (".csv",),
+    "ucc_downlink": (),
+    "ucc_uplink": (),
 }
 
 _NANOSECONDS = 1e9

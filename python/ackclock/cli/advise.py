@@ -88,7 +88,7 @@ def _pairs(
     help="Interval at which changes of the rate are counted.  [default: that of the trace]",
 )  # fmt: skip
 @click.option(
-    "--format", "form", type=click.Choice(["mahimahi", "csv"]),
+    "--format", "form", type=click.Choice(["mahimahi", "csv", "ucc_downlink", "ucc_uplink"]),
     help="Format of the trace.  [default: by its name: .up, .down, .mahimahi, .csv]",
 )  # fmt: skip
 @click.option(

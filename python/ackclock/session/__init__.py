@@ -247,7 +247,8 @@ def _run(
         result = Result(
             run, {name: table_of(columns) for name, columns in answer["tables"].items()}
         )
-        result.save(folder, captures, replace=True)
+        files = {} if captures is None else {"pcap": captures}
+        result.save(folder, files, replace=True)
     return result
 
 

@@ -36,6 +36,16 @@
 //! trace begins again. So the rate of that row must be that of the first row, or empty. A single
 //! row is a constant rate. A change of the rate applies at once, also to the packet in service (see
 //! the exact integral in `piecewise.rs`).
+//!
+//! # `format = "ucc_downlink"`
+//!
+//! A drive log of the 5G dataset of University College Cork (D. Raca et al., MMSys 2020), as
+//! G-NetTrack Pro writes it: a header, then a row a second. `ucc_uplink` reads the other direction.
+//! The columns `DL_bitrate` and `UL_bitrate` have what was transferred, in kbit/s. A rate of the
+//! downlink is read only where `State` is `D`, so that something was being downloaded. Such rows
+//! follow each other. The rate is what a transfer got, which is at most what the link had. After
+//! the last row the trace begins again; with `repeat = false`, its rate holds for ever. The files
+//! are not shipped: their licence is the GPL.
 
 use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
@@ -86,6 +96,10 @@ pub enum Format {
     Mahimahi,
     /// Rows of `time,rate` with units, or of `time_s,rate_bit_per_s`.
     Csv,
+    /// Drive log of the 5G dataset of University College Cork, its downlink.
+    UccDownlink,
+    /// The same, its uplink.
+    UccUplink,
 }
 
 /// A trace that has been read.
@@ -111,8 +125,7 @@ impl Element<LinkKind> for Trace {
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let (is_csv, is_given) = (self.format == Format::Csv, self.period.is_some());
-        let mahimahi =
-            "does not apply to a Mahimahi trace, which repeats after its last line; remove it";
+        let other = "does not apply to this format, which repeats after its last line; remove it";
         let once = "does not go with repeat = false; remove one of the two";
         let period = every([
             consistent(
@@ -120,7 +133,7 @@ impl Element<LinkKind> for Trace {
                 "period",
                 &self.period,
                 &["format"],
-                mahimahi,
+                other,
             ),
             consistent(
                 !is_csv || !is_given || self.repeat,
@@ -135,6 +148,8 @@ impl Element<LinkKind> for Trace {
         let schedule = text.and_then(|text| match self.format {
             Format::Mahimahi => Ok(Schedule::Deliveries(self.read_deliveries(&text)?)),
             Format::Csv => Ok(Schedule::Rates(self.read_rows(&text)?)),
+            Format::UccDownlink => Ok(Schedule::Rates(self.read_log(&text, "DL_bitrate")?)),
+            Format::UccUplink => Ok(Schedule::Rates(self.read_log(&text, "UL_bitrate")?)),
         });
         let (schedule, ()) = both(schedule, period)?;
         self.schedule = schedule;
@@ -162,6 +177,8 @@ impl Format {
         match self {
             Format::Mahimahi => "mahimahi",
             Format::Csv => "csv",
+            Format::UccDownlink => "ucc_downlink",
+            Format::UccUplink => "ucc_uplink",
         }
     }
 }
@@ -208,6 +225,7 @@ fn read_cell<T: DeserializeOwned>(text: &str, unit: &str) -> std::result::Result
         .map_err(|error| error.to_string())
 }
 
+const NANOS_PER_S: u64 = 1_000_000_000;
 const NANOS_PER_MS: u64 = 1_000_000;
 /// The latest time in a Mahimahi trace: about 292 years, so that the time one period later fits in
 /// 64 bits.
@@ -298,6 +316,49 @@ impl Trace {
                 repeat: self.repeat,
             }),
         }
+    }
+
+    /// Reads a drive log: a rate for each second, from the column of that name.
+    fn read_log(&self, text: &str, column: &str) -> Result<Rows> {
+        let mut lines = (1..).zip(text.lines());
+        let header = lines.next().map_or("", |(_, line)| line.trim());
+        let place = |name| header.split(',').position(|title| title.trim() == name);
+        let (Some(rate), Some(state)) = (place(column), place("State")) else {
+            let problem =
+                format!("the header has no columns {column} and State; choose a drive log");
+            return Err(self.line(1, &problem));
+        };
+        let every_state = column != "DL_bitrate";
+        let cell = |row: &str, place| row.split(',').nth(place).unwrap_or("").trim().to_owned();
+        let chosen = lines.filter(|(_, row)| every_state || cell(row, state) == "D");
+        let rates = all_lines(chosen.map(|(line, row)| {
+            let written = cell(row, rate);
+            let kilobits = written
+                .parse()
+                .ok()
+                .filter(|rate: &f64| rate.is_finite() && *rate >= 0.0);
+            let problem = || {
+                let column = json!(column);
+                format!(
+                    "{} is not a rate in kbit/s, as column {column} has",
+                    json!(written)
+                )
+            };
+            let kilobits = kilobits.ok_or_else(|| (line, problem()))?;
+            Ok(BitRate::from_bit_per_s((kilobits * 1e3) as u64))
+        }));
+        let rates = rates.map_err(|(line, problem)| self.line(line, &problem))?;
+        if rates.iter().all(|rate| *rate == BitRate::ZERO) {
+            let problem = format!("no row has a {column} above 0 to begin with");
+            return Err(self.line(1, &problem));
+        }
+        let length = rates.len() as u64 * NANOS_PER_S;
+        let seconds = (0..).map(|second| second * NANOS_PER_S);
+        let rows = seconds.zip(rates.into_iter().map(Some)).collect();
+        Ok(Rows {
+            length,
+            ..Rows::new(rows, self.repeat.then_some(length))
+        })
     }
 
     fn read_rows(&self, text: &str) -> Result<Rows> {

@@ -31,7 +31,7 @@ impl Element<SizeKind> for WebSearch {
     const SUMMARY: &'static str = "Sizes of the flows of a web search in a data centre: half are \
         below 73 kB, the mean is 1.7 MB.";
     const REFERENCE: &'static str = "Alizadeh et al. (2010), SIGCOMM: the measured flows; the \
-        table is that of HPCC's simulations, Li et al. (2019), SIGCOMM";
+        table is that of the simulations of HPCC";
 }
 
 impl Factory<SizeKind> for WebSearch {

@@ -328,3 +328,43 @@ proptest! {
         prop_assert_eq!(finishes, reference(&nanos, &arrivals));
     }
 }
+
+const LOG: &str = "\
+Timestamp,Longitude,Latitude,Speed,Operatorname,CellID,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,\
+DL_bitrate,UL_bitrate,State,PINGAVG
+2019.12.14_10.14.14,-8.4,51.9,0,B,11,5G,-96,-14,1,11,-78,2000,100,D,-
+2019.12.14_10.14.15,-8.4,51.9,0,B,11,5G,-96,-14,1,11,-78,0,150,I,-
+2019.12.14_10.14.16,-8.4,51.9,3,B,11,LTE,-97,-14,1,9,-79,6500,200,D,31
+";
+
+#[test]
+fn a_drive_log_has_a_rate_a_second_while_something_is_downloaded() {
+    let down = link(LOG, json!({ "format": "ucc_downlink" }));
+    let rates = [0, 999, 1000, 1999, 2000].map(|at| down.rate(ms(at)).as_bit_per_s());
+    assert_eq!(
+        rates,
+        [2_000_000, 2_000_000, 6_500_000, 6_500_000, 2_000_000]
+    );
+    let up = link(LOG, json!({ "format": "ucc_uplink", "repeat": false }));
+    let rates = [0, 1000, 2000, 9000].map(|at| up.rate(ms(at)).as_bit_per_s());
+    assert_eq!(rates, [100_000, 150_000, 200_000, 200_000]);
+    let chosen = choose(LOG, json!({ "format": "ucc_downlink" })).unwrap();
+    assert_eq!(chosen.facts.mean_bit_per_s, Some(4_250_000.0));
+}
+
+#[test]
+fn another_file_than_a_drive_log_is_refused_with_its_line() {
+    let reason = |text: &str| {
+        let error = choose(text, json!({ "format": "ucc_downlink" })).unwrap_err();
+        error.to_string()
+    };
+    assert!(reason("time,rate\n0 s,1 Mbit/s\n").contains(":1: the header has no columns"));
+    let words = LOG.replace("6500", "fast");
+    assert!(
+        reason(&words).contains(":4: \"fast\" is not a rate"),
+        "{}",
+        reason(&words)
+    );
+    let idle = LOG.replace(",D,", ",I,");
+    assert!(reason(&idle).contains("no row has a DL_bitrate above 0"));
+}
