@@ -7,7 +7,7 @@
 //! (`docs/decisions/0003-segments.md`), so that the end of an answer is padded to one.
 //!
 //! A client is made of two parts. [`Client`] keeps the requests and what became of them; a
-//! [`Habit`] decides when to ask for how much. Its times count from the moment at which the
+//! `Habit` decides when to ask for how much. Its times count from the moment at which the
 //! connection is open to it, as a SYN arrives; those of the server from the start of the flow.
 
 use ackclock_spec::prelude::*;
